@@ -1,0 +1,130 @@
+//! The stored form of an [`Application`].
+
+use crate::client::application::{Application, CheckedForm};
+use crate::client::encoding::{
+    authentication, authentication_octet, read_resource_scope, read_scopes, state, state_octet, write_scopes,
+};
+use crate::client::redirect_uri::RegisteredRedirectUri;
+use crate::client::{ApplicationType, ClientType, GrantTypes};
+use crate::codec::{DecodeError, Reader, Writer};
+use crate::id::ClientId;
+use crate::subject::Subject;
+
+const KIND: u8 = b'P';
+const VERSION: u8 = 1;
+
+impl Application {
+    /// Writes the record as octets; it holds no secret, and no logo.
+    #[must_use]
+    pub fn encode(&self) -> Vec<u8> {
+        let mut writer = Writer::new(KIND, VERSION);
+        writer.text(self.id.as_str());
+        writer.number(self.version);
+        writer.octet(state_octet(self.state));
+        writer.text(self.applicant.as_str());
+        writer.time(self.submitted);
+        writer.optional(self.decided, Writer::time);
+        write_form(&mut writer, &self.form);
+        writer.optional(self.proposed.as_ref(), write_form);
+        writer.optional(self.rejection.as_deref(), Writer::text);
+        writer.finish()
+    }
+
+    /// Reads what [`encode`](Self::encode) wrote.
+    ///
+    /// # Errors
+    ///
+    /// [`DecodeError`] if the octets are no application, or were written by an unknown release.
+    pub fn decode(octets: &[u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(octets, KIND, VERSION)?;
+        let application = Self {
+            id: ClientId::new(reader.text()?).map_err(|_| DecodeError::Malformed)?,
+            version: reader.number()?,
+            state: state(reader.octet()?)?,
+            applicant: Subject::new(reader.text()?).map_err(|_| DecodeError::Malformed)?,
+            submitted: reader.time()?,
+            decided: reader.optional(Reader::time)?,
+            form: read_form(&mut reader)?,
+            proposed: reader.optional(read_form)?,
+            rejection: reader.optional(Reader::text)?.map(Into::into),
+        };
+        reader.finish()?;
+        Ok(application)
+    }
+}
+
+fn write_form(writer: &mut Writer, form: &CheckedForm) {
+    writer.text(&form.name);
+    writer.optional(form.description.as_deref(), Writer::text);
+    writer.text(&form.website);
+    writer.count(form.redirect_uris.len());
+    for uri in &form.redirect_uris {
+        writer.text(uri.as_str());
+    }
+    write_scopes(writer, &form.scopes, &form.resource_scope);
+    writer.flag(form.client_type == ClientType::Public);
+    writer.flag(form.application_type == ApplicationType::Native);
+    writer.flag(form.grant_types.authorization_code);
+    writer.flag(form.grant_types.refresh_token);
+    writer.octet(authentication_octet(form.authentication));
+}
+
+fn read_form(reader: &mut Reader<'_>) -> Result<CheckedForm, DecodeError> {
+    Ok(CheckedForm {
+        name: reader.text()?.into(),
+        description: reader.optional(Reader::text)?.map(Into::into),
+        website: reader.text()?.into(),
+        redirect_uris: reader.list(|reader| reader.text().map(RegisteredRedirectUri::from_record))?,
+        scopes: read_scopes(reader)?,
+        resource_scope: read_resource_scope(reader)?,
+        client_type: if reader.flag()? { ClientType::Public } else { ClientType::Confidential },
+        application_type: if reader.flag()? { ApplicationType::Native } else { ApplicationType::Web },
+        grant_types: GrantTypes { authorization_code: reader.flag()?, refresh_token: reader.flag()? },
+        authentication: authentication(reader.octet()?)?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::client::application::tests::application;
+    use crate::client::{ClientAuthentication, ClientState};
+    use crate::clock::Timestamp;
+    use crate::scope::ResourceScope;
+
+    fn full() -> Application {
+        let mut application = application(ClientState::Suspended);
+        let mut proposed = application.form.clone();
+        proposed.name = "\u{1f600}".into();
+        proposed.description = Some("two\nlines".into());
+        proposed.resource_scope = ResourceScope::specified(["b", "a"]).unwrap();
+        proposed.client_type = ClientType::Public;
+        proposed.application_type = ApplicationType::Native;
+        proposed.grant_types = GrantTypes::CODE_ONLY;
+        proposed.authentication = ClientAuthentication::Post;
+        application.proposed = Some(proposed);
+        application.version = u32::MAX;
+        application.decided = Some(Timestamp::from_seconds(7));
+        application.rejection = Some("no".into());
+        application
+    }
+
+    #[test]
+    fn comes_back_equal_in_every_field() {
+        for application in [application(ClientState::Pending), application(ClientState::Rejected), full()] {
+            assert_eq!(Application::decode(&application.encode()), Ok(application));
+        }
+    }
+
+    #[test]
+    fn octets_that_are_cut_or_go_on_are_refused() {
+        let octets = full().encode();
+        for cut in 0..octets.len() {
+            assert_eq!(Application::decode(&octets[..cut]), Err(DecodeError::Malformed), "{cut}");
+        }
+        assert_eq!(Application::decode(&[&octets[..], b"x"].concat()), Err(DecodeError::Malformed));
+        let mut newer = octets;
+        newer[1] = VERSION + 1;
+        assert_eq!(Application::decode(&newer), Err(DecodeError::UnknownVersion));
+    }
+}

@@ -1,0 +1,158 @@
+//! Which field of a registration is refused, and why.
+
+use std::fmt;
+
+use crate::client::redirect_uri::RedirectUriError;
+use crate::scope::ScopeError;
+
+/// A field of a registration that is refused; its text carries nothing that was submitted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
+#[error("{field}: {problem}")]
+pub struct FieldError {
+    field: Field,
+    problem: Problem,
+}
+
+impl FieldError {
+    pub(crate) const fn new(field: Field, problem: Problem) -> Self {
+        Self { field, problem }
+    }
+
+    /// Returns the field.
+    #[must_use]
+    pub const fn field(&self) -> Field {
+        self.field
+    }
+
+    /// Returns what is wrong with it.
+    #[must_use]
+    pub const fn problem(&self) -> Problem {
+        self.problem
+    }
+}
+
+/// A field of a registration or of its review.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum Field {
+    /// The name shown to the user.
+    Name,
+    /// The logo shown to the user.
+    Logo,
+    /// What the application does.
+    Description,
+    /// The address of the official website.
+    Website,
+    /// Where answers are sent [RFC 6749 section 3.1.2].
+    RedirectUris,
+    /// The scopes asked for [RFC 6749 section 3.3].
+    Scopes,
+    /// The resource scope asked for.
+    ResourceScope,
+    /// Whether the client can keep a secret [RFC 6749 section 2.1].
+    ClientType,
+    /// Where the application runs [RFC 8252 section 8.4].
+    ApplicationType,
+    /// The grant types asked for [RFC 6749 section 1.3].
+    GrantTypes,
+    /// The reviewer's reason for a refusal.
+    Reason,
+}
+
+impl Field {
+    /// Returns the field's name in lower case: `name`, `redirect_uris`.
+    #[must_use]
+    pub const fn as_str(&self) -> &'static str {
+        match self {
+            Self::Name => "name",
+            Self::Logo => "logo",
+            Self::Description => "description",
+            Self::Website => "website",
+            Self::RedirectUris => "redirect_uris",
+            Self::Scopes => "scopes",
+            Self::ResourceScope => "resource_scope",
+            Self::ClientType => "client_type",
+            Self::ApplicationType => "application_type",
+            Self::GrantTypes => "grant_types",
+            Self::Reason => "reason",
+        }
+    }
+}
+
+impl fmt::Display for Field {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// What is wrong with a field.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
+#[non_exhaustive]
+pub enum Problem {
+    /// The text has only blanks and characters that cannot be seen.
+    #[error("has no visible character")]
+    Blank,
+    /// The text has a control character or an unusual line break.
+    #[error("has a control character")]
+    ControlCharacter,
+    /// The text has a character that changes the direction of writing, with which one text can be
+    /// made to look like another.
+    #[error("has a character that changes the direction of writing")]
+    DirectionCharacter,
+    /// The value cannot change once the application is approved.
+    #[error("cannot change once the application is approved")]
+    Fixed,
+    /// There is no value, or an empty one.
+    #[error("is missing")]
+    Missing,
+    /// The octets are no PNG, JPEG, GIF or WebP image.
+    #[error("is no PNG, JPEG, GIF or WebP image")]
+    NotAnImage,
+    /// The text is no absolute `https` or `http` URL in its plain form.
+    #[error("is no plain https or http address")]
+    NotAWebAddress,
+    /// The server does not offer this value.
+    #[error("has a value that is not offered")]
+    NotOffered,
+    /// A redirect URI cannot be registered.
+    #[error("value {number}: {error}")]
+    RedirectUri {
+        /// Which one, counted from 1.
+        number: usize,
+        /// Why it cannot be registered.
+        error: RedirectUriError,
+    },
+    /// Refresh is asked for without the authorization code that has to come first.
+    #[error("has refresh without the authorization code")]
+    RefreshAlone,
+    /// A value stands there twice.
+    #[error("value {number}: stands there before")]
+    Repeated {
+        /// Which one is the second, counted from 1.
+        number: usize,
+    },
+    /// The scopes cannot be granted.
+    #[error("{0}")]
+    Scope(ScopeError),
+    /// The text is too long.
+    #[error("has more than {limit} characters")]
+    TooManyCharacters {
+        /// How many there may be.
+        limit: usize,
+    },
+    /// The logo is too large.
+    #[error("has more than {limit} octets")]
+    TooManyOctets {
+        /// How many there may be.
+        limit: usize,
+    },
+    /// There are too many values.
+    #[error("has more than {limit} values")]
+    TooManyValues {
+        /// How many there may be.
+        limit: usize,
+    },
+    /// The address has a user name or password in it, which hides where it leads.
+    #[error("has a user name in it")]
+    UserInfo,
+}

@@ -1,0 +1,418 @@
+//! What an applicant submits, and the same once it is checked.
+
+use crate::client::application::field::{Field, FieldError, Problem};
+use crate::client::application::text;
+use crate::client::redirect_uri::{RedirectUriPolicy, RegisteredRedirectUri};
+use crate::client::{ApplicationType, ClientAuthentication, ClientType, GrantTypes};
+use crate::scope::{ResourceScope, ScopeCatalog, ScopeSet};
+
+/// What an applicant submits, unchecked.
+///
+/// Characters are Unicode scalar values, and nothing is normalized.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ApplicationForm {
+    /// The name shown to the user: no control character, none that changes the direction of writing,
+    /// and at least one that can be seen.
+    pub name: String,
+    /// What the application does, lines ended by U+000A alone; an empty text counts as none.
+    pub description: Option<String>,
+    /// The absolute `https` or `http` address of the official website, without user name.
+    pub website: String,
+    /// Where answers are sent: complete URIs, at least one if codes are to be issued, none twice
+    /// [RFC 6749 section 3.1.2].
+    pub redirect_uris: Vec<String>,
+    /// The scopes asked for as in a request, at least one if codes are to be issued
+    /// [RFC 6749 section 3.3].
+    pub scopes: String,
+    /// The resource scope asked for, which has to be chosen; a list must not be empty.
+    pub resource_scope: Option<ResourceScope>,
+    /// Whether the client can keep a secret; confidential unless told otherwise [RFC 6749 section 2.1].
+    pub client_type: ClientType,
+    /// Where the application runs; on a server unless told otherwise [RFC 8252 section 8.4].
+    pub application_type: ApplicationType,
+    /// The grant types asked for; both unless told otherwise [RFC 6749 section 1.3].
+    pub grant_types: GrantTypes,
+    /// How a confidential client will authenticate; either way unless told otherwise
+    /// [RFC 6749 section 2.3.1].
+    pub authentication: ClientAuthentication,
+}
+
+impl ApplicationForm {
+    /// Starts a form; redirect URIs, scopes and resource scope have to follow.
+    #[must_use]
+    pub fn new(name: impl Into<String>, website: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
+            description: None,
+            website: website.into(),
+            redirect_uris: Vec::new(),
+            scopes: String::new(),
+            resource_scope: None,
+            client_type: ClientType::Confidential,
+            application_type: ApplicationType::Web,
+            grant_types: GrantTypes::default(),
+            authentication: ClientAuthentication::Any,
+        }
+    }
+
+    /// Checks every field; whether names look like others is left to the reviewer
+    /// [RFC 7591 section 5].
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with each refused field, in the order of [`Field`], at most one [`FieldError`] a
+    /// field except for redirect URIs, where there is at most one a URI.
+    pub fn check(
+        &self,
+        limits: &RegistrationLimits,
+        catalog: &ScopeCatalog,
+        policy: &RedirectUriPolicy,
+    ) -> Result<CheckedForm, Vec<FieldError>> {
+        let mut refused = Refused(Vec::new());
+        let name = refused.or(Field::Name, text::name(&self.name, limits.name));
+        let description = self.description.as_deref().unwrap_or_default();
+        let description = refused.or(Field::Description, text::plain_text(description, limits.description));
+        let website = refused.or(Field::Website, text::website(&self.website, limits.website));
+        let redirect_uris = self.check_redirect_uris(limits, policy, &mut refused);
+        let scopes = refused.or(Field::Scopes, self.check_scopes(catalog));
+        let resource_scope = refused.or(Field::ResourceScope, self.check_resource_scope());
+        let grant_types = refused.or(Field::GrantTypes, self.check_grant_types());
+        let (Some(name), Some(description), Some(website), Some(scopes), Some(resource_scope), Some(grant_types), []) =
+            (name, description, website, scopes, resource_scope, grant_types, refused.0.as_slice())
+        else {
+            return Err(refused.0);
+        };
+        Ok(CheckedForm {
+            name,
+            description,
+            website,
+            redirect_uris,
+            scopes,
+            resource_scope,
+            client_type: self.client_type,
+            application_type: self.application_type,
+            grant_types,
+            authentication: self.authentication,
+        })
+    }
+
+    fn check_redirect_uris(
+        &self,
+        limits: &RegistrationLimits,
+        policy: &RedirectUriPolicy,
+        refused: &mut Refused,
+    ) -> Vec<RegisteredRedirectUri> {
+        let limit = limits.redirect_uris;
+        if self.redirect_uris.is_empty() && self.grant_types.authorization_code {
+            refused.push(Field::RedirectUris, Problem::Missing);
+        }
+        if self.redirect_uris.len() > limit {
+            refused.push(Field::RedirectUris, Problem::TooManyValues { limit });
+            return Vec::new();
+        }
+        let mut sound = Vec::<RegisteredRedirectUri>::with_capacity(self.redirect_uris.len());
+        for (text, number) in self.redirect_uris.iter().zip(1..) {
+            match RegisteredRedirectUri::parse(text, policy) {
+                Err(error) => refused.push(Field::RedirectUris, Problem::RedirectUri { number, error }),
+                Ok(uri) if sound.contains(&uri) => refused.push(Field::RedirectUris, Problem::Repeated { number }),
+                Ok(uri) => sound.push(uri),
+            }
+        }
+        sound
+    }
+
+    fn check_scopes(&self, catalog: &ScopeCatalog) -> Result<ScopeSet, Problem> {
+        if !self.scopes.is_empty() {
+            return catalog.parse(self.scopes.as_bytes()).map_err(Problem::Scope);
+        }
+        if self.grant_types.authorization_code {
+            return Err(Problem::Missing);
+        }
+        Ok(ScopeSet::empty())
+    }
+
+    fn check_resource_scope(&self) -> Result<ResourceScope, Problem> {
+        match &self.resource_scope {
+            None => Err(Problem::Missing),
+            Some(ResourceScope::Specified(resources)) if resources.is_empty() => Err(Problem::Missing),
+            Some(resource_scope) => Ok(resource_scope.clone()),
+        }
+    }
+
+    const fn check_grant_types(&self) -> Result<GrantTypes, Problem> {
+        if self.grant_types.refresh_token && !self.grant_types.authorization_code {
+            return Err(Problem::RefreshAlone);
+        }
+        Ok(self.grant_types)
+    }
+}
+
+/// How large the fields of a registration may be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct RegistrationLimits {
+    /// Characters of the name; 50 by default.
+    pub name: usize,
+    /// Octets of the logo; 1 048 576 by default.
+    pub logo: usize,
+    /// Characters of the description; 350 by default.
+    pub description: usize,
+    /// Characters of the website's address; 128 by default.
+    pub website: usize,
+    /// Redirect URIs; 10 by default.
+    pub redirect_uris: usize,
+}
+
+impl Default for RegistrationLimits {
+    fn default() -> Self {
+        Self { name: 50, logo: 1_048_576, description: 350, website: 128, redirect_uris: 10 }
+    }
+}
+
+/// A form in which every field was found sound; what it says is the applicant's word, not verified.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CheckedForm {
+    pub(crate) name: Box<str>,
+    pub(crate) description: Option<Box<str>>,
+    pub(crate) website: Box<str>,
+    pub(crate) redirect_uris: Vec<RegisteredRedirectUri>,
+    pub(crate) scopes: ScopeSet,
+    pub(crate) resource_scope: ResourceScope,
+    pub(crate) client_type: ClientType,
+    pub(crate) application_type: ApplicationType,
+    pub(crate) grant_types: GrantTypes,
+    pub(crate) authentication: ClientAuthentication,
+}
+
+impl CheckedForm {
+    /// Returns the name shown to the user; plain text, to be escaped by the page.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Returns what the application does; plain text, to be escaped by the page.
+    #[must_use]
+    pub fn description(&self) -> Option<&str> {
+        self.description.as_deref()
+    }
+
+    /// Returns the address of the official website; plain text, to be escaped by the page.
+    #[must_use]
+    pub fn website(&self) -> &str {
+        &self.website
+    }
+
+    /// Returns where answers are sent [RFC 6749 section 3.1.2].
+    #[must_use]
+    pub fn redirect_uris(&self) -> &[RegisteredRedirectUri] {
+        &self.redirect_uris
+    }
+
+    /// Returns the scopes [RFC 6749 section 3.3].
+    #[must_use]
+    pub const fn scopes(&self) -> &ScopeSet {
+        &self.scopes
+    }
+
+    /// Returns the resource scope.
+    #[must_use]
+    pub const fn resource_scope(&self) -> &ResourceScope {
+        &self.resource_scope
+    }
+
+    /// Returns whether the client can keep a secret [RFC 6749 section 2.1].
+    #[must_use]
+    pub const fn client_type(&self) -> ClientType {
+        self.client_type
+    }
+
+    /// Returns where the application runs [RFC 8252 section 8.4].
+    #[must_use]
+    pub const fn application_type(&self) -> ApplicationType {
+        self.application_type
+    }
+
+    /// Returns the grant types [RFC 6749 section 1.3].
+    #[must_use]
+    pub const fn grant_types(&self) -> GrantTypes {
+        self.grant_types
+    }
+
+    /// Returns how a confidential client authenticates [RFC 6749 section 2.3.1].
+    #[must_use]
+    pub const fn authentication(&self) -> ClientAuthentication {
+        self.authentication
+    }
+
+    /// Writes the form as it would be submitted, to be edited or checked again.
+    #[must_use]
+    pub fn to_form(&self, catalog: &ScopeCatalog) -> ApplicationForm {
+        ApplicationForm {
+            name: self.name.to_string(),
+            description: self.description.as_deref().map(str::to_owned),
+            website: self.website.to_string(),
+            redirect_uris: self.redirect_uris.iter().map(|uri| uri.as_str().to_owned()).collect(),
+            scopes: catalog.to_wire(&self.scopes).into_owned(),
+            resource_scope: Some(self.resource_scope.clone()),
+            client_type: self.client_type,
+            application_type: self.application_type,
+            grant_types: self.grant_types,
+            authentication: self.authentication,
+        }
+    }
+}
+
+struct Refused(Vec<FieldError>);
+
+impl Refused {
+    fn push(&mut self, field: Field, problem: Problem) {
+        self.0.push(FieldError::new(field, problem));
+    }
+
+    fn or<T>(&mut self, field: Field, checked: Result<T, Problem>) -> Option<T> {
+        checked.map_err(|problem| self.push(field, problem)).ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::client::redirect_uri::RedirectUriError;
+    use crate::scope::ScopeError;
+
+    fn sound() -> ApplicationForm {
+        let mut form = ApplicationForm::new("Demo", "https://demo.example");
+        form.redirect_uris = vec!["https://demo.example/cb".to_owned()];
+        form.scopes = "account-email repo-code:rw".to_owned();
+        form.resource_scope = Some(ResourceScope::All);
+        form
+    }
+
+    fn check(form: &ApplicationForm) -> Result<CheckedForm, Vec<FieldError>> {
+        form.check(&RegistrationLimits::default(), &ScopeCatalog::platform(), &RedirectUriPolicy::default())
+    }
+
+    fn none_left() -> ResourceScope {
+        ResourceScope::specified(["a"]).unwrap().narrowed_to(&ResourceScope::Public)
+    }
+
+    #[test]
+    fn a_sound_form_comes_back_as_it_was() {
+        let mut form = sound();
+        form.description = Some(String::new());
+        let checked = check(&form).unwrap();
+        assert_eq!((checked.name(), checked.description(), checked.website()), ("Demo", None, "https://demo.example"));
+        assert_eq!(checked.scopes().as_str(), "repo-code:rw account-email:r");
+        assert_eq!(checked.redirect_uris()[0].as_str(), "https://demo.example/cb");
+        let again = checked.to_form(&ScopeCatalog::platform());
+        assert_eq!(check(&again), Ok(checked));
+    }
+
+    #[test]
+    fn every_refusal_is_collected_in_order() {
+        let mut form = ApplicationForm::new("", "demo.example");
+        form.description = Some("a\0".to_owned());
+        form.grant_types = GrantTypes { authorization_code: true, refresh_token: true };
+        let errors = check(&form).unwrap_err();
+        let fields: Vec<_> = errors.iter().map(|error| error.to_string()).collect();
+        assert_eq!(
+            fields,
+            [
+                "name: is missing",
+                "description: has a control character",
+                "website: is no plain https or http address",
+                "redirect_uris: is missing",
+                "scopes: is missing",
+                "resource_scope: is missing",
+            ]
+        );
+        assert!(errors.is_sorted_by_key(FieldError::field));
+    }
+
+    /// SVC-2.1-05, SVC-2.1-06, SVC-2.1-07
+    #[test]
+    fn each_field_has_its_problems() {
+        let uris = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
+        let many = |count: usize| (0..count).map(|n| format!("https://demo.example/{n}")).collect::<Vec<_>>();
+        let redirect = |number, error| Problem::RedirectUri { number, error };
+        type Edit = Box<dyn Fn(&mut ApplicationForm)>;
+        let edits: Vec<(Edit, Field, Problem)> = vec![
+            (Box::new(|form| form.name = "x".repeat(51)), Field::Name, Problem::TooManyCharacters { limit: 50 }),
+            (Box::new(|form| form.website = "https://a@b.example".to_owned()), Field::Website, Problem::UserInfo),
+            (
+                Box::new(move |form| form.redirect_uris = uris(&["https://demo.example/cb", "https://demo.example/#"])),
+                Field::RedirectUris,
+                redirect(2, RedirectUriError::Fragment),
+            ),
+            (
+                Box::new(move |form| form.redirect_uris = uris(&["http://demo.example/cb"])),
+                Field::RedirectUris,
+                redirect(1, RedirectUriError::PlainHttp),
+            ),
+            (
+                Box::new(move |form| form.redirect_uris = uris(&["https://a.example", "https://a.example"])),
+                Field::RedirectUris,
+                Problem::Repeated { number: 2 },
+            ),
+            (
+                Box::new(move |form| form.redirect_uris = many(11)),
+                Field::RedirectUris,
+                Problem::TooManyValues { limit: 10 },
+            ),
+            (
+                Box::new(|form| form.scopes = "repo-nothing".to_owned()),
+                Field::Scopes,
+                Problem::Scope(ScopeError::Unknown),
+            ),
+            (
+                Box::new(|form| form.scopes = "repo-security:rw".to_owned()),
+                Field::Scopes,
+                Problem::Scope(ScopeError::PermissionNotAllowed),
+            ),
+            (
+                Box::new(|form| form.scopes = "repo-delete:r".to_owned()),
+                Field::Scopes,
+                Problem::Scope(ScopeError::PermissionNotAllowed),
+            ),
+            (Box::new(|form| form.scopes = " ".to_owned()), Field::Scopes, Problem::Scope(ScopeError::Malformed)),
+            (Box::new(|form| form.resource_scope = Some(none_left())), Field::ResourceScope, Problem::Missing),
+            (
+                Box::new(|form| form.grant_types = GrantTypes { authorization_code: false, refresh_token: true }),
+                Field::GrantTypes,
+                Problem::RefreshAlone,
+            ),
+        ];
+        for (edit, field, problem) in edits {
+            let mut form = sound();
+            edit(&mut form);
+            assert_eq!(check(&form), Err(vec![FieldError::new(field, problem)]));
+        }
+        let mut form = sound();
+        form.redirect_uris = many(10);
+        assert_eq!(check(&form).unwrap().redirect_uris().len(), 10);
+    }
+
+    #[test]
+    fn a_resource_server_needs_neither_redirect_uri_nor_scope() {
+        let mut form = ApplicationForm::new("API", "https://api.example");
+        form.resource_scope = Some(ResourceScope::All);
+        form.grant_types = GrantTypes::NONE;
+        assert!(check(&form).unwrap().scopes().is_empty());
+    }
+
+    /// SVC-8-01
+    #[test]
+    fn limits_are_the_services_and_can_be_changed() {
+        let limits = RegistrationLimits { name: 4, ..RegistrationLimits::default() };
+        let check = |name: &str| {
+            let form = ApplicationForm { name: name.to_owned(), ..sound() };
+            form.check(&limits, &ScopeCatalog::platform(), &RedirectUriPolicy::default()).map(drop)
+        };
+        assert_eq!(check("\u{1f600}\u{1f600}\u{1f600}\u{1f600}"), Ok(()));
+        let refused = FieldError::new(Field::Name, Problem::TooManyCharacters { limit: 4 });
+        assert_eq!(check("Demos"), Err(vec![refused]));
+        assert_eq!(refused.to_string(), "name: has more than 4 characters");
+    }
+}

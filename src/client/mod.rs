@@ -1,0 +1,406 @@
+//! Who may ask: a registered application as every request sees it.
+
+pub(crate) mod application;
+pub(crate) mod encoding;
+pub(crate) mod redirect_uri;
+
+use crate::client::redirect_uri::RegisteredRedirectUri;
+use crate::id::ClientId;
+use crate::scope::{ResourceScope, ScopeSet};
+use crate::secret::{ClientSecret, Digest};
+
+/// What a client may do, small enough to be read by every request [RFC 6749 section 2].
+///
+/// The form that was submitted, its review and its logo are in the
+/// [`Application`](crate::client::Application).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Client {
+    pub(crate) id: ClientId,
+    pub(crate) version: u32,
+    pub(crate) state: ClientState,
+    pub(crate) epoch: u32,
+    pub(crate) client_type: ClientType,
+    pub(crate) application_type: ApplicationType,
+    pub(crate) name: Box<str>,
+    pub(crate) website: Box<str>,
+    pub(crate) secrets: ClientSecrets,
+    pub(crate) redirect_uris: Vec<RegisteredRedirectUri>,
+    pub(crate) scopes: ScopeSet,
+    pub(crate) resource_scope: ResourceScope,
+    pub(crate) grant_types: GrantTypes,
+    pub(crate) authentication: ClientAuthentication,
+    pub(crate) require_pkce: bool,
+    pub(crate) trusted: bool,
+    pub(crate) may_introspect: bool,
+}
+
+impl Client {
+    /// Starts the description of a client that is kept elsewhere: a fixed list, a directory.
+    ///
+    /// Unless told otherwise it is approved, confidential, a web application, and may use both grant
+    /// types; it has no redirect URI, no scope and no secret.
+    #[must_use]
+    pub fn builder(id: ClientId) -> ClientBuilder {
+        ClientBuilder { client: Self::blank(id) }
+    }
+
+    fn blank(id: ClientId) -> Self {
+        Self {
+            id,
+            version: 1,
+            state: ClientState::Approved,
+            epoch: 0,
+            client_type: ClientType::Confidential,
+            application_type: ApplicationType::Web,
+            name: Box::default(),
+            website: Box::default(),
+            secrets: ClientSecrets::default(),
+            redirect_uris: Vec::new(),
+            scopes: ScopeSet::empty(),
+            resource_scope: ResourceScope::All,
+            grant_types: GrantTypes::default(),
+            authentication: ClientAuthentication::Any,
+            require_pkce: false,
+            trusted: false,
+            may_introspect: false,
+        }
+    }
+
+    /// Returns the client's id [RFC 6749 section 2.2].
+    #[must_use]
+    pub const fn id(&self) -> &ClientId {
+        &self.id
+    }
+
+    /// Returns the number of this state of the record, which grows by one with every change.
+    #[must_use]
+    pub const fn version(&self) -> u32 {
+        self.version
+    }
+
+    /// Returns whether the client may be used.
+    #[must_use]
+    pub const fn state(&self) -> ClientState {
+        self.state
+    }
+
+    /// Returns the count of times that all of the client's grants were withdrawn.
+    ///
+    /// A code or grant made under a lower count is dead.
+    #[must_use]
+    pub const fn epoch(&self) -> u32 {
+        self.epoch
+    }
+
+    /// Returns whether the client can keep a secret [RFC 6749 section 2.1].
+    #[must_use]
+    pub const fn client_type(&self) -> ClientType {
+        self.client_type
+    }
+
+    /// Returns whether the application runs on a server or on its user's device [RFC 8252].
+    #[must_use]
+    pub const fn application_type(&self) -> ApplicationType {
+        self.application_type
+    }
+
+    /// Returns the name shown to the user; plain text, to be escaped by the page.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Returns the address of the official website; plain text, to be escaped by the page.
+    #[must_use]
+    pub fn website(&self) -> &str {
+        &self.website
+    }
+
+    /// Returns the redirect URIs that were approved.
+    #[must_use]
+    pub fn redirect_uris(&self) -> &[RegisteredRedirectUri] {
+        &self.redirect_uris
+    }
+
+    /// Returns the scopes that were approved: no grant has more.
+    #[must_use]
+    pub const fn scopes(&self) -> &ScopeSet {
+        &self.scopes
+    }
+
+    /// Returns the resource scope that was approved: no grant has more.
+    #[must_use]
+    pub const fn resource_scope(&self) -> &ResourceScope {
+        &self.resource_scope
+    }
+
+    /// Returns the grant types that the client may use [RFC 6749 section 1.3].
+    #[must_use]
+    pub const fn grant_types(&self) -> GrantTypes {
+        self.grant_types
+    }
+
+    /// Tells whether the client may skip what protects users from unknown applications: errors go to
+    /// it even before the user has signed in [RFC 9700 section 4.11.2].
+    #[must_use]
+    pub const fn is_trusted(&self) -> bool {
+        self.trusted
+    }
+
+    /// Tells whether the client is a resource server that may introspect every access token
+    /// [RFC 7662 section 2.1].
+    #[must_use]
+    pub const fn may_introspect(&self) -> bool {
+        self.may_introspect
+    }
+
+    /// Tells whether a secret of this client would prove nothing: it is public, or its secret is in
+    /// the hands of every user [RFC 8252 section 8.5].
+    #[must_use]
+    pub fn counts_as_public(&self) -> bool {
+        self.client_type == ClientType::Public || self.application_type == ApplicationType::Native
+    }
+
+    /// Tells whether every authorization of this client needs PKCE [RFC 7636].
+    #[must_use]
+    pub fn requires_pkce(&self) -> bool {
+        self.require_pkce || self.counts_as_public()
+    }
+
+    pub(crate) fn is_approved(&self) -> bool {
+        self.state == ClientState::Approved
+    }
+}
+
+/// Describes a client that is kept elsewhere; made by [`Client::builder`].
+#[derive(Clone, Debug)]
+pub struct ClientBuilder {
+    client: Client,
+}
+
+impl ClientBuilder {
+    /// Sets the name shown to the user.
+    #[must_use]
+    pub fn name(mut self, name: impl Into<Box<str>>) -> Self {
+        self.client.name = name.into();
+        self
+    }
+
+    /// Sets the address of the official website.
+    #[must_use]
+    pub fn website(mut self, website: impl Into<Box<str>>) -> Self {
+        self.client.website = website.into();
+        self
+    }
+
+    /// Adds a redirect URI.
+    #[must_use]
+    pub fn redirect_uri(mut self, uri: RegisteredRedirectUri) -> Self {
+        self.client.redirect_uris.push(uri);
+        self
+    }
+
+    /// Sets the scopes that the client may ask for.
+    #[must_use]
+    pub fn scopes(mut self, scopes: ScopeSet) -> Self {
+        self.client.scopes = scopes;
+        self
+    }
+
+    /// Sets the resource scope that the client may ask for.
+    #[must_use]
+    pub fn resource_scope(mut self, resource_scope: ResourceScope) -> Self {
+        self.client.resource_scope = resource_scope;
+        self
+    }
+
+    /// Sets the grant types that the client may use.
+    #[must_use]
+    pub const fn grant_types(mut self, grant_types: GrantTypes) -> Self {
+        self.client.grant_types = grant_types;
+        self
+    }
+
+    /// Sets whether the client can keep a secret; a public one loses those it had.
+    #[must_use]
+    pub fn client_type(mut self, client_type: ClientType) -> Self {
+        if client_type == ClientType::Public {
+            self.client.secrets = ClientSecrets::default();
+        }
+        self.client.client_type = client_type;
+        self
+    }
+
+    /// Sets whether the application runs on a server or on its user's device.
+    #[must_use]
+    pub const fn application_type(mut self, application_type: ApplicationType) -> Self {
+        self.client.application_type = application_type;
+        self
+    }
+
+    /// Sets the one method of authentication that the client may use.
+    #[must_use]
+    pub const fn authentication(mut self, authentication: ClientAuthentication) -> Self {
+        self.client.authentication = authentication;
+        self
+    }
+
+    /// Gives a confidential client its secret, kept as a SHA-256 digest; the one before it stays valid
+    /// beside it.
+    ///
+    /// # Errors
+    ///
+    /// [`ClientSecretError`] if the client is public, or if the secret is shorter than 32 characters,
+    /// longer than 255, or holds a character outside 20 to 7E hex: a digest without a slow hash is safe
+    /// for random secrets only.
+    pub fn secret(mut self, secret: &ClientSecret) -> Result<Self, ClientSecretError> {
+        let text = secret.expose().as_bytes();
+        let in_bounds = (32..=255).contains(&text.len()) && text.iter().all(|octet| (0x20..=0x7e).contains(octet));
+        if !in_bounds || self.client.client_type == ClientType::Public {
+            return Err(ClientSecretError);
+        }
+        self.client.secrets = self.client.secrets.rotated(Digest::of(text));
+        Ok(self)
+    }
+
+    /// Demands PKCE for every authorization of this client.
+    #[must_use]
+    pub const fn require_pkce(mut self) -> Self {
+        self.client.require_pkce = true;
+        self
+    }
+
+    /// Makes the client a trusted one: see [`Client::is_trusted`].
+    #[must_use]
+    pub const fn trusted(mut self) -> Self {
+        self.client.trusted = true;
+        self
+    }
+
+    /// Makes the client a resource server: see [`Client::may_introspect`].
+    #[must_use]
+    pub const fn may_introspect(mut self) -> Self {
+        self.client.may_introspect = true;
+        self
+    }
+
+    /// Sets the count of times that all of the client's grants were withdrawn.
+    #[must_use]
+    pub const fn epoch(mut self, epoch: u32) -> Self {
+        self.client.epoch = epoch;
+        self
+    }
+
+    /// Suspends the client.
+    #[must_use]
+    pub const fn suspended(mut self) -> Self {
+        self.client.state = ClientState::Suspended;
+        self
+    }
+
+    /// Returns the client.
+    #[must_use]
+    pub fn build(self) -> Client {
+        self.client
+    }
+}
+
+/// A secret that cannot be taken over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("only a confidential client has a secret, of 32 to 255 characters from 20 to 7E hex")]
+#[non_exhaustive]
+pub struct ClientSecretError;
+
+/// Where an application stands: pending → approved | rejected; approved ↔ suspended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum ClientState {
+    /// Submitted, not yet reviewed.
+    Pending,
+    /// In use.
+    Approved,
+    /// Refused at review.
+    Rejected,
+    /// Approved once, not to be used for now: its tokens are refused meanwhile.
+    Suspended,
+}
+
+/// Whether a client can keep a secret [RFC 6749 section 2.1].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum ClientType {
+    /// It can, and proves itself with it.
+    Confidential,
+    /// It cannot: PKCE and rotation protect it instead.
+    Public,
+}
+
+/// Where an application runs [RFC 8252 section 8.4].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum ApplicationType {
+    /// On a server.
+    Web,
+    /// On its user's device.
+    Native,
+}
+
+/// The grant types that a client may use [RFC 6749 section 1.3]; both unless told otherwise.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub struct GrantTypes {
+    /// Exchange of an authorization code [RFC 6749 section 4.1].
+    pub authorization_code: bool,
+    /// Refresh [RFC 6749 section 6]; without it no refresh token is issued.
+    pub refresh_token: bool,
+}
+
+impl GrantTypes {
+    /// The authorization code alone: no refresh token is issued.
+    pub const CODE_ONLY: Self = Self { authorization_code: true, refresh_token: false };
+    /// None at all: for resource servers that only introspect.
+    pub const NONE: Self = Self { authorization_code: false, refresh_token: false };
+}
+
+impl Default for GrantTypes {
+    fn default() -> Self {
+        Self { authorization_code: true, refresh_token: true }
+    }
+}
+
+/// How a confidential client has to authenticate [RFC 6749 section 2.3.1].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ClientAuthentication {
+    /// Either way.
+    Any,
+    /// `client_secret_basic` alone.
+    Basic,
+    /// `client_secret_post` alone.
+    Post,
+}
+
+/// At most two live secrets, so that one can be replaced without a moment of failure.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct ClientSecrets {
+    pub(crate) current: Option<Digest>,
+    pub(crate) previous: Option<Digest>,
+}
+
+impl ClientSecrets {
+    pub(crate) const fn rotated(self, newest: Digest) -> Self {
+        Self { current: Some(newest), previous: self.current }
+    }
+
+    pub(crate) const fn without_previous(self) -> Self {
+        Self { current: self.current, previous: None }
+    }
+
+    /// Compares with both, whether they are there or not, so that the time tells nothing.
+    pub(crate) fn prove(&self, presented: &Digest) -> bool {
+        let nobody = Digest::from_octets([0; 32]);
+        let current = self.current.as_ref().unwrap_or(&nobody) == presented && self.current.is_some();
+        let previous = self.previous.as_ref().unwrap_or(&nobody) == presented && self.previous.is_some();
+        current | previous
+    }
+}

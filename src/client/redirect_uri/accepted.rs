@@ -1,0 +1,85 @@
+//! The redirect URI of one authorization.
+
+use std::sync::Arc;
+
+use crate::client::redirect_uri::{policy::LoopbackHost, web::WebUri};
+
+/// A redirect URI that a request named, or was given, and that the client may use [RFC 6749 3.1.2].
+///
+/// It is the requested string itself: what is stored, compared at the token endpoint and sent in
+/// `Location`. Two are equal when their octets are.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct RedirectUri(Arc<str>);
+
+impl RedirectUri {
+    /// Takes a redirect URI that was accepted before.
+    pub(crate) fn from_record(text: Arc<str>) -> Self {
+        Self(text)
+    }
+
+    /// The redirect URI, octet for octet as requested.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The host as written, for the consent page; for a private-use scheme, the scheme.
+    ///
+    /// An IPv6 literal keeps its brackets, and an international name its A-labels.
+    #[must_use]
+    pub fn host(&self) -> &str {
+        WebUri::split(&self.0).map_or_else(|_| self.scheme(), |uri| uri.host)
+    }
+
+    /// Whether it leads to the user's own machine by plain `http` [RFC 8252 7.3].
+    ///
+    /// The name `localhost` counts, whatever the policy says of it.
+    #[must_use]
+    pub fn is_loopback(&self) -> bool {
+        WebUri::split(&self.0).is_ok_and(|uri| LoopbackHost::of(&uri).is_some())
+    }
+
+    /// Whether it leads to an app by a private-use scheme [RFC 8252 7.1].
+    #[must_use]
+    pub fn is_private_use(&self) -> bool {
+        self.scheme().contains('.')
+    }
+
+    fn scheme(&self) -> &str {
+        self.0.split_once(':').map_or(&self.0, |(scheme, _)| scheme)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::client::redirect_uri::accepted::RedirectUri;
+
+    #[test]
+    fn host_and_kind_are_read_from_the_text() {
+        for (text, host, loopback, private_use) in [
+            ("https://app.example.com:8443/cb", "app.example.com", false, false),
+            ("HTTPS://App.example.com", "App.example.com", false, false),
+            ("https://a.example?x=http://127.0.0.1/", "a.example", false, false),
+            ("https://a.example/@b.example:1/", "a.example", false, false),
+            ("http://127.0.0.1:3000/cb", "127.0.0.1", true, false),
+            ("http://[::1]:3000/cb", "[::1]", true, false),
+            ("http://LocalHost/cb", "LocalHost", true, false),
+            ("https://localhost/cb", "localhost", false, false),
+            ("http://127.0.0.2/cb", "127.0.0.2", false, false),
+            ("com.example.app:/cb", "com.example.app", false, true),
+            ("com.example.app:/x://y", "com.example.app", false, true),
+        ] {
+            let uri = RedirectUri::from_record(text.into());
+            assert_eq!(uri.as_str(), text);
+            assert_eq!((uri.host(), uri.is_loopback(), uri.is_private_use()), (host, loopback, private_use), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_damaged_record_does_not_panic() {
+        for text in ["", ":", "://", "https://", "http://[", "http://[::1", "https://u@h/", "\u{fc}:\u{fc}"] {
+            let uri = RedirectUri::from_record(text.into());
+            let _ = (uri.host(), uri.is_loopback(), uri.is_private_use());
+        }
+    }
+}

@@ -1,0 +1,56 @@
+//! Why a redirect URI is refused.
+
+use thiserror::Error;
+
+/// The reason why a redirect URI is refused; its text carries nothing of the request.
+///
+/// The variants stand in the order in which the checks are made: the first that fails is reported.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Error)]
+#[non_exhaustive]
+pub enum RedirectUriError {
+    /// There is no octet at all.
+    #[error("the redirect URI is empty")]
+    Empty,
+    /// There are more than 2048 octets.
+    #[error("the redirect URI is longer than 2048 octets")]
+    TooLong,
+    /// An octet is no URI character, or a bracket stands elsewhere than around an address [RFC 3986 2].
+    #[error("the redirect URI contains a character that no URI has there")]
+    Character,
+    /// A percent sign is not followed by two hexadecimal digits, or escapes a control character.
+    #[error("the redirect URI contains a malformed escape or an escaped control character")]
+    Escape,
+    /// There is a fragment, if only an empty one [RFC 6749 3.1.2].
+    #[error("the redirect URI has a fragment")]
+    Fragment,
+    /// The value does not begin with `https://`, `http://` or a scheme that contains a dot.
+    #[error("the redirect URI has no scheme that is allowed")]
+    Scheme,
+    /// The authority contains an `@`.
+    #[error("the redirect URI has a user name")]
+    UserInfo,
+    /// The host is missing, or neither a plain host name nor an address in its canonical text.
+    #[error("the redirect URI has no host, or one that is not in its plain form")]
+    Host,
+    /// A colon is not followed by a number of 1 to 65535 without leading zeros.
+    #[error("the redirect URI has a port that is not a plain number of 1 to 65535")]
+    Port,
+    /// A path segment is `.` or `..`, escaped or not.
+    #[error("the redirect URI has a dot segment in its path")]
+    DotSegment,
+    /// The query already has a parameter of the authorization response.
+    #[error("the redirect URI has a query parameter that belongs to the response")]
+    ResponseParameter,
+    /// A URL library reads another scheme, host or port, or nothing at all.
+    #[error("the redirect URI is read differently by a URL library")]
+    SecondOpinion,
+    /// Plain `http` stands before a host that is not a loopback host.
+    #[error("the redirect URI uses plain http and does not lead to the loopback interface")]
+    PlainHttp,
+    /// A private-use scheme is not allowed, or not followed by exactly one slash [RFC 8252 7.1].
+    #[error("the redirect URI has a private-use scheme that is not allowed or not followed by one slash")]
+    PrivateUseScheme,
+    /// The value is sound, but the registered redirect URI does not admit it.
+    #[error("the redirect URI does not match the registered one")]
+    Mismatch,
+}

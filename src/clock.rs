@@ -1,0 +1,130 @@
+//! Points in time, and where they come from.
+
+use std::fmt;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use time::format_description::well_known::Rfc3339;
+use time::{Duration, OffsetDateTime};
+
+/// A point in time in whole seconds since 1970-01-01T00:00:00Z, up to the year 2106.
+///
+/// Every lifetime is half-open: a thing issued at `t` with life `n` is good while `now < t + n`.
+/// Thirty-two bits keep the records small; sums that would leave the range stay at its end.
+#[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Timestamp(u32);
+
+impl Timestamp {
+    /// Makes a timestamp from seconds since 1970-01-01T00:00:00Z.
+    #[must_use]
+    pub const fn from_seconds(seconds: u32) -> Self {
+        Self(seconds)
+    }
+
+    /// Returns the seconds since 1970-01-01T00:00:00Z.
+    #[must_use]
+    pub const fn seconds(self) -> u32 {
+        self.0
+    }
+
+    /// Returns this time plus `life` in whole seconds; a negative life counts as none.
+    #[must_use]
+    pub fn plus(self, life: Duration) -> Self {
+        Self(self.0.saturating_add(whole_seconds(life)))
+    }
+
+    /// Returns this time minus `span` in whole seconds; a negative span counts as none.
+    #[must_use]
+    pub fn minus(self, span: Duration) -> Self {
+        Self(self.0.saturating_sub(whole_seconds(span)))
+    }
+
+    /// Returns the seconds from `earlier` to this time, 0 if `earlier` is not earlier.
+    #[must_use]
+    pub const fn seconds_since(self, earlier: Self) -> u32 {
+        self.0.saturating_sub(earlier.0)
+    }
+}
+
+fn whole_seconds(span: Duration) -> u32 {
+    u32::try_from(span.whole_seconds().max(0)).unwrap_or(u32::MAX)
+}
+
+impl fmt::Display for Timestamp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&OffsetDateTime::from(*self).format(&Rfc3339).map_err(|_| fmt::Error)?)
+    }
+}
+
+impl fmt::Debug for Timestamp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl From<Timestamp> for OffsetDateTime {
+    fn from(timestamp: Timestamp) -> Self {
+        Self::UNIX_EPOCH + Duration::seconds(i64::from(timestamp.0))
+    }
+}
+
+impl TryFrom<OffsetDateTime> for Timestamp {
+    type Error = TimestampError;
+
+    /// Takes the whole seconds of `time`.
+    ///
+    /// # Errors
+    ///
+    /// [`TimestampError`] for a time before 1970 or after 2106.
+    fn try_from(time: OffsetDateTime) -> Result<Self, Self::Error> {
+        u32::try_from(time.unix_timestamp()).map(Self).map_err(|_| TimestampError)
+    }
+}
+
+/// A time that is outside what a [`Timestamp`] can hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the time lies outside 1970-01-01 to 2106-02-07")]
+#[non_exhaustive]
+pub struct TimestampError;
+
+/// A source of the time of day.
+///
+/// It is read once per request. Clocks of several servers on one store may be at most 60 seconds
+/// apart.
+pub trait Clock: fmt::Debug + Send + Sync + 'static {
+    /// Returns the time of day.
+    fn now(&self) -> Timestamp;
+}
+
+/// The clock of the operating system.
+#[derive(Clone, Copy, Debug, Default)]
+#[non_exhaustive]
+pub struct SystemClock;
+
+impl Clock for SystemClock {
+    #[expect(clippy::disallowed_methods, reason = "the one place that reads the clock of the operating system")]
+    fn now(&self) -> Timestamp {
+        let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        Timestamp(u32::try_from(since_epoch.as_secs()).unwrap_or(u32::MAX))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sums_stay_within_the_range() {
+        assert_eq!(Timestamp(10).plus(Duration::seconds(-5)), Timestamp(10));
+        assert_eq!(Timestamp(u32::MAX).plus(Duration::DAY), Timestamp(u32::MAX));
+        assert_eq!(Timestamp(5).minus(Duration::DAY), Timestamp(0));
+        assert_eq!(Timestamp(5).seconds_since(Timestamp(9)), 0);
+    }
+
+    #[test]
+    fn prints_rfc_3339_and_converts_both_ways() {
+        let timestamp = Timestamp(1_000_000_000);
+        assert_eq!(timestamp.to_string(), "2001-09-09T01:46:40Z");
+        assert_eq!(Timestamp::try_from(OffsetDateTime::from(timestamp)), Ok(timestamp));
+        assert_eq!(Timestamp::try_from(OffsetDateTime::UNIX_EPOCH - Duration::SECOND), Err(TimestampError));
+    }
+}

@@ -1,0 +1,197 @@
+//! What a configuration leaves looser than the current best practice asks.
+
+use std::fmt;
+
+use time::Duration;
+
+use crate::client::redirect_uri::RedirectUriComparison;
+use crate::config::{
+    AuthorizationErrors, BasicReading, Config, ExchangeRedirectUri, PkceRequirement, ReuseResponse, StateCharacters,
+};
+use crate::wire::RedirectStatus;
+
+/// The settings that are looser than RFC 9700 and OAuth 2.1 ask, each with what it costs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct SecurityReport {
+    /// One entry per setting, none if nothing is looser.
+    pub findings: Vec<Finding>,
+}
+
+/// One setting that is looser than the current best practice asks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Finding {
+    /// The field of [`Config`].
+    pub setting: &'static str,
+    /// The rule that asks for more.
+    pub rule: &'static str,
+    /// What the looser setting costs, and what carries the protection instead.
+    pub consequence: &'static str,
+}
+
+impl fmt::Display for SecurityReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for finding in &self.findings {
+            writeln!(f, "{} ({}): {}", finding.setting, finding.rule, finding.consequence)?;
+        }
+        Ok(())
+    }
+}
+
+impl Config {
+    /// Lists what is looser than RFC 9700 and OAuth 2.1 ask, `has_issuer` telling whether one is set.
+    pub(crate) fn security_report(&self, issuer: Option<&str>) -> SecurityReport {
+        let looser = self.looser_settings(issuer);
+        SecurityReport {
+            findings: looser.into_iter().filter_map(|(loose, finding)| loose.then_some(finding)).collect(),
+        }
+    }
+
+    fn looser_settings(&self, issuer: Option<&str>) -> [(bool, Finding); 17] {
+        let uris = &self.redirect_uris;
+        let domain = uris.comparison == RedirectUriComparison::Domain;
+        let refresh_grace = self.grace.refresh_token.max(self.grace.public_refresh_token);
+        [
+            (domain, DOMAIN_RULE),
+            (domain && uris.any_port, ANY_PORT),
+            (uris.development_http, PLAIN_HTTP),
+            (uris.localhost, LOCALHOST),
+            (self.pkce != PkceRequirement::AllClients, PKCE),
+            (self.redirect_status != RedirectStatus::SeeOther, REDIRECT_STATUS),
+            (self.state != StateCharacters::Visible, STATE),
+            (self.exchange_redirect_uri == ExchangeRedirectUri::Optional, EXCHANGE_REDIRECT_URI),
+            (self.authorization_errors != AuthorizationErrors::Rfc6749, ERRORS),
+            (self.basic == BasicReading::Either, BASIC),
+            (issuer.is_none() || !self.response_issuer, ISSUER),
+            (issuer.is_some_and(|issuer| issuer.starts_with("http:")), PLAIN_HTTP_ISSUER),
+            (refresh_grace > Duration::ZERO, REFRESH_GRACE),
+            (self.reuse_margin > Duration::ZERO, REUSE_MARGIN),
+            (self.reuse != ReuseResponse::RevokeGrant, REUSE),
+            (self.bearer_in_body, BEARER_IN_BODY),
+            (self.grant_lifetime.is_none(), GRANT_LIFETIME),
+        ]
+    }
+}
+
+const DOMAIN_RULE: Finding = Finding {
+    setting: "redirect_uris.comparison",
+    rule: "RFC 9700 section 2.1",
+    consequence: "any path of the registered host may receive codes: unsafe where owners share a host by path, or where \
+                  the host has an open redirector; PKCE and a redirect_uri in the exchange carry the protection there",
+};
+const ANY_PORT: Finding = Finding {
+    setting: "redirect_uris.any_port",
+    rule: "RFC 9700 section 2.1",
+    consequence: "any service on the registered host may receive codes",
+};
+const PLAIN_HTTP: Finding = Finding {
+    setting: "redirect_uris.development_http",
+    rule: "RFC 9700 section 2.6",
+    consequence: "codes travel in clear: for development only",
+};
+const LOCALHOST: Finding = Finding {
+    setting: "redirect_uris.localhost",
+    rule: "RFC 8252 section 8.3",
+    consequence: "the name localhost may resolve elsewhere; PKCE, which native clients need, makes a stolen code useless",
+};
+const PKCE: Finding = Finding {
+    setting: "pkce",
+    rule: "RFC 9700 section 2.1.1",
+    consequence: "confidential clients that send no challenge are not protected against injected codes",
+};
+const REDIRECT_STATUS: Finding = Finding {
+    setting: "redirect_status",
+    rule: "RFC 9700 section 4.12",
+    consequence: "302 lets a browser repeat a POST in theory; those in use turn it into a GET, and 307 is never sent",
+};
+const STATE: Finding = Finding {
+    setting: "state",
+    rule: "RFC 6749 appendix A.5",
+    consequence: "clients get back any octets that they sent, percent-encoded",
+};
+const EXCHANGE_REDIRECT_URI: Finding = Finding {
+    setting: "exchange_redirect_uri",
+    rule: "RFC 6749 section 4.1.3",
+    consequence: "a client that sends neither redirect_uri nor PKCE is not protected against injected codes",
+};
+const ERRORS: Finding = Finding {
+    setting: "authorization_errors",
+    rule: "RFC 6749 section 4.1.2.1",
+    consequence: "clients do not learn of a wrong response_type or state; nothing is redirected that need not be",
+};
+const BASIC: Finding = Finding {
+    setting: "basic",
+    rule: "RFC 6749 section 2.3.1",
+    consequence: "credentials that were not form-encoded are accepted too; those made by the server read the same either way",
+};
+const ISSUER: Finding = Finding {
+    setting: "issuer",
+    rule: "RFC 9207 section 2",
+    consequence: "clients of several servers cannot tell a mix-up; they need a redirect URI for each server",
+};
+const PLAIN_HTTP_ISSUER: Finding = Finding {
+    setting: "development",
+    rule: "RFC 6749 section 3.1",
+    consequence: "tokens and secrets travel in clear: for development only",
+};
+const REFRESH_GRACE: Finding = Finding {
+    setting: "grace",
+    rule: "RFC 9700 section 4.14.2",
+    consequence: "a stolen refresh token works beside its successor until the grace ends; each such use raises an event",
+};
+const REUSE_MARGIN: Finding = Finding {
+    setting: "reuse_margin",
+    rule: "RFC 9700 section 4.14.2",
+    consequence: "a stolen refresh token that is used within the margin is refused, but the grant lives on",
+};
+const REUSE: Finding = Finding {
+    setting: "reuse",
+    rule: "RFC 9700 section 4.14.2",
+    consequence: "a thief who refreshed first keeps the grant",
+};
+const BEARER_IN_BODY: Finding = Finding {
+    setting: "bearer_in_body",
+    rule: "RFC 9700 section 4.3.2",
+    consequence: "access tokens may end in logs of form bodies",
+};
+const GRANT_LIFETIME: Finding = Finding {
+    setting: "grant_lifetime",
+    rule: "RFC 9700 section 4.14.2",
+    consequence: "a grant that is refreshed at least every 180 days has no end but its revocation",
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn settings(config: &Config, issuer: Option<&str>) -> Vec<&'static str> {
+        config.security_report(issuer).findings.iter().map(|finding| finding.setting).collect()
+    }
+
+    #[test]
+    fn the_platform_profile_names_what_the_described_service_leaves_open() {
+        let settings = settings(&Config::platform(), Some("https://auth.example"));
+        for expected in ["redirect_uris.comparison", "pkce", "exchange_redirect_uri", "grace", "reuse_margin"] {
+            assert!(settings.contains(&expected), "{expected}");
+        }
+        assert!(!settings.contains(&"issuer"));
+    }
+
+    #[test]
+    fn a_tightened_strict_profile_has_nothing_to_report() {
+        let mut config = Config::strict();
+        config.grace.refresh_token = Duration::ZERO;
+        config.redirect_uris.localhost = false;
+        config.grant_lifetime = Some(Duration::days(365));
+        assert_eq!(settings(&config, Some("https://auth.example")), Vec::<&str>::new());
+        assert_eq!(settings(&config, None), ["issuer"]);
+        assert_eq!(settings(&config, Some("http://127.0.0.1")), ["development"]);
+    }
+
+    #[test]
+    fn prints_one_line_per_finding() {
+        let report = Config::strict().security_report(None);
+        assert_eq!(report.to_string().lines().count(), report.findings.len());
+    }
+}

@@ -1,0 +1,84 @@
+//! What every request meets: stores, settings, clock, generator, hooks.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use crate::client::Client;
+use crate::clock::{Clock, Timestamp};
+use crate::config::Config;
+use crate::entropy::Entropy;
+use crate::error::Reason;
+use crate::hooks::{Attempt, Event, EventSink, SubjectStatus, Subjects, Throttle, ThrottleDecision};
+use crate::store::Stores;
+use crate::subject::Subject;
+
+/// The parts of one authorization server.
+#[derive(Debug)]
+pub(crate) struct Context {
+    pub(crate) stores: Stores,
+    pub(crate) config: Config,
+    pub(crate) issuer: Option<String>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) entropy: Arc<dyn Entropy>,
+    pub(crate) events: Option<Arc<dyn EventSink>>,
+    pub(crate) throttle: Option<Arc<dyn Throttle>>,
+    pub(crate) subjects: Option<Arc<dyn Subjects>>,
+}
+
+impl Context {
+    pub(crate) fn now(&self) -> Timestamp {
+        self.clock.now()
+    }
+
+    pub(crate) fn raise(&self, event: &Event<'_>) {
+        if let Some(events) = &self.events {
+            events.record(event);
+        }
+    }
+
+    /// Asks the throttle; refused attempts raise an event.
+    pub(crate) async fn check_throttle(&self, attempt: &Attempt<'_>) -> Result<(), Reason> {
+        let Some(throttle) = &self.throttle else { return Ok(()) };
+        match throttle.check(attempt).await {
+            ThrottleDecision::Allow => Ok(()),
+            ThrottleDecision::Refuse { retry_after } => {
+                let Attempt { endpoint, client, peer, .. } = *attempt;
+                self.raise(&Event::Throttled { endpoint, client, peer });
+                let seconds = u32::try_from(retry_after.whole_seconds()).unwrap_or(u32::MAX);
+                Err(Reason::Throttled { retry_after: seconds.max(1) })
+            }
+        }
+    }
+
+    /// Tells hooks that the client could not be authenticated.
+    pub(crate) async fn note_failed_authentication(&self, attempt: &Attempt<'_>, reason: &Reason) {
+        let Attempt { endpoint, client, peer, .. } = *attempt;
+        self.raise(&Event::AuthenticationFailed { endpoint, client, peer, reason });
+        if let Some(throttle) = &self.throttle {
+            throttle.failed(attempt).await;
+        }
+    }
+
+    /// Asks whether the user may be given tokens; without a hook, every user may.
+    pub(crate) async fn check_subject(&self, subject: &Subject, client: &Client) -> Result<(), Reason> {
+        let Some(subjects) = &self.subjects else { return Ok(()) };
+        match subjects.status(subject, client).await {
+            SubjectStatus::Active => Ok(()),
+            SubjectStatus::Refused => Err(Reason::SubjectRefused),
+            SubjectStatus::Unknown => Err(Reason::SubjectUnknown),
+        }
+    }
+
+    pub(crate) fn audience(&self) -> Option<&str> {
+        self.config.audience.as_deref().or(self.issuer.as_deref())
+    }
+}
+
+/// Makes an attempt to be asked about.
+pub(crate) const fn attempt<'a>(
+    endpoint: crate::wire::Endpoint,
+    client: Option<&'a str>,
+    peer: Option<IpAddr>,
+) -> Attempt<'a> {
+    Attempt { endpoint, client, subject: None, peer }
+}

@@ -1,0 +1,278 @@
+//! Between the consent page and the redirect: the request is held, the decision taken.
+
+use std::sync::Arc;
+
+use crate::client::Client;
+use crate::clock::Timestamp;
+use crate::context::Context;
+use crate::endpoint::pending::{AuthorizationError, Destination, PendingAuthorization};
+use crate::error::Reason;
+use crate::hooks::{Attempt, Event};
+use crate::id::AuthorizationId;
+use crate::scope::{ResourceScope, ScopeSet};
+use crate::secret::opaque::{self, Minted, Presented};
+use crate::secret::{AuthorizationHandle, Digest};
+use crate::store::record::{Authorization, Stage};
+use crate::store::{Insertion, Replacement};
+use crate::subject::Subject;
+use crate::wire::{Endpoint, Response};
+
+/// What the user decided.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Decision {
+    /// The user agrees to all or to a part.
+    Approve(Consent),
+    /// The user refuses.
+    Deny,
+}
+
+/// How much the user agrees to: all that was asked, unless told otherwise.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Consent {
+    scopes: Option<Vec<String>>,
+    resources: Option<Vec<String>>,
+}
+
+impl Consent {
+    /// Agrees to all that was asked.
+    #[must_use]
+    pub fn to_everything() -> Self {
+        Self::default()
+    }
+
+    /// Agrees to these scopes alone, as their tokens in the form; none means a refusal.
+    #[must_use]
+    pub fn scopes(mut self, tokens: impl IntoIterator<Item: Into<String>>) -> Self {
+        self.scopes = Some(tokens.into_iter().map(Into::into).collect());
+        self
+    }
+
+    /// Agrees to these resources alone, of those the application specified; none means a refusal.
+    #[must_use]
+    pub fn resources(mut self, resources: impl IntoIterator<Item: Into<String>>) -> Self {
+        self.resources = Some(resources.into_iter().map(Into::into).collect());
+        self
+    }
+}
+
+/// Stores the request for this user and session and gives the handle for the form.
+pub(crate) async fn hold(
+    context: &Context,
+    pending: &PendingAuthorization,
+    subject: &Subject,
+    session: &[u8],
+) -> Result<AuthorizationHandle, AuthorizationError> {
+    let client = &pending.client;
+    let destination = Destination { redirect_uri: &pending.redirect_uri, state: pending.state.as_deref() };
+    let to_client = |reason| AuthorizationError::redirect(context, client, destination, reason);
+    if session.is_empty() {
+        return Err(AuthorizationError::page_for(context, client, Reason::MissingSession));
+    }
+    let attempt = Attempt {
+        endpoint: Endpoint::Authorization,
+        client: Some(client.id.as_str()),
+        subject: Some(subject),
+        peer: None,
+    };
+    context.check_throttle(&attempt).await.map_err(|reason| AuthorizationError::page_for(context, client, reason))?;
+    let now = context.now();
+    let id = AuthorizationId::new(now, &*context.entropy);
+    let Minted { text, digest } = opaque::mint(&context.config.prefixes.handle, id.octets(), &*context.entropy);
+    let record = Authorization {
+        id,
+        version: 1,
+        client: client.id.clone(),
+        epoch: client.epoch,
+        subject: subject.clone(),
+        session: Digest::of(session),
+        created: now,
+        handle: digest,
+        stage: Stage::Held,
+        end: now.plus(context.config.hold_lifetime),
+        redirect_uri: pending.redirect_uri.clone(),
+        redirect_uri_named: pending.redirect_uri_named,
+        challenge: pending.challenge,
+        state: pending.state.clone(),
+        scopes: pending.scopes.clone(),
+        resource_scope: client.resource_scope.clone(),
+    };
+    insert(context, record, &digest).await.map_err(to_client)?;
+    Ok(AuthorizationHandle::new(text))
+}
+
+/// One insert; after `Exists` or an error the row tells whether it is this one.
+async fn insert(context: &Context, record: Authorization, own: &Digest) -> Result<(), Reason> {
+    let id = record.id;
+    let failure = match context.stores.codes.insert(Arc::new(record)).await {
+        Ok(Insertion::Inserted) => return Ok(()),
+        Ok(Insertion::Exists) => Reason::Contended,
+        Err(error) => error.into(),
+    };
+    let found = context.stores.codes.find(&id).await?;
+    if found.is_some_and(|found| found.handle == *own) { Ok(()) } else { Err(failure) }
+}
+
+/// Takes the decision of the user who was asked, once.
+pub(crate) async fn decide(
+    context: &Context,
+    handle: &str,
+    subject: &Subject,
+    session: &[u8],
+    decision: &Decision,
+) -> Result<Response, AuthorizationError> {
+    let now = context.now();
+    let held = find_held(context, handle, Asked { subject, session }, now)
+        .await
+        .map_err(|reason| AuthorizationError::page(context, reason))?;
+    match decision {
+        Decision::Deny => deny(context, &held).await,
+        Decision::Approve(consent) => approve(context, &held, consent, now).await,
+    }
+}
+
+/// Who answers.
+struct Asked<'a> {
+    subject: &'a Subject,
+    session: &'a [u8],
+}
+
+/// The handle, its user and its session have to agree: this is also the form's protection against
+/// requests forged by other sites [RFC 6749 section 10.12].
+async fn find_held(
+    context: &Context,
+    handle: &str,
+    asked: Asked<'_>,
+    now: Timestamp,
+) -> Result<Arc<Authorization>, Reason> {
+    let presented =
+        Presented::parse(&context.config.prefixes.handle, handle.as_bytes()).ok_or(Reason::UnknownHandle)?;
+    let id = AuthorizationId::from_octets(presented.id);
+    let found = context.stores.codes.find(&id).await?.ok_or(Reason::UnknownHandle)?;
+    let proven = found.handle == presented.digest && found.session == Digest::of(asked.session);
+    if !proven || found.subject != *asked.subject {
+        return Err(Reason::UnknownHandle);
+    }
+    match found.stage {
+        Stage::CodeIssued(_) | Stage::Denied => Err(Reason::AlreadyDecided),
+        Stage::Held if now >= found.end => Err(Reason::HoldExpired),
+        Stage::Held => Ok(found),
+    }
+}
+
+/// § 4.1.2.1: the client learns that the user refused.
+async fn deny(context: &Context, held: &Authorization) -> Result<Response, AuthorizationError> {
+    let page = |reason| AuthorizationError::page(context, reason);
+    match context.stores.codes.replace(held.version, Arc::new(held.denied())).await {
+        Ok(Replacement::Replaced) => {}
+        Ok(Replacement::Lost) => return Err(page(Reason::AlreadyDecided)),
+        Err(error) => return Err(page(error.into())),
+    }
+    context.raise(&Event::Denied { client: &held.client, subject: &held.subject });
+    Ok(destination(held).error(context, &Reason::AccessDenied))
+}
+
+/// Checks everything again as it is now, then makes the code by one swap.
+async fn approve(
+    context: &Context,
+    held: &Authorization,
+    consent: &Consent,
+    now: Timestamp,
+) -> Result<Response, AuthorizationError> {
+    let page = |reason| AuthorizationError::page(context, reason);
+    let client = current_client(context, held).await.map_err(page)?;
+    let to_client = |reason| AuthorizationError::redirect(context, &client, destination(held), reason);
+    let granted = match judge_consent(context, held, &client, consent) {
+        Ok(granted) => granted,
+        Err(Reason::AccessDenied) => return deny(context, held).await,
+        Err(reason) => return Err(page(reason)),
+    };
+    match context.check_subject(&held.subject, &client).await {
+        Err(reason @ Reason::SubjectRefused) => {
+            let _ = deny(context, held).await?;
+            return Err(to_client(reason));
+        }
+        checked => checked.map_err(to_client)?,
+    }
+
+    let Minted { text, digest } = opaque::mint(&context.config.prefixes.code, held.id.octets(), &*context.entropy);
+    let end = now.plus(context.config.code_lifetime);
+    let next = Authorization {
+        epoch: client.epoch,
+        scopes: granted.scopes,
+        resource_scope: granted.resource_scope,
+        ..held.with_code(digest, end)
+    };
+    let scopes = next.scopes.clone();
+    issue(context, held, next, &digest).await.map_err(|reason| {
+        let decided_before = matches!(reason, Reason::AlreadyDecided);
+        if decided_before { page(reason) } else { to_client(reason) }
+    })?;
+    let grant = held.id.into();
+    context.raise(&Event::CodeIssued { grant, client: &held.client, subject: &held.subject, scopes: &scopes });
+    Ok(destination(held).code(context, &text))
+}
+
+/// One swap; after `Lost` or an error the row tells whether it carries this code.
+async fn issue(context: &Context, held: &Authorization, next: Authorization, own: &Digest) -> Result<(), Reason> {
+    let failure = match context.stores.codes.replace(held.version, Arc::new(next)).await {
+        Ok(Replacement::Replaced) => return Ok(()),
+        Ok(Replacement::Lost) => Reason::AlreadyDecided,
+        Err(error) => error.into(),
+    };
+    match context.stores.codes.find(&held.id).await? {
+        Some(found) if found.stage == Stage::CodeIssued(*own) => Ok(()),
+        Some(_) | None => Err(failure),
+    }
+}
+
+/// The client as it is now, and its redirect URI once more.
+async fn current_client(context: &Context, held: &Authorization) -> Result<Arc<Client>, Reason> {
+    let client = context.stores.clients.current(&held.client).await?.ok_or(Reason::UnknownClient)?;
+    if !client.is_approved() || !client.grant_types.authorization_code {
+        return Err(Reason::ClientNotApproved);
+    }
+    let policy = &context.config.redirect_uris;
+    let uri = held.redirect_uri.as_str().as_bytes();
+    let registered = client.redirect_uris.iter().any(|registered| registered.matches(uri, policy).is_ok());
+    if registered { Ok(client) } else { Err(Reason::MissingRedirectUri) }
+}
+
+struct Granted {
+    scopes: ScopeSet,
+    resource_scope: ResourceScope,
+}
+
+/// What the user saw is what is granted, at most; the client may have been narrowed since.
+fn judge_consent(
+    context: &Context,
+    held: &Authorization,
+    client: &Client,
+    consent: &Consent,
+) -> Result<Granted, Reason> {
+    let chosen = match &consent.scopes {
+        None => held.scopes.clone(),
+        Some(tokens) => {
+            let tokens = tokens.iter().map(String::as_str);
+            context.config.scopes.select(tokens).map_err(|_| Reason::ExcessDecision)?
+        }
+    };
+    let resource_scope = match &consent.resources {
+        None => held.resource_scope.clone(),
+        Some(resources) if resources.is_empty() => return Err(Reason::AccessDenied),
+        Some(resources) => ResourceScope::specified(resources).map_err(|_| Reason::ExcessDecision)?,
+    };
+    if !chosen.is_subset_of(&held.scopes) || !held.resource_scope.covers(&resource_scope) {
+        return Err(Reason::ExcessDecision);
+    }
+    let scopes = chosen.intersection(&client.scopes);
+    let resource_scope = resource_scope.narrowed_to(&client.resource_scope);
+    if scopes.is_empty() || matches!(&resource_scope, ResourceScope::Specified(list) if list.is_empty()) {
+        return Err(Reason::AccessDenied);
+    }
+    Ok(Granted { scopes, resource_scope })
+}
+
+fn destination(held: &Authorization) -> Destination<'_> {
+    Destination { redirect_uri: &held.redirect_uri, state: held.state.as_deref() }
+}

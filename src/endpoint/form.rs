@@ -1,0 +1,40 @@
+//! The first checks of every endpoint that takes a form, in their fixed order [RFC 6749 section 3.2].
+
+use crate::config::Config;
+use crate::error::Reason;
+use crate::wire::params::{ParamLimits, Params};
+use crate::wire::{Body, Endpoint, Request};
+
+/// Reads the form of a request: method, size, media type, form encoding, UTF-8, repeats.
+pub(crate) fn read<'a, const N: usize>(
+    request: &Request<'a>,
+    endpoint: Endpoint,
+    names: &'static [&'static str; N],
+    config: &Config,
+) -> Result<Params<'a, N>, Reason> {
+    if !endpoint.allows(request.method()) {
+        return Err(Reason::MethodNotAllowed);
+    }
+    let octets = match request.body_octets() {
+        Body::Octets(octets) if octets.len() <= config.body_octets => octets,
+        Body::Octets(_) | Body::TooLarge => return Err(Reason::TooLarge),
+        Body::Empty => &[],
+    };
+    if !request.is_form() {
+        return Err(Reason::MediaType);
+    }
+    let limits = ParamLimits { octets: config.body_octets, parameters: config.parameters };
+    let params = Params::parse(octets, names, &limits).map_err(|_| Reason::MalformedParameters)?;
+    if !params.all_utf8() {
+        return Err(Reason::MalformedParameters);
+    }
+    match params.first_repeated() {
+        Some(name) => Err(Reason::RepeatedParameter(name)),
+        None => Ok(params),
+    }
+}
+
+/// The text of a parameter whose form was read as UTF-8.
+pub(crate) fn text<'p, const N: usize>(params: &'p Params<'_, N>, name: &str) -> Option<&'p str> {
+    params.text(name).ok().flatten()
+}

@@ -1,0 +1,80 @@
+//! The introspection endpoint [RFC 7662]: what an access token may do, for resource servers elsewhere.
+
+use crate::client::Client;
+use crate::context::Context;
+use crate::endpoint::client_auth::{self, FormCredentials};
+use crate::endpoint::form;
+use crate::error::{Reason, delivery};
+use crate::hooks::Event;
+use crate::id::{ClientId, GrantId};
+use crate::message::{IntrospectionResponse, TokenType};
+use crate::scope::ResourceScope;
+use crate::secret::opaque::Presented;
+use crate::store::record::{Grant, TokenPair};
+use crate::wire::{Endpoint, Request, Response};
+
+const NAMES: [&str; 4] = ["token", "token_type_hint", "client_id", "client_secret"];
+
+pub(crate) async fn serve(context: &Context, request: &Request<'_>) -> Response {
+    let mut client = None;
+    match answer(context, request, &mut client).await {
+        Ok(message) => Response::token_json(200, serde_json::to_vec(&message).unwrap_or_default()),
+        Err(reason) => {
+            let client = client.as_ref();
+            context.raise(&Event::Refused { endpoint: Endpoint::Introspection, client, reason: &reason });
+            delivery::to_client(&reason, Endpoint::Introspection, &context.config)
+        }
+    }
+}
+
+async fn answer(
+    context: &Context,
+    request: &Request<'_>,
+    known: &mut Option<ClientId>,
+) -> Result<IntrospectionResponse, Reason> {
+    let form = form::read(request, Endpoint::Introspection, &NAMES, &context.config)?;
+    let credentials = FormCredentials {
+        client_id: form::text(&form, "client_id"),
+        client_secret: form::text(&form, "client_secret"),
+    };
+    let caller = client_auth::authenticate(context, request, Endpoint::Introspection, credentials).await?;
+    *known = Some(caller.id.clone());
+    let token = form.octets("token").ok_or(Reason::MissingParameter("token"))?;
+    let described = describe(context, &caller, token).await?;
+    Ok(described.unwrap_or_else(IntrospectionResponse::inactive))
+}
+
+/// § 2.2: a live access token that the caller may see; of all else nothing is told.
+async fn describe(context: &Context, caller: &Client, token: &[u8]) -> Result<Option<IntrospectionResponse>, Reason> {
+    let Some(presented) = Presented::parse(&context.config.prefixes.access_token, token) else { return Ok(None) };
+    let Some(grant) = context.stores.tokens.find(&GrantId::from_octets(presented.id)).await? else {
+        return Ok(None);
+    };
+    if grant.client != caller.id && !caller.may_introspect {
+        return Ok(None);
+    }
+    let Some(owner) = context.stores.clients.find(&grant.client).await? else { return Ok(None) };
+    let usable = grant.revoked.is_none() && owner.is_approved() && owner.epoch == grant.epoch;
+    let pair = grant.pairs.with_access(&presented.digest);
+    let pair = pair.filter(|pair| usable && pair.access_is_live(context.now()));
+    Ok(pair.map(|pair| message(context, &owner, &grant, pair)))
+}
+
+fn message(context: &Context, owner: &Client, grant: &Grant, pair: &TokenPair) -> IntrospectionResponse {
+    let scopes = pair.narrowed.as_deref().unwrap_or(&grant.scopes).intersection(&owner.scopes);
+    let resources = grant.resource_scope.narrowed_to(&owner.resource_scope);
+    let mut message = IntrospectionResponse::active();
+    message.scope = Some(context.config.scopes.to_wire(&scopes).into_owned());
+    message.client_id = Some(grant.client.to_string());
+    message.token_type = Some(TokenType::Bearer);
+    message.exp = Some(pair.access_end.seconds().into());
+    message.iat = Some(pair.issued.seconds().into());
+    message.sub = Some(grant.subject.to_string());
+    message.aud = context.audience().map(str::to_owned).into_iter().collect();
+    message.iss.clone_from(&context.issuer);
+    message.resource_scope = Some(resources.as_str().to_owned());
+    if let ResourceScope::Specified(list) = &resources {
+        message.resources = Some(list.iter().map(str::to_owned).collect());
+    }
+    message
+}

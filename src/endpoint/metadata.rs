@@ -1,0 +1,74 @@
+//! What clients learn about the server [RFC 8414]: only what is switched on.
+
+use url::Url;
+
+use crate::config::Config;
+use crate::context::Context;
+use crate::error::{Reason, delivery};
+use crate::message::Metadata;
+use crate::pkce::CodeChallenge;
+use crate::wire::{Endpoint, Request, Response};
+
+/// Answers with the document made from the configuration.
+pub(crate) fn serve(context: &Context, request: &Request<'_>) -> Response {
+    if !Endpoint::Metadata.allows(request.method()) {
+        return delivery::to_client(&Reason::MethodNotAllowed, Endpoint::Metadata, &context.config);
+    }
+    let Some(issuer) = &context.issuer else { return Response::new(404) };
+    let metadata = document(issuer, &context.config);
+    let body = serde_json::to_vec(&metadata).unwrap_or_default();
+    Response::new(200).with_header("Content-Type", "application/json").with_body(body)
+}
+
+/// The path of the document: between the host and the path of the issuer [section 3.1].
+pub(crate) fn path(issuer: Option<&str>) -> String {
+    let well_known = Endpoint::Metadata.path();
+    let issuer = issuer.and_then(|issuer| Url::parse(issuer).ok());
+    let below = issuer.as_ref().map_or("", |issuer| issuer.path().trim_end_matches('/'));
+    format!("{well_known}{below}")
+}
+
+fn document(issuer: &str, config: &Config) -> Metadata {
+    let base = issuer.trim_end_matches('/');
+    let url = |endpoint: Endpoint| Some(format!("{base}{}", endpoint.path()));
+    let texts = |texts: &[&str]| texts.iter().map(|&text| text.to_owned()).collect::<Vec<_>>();
+    let secret_methods = texts(&["client_secret_basic", "client_secret_post"]);
+    let mut methods = secret_methods.clone();
+    if config.public_clients {
+        methods.push("none".to_owned());
+    }
+    let mut metadata = Metadata::new(issuer);
+    metadata.authorization_endpoint = url(Endpoint::Authorization);
+    metadata.token_endpoint = url(Endpoint::Token);
+    metadata.revocation_endpoint = url(Endpoint::Revocation);
+    metadata.introspection_endpoint = url(Endpoint::Introspection);
+    metadata.response_types_supported = texts(&["code"]);
+    metadata.response_modes_supported = texts(&["query"]);
+    metadata.grant_types_supported = texts(&["authorization_code", "refresh_token"]);
+    metadata.token_endpoint_auth_methods_supported.clone_from(&methods);
+    metadata.revocation_endpoint_auth_methods_supported = methods;
+    metadata.introspection_endpoint_auth_methods_supported = secret_methods;
+    metadata.scopes_supported = config.scopes.supported();
+    metadata.code_challenge_methods_supported = texts(&[CodeChallenge::METHOD]);
+    metadata.authorization_response_iss_parameter_supported = config.response_issuer;
+    metadata
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 8414-3-01
+    #[test]
+    fn the_well_known_part_comes_between_host_and_path() {
+        for (issuer, expected) in [
+            ("https://auth.example", "/.well-known/oauth-authorization-server"),
+            ("https://auth.example/", "/.well-known/oauth-authorization-server"),
+            ("https://auth.example/tenant", "/.well-known/oauth-authorization-server/tenant"),
+            ("https://auth.example/a/b/", "/.well-known/oauth-authorization-server/a/b"),
+        ] {
+            assert_eq!(path(Some(issuer)), expected);
+        }
+        assert_eq!(path(None), "/.well-known/oauth-authorization-server");
+    }
+}

@@ -1,0 +1,234 @@
+//! An authorization request that was found good, and one that was not.
+
+use std::error::Error;
+use std::fmt;
+use std::sync::Arc;
+
+use crate::client::Client;
+use crate::client::redirect_uri::RedirectUri;
+use crate::context::Context;
+use crate::error::{ErrorCode, Reason, delivery};
+use crate::hooks::Event;
+use crate::pkce::CodeChallenge;
+use crate::scope::{Permission, ResourceScope, ScopeCatalog, ScopeDefinition, ScopeSet};
+use crate::subject::Subject;
+use crate::wire::params::append_query;
+use crate::wire::{Endpoint, Response};
+
+/// A good authorization request that waits for its user: nothing is stored yet.
+///
+/// It cannot be altered on its way from the request to the decision. It carries what a consent page
+/// has to show; all texts come from the application and have to be escaped by the page.
+#[derive(Clone)]
+pub struct PendingAuthorization {
+    pub(crate) client: Arc<Client>,
+    pub(crate) redirect_uri: RedirectUri,
+    pub(crate) redirect_uri_named: bool,
+    pub(crate) challenge: Option<CodeChallenge>,
+    pub(crate) state: Option<Box<[u8]>>,
+    pub(crate) scopes: ScopeSet,
+    pub(crate) catalog: ScopeCatalog,
+}
+
+impl PendingAuthorization {
+    /// Returns the client that asks.
+    #[must_use]
+    pub fn client(&self) -> &Client {
+        &self.client
+    }
+
+    /// Returns what it asks for.
+    #[must_use]
+    pub const fn scopes(&self) -> &ScopeSet {
+        &self.scopes
+    }
+
+    /// Returns what it asks for, with the words of the catalog, in the catalog's order.
+    pub fn requested(&self) -> impl Iterator<Item = RequestedScope<'_>> {
+        self.scopes.iter().filter_map(|scope| {
+            let definition = self.catalog.definition(scope.name())?;
+            let token = self.catalog.to_wire(&ScopeSet::from_scopes([scope])).into_owned();
+            Some(RequestedScope { token, permission: scope.permission(), definition })
+        })
+    }
+
+    /// Returns the resources it asks for; of specified ones the user picks some.
+    #[must_use]
+    pub fn resource_scope(&self) -> &ResourceScope {
+        &self.client.resource_scope
+    }
+
+    /// Returns where the browser will go: a host, or the scheme of an app.
+    #[must_use]
+    pub fn redirect_host(&self) -> &str {
+        self.redirect_uri.host()
+    }
+
+    /// Tells whether the client's identity is assured, so that a consent of before may stand in for the
+    /// user's click: not for public or native clients, and not where the browser goes to the user's own
+    /// device [RFC 8252 section 8.6].
+    #[must_use]
+    pub fn is_client_assured(&self) -> bool {
+        let uri = &self.redirect_uri;
+        !self.client.counts_as_public() && !uri.is_loopback() && !uri.is_private_use()
+    }
+}
+
+impl fmt::Debug for PendingAuthorization {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PendingAuthorization")
+            .field("client", &self.client.id)
+            .field("redirect_uri", &self.redirect_uri)
+            .field("scopes", &self.scopes)
+            .finish_non_exhaustive()
+    }
+}
+
+/// One scope that a client asks for, in words.
+#[derive(Clone, Debug)]
+pub struct RequestedScope<'a> {
+    token: String,
+    permission: Option<Permission>,
+    definition: &'a ScopeDefinition,
+}
+
+impl RequestedScope<'_> {
+    /// Returns the token that stands for it on the wire, and in a form in which the user can untick it.
+    #[must_use]
+    pub fn token(&self) -> &str {
+        &self.token
+    }
+
+    /// Returns whether it is asked for read-only or read-write; nothing in a catalog without permissions.
+    #[must_use]
+    pub const fn permission(&self) -> Option<Permission> {
+        self.permission
+    }
+
+    /// Returns title, description and group.
+    #[must_use]
+    pub const fn definition(&self) -> &ScopeDefinition {
+        self.definition
+    }
+}
+
+/// An authorization request or decision that was refused; it knows how its user has to be told.
+pub struct AuthorizationError(Box<Refusal>);
+
+struct Refusal {
+    reason: Reason,
+    redirect: Option<Response>,
+    trusted: bool,
+}
+
+impl AuthorizationError {
+    /// An error that shows a page: client or redirect URI are not established.
+    pub(crate) fn page(context: &Context, reason: Reason) -> Self {
+        Self::raise(context, None, Refusal { reason, redirect: None, trusted: false })
+    }
+
+    /// An error that shows a page though the client is known.
+    pub(crate) fn page_for(context: &Context, client: &Client, reason: Reason) -> Self {
+        Self::raise(context, Some(client), Refusal { reason, redirect: None, trusted: false })
+    }
+
+    /// An error that goes to the client.
+    pub(crate) fn redirect(context: &Context, client: &Client, destination: Destination<'_>, reason: Reason) -> Self {
+        let redirect = Some(destination.error(context, &reason));
+        Self::raise(context, Some(client), Refusal { reason, redirect, trusted: client.trusted })
+    }
+
+    fn raise(context: &Context, client: Option<&Client>, refusal: Refusal) -> Self {
+        let client = client.map(|client| &client.id);
+        context.raise(&Event::Refused { endpoint: Endpoint::Authorization, client, reason: &refusal.reason });
+        Self(Box::new(refusal))
+    }
+
+    /// Returns exactly what was wrong.
+    #[must_use]
+    pub const fn reason(&self) -> &Reason {
+        &self.0.reason
+    }
+
+    /// Tells whether the answer waits for the user to sign in, so that nobody's link makes the server
+    /// send strangers elsewhere [RFC 9700 section 4.11.2]: show the sign-in page and let the request
+    /// come again.
+    #[must_use]
+    pub const fn needs_sign_in(&self) -> bool {
+        self.0.redirect.is_some() && !self.0.trusted
+    }
+
+    /// Returns the answer for the user who is signed in, if anybody is: the redirect to the client, or
+    /// the page.
+    #[must_use]
+    pub fn response(self, signed_in: Option<&Subject>) -> Response {
+        let may_redirect = signed_in.is_some() || self.0.trusted;
+        let page = delivery::to_user(&self.0.reason);
+        self.0.redirect.filter(|_| may_redirect).unwrap_or(page)
+    }
+}
+
+impl fmt::Debug for AuthorizationError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let redirects = self.0.redirect.is_some();
+        f.debug_struct("AuthorizationError").field("reason", &self.0.reason).field("redirects", &redirects).finish()
+    }
+}
+
+impl fmt::Display for AuthorizationError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&self.0.reason, f)
+    }
+}
+
+impl Error for AuthorizationError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        self.0.reason.source()
+    }
+}
+
+/// Where an authorization response goes: a redirect URI that was validated, and the client's state.
+#[derive(Clone, Copy)]
+pub(crate) struct Destination<'a> {
+    pub(crate) redirect_uri: &'a RedirectUri,
+    pub(crate) state: Option<&'a [u8]>,
+}
+
+impl Destination<'_> {
+    /// § 4.1.2: `code`, then `state` and `iss`.
+    pub(crate) fn code(&self, context: &Context, code: &str) -> Response {
+        self.respond(context, &[("code", code)])
+    }
+
+    /// § 4.1.2.1: `error` and its description, then `state` and `iss`.
+    pub(crate) fn error(&self, context: &Context, reason: &Reason) -> Response {
+        let code = delivery::code_in_redirect(reason);
+        let description =
+            if code == ErrorCode::AccessDenied { "the request was denied" } else { reason.told().description };
+        let mut parameters = vec![("error", code.as_str()), ("error_description", description)];
+        if let Some(uri) = &context.config.error_uri {
+            parameters.push(("error_uri", uri));
+        }
+        self.respond(context, &parameters)
+    }
+
+    /// The redirect URI itself plus parameters, never a re-serialized URL.
+    fn respond(&self, context: &Context, parameters: &[(&str, &str)]) -> Response {
+        let own = self.redirect_uri.as_str();
+        let mut location = String::with_capacity(own.len() + 192);
+        location.push_str(own);
+        for (name, value) in parameters {
+            append_query(&mut location, name, value.as_bytes());
+        }
+        if let Some(state) = self.state {
+            append_query(&mut location, "state", state);
+        }
+        if let Some(issuer) = context.issuer.as_deref().filter(|_| context.config.response_issuer) {
+            append_query(&mut location, "iss", issuer.as_bytes());
+        }
+        if context.config.dummy_fragment {
+            location.push_str("#_");
+        }
+        Response::redirect(context.config.redirect_status, location)
+    }
+}

@@ -1,0 +1,218 @@
+//! The check of access tokens at a resource in the same process [RFC 6750].
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::client::Client;
+use crate::clock::Timestamp;
+use crate::context::Context;
+use crate::endpoint::client_auth::split_scheme;
+use crate::error::{Reason, delivery};
+use crate::id::{ClientId, GrantId};
+use crate::scope::{Permission, Resource, ResourceScope, Scope, ScopeSet};
+use crate::secret::opaque::Presented;
+use crate::store::record::Grant;
+use crate::subject::Subject;
+use crate::wire::params::{ParamLimits, Params};
+use crate::wire::request::HeaderLine;
+use crate::wire::{Body, Request, Response};
+
+/// What a good access token stands for.
+///
+/// It is a snapshot: look the token up anew for every request.
+#[derive(Clone, Debug)]
+pub struct Authenticated {
+    grant: Arc<Grant>,
+    client: Arc<Client>,
+    issued: Timestamp,
+    expires: Timestamp,
+    narrowed: Option<ScopeSet>,
+}
+
+impl Authenticated {
+    /// Returns the user on whose behalf the client acts.
+    #[must_use]
+    pub fn subject(&self) -> &Subject {
+        &self.grant.subject
+    }
+
+    /// Returns the client that holds the token.
+    #[must_use]
+    pub fn client(&self) -> &Client {
+        &self.client
+    }
+
+    /// Returns the id of the client that holds the token.
+    #[must_use]
+    pub fn client_id(&self) -> &ClientId {
+        &self.client.id
+    }
+
+    /// Returns the grant that the token grew from.
+    #[must_use]
+    pub fn grant(&self) -> GrantId {
+        self.grant.id
+    }
+
+    /// Returns the scopes of the token, as far as the client may still have them.
+    #[must_use]
+    pub fn scopes(&self) -> ScopeSet {
+        self.granted().intersection(&self.client.scopes)
+    }
+
+    /// Returns the resources of the token, as far as the client may still have them.
+    #[must_use]
+    pub fn resource_scope(&self) -> ResourceScope {
+        self.grant.resource_scope.narrowed_to(&self.client.resource_scope)
+    }
+
+    /// Returns when the token was issued.
+    #[must_use]
+    pub const fn issued(&self) -> Timestamp {
+        self.issued
+    }
+
+    /// Returns when the token ends, unless it is revoked before.
+    #[must_use]
+    pub const fn expires(&self) -> Timestamp {
+        self.expires
+    }
+
+    /// Tells whether the token covers this scope, with this permission, on this resource.
+    ///
+    /// A scope of a catalog without permissions covers any.
+    #[must_use]
+    pub fn permits(&self, scope: &str, permission: Permission, resource: Resource<'_>) -> bool {
+        self.granted().contains(scope, permission)
+            && self.client.scopes.contains(scope, permission)
+            && self.grant.resource_scope.permits(resource)
+            && self.client.resource_scope.permits(resource)
+    }
+
+    fn granted(&self) -> &ScopeSet {
+        self.narrowed.as_ref().unwrap_or(&self.grant.scopes)
+    }
+}
+
+/// A request that a resource refuses; it knows its answer [RFC 6750 section 3].
+pub struct ResourceError {
+    reason: Reason,
+    response: Response,
+}
+
+impl ResourceError {
+    fn new(context: &Context, reason: Reason) -> Self {
+        Self { response: delivery::at_resource(&reason, None, &context.config), reason }
+    }
+
+    /// Returns exactly what was wrong.
+    #[must_use]
+    pub const fn reason(&self) -> &Reason {
+        &self.reason
+    }
+
+    /// Returns the answer: 401 or 403 with a challenge, 400 for a malformed request, 500 or 503 without
+    /// one if the store failed.
+    #[must_use]
+    pub fn into_response(self) -> Response {
+        self.response
+    }
+}
+
+impl fmt::Debug for ResourceError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("ResourceError").field(&self.reason).finish()
+    }
+}
+
+impl fmt::Display for ResourceError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&self.reason, f)
+    }
+}
+
+impl std::error::Error for ResourceError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        std::error::Error::source(&self.reason)
+    }
+}
+
+/// Finds out what the request's access token stands for.
+pub(crate) async fn authenticate(context: &Context, request: &Request<'_>) -> Result<Authenticated, ResourceError> {
+    look_up(context, request).await.map_err(|reason| ResourceError::new(context, reason))
+}
+
+/// Refuses with what would have been needed [RFC 6750 section 3.1].
+pub(crate) fn require(
+    context: &Context,
+    token: &Authenticated,
+    scope: &str,
+    permission: Permission,
+    resource: Resource<'_>,
+) -> Result<(), ResourceError> {
+    if token.permits(scope, permission, resource) {
+        return Ok(());
+    }
+    let catalog = &context.config.scopes;
+    let plain = catalog.definition(scope).is_some_and(|definition| definition.permissions().least().is_none());
+    let needed = ScopeSet::from_scopes([Scope::new(scope, (!plain).then_some(permission))]);
+    let reason = Reason::InsufficientScope;
+    let response = delivery::at_resource(&reason, Some(&catalog.to_wire(&needed)), &context.config);
+    Err(ResourceError { reason, response })
+}
+
+async fn look_up(context: &Context, request: &Request<'_>) -> Result<Authenticated, Reason> {
+    let in_body = if context.config.bearer_in_body { form(context, request)? } else { None };
+    let in_body = in_body.as_ref().and_then(|params| params.octets("access_token"));
+    let token = match (in_header(request)?, in_body) {
+        (Some(_), Some(_)) => return Err(Reason::MalformedBearer),
+        (Some(token), None) | (None, Some(token)) => token,
+        (None, None) => return Err(Reason::NoAccessToken),
+    };
+    let presented = Presented::parse(&context.config.prefixes.access_token, token).ok_or(Reason::InvalidAccessToken)?;
+    let id = GrantId::from_octets(presented.id);
+    let grant = context.stores.tokens.find(&id).await?.ok_or(Reason::InvalidAccessToken)?;
+    let now = context.now();
+    let pair = grant.pairs.with_access(&presented.digest).ok_or(Reason::InvalidAccessToken)?;
+    if grant.revoked.is_some() || !pair.access_is_live(now) {
+        return Err(Reason::InvalidAccessToken);
+    }
+    let client = context.stores.clients.find(&grant.client).await?.ok_or(Reason::InvalidAccessToken)?;
+    if !client.is_approved() || client.epoch != grant.epoch {
+        return Err(Reason::InvalidAccessToken);
+    }
+    let (issued, expires, narrowed) = (pair.issued, pair.access_end, pair.narrowed.as_deref().cloned());
+    Ok(Authenticated { grant, client, issued, expires, narrowed })
+}
+
+/// § 2.1: the scheme in any case, then exactly one token of the allowed characters.
+fn in_header<'a>(request: &Request<'a>) -> Result<Option<&'a [u8]>, Reason> {
+    let header = match request.authorization() {
+        HeaderLine::Absent => return Ok(None),
+        HeaderLine::One(header) => header,
+        HeaderLine::Several => return Err(Reason::MalformedBearer),
+    };
+    let (scheme, rest) = split_scheme(header);
+    if !scheme.eq_ignore_ascii_case(b"bearer") {
+        return Ok(None);
+    }
+    let token = rest.trim_ascii();
+    if token.is_empty() || token.iter().any(u8::is_ascii_whitespace) {
+        return Err(Reason::MalformedBearer);
+    }
+    let allowed = |octet: &u8| octet.is_ascii_alphanumeric() || b"-._~+/=".contains(octet);
+    if token.iter().all(allowed) { Ok(Some(token)) } else { Err(Reason::InvalidAccessToken) }
+}
+
+/// § 2.2: a single-part form, not with GET.
+fn form<'a>(context: &Context, request: &Request<'a>) -> Result<Option<Params<'a, 1>>, Reason> {
+    const NAMES: [&str; 1] = ["access_token"];
+    let Body::Octets(octets) = request.body_octets() else { return Ok(None) };
+    if request.method() == "GET" || !request.is_form() {
+        return Ok(None);
+    }
+    let limits = ParamLimits { octets: context.config.body_octets, parameters: context.config.parameters };
+    // A form that cannot be read is the resource's own business.
+    let Ok(params) = Params::parse(octets, &NAMES, &limits) else { return Ok(None) };
+    if params.is_repeated("access_token") { Err(Reason::MalformedBearer) } else { Ok(Some(params)) }
+}

@@ -1,0 +1,109 @@
+//! The token endpoint [RFC 6749 section 3.2]: the order of checks, then the grant type.
+
+use crate::client::Client;
+use crate::context::Context;
+use crate::endpoint::client_auth::{self, FormCredentials};
+use crate::endpoint::form;
+use crate::error::{Reason, delivery};
+use crate::grant::authorization_code::{self, Exchange};
+use crate::grant::issue::Issued;
+use crate::grant::refresh_token::{self, Refresh};
+use crate::hooks::Event;
+use crate::id::ClientId;
+use crate::wire::params::Params;
+use crate::wire::{Endpoint, Request, Response};
+
+const NAMES: [&str; 8] =
+    ["grant_type", "code", "redirect_uri", "code_verifier", "refresh_token", "scope", "client_id", "client_secret"];
+
+pub(crate) async fn serve(context: &Context, request: &Request<'_>) -> Response {
+    let mut client = None;
+    match answer(context, request, &mut client).await {
+        Ok(issued) => token_response(context, &issued),
+        Err(reason) => {
+            let client = client.as_ref();
+            context.raise(&Event::Refused { endpoint: Endpoint::Token, client, reason: &reason });
+            delivery::to_client(&reason, Endpoint::Token, &context.config)
+        }
+    }
+}
+
+/// Form, then client, then grant type, then what the grant type asks for.
+async fn answer(context: &Context, request: &Request<'_>, known: &mut Option<ClientId>) -> Result<Issued, Reason> {
+    let form = form::read(request, Endpoint::Token, &NAMES, &context.config)?;
+    let credentials = FormCredentials {
+        client_id: form::text(&form, "client_id"),
+        client_secret: form::text(&form, "client_secret"),
+    };
+    let client = client_auth::authenticate(context, request, Endpoint::Token, credentials).await?;
+    *known = Some(client.id.clone());
+    let grant_type = form.octets("grant_type").ok_or(Reason::MissingParameter("grant_type"))?;
+    match GrantType::parse(grant_type).ok_or(Reason::UnknownGrantType)? {
+        GrantType::AuthorizationCode => exchange(context, &client, &form).await,
+        GrantType::RefreshToken => refresh(context, &client, &form).await,
+    }
+}
+
+/// The grant types that are dispatched here.
+#[derive(Clone, Copy)]
+enum GrantType {
+    AuthorizationCode,
+    RefreshToken,
+}
+
+impl GrantType {
+    fn parse(octets: &[u8]) -> Option<Self> {
+        match octets {
+            b"authorization_code" => Some(Self::AuthorizationCode),
+            b"refresh_token" => Some(Self::RefreshToken),
+            _ => None,
+        }
+    }
+}
+
+async fn exchange(context: &Context, client: &Client, form: &Params<'_, 8>) -> Result<Issued, Reason> {
+    if !client.grant_types.authorization_code {
+        return Err(Reason::GrantTypeNotRegistered);
+    }
+    let request = Exchange {
+        client,
+        code: form.octets("code").ok_or(Reason::MissingParameter("code"))?,
+        redirect_uri: form.octets("redirect_uri"),
+        verifier: form::text(form, "code_verifier"),
+    };
+    authorization_code::exchange(context, &request).await
+}
+
+async fn refresh(context: &Context, client: &Client, form: &Params<'_, 8>) -> Result<Issued, Reason> {
+    if !client.grant_types.refresh_token {
+        return Err(Reason::GrantTypeNotRegistered);
+    }
+    let request = Refresh {
+        client,
+        token: form.octets("refresh_token").ok_or(Reason::MissingParameter("refresh_token"))?,
+        scope: form.octets("scope"),
+    };
+    refresh_token::refresh(context, &request).await
+}
+
+/// § 5.1, written directly: no value in it can hold a quote, a backslash or a control character.
+fn token_response(context: &Context, issued: &Issued) -> Response {
+    let scope = context.config.scopes.to_wire(&issued.scopes);
+    let access = issued.access_token.expose();
+    let refresh = issued.refresh_token.as_ref().map(|token| token.expose());
+    let expires_in = issued.expires_in.to_string();
+    let mut json = String::with_capacity(112 + access.len() + refresh.map_or(0, str::len) + scope.len());
+    json.push_str("{\"access_token\":\"");
+    json.push_str(access);
+    json.push_str("\",\"token_type\":\"bearer\",\"expires_in\":");
+    json.push_str(&expires_in);
+    if let Some(refresh) = refresh {
+        json.push_str(",\"refresh_token\":\"");
+        json.push_str(refresh);
+        json.push('"');
+    }
+    json.push_str(",\"scope\":\"");
+    json.push_str(&scope);
+    json.push_str("\"}");
+    Response::token_json(200, json.into_bytes())
+}

@@ -1,0 +1,99 @@
+//! How an error leaves: JSON, page, redirect or challenge, each with its status and headers.
+
+use crate::config::Config;
+use crate::error::{ErrorCode, Reason};
+use crate::message::ErrorResponse;
+use crate::wire::page::{PageKind, error_page};
+use crate::wire::{Endpoint, Response};
+
+/// Seconds after which a client may try again when the store is down.
+const RETRY_AFTER_FAILURE: &str = "1";
+
+/// Answers a client [RFC 6749 section 5.2]: 400, or 401 with a challenge, 405, 413, 429, 500 or 503.
+pub(crate) fn to_client(reason: &Reason, endpoint: Endpoint, config: &Config) -> Response {
+    let told = reason.told();
+    let status = status(reason);
+    let mut message = ErrorResponse::new(told.code.as_str());
+    message.error_description = Some(told.description.into());
+    message.error_uri.clone_from(&config.error_uri);
+    let body = serde_json::to_vec(&message).unwrap_or_default();
+    // The described service names the bare media type for this one answer.
+    let bare = endpoint == Endpoint::Revocation && status == 401;
+    let response = if bare { Response::plain_json(status, body) } else { Response::token_json(status, body) };
+    match status {
+        401 => response.with_header("WWW-Authenticate", format!("Basic realm=\"{}\"", config.realm)),
+        405 => response.with_header("Allow", endpoint.allow()),
+        _ => with_retry_after(response, reason),
+    }
+}
+
+/// Shows the user a fixed page; its cause is for the event sink alone.
+pub(crate) fn to_user(reason: &Reason) -> Response {
+    if matches!(reason, Reason::AlreadyDecided) {
+        return error_page(400, PageKind::AlreadyAnswered);
+    }
+    match status(reason) {
+        status @ (429 | 500 | 503) => with_retry_after(error_page(status, PageKind::Unavailable), reason),
+        405 => error_page(405, PageKind::LinkCannotBeAccessed).with_header("Allow", Endpoint::Authorization.allow()),
+        _ => error_page(400, PageKind::LinkCannotBeAccessed),
+    }
+}
+
+/// The code that a redirect tells [RFC 6749 section 4.1.2.1], which knows fewer than JSON does.
+pub(crate) fn code_in_redirect(reason: &Reason) -> ErrorCode {
+    let code = reason.code();
+    if code == ErrorCode::InvalidGrant { ErrorCode::AccessDenied } else { code }
+}
+
+/// Answers at a resource [RFC 6750 section 3]: 401, 403 or 400 with a challenge, 500 or 503 without.
+pub(crate) fn at_resource(reason: &Reason, scope: Option<&str>, config: &Config) -> Response {
+    let told = reason.told();
+    let status = status(reason);
+    let response = Response::new(status).with_header("Cache-Control", "no-store");
+    if status >= 429 {
+        return with_retry_after(response, reason);
+    }
+    let mut challenge = format!("Bearer realm=\"{}\"", config.realm);
+    if !matches!(reason, Reason::NoAccessToken) {
+        challenge.push_str(&format!(", error=\"{}\", error_description=\"{}\"", told.code, told.description));
+    }
+    if let Some(scope) = scope {
+        challenge.push_str(&format!(", scope=\"{scope}\""));
+    }
+    response.with_header("WWW-Authenticate", challenge)
+}
+
+fn status(reason: &Reason) -> u16 {
+    if matches!(reason, Reason::MethodNotAllowed) {
+        return 405;
+    }
+    if matches!(reason, Reason::TooLarge) {
+        return 413;
+    }
+    if matches!(reason, Reason::Throttled { .. } | Reason::TooManyInGrace { .. }) {
+        return 429;
+    }
+    match reason.code() {
+        ErrorCode::InvalidClient | ErrorCode::InvalidToken => 401,
+        ErrorCode::InsufficientScope => 403,
+        ErrorCode::TemporarilyUnavailable => 503,
+        ErrorCode::ServerError => 500,
+        ErrorCode::InvalidRequest
+        | ErrorCode::InvalidGrant
+        | ErrorCode::UnauthorizedClient
+        | ErrorCode::UnsupportedGrantType
+        | ErrorCode::UnsupportedResponseType
+        | ErrorCode::InvalidScope
+        | ErrorCode::AccessDenied => 400,
+    }
+}
+
+fn with_retry_after(response: Response, reason: &Reason) -> Response {
+    if let Reason::Throttled { retry_after } | Reason::TooManyInGrace { retry_after } = reason {
+        return response.with_header("Retry-After", retry_after.to_string());
+    }
+    if reason.code() == ErrorCode::TemporarilyUnavailable {
+        return response.with_header("Retry-After", RETRY_AFTER_FAILURE);
+    }
+    response
+}

@@ -1,0 +1,381 @@
+//! What was wrong, and the one mapping from that to the wire.
+
+pub(crate) mod delivery;
+
+use std::fmt;
+
+use crate::client::redirect_uri::RedirectUriError;
+use crate::scope::ScopeError;
+use crate::store::StoreError;
+
+/// Exactly what was wrong with a request: for logs, metrics and tests.
+///
+/// Clients see the [`ErrorCode`] and a fixed text, which tell less. New reasons may come in any
+/// release: do not make behaviour depend on one.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Reason {
+    /// The method is not one that the endpoint answers.
+    #[error("the method is not allowed")]
+    MethodNotAllowed,
+    /// The body or query is larger than the configured limit.
+    #[error("the request is too large")]
+    TooLarge,
+    /// The body is not `application/x-www-form-urlencoded`.
+    #[error("the body has the wrong media type")]
+    MediaType,
+    /// The parameters are not form-encoded UTF-8, or too many.
+    #[error("the parameters are malformed")]
+    MalformedParameters,
+    /// A parameter that the endpoint knows was sent twice.
+    #[error("the parameter {0} was sent twice")]
+    RepeatedParameter(&'static str),
+    /// The request proves its client in more than one way.
+    #[error("more than one client credential was sent")]
+    SeveralCredentials,
+    /// The form names another client than the credential.
+    #[error("the form names another client than the credential")]
+    ClientIdMismatch,
+    /// A parameter is missing or empty.
+    #[error("the parameter {0} is missing")]
+    MissingParameter(&'static str),
+    /// The embedder's throttle refused.
+    #[error("too many attempts, to be tried again after {retry_after} s")]
+    Throttled {
+        /// Seconds to wait.
+        retry_after: u32,
+    },
+
+    /// The request names no client.
+    #[error("no client credentials were sent")]
+    NoCredentials,
+    /// The `Authorization` header has another scheme than Basic.
+    #[error("the authentication method is not supported")]
+    UnsupportedAuthentication,
+    /// The Basic credentials cannot be read.
+    #[error("the Basic credentials are malformed")]
+    MalformedCredentials,
+    /// There is no such client.
+    #[error("the client is unknown")]
+    UnknownClient,
+    /// The client is pending, rejected or suspended.
+    #[error("the client is not approved")]
+    ClientNotApproved,
+    /// The client is confidential and sent no secret.
+    #[error("the client secret is missing")]
+    MissingSecret,
+    /// The secret is not one of the client's.
+    #[error("the client secret is wrong")]
+    WrongSecret,
+    /// The client is registered for another method of authentication.
+    #[error("the client is registered for another authentication method")]
+    UnregisteredAuthentication,
+
+    /// The redirect URI is unsound or not registered.
+    #[error("the redirect URI was refused")]
+    RedirectUri(#[source] RedirectUriError),
+    /// The request names no redirect URI, and not exactly one is registered.
+    #[error("the redirect URI is missing and not exactly one is registered")]
+    MissingRedirectUri,
+    /// The response type is not `code`.
+    #[error("the response type is unknown")]
+    UnknownResponseType,
+    /// The state is too long, or has characters that the configuration refuses.
+    #[error("the state was refused")]
+    State,
+    /// The client may not use this grant type.
+    #[error("the client may not use this grant type")]
+    GrantTypeNotRegistered,
+    /// The client has to use PKCE and sent no challenge.
+    #[error("the code challenge is missing")]
+    MissingChallenge,
+    /// The challenge is no S256 challenge.
+    #[error("the code challenge is malformed")]
+    MalformedChallenge,
+    /// The challenge method is not S256, or stands alone.
+    #[error("the code challenge method is not supported")]
+    ChallengeMethod,
+    /// The scope cannot be read.
+    #[error("the scope was refused")]
+    Scope(#[source] ScopeError),
+    /// The scope is more than the application or the grant has.
+    #[error("the scope is more than was registered or granted")]
+    ExcessScope,
+
+    /// The embedder gave no session to bind the request to.
+    #[error("the session is empty")]
+    MissingSession,
+    /// The form's handle names no request of this user and session.
+    #[error("the handle of the decision is unknown")]
+    UnknownHandle,
+    /// The user looked at the page for too long.
+    #[error("the request was held for too long")]
+    HoldExpired,
+    /// The user had decided before.
+    #[error("the request was decided before")]
+    AlreadyDecided,
+    /// The decision grants more than the page showed.
+    #[error("the decision grants more than was asked")]
+    ExcessDecision,
+    /// The user refused, or granted nothing.
+    #[error("the user refused")]
+    AccessDenied,
+    /// The user may not be given tokens.
+    #[error("the subject may not be given tokens")]
+    SubjectRefused,
+    /// Whether the user may be given tokens could not be told.
+    #[error("the status of the subject is unknown right now")]
+    SubjectUnknown,
+
+    /// There is no such grant type.
+    #[error("the grant type is unknown")]
+    UnknownGrantType,
+    /// The code was never issued.
+    #[error("the code is unknown")]
+    UnknownCode,
+    /// The code belongs to another client.
+    #[error("the code belongs to another client")]
+    CodeOfAnotherClient,
+    /// The code is past its end.
+    #[error("the code is expired")]
+    CodeExpired,
+    /// The code was used before, or what it stood for was withdrawn.
+    #[error("the code is spent")]
+    CodeSpent,
+    /// The code was used before, and what it gave is now revoked.
+    #[error("the code was replayed")]
+    CodeReplayed,
+    /// The redirect URI is not the one the code is bound to.
+    #[error("the redirect URI is not that of the authorization request")]
+    RedirectUriMismatch,
+    /// The verifier is missing though the code is bound to a challenge.
+    #[error("the code verifier is missing")]
+    MissingVerifier,
+    /// The verifier does not meet the challenge.
+    #[error("the code verifier is wrong")]
+    WrongVerifier,
+    /// A verifier was sent for a code without challenge.
+    #[error("the code verifier has no challenge")]
+    UnexpectedVerifier,
+
+    /// The refresh token was never issued, or not whole.
+    #[error("the refresh token is unknown")]
+    UnknownRefreshToken,
+    /// The refresh token belongs to another client.
+    #[error("the refresh token belongs to another client")]
+    RefreshTokenOfAnotherClient,
+    /// The refresh token is past its own end.
+    #[error("the refresh token is expired")]
+    RefreshTokenExpired,
+    /// The refresh token is superseded and out of its grace, but within the margin.
+    #[error("the refresh token is superseded")]
+    RefreshTokenSuperseded,
+    /// The refresh token is superseded and past grace and margin.
+    #[error("the refresh token was reused")]
+    RefreshTokenReused,
+    /// The refresh token is newer than the store.
+    #[error("the store does not know of this refresh token yet")]
+    StoreWentBack,
+    /// The grant was revoked, or all grants of its client or subject were withdrawn.
+    #[error("the grant is revoked")]
+    GrantRevoked,
+    /// So many pairs of the grant are in grace that one more has to wait.
+    #[error("too many pairs are in grace, to be tried again after {retry_after} s")]
+    TooManyInGrace {
+        /// Seconds to wait.
+        retry_after: u32,
+    },
+    /// The token to revoke is a live one of another client.
+    #[error("the token belongs to another client")]
+    TokenOfAnotherClient,
+
+    /// The request to the resource carries no access token.
+    #[error("no access token was sent")]
+    NoAccessToken,
+    /// The request to the resource carries a malformed or a second access token.
+    #[error("the access token was not sent in one proper way")]
+    MalformedBearer,
+    /// The access token is unknown, expired or revoked.
+    #[error("the access token is not valid")]
+    InvalidAccessToken,
+    /// The access token does not cover what was asked.
+    #[error("the access token does not cover this")]
+    InsufficientScope,
+
+    /// Others changed the record again and again; nothing was changed here.
+    #[error("the record is changed by too many others")]
+    Contended,
+    /// The store failed.
+    #[error("the store failed")]
+    Store(#[from] StoreError),
+}
+
+/// The error codes of the wire [RFC 6749 sections 4.1.2.1 and 5.2, RFC 6750 section 3.1].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ErrorCode {
+    /// `invalid_request`
+    InvalidRequest,
+    /// `invalid_client`
+    InvalidClient,
+    /// `invalid_grant`
+    InvalidGrant,
+    /// `unauthorized_client`
+    UnauthorizedClient,
+    /// `unsupported_grant_type`
+    UnsupportedGrantType,
+    /// `unsupported_response_type`
+    UnsupportedResponseType,
+    /// `invalid_scope`
+    InvalidScope,
+    /// `access_denied`
+    AccessDenied,
+    /// `server_error`
+    ServerError,
+    /// `temporarily_unavailable`
+    TemporarilyUnavailable,
+    /// `invalid_token`
+    InvalidToken,
+    /// `insufficient_scope`
+    InsufficientScope,
+}
+
+impl ErrorCode {
+    /// Returns the code as it is written.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::InvalidRequest => "invalid_request",
+            Self::InvalidClient => "invalid_client",
+            Self::InvalidGrant => "invalid_grant",
+            Self::UnauthorizedClient => "unauthorized_client",
+            Self::UnsupportedGrantType => "unsupported_grant_type",
+            Self::UnsupportedResponseType => "unsupported_response_type",
+            Self::InvalidScope => "invalid_scope",
+            Self::AccessDenied => "access_denied",
+            Self::ServerError => "server_error",
+            Self::TemporarilyUnavailable => "temporarily_unavailable",
+            Self::InvalidToken => "invalid_token",
+            Self::InsufficientScope => "insufficient_scope",
+        }
+    }
+}
+
+impl fmt::Display for ErrorCode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// What a client is told: a code and a fixed text in the characters that RFC 6749 allows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Told {
+    pub(crate) code: ErrorCode,
+    pub(crate) description: &'static str,
+}
+
+impl Reason {
+    /// Returns the code that a client is told.
+    #[must_use]
+    pub fn code(&self) -> ErrorCode {
+        self.told().code
+    }
+
+    /// The one mapping to the wire. What a stranger could learn from is told in the same words.
+    pub(crate) fn told(&self) -> Told {
+        let (code, description) = match self {
+            Self::MethodNotAllowed => (ErrorCode::InvalidRequest, "the method is not allowed"),
+            Self::TooLarge => (ErrorCode::InvalidRequest, "the request is too large"),
+            Self::MediaType => (ErrorCode::InvalidRequest, "the body has to be application/x-www-form-urlencoded"),
+            Self::MalformedParameters => (ErrorCode::InvalidRequest, "the parameters are malformed"),
+            Self::RepeatedParameter(_) => (ErrorCode::InvalidRequest, "a parameter was sent twice"),
+            Self::SeveralCredentials => (ErrorCode::InvalidRequest, "more than one client credential was sent"),
+            Self::ClientIdMismatch => (ErrorCode::InvalidRequest, "client_id differs from the credentials"),
+            Self::MissingParameter(name) => (ErrorCode::InvalidRequest, missing(name)),
+            Self::Throttled { .. } => (ErrorCode::TemporarilyUnavailable, "too many attempts"),
+
+            Self::NoCredentials
+            | Self::UnsupportedAuthentication
+            | Self::MalformedCredentials
+            | Self::UnknownClient
+            | Self::ClientNotApproved
+            | Self::MissingSecret
+            | Self::WrongSecret
+            | Self::UnregisteredAuthentication => (ErrorCode::InvalidClient, "client authentication failed"),
+
+            Self::RedirectUri(_) => (ErrorCode::InvalidRequest, "the redirect URI is not registered"),
+            Self::MissingRedirectUri => (ErrorCode::InvalidRequest, "the redirect URI is missing"),
+            Self::UnknownResponseType => (ErrorCode::UnsupportedResponseType, "response_type has to be code"),
+            Self::State => (ErrorCode::InvalidRequest, "state is too long or has characters that are not allowed"),
+            Self::GrantTypeNotRegistered => {
+                (ErrorCode::UnauthorizedClient, "the client is not registered for this grant type")
+            }
+            Self::MissingChallenge => (ErrorCode::InvalidRequest, "code_challenge is required"),
+            Self::MalformedChallenge => {
+                (ErrorCode::InvalidRequest, "code_challenge has to be 43 characters of base64url")
+            }
+            Self::ChallengeMethod => (ErrorCode::InvalidRequest, "code_challenge_method has to be S256"),
+            Self::Scope(_) => (ErrorCode::InvalidScope, "the scope is malformed or unknown"),
+            Self::ExcessScope => (ErrorCode::InvalidScope, "the scope is more than was registered or granted"),
+
+            Self::MissingSession => (ErrorCode::ServerError, "the service failed"),
+            Self::UnknownHandle | Self::HoldExpired | Self::AlreadyDecided | Self::ExcessDecision => {
+                (ErrorCode::InvalidRequest, "the decision was refused")
+            }
+            Self::AccessDenied => (ErrorCode::AccessDenied, "the user refused"),
+            Self::SubjectRefused => (ErrorCode::InvalidGrant, "the user may not be given tokens"),
+            Self::SubjectUnknown => (ErrorCode::TemporarilyUnavailable, "the service is temporarily unavailable"),
+
+            Self::UnknownGrantType => (ErrorCode::UnsupportedGrantType, "the grant type is not supported"),
+            Self::UnknownCode
+            | Self::CodeOfAnotherClient
+            | Self::CodeExpired
+            | Self::CodeSpent
+            | Self::CodeReplayed => (ErrorCode::InvalidGrant, "the code is not valid"),
+            Self::RedirectUriMismatch => {
+                (ErrorCode::InvalidGrant, "redirect_uri is not that of the authorization request")
+            }
+            Self::MissingVerifier | Self::WrongVerifier => {
+                (ErrorCode::InvalidGrant, "code_verifier does not meet the challenge")
+            }
+            Self::UnexpectedVerifier => {
+                (ErrorCode::InvalidRequest, "code_verifier was sent for a request without code_challenge")
+            }
+
+            Self::UnknownRefreshToken
+            | Self::RefreshTokenOfAnotherClient
+            | Self::RefreshTokenExpired
+            | Self::RefreshTokenSuperseded
+            | Self::RefreshTokenReused
+            | Self::StoreWentBack
+            | Self::GrantRevoked => (ErrorCode::InvalidGrant, "the refresh token is not valid"),
+            Self::TooManyInGrace { .. } => (ErrorCode::TemporarilyUnavailable, "too many refreshes"),
+            Self::TokenOfAnotherClient => (ErrorCode::InvalidGrant, "the token was issued to another client"),
+
+            Self::NoAccessToken => (ErrorCode::InvalidToken, "no access token was sent"),
+            Self::MalformedBearer => (ErrorCode::InvalidRequest, "the access token was not sent in one proper way"),
+            Self::InvalidAccessToken => (ErrorCode::InvalidToken, "the access token is not valid"),
+            Self::InsufficientScope => (ErrorCode::InsufficientScope, "the access token does not cover this"),
+
+            Self::Contended => (ErrorCode::TemporarilyUnavailable, "the service is temporarily unavailable"),
+            Self::Store(error) if error.is_transient() => {
+                (ErrorCode::TemporarilyUnavailable, "the service is temporarily unavailable")
+            }
+            Self::Store(_) => (ErrorCode::ServerError, "the service failed"),
+        };
+        Told { code, description }
+    }
+}
+
+/// Names the missing parameter; the names are a closed set.
+fn missing(name: &str) -> &'static str {
+    match name {
+        "grant_type" => "grant_type is missing",
+        "code" => "code is missing",
+        "refresh_token" => "refresh_token is missing",
+        "token" => "token is missing",
+        "response_type" => "response_type is missing",
+        "client_id" => "client_id is missing",
+        _ => "a parameter is missing",
+    }
+}

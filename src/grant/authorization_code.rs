@@ -1,0 +1,179 @@
+//! Exchanges a code for the first pair of tokens [RFC 6749 section 4.1.3].
+//!
+//! The claim is one insert: the grant under the authorization's id. Whoever finds it taken holds a
+//! code that is spent, and the authorization itself never changes.
+
+use std::sync::Arc;
+
+use crate::client::Client;
+use crate::clock::Timestamp;
+use crate::config::{Config, ExchangeRedirectUri};
+use crate::context::Context;
+use crate::error::Reason;
+use crate::grant::issue::{self, Drawn, Issued, NewPair, Place};
+use crate::grant::withdraw;
+use crate::hooks::Event;
+use crate::id::{AuthorizationId, GrantId};
+use crate::pkce::CodeVerifier;
+use crate::scope::ScopeSet;
+use crate::secret::Digest;
+use crate::secret::opaque::Presented;
+use crate::secret::refresh::Lineage;
+use crate::store::Insertion;
+use crate::store::record::{Authorization, Grant, Pairs, RevocationReason, Stage};
+
+/// What a client presents.
+pub(crate) struct Exchange<'a> {
+    pub(crate) client: &'a Client,
+    pub(crate) code: &'a [u8],
+    pub(crate) redirect_uri: Option<&'a [u8]>,
+    pub(crate) verifier: Option<&'a str>,
+}
+
+/// Gives the first pair for a code, once.
+pub(crate) async fn exchange(context: &Context, request: &Exchange<'_>) -> Result<Issued, Reason> {
+    let now = context.now();
+    let presented = Presented::parse(&context.config.prefixes.code, request.code).ok_or(Reason::UnknownCode)?;
+    let id = AuthorizationId::from_octets(presented.id);
+    let authorization = context.stores.codes.find(&id).await?.ok_or(Reason::UnknownCode)?;
+    judge(&authorization, &presented.digest, request, &context.config)?;
+    if now >= authorization.end {
+        return Err(after_the_end(context, &authorization).await?);
+    }
+    let scopes = authorization.scopes.intersection(&request.client.scopes);
+    if scopes.is_empty() {
+        return Err(Reason::CodeSpent);
+    }
+    context.check_subject(&authorization.subject, request.client).await?;
+
+    let drawn = Drawn::new(&context.config, id.into(), &*context.entropy);
+    let (grant, issued) = first_pair(context, request.client, &authorization, scopes, &drawn, now);
+    claim(context, grant, &drawn.access_digest).await?;
+    let (client, subject) = (&request.client.id, &authorization.subject);
+    context.raise(&Event::Exchanged { grant: id.into(), client, subject });
+    Ok(issued)
+}
+
+/// Everything but time and first use, in the order in which a wrong party learns least.
+fn judge(authorization: &Authorization, code: &Digest, request: &Exchange<'_>, config: &Config) -> Result<(), Reason> {
+    match &authorization.stage {
+        Stage::CodeIssued(digest) if digest == code => {}
+        Stage::CodeIssued(_) | Stage::Held | Stage::Denied => return Err(Reason::UnknownCode),
+    }
+    // § 4.1.3: the code was issued to the authenticated client.
+    if authorization.client != request.client.id {
+        return Err(Reason::CodeOfAnotherClient);
+    }
+    judge_redirect_uri(authorization, request.redirect_uri, config)?;
+    judge_verifier(authorization, request.verifier)?;
+    // All grants of the client were withdrawn since.
+    if authorization.epoch != request.client.epoch {
+        return Err(Reason::CodeSpent);
+    }
+    Ok(())
+}
+
+/// § 4.1.3: identical to what the code is bound to, octet for octet.
+fn judge_redirect_uri(authorization: &Authorization, sent: Option<&[u8]>, config: &Config) -> Result<(), Reason> {
+    match sent {
+        Some(sent) if sent == authorization.redirect_uri.as_str().as_bytes() => Ok(()),
+        Some(_) => Err(Reason::RedirectUriMismatch),
+        None => {
+            let required = config.exchange_redirect_uri == ExchangeRedirectUri::RequiredWithoutPkce
+                && authorization.redirect_uri_named
+                && authorization.challenge.is_none();
+            if required { Err(Reason::RedirectUriMismatch) } else { Ok(()) }
+        }
+    }
+}
+
+/// RFC 7636 § 4.6; a verifier exactly when there is a challenge [OAuth 2.1 § 4.1.3].
+fn judge_verifier(authorization: &Authorization, sent: Option<&str>) -> Result<(), Reason> {
+    match (&authorization.challenge, sent) {
+        (None, None) => Ok(()),
+        (None, Some(_)) => Err(Reason::UnexpectedVerifier),
+        (Some(_), None) => Err(Reason::MissingVerifier),
+        (Some(challenge), Some(verifier)) => {
+            let verifier = CodeVerifier::new(verifier).map_err(|_| Reason::WrongVerifier)?;
+            if challenge.is_met_by(&verifier) { Ok(()) } else { Err(Reason::WrongVerifier) }
+        }
+    }
+}
+
+/// An otherwise valid use of a code past its end: a replay if it had been exchanged.
+async fn after_the_end(context: &Context, authorization: &Authorization) -> Result<Reason, Reason> {
+    match context.stores.tokens.find(&authorization.id.into()).await? {
+        Some(grant) if grant.revoked.is_none() => replayed(context, &grant).await,
+        Some(_) | None => Ok(Reason::CodeExpired),
+    }
+}
+
+/// § 4.1.2: a code that is used twice takes with it what the first use gave.
+async fn replayed(context: &Context, grant: &Grant) -> Result<Reason, Reason> {
+    if grant.revoked.is_some() {
+        return Ok(Reason::CodeSpent);
+    }
+    let outcome = withdraw::revoke(context, grant.id, RevocationReason::CodeReplayed).await?;
+    if outcome != withdraw::Outcome::Revoked {
+        return Ok(Reason::CodeSpent);
+    }
+    let Grant { id, client, subject, .. } = grant;
+    context.raise(&Event::CodeReplayed { grant: *id, client, subject });
+    Ok(Reason::CodeReplayed)
+}
+
+fn first_pair(
+    context: &Context,
+    client: &Client,
+    authorization: &Authorization,
+    scopes: ScopeSet,
+    drawn: &Drawn,
+    now: Timestamp,
+) -> (Grant, Issued) {
+    let id = GrantId::from(authorization.id);
+    let lineage = Lineage::draw(&*context.entropy);
+    let place = Place {
+        grant: id,
+        client,
+        lineage: &lineage,
+        number: 1,
+        now,
+        created: now,
+        scopes: scopes.clone(),
+        narrowed: None,
+    };
+    let NewPair { record, issued } = issue::pair(&context.config, drawn, place);
+    let grant = Grant {
+        id,
+        version: 1,
+        client: client.id.clone(),
+        epoch: authorization.epoch,
+        subject: authorization.subject.clone(),
+        scopes,
+        resource_scope: authorization.resource_scope.narrowed_to(&client.resource_scope),
+        created: now,
+        keep_until: withdraw::keep_until(context, authorization.end),
+        lineage: lineage.digest(),
+        pairs_made: 1,
+        pairs: Pairs::one(record),
+        revoked: None,
+    };
+    (grant, issued)
+}
+
+/// One insert. After `Exists` or an error, the row tells who won: it carries the digest of the
+/// winner's access token.
+async fn claim(context: &Context, grant: Grant, own: &Digest) -> Result<(), Reason> {
+    let id = grant.id;
+    let outcome = context.stores.tokens.insert(Arc::new(grant)).await;
+    if matches!(outcome, Ok(Insertion::Inserted)) {
+        return Ok(());
+    }
+    match (context.stores.tokens.find(&id).await?, outcome) {
+        (Some(found), _) if found.pairs.with_access(own).is_some() => Ok(()),
+        (Some(found), Ok(_)) => Err(replayed(context, &found).await?),
+        // The winner is another exchange, but this one's outcome is not known: nobody is accused.
+        (Some(_), Err(error)) | (None, Err(error)) => Err(error.into()),
+        (None, Ok(_)) => Err(Reason::Contended),
+    }
+}

@@ -1,0 +1,87 @@
+//! Makes a pair of tokens and what the record keeps of it.
+
+use zeroize::Zeroizing;
+
+use crate::client::Client;
+use crate::clock::Timestamp;
+use crate::config::Config;
+use crate::entropy::Entropy;
+use crate::id::GrantId;
+use crate::scope::ScopeSet;
+use crate::secret::refresh::{Fresh, Lineage, Standing};
+use crate::secret::{AccessToken, Digest, RefreshToken, opaque, refresh};
+use crate::store::record::TokenPair;
+
+/// The random parts of one pair, drawn once per request: a claim that is tried again carries the same,
+/// so that the caller recognises its own write.
+pub(crate) struct Drawn {
+    access_token: Zeroizing<String>,
+    pub(crate) access_digest: Digest,
+    fresh: Fresh,
+}
+
+impl Drawn {
+    pub(crate) fn new(config: &Config, grant: GrantId, entropy: &dyn Entropy) -> Self {
+        let access = opaque::mint(&config.prefixes.access_token, grant.octets(), entropy);
+        Self { access_token: Zeroizing::new(access.text), access_digest: access.digest, fresh: Fresh::draw(entropy) }
+    }
+}
+
+/// What a pair is made for.
+pub(crate) struct Place<'a> {
+    pub(crate) grant: GrantId,
+    pub(crate) client: &'a Client,
+    pub(crate) lineage: &'a Lineage,
+    /// Counts the pairs of the grant, this one included.
+    pub(crate) number: u32,
+    pub(crate) now: Timestamp,
+    /// When the grant began.
+    pub(crate) created: Timestamp,
+    /// All that the user granted, as far as the client may still have it.
+    pub(crate) scopes: ScopeSet,
+    /// The part of it that this access token is for, where the client asked for less.
+    pub(crate) narrowed: Option<ScopeSet>,
+}
+
+/// What the client is told.
+#[derive(Debug)]
+pub(crate) struct Issued {
+    pub(crate) access_token: AccessToken,
+    pub(crate) refresh_token: Option<RefreshToken>,
+    pub(crate) expires_in: u32,
+    pub(crate) scopes: ScopeSet,
+}
+
+/// What is written and what is told.
+pub(crate) struct NewPair {
+    pub(crate) record: TokenPair,
+    pub(crate) issued: Issued,
+}
+
+/// Makes the pair for its place; the same place and drawn parts make the same pair.
+pub(crate) fn pair(config: &Config, drawn: &Drawn, place: Place<'_>) -> NewPair {
+    let last = config.grant_lifetime.map_or(Timestamp::from_seconds(u32::MAX), |life| place.created.plus(life));
+    let access_end = place.now.plus(config.access_token_lifetime).min(last);
+    let refresh_end = place.now.plus(config.refresh_token_lifetime).min(last);
+    let refresh = place.client.grant_types.refresh_token.then(|| {
+        let standing = Standing { grant: place.grant, end: refresh_end, number: place.number };
+        refresh::mint(&config.prefixes.refresh_token, standing, place.lineage, &drawn.fresh)
+    });
+    let record = TokenPair {
+        access: drawn.access_digest,
+        refresh: refresh.as_ref().map(|refresh| refresh.digest),
+        issued: place.now,
+        access_end,
+        refresh_end,
+        superseded: None,
+        access_revoked: false,
+        narrowed: place.narrowed.clone().map(Box::new),
+    };
+    let issued = Issued {
+        access_token: AccessToken::new(drawn.access_token.as_str()),
+        refresh_token: refresh.map(|refresh| refresh.token),
+        expires_in: access_end.seconds_since(place.now),
+        scopes: place.narrowed.unwrap_or(place.scopes),
+    };
+    NewPair { record, issued }
+}

@@ -1,0 +1,289 @@
+//! Gives the next pair for a refresh token [RFC 6749 section 6], with grace for the old one.
+//!
+//! The claim is one compare-and-swap of the grant. Losing it means that somebody else rotated: the
+//! record is read and judged again, now perhaps in grace.
+
+use std::sync::Arc;
+
+use crate::client::Client;
+use crate::clock::Timestamp;
+use crate::config::{Config, GraceEnd, ReuseResponse};
+use crate::context::Context;
+use crate::error::Reason;
+use crate::grant::issue::{self, Drawn, Issued, NewPair, Place};
+use crate::grant::withdraw;
+use crate::hooks::Event;
+use crate::scope::ScopeSet;
+use crate::secret::refresh::PresentedRefresh;
+use crate::store::Replacement;
+use crate::store::record::{Grant, RevocationReason, TokenPair};
+
+/// Claims that one refresh may lose before it gives up.
+const CLAIMS: usize = 128;
+/// Pairs of a grant that are not superseded; one more supersedes the oldest.
+const LIVE_PAIRS: usize = 128;
+/// Pairs in grace that a first refresh may find.
+const PAIRS_IN_GRACE: usize = 256;
+/// Pairs in grace that a use in grace may find: the bound of the record.
+const PAIRS_IN_GRACE_AT_MOST: usize = 1024;
+
+/// What a client presents.
+pub(crate) struct Refresh<'a> {
+    pub(crate) client: &'a Client,
+    pub(crate) token: &'a [u8],
+    pub(crate) scope: Option<&'a [u8]>,
+}
+
+/// Gives the next pair, or a sibling in grace.
+pub(crate) async fn refresh(context: &Context, request: &Refresh<'_>) -> Result<Issued, Reason> {
+    let config = &context.config;
+    let presented =
+        PresentedRefresh::parse(&config.prefixes.refresh_token, request.token).ok_or(Reason::UnknownRefreshToken)?;
+    let judge = Judge { request, presented: &presented, config, now: context.now() };
+    let drawn = Drawn::new(config, presented.grant, &*context.entropy);
+    let mut claimed: Option<Claim> = None;
+    for _ in 0..CLAIMS {
+        let found = context.stores.tokens.find(&presented.grant).await?.ok_or(Reason::UnknownRefreshToken)?;
+        if let Some(claim) = claimed.take() {
+            if found.pairs.with_access(&drawn.access_digest).is_some() {
+                return Ok(won(context, &found, claim));
+            }
+        } else {
+            // The subject is asked once, and only for a token that would be honoured.
+            if let Ok(Standing::Usable(_)) = judge.standing(&found) {
+                context.check_subject(&found.subject, request.client).await?;
+            }
+        }
+        let claim = match judge.verdict(&found, &drawn) {
+            Ok(claim) => claim,
+            Err(reason) => return Err(refused(context, &found, request.client, reason).await?),
+        };
+        match context.stores.tokens.replace(found.version, claim.next.clone()).await {
+            Ok(Replacement::Replaced) => return Ok(won(context, &found, claim)),
+            Ok(Replacement::Lost) => claimed = Some(claim),
+            Err(error) => {
+                let current = context.stores.tokens.find(&presented.grant).await?;
+                let applied = current.is_some_and(|grant| grant.pairs.with_access(&drawn.access_digest).is_some());
+                return if applied { Ok(won(context, &found, claim)) } else { Err(error.into()) };
+            }
+        }
+    }
+    Err(Reason::Contended)
+}
+
+/// What a refresh would write, and what it would tell.
+struct Claim {
+    next: Arc<Grant>,
+    issued: Issued,
+    /// Seconds since the token was superseded, for a use in grace.
+    in_grace_since: Option<u32>,
+    superseded_oldest: bool,
+}
+
+/// Where a genuine refresh token of a live grant stands.
+enum Standing<'a> {
+    Usable(&'a TokenPair),
+    Reused,
+}
+
+/// The rules, over plain data.
+struct Judge<'a> {
+    request: &'a Refresh<'a>,
+    presented: &'a PresentedRefresh,
+    config: &'a Config,
+    now: Timestamp,
+}
+
+impl Judge<'_> {
+    /// Tells what the token is, in the order in which a wrong party learns least.
+    fn standing<'g>(&self, grant: &'g Grant) -> Result<Standing<'g>, Reason> {
+        // § 6: bound to the client it was issued to; a stranger changes nothing.
+        if grant.client != self.request.client.id {
+            return Err(Reason::RefreshTokenOfAnotherClient);
+        }
+        if grant.revoked.is_some() || grant.epoch != self.request.client.epoch {
+            return Err(Reason::GrantRevoked);
+        }
+        let margin_end = match grant.pairs.with_refresh(&self.presented.digest) {
+            Some(pair) if self.now < pair.refresh_end => return Ok(Standing::Usable(pair)),
+            Some(pair) if pair.superseded.is_none() => return Err(Reason::RefreshTokenExpired),
+            Some(pair) => pair.refresh_end.plus(self.config.reuse_margin),
+            // A pair leaves the record only when its margin is over.
+            None => self.now,
+        };
+        if grant.lineage != self.presented.lineage.digest() {
+            return Err(Reason::UnknownRefreshToken);
+        }
+        if self.now >= self.presented.end {
+            return Err(Reason::RefreshTokenExpired);
+        }
+        if self.now < margin_end {
+            return Err(Reason::RefreshTokenSuperseded);
+        }
+        if self.presented.number > grant.pairs_made {
+            return Err(Reason::StoreWentBack);
+        }
+        Ok(Standing::Reused)
+    }
+
+    /// The whole verdict: what to write, or why not.
+    fn verdict(&self, grant: &Grant, drawn: &Drawn) -> Result<Claim, Reason> {
+        match self.standing(grant)? {
+            Standing::Reused => Err(Reason::RefreshTokenReused),
+            Standing::Usable(pair) => {
+                let available = grant.scopes.intersection(&self.request.client.scopes);
+                if available.is_empty() {
+                    return Err(Reason::GrantRevoked);
+                }
+                let narrowed = self.narrowed(&available)?;
+                self.check_room(grant, pair)?;
+                Ok(self.rotate(grant, pair, Narrowing { available, narrowed }, drawn))
+            }
+        }
+    }
+
+    /// § 6: the scope must not include what was not granted; absent, it is all that was.
+    fn narrowed(&self, available: &ScopeSet) -> Result<Option<ScopeSet>, Reason> {
+        let Some(scope) = self.request.scope else { return Ok(None) };
+        let asked = self.config.scopes.parse(scope).map_err(Reason::Scope)?;
+        if !asked.is_subset_of(available) {
+            return Err(Reason::ExcessScope);
+        }
+        Ok((asked != *available).then_some(asked))
+    }
+
+    /// Keeps the record small: a first refresh waits while too many pairs are in grace.
+    fn check_room(&self, grant: &Grant, pair: &TokenPair) -> Result<(), Reason> {
+        let room = if pair.superseded.is_none() { PAIRS_IN_GRACE } else { PAIRS_IN_GRACE_AT_MOST };
+        if grant.pairs.len() <= room {
+            return Ok(());
+        }
+        let ends = grant.pairs.iter().filter(|pair| pair.superseded.is_some()).map(|pair| pair.refresh_end);
+        let in_grace = ends.filter(|end| self.now < *end);
+        let (count, first_end) =
+            in_grace.fold((0, Timestamp::from_seconds(u32::MAX)), |(count, first), end| (count + 1, first.min(end)));
+        if count < room {
+            return Ok(());
+        }
+        Err(Reason::TooManyInGrace { retry_after: first_end.seconds_since(self.now).max(1) })
+    }
+
+    fn rotate(&self, grant: &Grant, used: &TokenPair, narrowing: Narrowing, drawn: &Drawn) -> Claim {
+        let number = grant.pairs_made.saturating_add(1);
+        let place = Place {
+            grant: grant.id,
+            client: self.request.client,
+            lineage: &self.presented.lineage,
+            number,
+            now: self.now,
+            created: grant.created,
+            scopes: narrowing.available,
+            narrowed: narrowing.narrowed,
+        };
+        let NewPair { record, issued } = issue::pair(self.config, drawn, place);
+        let mut next = grant.clone();
+        let mut superseded_oldest = false;
+        match used.superseded {
+            None => self.supersede(&mut next, |pair| pair.refresh == used.refresh),
+            Some(_) => superseded_oldest = self.make_room(&mut next),
+        }
+        next.pairs.push(record, |pair| !pair.is_spent(self.now, self.config.reuse_margin));
+        next.version = grant.version.saturating_add(1);
+        next.pairs_made = number;
+        let in_grace_since = used.superseded.map(|since| self.now.seconds_since(since));
+        Claim { next: Arc::new(next), issued, in_grace_since, superseded_oldest }
+    }
+
+    /// Gives both tokens of the chosen pair their grace, once; it never lengthens a life.
+    fn supersede(&self, grant: &mut Grant, chosen: impl Fn(&TokenPair) -> bool) {
+        let access_grace_end = self.now.plus(self.config.grace.access_token);
+        let refresh_grace_end = self.now.plus(self.config.refresh_token_grace(self.request.client));
+        for pair in grant.pairs.iter_mut() {
+            if pair.superseded.is_some() {
+                if self.config.grace.end == GraceEnd::WithNextRefresh {
+                    pair.refresh_end = pair.refresh_end.min(self.now);
+                }
+            } else if chosen(pair) {
+                pair.superseded = Some(self.now);
+                pair.access_end = pair.access_end.min(access_grace_end);
+                pair.refresh_end = pair.refresh_end.min(refresh_grace_end);
+            }
+        }
+    }
+
+    /// Supersedes the oldest live pair where a sibling would be one too many.
+    fn make_room(&self, grant: &mut Grant) -> bool {
+        let is_live = |pair: &&TokenPair| pair.superseded.is_none() && self.now < pair.refresh_end;
+        if grant.pairs.iter().filter(is_live).count() < LIVE_PAIRS {
+            return false;
+        }
+        let Some(oldest) = grant.pairs.iter().rev().find(is_live).map(|pair| pair.access) else { return false };
+        self.supersede(grant, |pair| pair.access == oldest);
+        true
+    }
+}
+
+/// What the new access token may do.
+struct Narrowing {
+    available: ScopeSet,
+    narrowed: Option<ScopeSet>,
+}
+
+fn won(context: &Context, before: &Grant, claim: Claim) -> Issued {
+    let Grant { id, client, subject, .. } = before;
+    match claim.in_grace_since {
+        None => context.raise(&Event::Refreshed { grant: *id, client, subject }),
+        Some(age) => context.raise(&Event::RefreshedInGrace { grant: *id, client, subject, age }),
+    }
+    if claim.superseded_oldest {
+        context.raise(&Event::OldestPairSuperseded { grant: *id, client });
+    }
+    claim.issued
+}
+
+/// Does what a refusal leads to; only a positive match takes anything from anybody.
+async fn refused(context: &Context, grant: &Grant, client: &Client, reason: Reason) -> Result<Reason, Reason> {
+    let Grant { id, client: client_id, subject, .. } = grant;
+    if matches!(reason, Reason::StoreWentBack) {
+        context.raise(&Event::StoreWentBack { grant: *id, client: client_id });
+    }
+    if !matches!(reason, Reason::RefreshTokenReused) {
+        return Ok(reason);
+    }
+    let revokes = match context.config.reuse {
+        ReuseResponse::RevokeGrant => true,
+        ReuseResponse::RevokeGrantOfPublicClients => client.counts_as_public(),
+        ReuseResponse::Refuse => false,
+    };
+    let mut revoked = false;
+    if revokes {
+        let outcome = withdraw::revoke(context, *id, RevocationReason::RefreshTokenReused).await?;
+        revoked = outcome == withdraw::Outcome::Revoked;
+        if !revoked {
+            return Ok(Reason::GrantRevoked);
+        }
+    }
+    context.raise(&Event::RefreshTokenReused { grant: *id, client: client_id, subject, revoked });
+    Ok(reason)
+}
+
+/// How a presented refresh token stands at revocation, where nothing is claimed.
+pub(crate) enum AtRevocation {
+    Live,
+    Superseded,
+    Dead,
+}
+
+/// Tells how a refresh token stands for the revocation endpoint, whoever presents it [RFC 7009].
+pub(crate) fn at_revocation(grant: &Grant, epoch: u32, presented: &PresentedRefresh, now: Timestamp) -> AtRevocation {
+    if grant.revoked.is_some() || grant.epoch != epoch {
+        return AtRevocation::Dead;
+    }
+    match grant.pairs.with_refresh(&presented.digest) {
+        Some(pair) if now < pair.refresh_end => AtRevocation::Live,
+        Some(pair) if pair.superseded.is_some() => AtRevocation::Superseded,
+        Some(_) => AtRevocation::Dead,
+        None if grant.lineage == presented.lineage.digest() && now < presented.end => AtRevocation::Superseded,
+        None => AtRevocation::Dead,
+    }
+}

@@ -1,0 +1,192 @@
+//! Takes back what was granted: a grant, or everything of a subject.
+
+use std::sync::Arc;
+
+use crate::clock::Timestamp;
+use crate::context::Context;
+use crate::hooks::Event;
+use crate::id::GrantId;
+use crate::secret::Digest;
+use crate::secret::refresh::LineageDigest;
+use crate::store::record::{Authorization, Grant, Pairs, Revocation, RevocationReason, Stage};
+use crate::store::{Insertion, Page, Replacement, StoreError};
+use crate::subject::Subject;
+
+/// What became of a revocation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use]
+pub(crate) enum Outcome {
+    /// This call revoked the grant.
+    Revoked,
+    /// It was revoked before; nothing was written.
+    AlreadyRevoked,
+    /// There is no such grant.
+    Missing,
+}
+
+/// Revokes a grant by one swap, however many tokens it has; a lost claim is tried again without end,
+/// because a revocation must beat whatever is in flight.
+pub(crate) async fn revoke(context: &Context, id: GrantId, reason: RevocationReason) -> Result<Outcome, StoreError> {
+    let now = context.now();
+    loop {
+        let Some(grant) = context.stores.tokens.find(&id).await? else { return Ok(Outcome::Missing) };
+        if grant.revoked.is_some() {
+            return Ok(Outcome::AlreadyRevoked);
+        }
+        let next = Arc::new(grant.revoked_at(now, reason));
+        match context.stores.tokens.replace(grant.version, next).await {
+            Ok(Replacement::Replaced) => {}
+            Ok(Replacement::Lost) => continue,
+            // The write may have taken effect all the same.
+            Err(error) if !is_revoked(context, id).await? => return Err(error),
+            Err(_) => {}
+        }
+        let Grant { client, subject, .. } = &*grant;
+        context.raise(&Event::GrantRevoked { grant: id, client, subject, reason });
+        return Ok(Outcome::Revoked);
+    }
+}
+
+async fn is_revoked(context: &Context, id: GrantId) -> Result<bool, StoreError> {
+    Ok(context.stores.tokens.find(&id).await?.is_some_and(|grant| grant.revoked.is_some()))
+}
+
+/// Withdraws a grant if that subject gave it; tells whether it was alive.
+pub(crate) async fn withdraw_grant(context: &Context, id: GrantId, subject: &Subject) -> Result<bool, StoreError> {
+    match context.stores.tokens.find(&id).await? {
+        Some(grant) if grant.subject == *subject => {
+            Ok(revoke(context, id, RevocationReason::Withdrawn).await? == Outcome::Revoked)
+        }
+        Some(_) | None => Ok(false),
+    }
+}
+
+/// The grants of a subject that still open something, the oldest first.
+pub(crate) async fn grants_of(context: &Context, subject: &Subject) -> Result<Vec<Arc<Grant>>, StoreError> {
+    let now = context.now();
+    let mut live = Vec::new();
+    let mut page = Page::first(PAGE);
+    loop {
+        let grants = context.stores.tokens.grants_of(subject, page).await?;
+        let next = grants.last().filter(|_| grants.len() >= PAGE).map(|last| Page::after(last.id, PAGE));
+        for grant in grants {
+            let client = context.stores.clients.find(&grant.client).await?;
+            if grant.is_live(now) && client.is_some_and(|client| client.epoch == grant.epoch) {
+                live.push(grant);
+            }
+        }
+        match next {
+            Some(next) => page = next,
+            None => return Ok(live),
+        }
+    }
+}
+
+/// Items that are read from a list at once.
+const PAGE: usize = 100;
+
+/// Withdraws everything of a subject: what waits for a decision is denied, codes are killed, grants
+/// are revoked. Returns the count of what had been alive.
+pub(crate) async fn withdraw_subject(context: &Context, subject: &Subject) -> Result<usize, StoreError> {
+    let mut withdrawn = 0;
+    let mut page = Page::first(PAGE);
+    loop {
+        let authorizations = context.stores.codes.authorizations_of(subject, page).await?;
+        for authorization in &authorizations {
+            withdrawn += usize::from(withdraw_authorization(context, authorization.clone()).await?);
+        }
+        match authorizations.last() {
+            Some(last) if authorizations.len() >= PAGE => page = Page::after(last.id, PAGE),
+            _ => break,
+        }
+    }
+    let mut page = Page::first(PAGE);
+    loop {
+        let grants = context.stores.tokens.grants_of(subject, page).await?;
+        for grant in &grants {
+            let outcome = revoke(context, grant.id, RevocationReason::SubjectWithdrawn).await?;
+            withdrawn += usize::from(outcome == Outcome::Revoked);
+        }
+        match grants.last() {
+            Some(last) if grants.len() >= PAGE => page = Page::after(last.id, PAGE),
+            _ => return Ok(withdrawn),
+        }
+    }
+}
+
+/// Denies what is held; kills a code, past its end too, by taking the place of its grant.
+async fn withdraw_authorization(context: &Context, first: Arc<Authorization>) -> Result<bool, StoreError> {
+    let mut authorization = first;
+    loop {
+        match authorization.stage {
+            Stage::Denied => return Ok(false),
+            Stage::CodeIssued(_) => {
+                return kill_code(context, &authorization, RevocationReason::SubjectWithdrawn).await;
+            }
+            Stage::Held => {}
+        }
+        let denied = authorization.denied();
+        if context.stores.codes.replace(authorization.version, Arc::new(denied)).await? == Replacement::Replaced {
+            return Ok(true);
+        }
+        match context.stores.codes.find(&authorization.id).await? {
+            Some(current) => authorization = current,
+            None => return Ok(false),
+        }
+    }
+}
+
+/// Inserts a revoked grant under the code's id, so that no exchange can; a grant that is there already
+/// is revoked.
+async fn kill_code(
+    context: &Context,
+    authorization: &Authorization,
+    reason: RevocationReason,
+) -> Result<bool, StoreError> {
+    let tombstone = Arc::new(tombstone(context, authorization, reason));
+    match context.stores.tokens.insert(tombstone).await {
+        Ok(Insertion::Inserted) => Ok(true),
+        Ok(Insertion::Exists) => Ok(revoke(context, authorization.id.into(), reason).await? == Outcome::Revoked),
+        Err(error) if !is_revoked(context, authorization.id.into()).await? => Err(error),
+        Err(_) => Ok(true),
+    }
+}
+
+/// A grant without tokens that was revoked before it began.
+fn tombstone(context: &Context, authorization: &Authorization, reason: RevocationReason) -> Grant {
+    let now = context.now();
+    Grant {
+        id: authorization.id.into(),
+        version: 1,
+        client: authorization.client.clone(),
+        epoch: authorization.epoch,
+        subject: authorization.subject.clone(),
+        scopes: authorization.scopes.clone(),
+        resource_scope: authorization.resource_scope.clone(),
+        created: now,
+        keep_until: keep_until(context, authorization.end),
+        lineage: LineageDigest::from_octets([0; 16]),
+        pairs_made: 0,
+        pairs: Pairs::default(),
+        revoked: Some(Revocation { at: now, reason }),
+    }
+}
+
+/// The end of the code plus the longest token lifetime: what an exchange inserts after that is dead.
+pub(crate) fn keep_until(context: &Context, code_end: Timestamp) -> Timestamp {
+    let config = &context.config;
+    code_end.plus(config.access_token_lifetime.max(config.refresh_token_lifetime))
+}
+
+impl Authorization {
+    /// The same request, denied; what only a decision needs is dropped.
+    pub(crate) fn denied(&self) -> Self {
+        Self { version: self.version.saturating_add(1), stage: Stage::Denied, state: None, ..self.clone() }
+    }
+
+    /// The same request with its code.
+    pub(crate) fn with_code(&self, code: Digest, end: Timestamp) -> Self {
+        let version = self.version.saturating_add(1);
+        Self { version, stage: Stage::CodeIssued(code), end, state: None, ..self.clone() }
+    }
+}

@@ -1,0 +1,292 @@
+//! What the embedder may observe, slow down and veto.
+
+use std::fmt;
+use std::net::{IpAddr, Ipv6Addr};
+
+use async_trait::async_trait;
+use time::Duration;
+
+use crate::client::Client;
+use crate::error::Reason;
+use crate::id::{ClientId, GrantId};
+use crate::scope::ScopeSet;
+use crate::store::record::RevocationReason;
+use crate::subject::Subject;
+use crate::wire::Endpoint;
+
+/// Receives what happened, after it was acknowledged by the store.
+///
+/// It is called within the request: it should hand over and return. No event holds a secret.
+pub trait EventSink: fmt::Debug + Send + Sync + 'static {
+    /// Takes note of one event.
+    fn record(&self, event: &Event<'_>);
+}
+
+/// What happened.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub enum Event<'a> {
+    /// An application was submitted, reviewed or changed.
+    Application {
+        /// The application.
+        client: &'a ClientId,
+        /// What was done.
+        change: ApplicationChange,
+    },
+    /// The user agreed and the browser was sent off with a code.
+    CodeIssued {
+        /// The grant that the code will become.
+        grant: GrantId,
+        /// The application.
+        client: &'a ClientId,
+        /// The user.
+        subject: &'a Subject,
+        /// What the user granted.
+        scopes: &'a ScopeSet,
+    },
+    /// The user refused.
+    Denied {
+        /// The application.
+        client: &'a ClientId,
+        /// The user.
+        subject: &'a Subject,
+    },
+    /// A code became a grant with its first pair of tokens.
+    Exchanged {
+        /// The grant.
+        grant: GrantId,
+        /// The application.
+        client: &'a ClientId,
+        /// The user.
+        subject: &'a Subject,
+    },
+    /// A spent code was used again by its own client; its grant is revoked.
+    CodeReplayed {
+        /// The grant.
+        grant: GrantId,
+        /// The application.
+        client: &'a ClientId,
+        /// The user.
+        subject: &'a Subject,
+    },
+    /// A refresh token brought the next pair.
+    Refreshed {
+        /// The grant.
+        grant: GrantId,
+        /// The application.
+        client: &'a ClientId,
+        /// The user.
+        subject: &'a Subject,
+    },
+    /// A superseded refresh token within its grace brought a sibling pair.
+    RefreshedInGrace {
+        /// The grant.
+        grant: GrantId,
+        /// The application.
+        client: &'a ClientId,
+        /// The user.
+        subject: &'a Subject,
+        /// Seconds since the token was superseded.
+        age: u32,
+    },
+    /// A superseded refresh token was used after its grace by its own client: somebody has a copy.
+    RefreshTokenReused {
+        /// The grant.
+        grant: GrantId,
+        /// The application.
+        client: &'a ClientId,
+        /// The user.
+        subject: &'a Subject,
+        /// Whether the grant was revoked, as it is by default.
+        revoked: bool,
+    },
+    /// A grant had so many live pairs that its oldest was superseded.
+    OldestPairSuperseded {
+        /// The grant.
+        grant: GrantId,
+        /// The application.
+        client: &'a ClientId,
+    },
+    /// An access token was revoked by its client.
+    AccessTokenRevoked {
+        /// Its grant.
+        grant: GrantId,
+        /// The application.
+        client: &'a ClientId,
+    },
+    /// A client tried to revoke a refresh token that is superseded and out of its grace: nothing
+    /// changed, the grant lives on.
+    SupersededTokenAtRevocation {
+        /// Its grant.
+        grant: GrantId,
+        /// The application.
+        client: &'a ClientId,
+    },
+    /// A grant was revoked.
+    GrantRevoked {
+        /// The grant.
+        grant: GrantId,
+        /// The application.
+        client: &'a ClientId,
+        /// The user.
+        subject: &'a Subject,
+        /// Why.
+        reason: RevocationReason,
+    },
+    /// A genuine refresh token is newer than anything in the store: the store lost acknowledged writes.
+    StoreWentBack {
+        /// The grant.
+        grant: GrantId,
+        /// The application.
+        client: &'a ClientId,
+    },
+    /// Client authentication failed.
+    AuthenticationFailed {
+        /// Where.
+        endpoint: Endpoint,
+        /// Whom the request claimed to come from; may be anything.
+        client: Option<&'a str>,
+        /// From where it came.
+        peer: Option<IpAddr>,
+        /// Exactly what was wrong.
+        reason: &'a Reason,
+    },
+    /// A request was refused for its rate.
+    Throttled {
+        /// Where.
+        endpoint: Endpoint,
+        /// Whom the request claimed to come from; may be anything.
+        client: Option<&'a str>,
+        /// From where it came.
+        peer: Option<IpAddr>,
+    },
+    /// A request was refused for any other reason, or failed.
+    Refused {
+        /// Where.
+        endpoint: Endpoint,
+        /// The client, as far as it is known.
+        client: Option<&'a ClientId>,
+        /// Exactly what was wrong.
+        reason: &'a Reason,
+    },
+}
+
+/// What was done to an application.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ApplicationChange {
+    /// It was submitted, or submitted anew before it was approved.
+    Submitted,
+    /// It was approved.
+    Approved,
+    /// A change of an approved application was proposed.
+    ChangeProposed,
+    /// A proposed change was approved.
+    ChangeApproved,
+    /// A proposed change was rejected; the approved version stays in force.
+    ChangeRejected,
+    /// It was rejected.
+    Rejected,
+    /// It was suspended.
+    Suspended,
+    /// It was resumed.
+    Resumed,
+    /// It got a further secret.
+    SecretRotated,
+    /// Its older secret was retired.
+    PreviousSecretRetired,
+    /// All its grants were withdrawn.
+    GrantsWithdrawn,
+}
+
+/// Slows down who tries too often.
+///
+/// Failures are to be counted by client and network together, never by client alone: a stranger must
+/// not lock an honest client out [RFC 6749 section 2.3.1].
+#[async_trait]
+pub trait Throttle: fmt::Debug + Send + Sync + 'static {
+    /// Decides before authentication, or before a request is held, whether to go on.
+    async fn check(&self, attempt: &Attempt<'_>) -> ThrottleDecision;
+
+    /// Takes note that authentication failed.
+    async fn failed(&self, attempt: &Attempt<'_>);
+}
+
+/// Who tries what.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct Attempt<'a> {
+    /// Where.
+    pub endpoint: Endpoint,
+    /// Whom the request claims to come from; may be anything.
+    pub client: Option<&'a str>,
+    /// The user who is asked, at the authorization endpoint.
+    pub subject: Option<&'a Subject>,
+    /// From where it came, as the adapter told.
+    pub peer: Option<IpAddr>,
+}
+
+impl Attempt<'_> {
+    /// Returns what to count by: the IPv4 address, or the first 64 bits of the IPv6 address, since one
+    /// host has all addresses of such a network.
+    #[must_use]
+    pub fn peer_network(&self) -> Option<IpAddr> {
+        match self.peer?.to_canonical() {
+            IpAddr::V4(address) => Some(address.into()),
+            IpAddr::V6(address) => Some(Ipv6Addr::from_bits(address.to_bits() >> 64 << 64).into()),
+        }
+    }
+}
+
+/// What a [`Throttle`] decides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ThrottleDecision {
+    /// Goes on.
+    Allow,
+    /// Is answered with 429 and `Retry-After`.
+    Refuse {
+        /// How long to wait, in whole seconds.
+        retry_after: Duration,
+    },
+}
+
+/// Answers for the embedder's users.
+///
+/// It is asked when a user decides, at exchange and at refresh, in grace too, before anything is
+/// claimed: a locked or deleted user gets no token.
+#[async_trait]
+pub trait Subjects: fmt::Debug + Send + Sync + 'static {
+    /// Tells whether this user may be given tokens for that client.
+    async fn status(&self, subject: &Subject, client: &Client) -> SubjectStatus;
+}
+
+/// What [`Subjects`] tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum SubjectStatus {
+    /// The user may.
+    Active,
+    /// The user is locked, deleted, or may not use this client.
+    Refused,
+    /// It cannot be told right now; the request is answered with 503 and nothing changes.
+    Unknown,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// CVE-2026-45364: a host has all addresses of its /64.
+    #[test]
+    fn ipv6_peers_are_counted_by_their_network() {
+        let network = |peer: &str| {
+            let attempt =
+                Attempt { endpoint: Endpoint::Token, client: None, subject: None, peer: Some(peer.parse().unwrap()) };
+            attempt.peer_network().unwrap().to_string()
+        };
+        assert_eq!(network("2001:db8:1:2:3:4:5:6"), "2001:db8:1:2::");
+        assert_eq!(network("192.0.2.7"), "192.0.2.7");
+        assert_eq!(network("::ffff:192.0.2.7"), "192.0.2.7");
+    }
+}

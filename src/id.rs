@@ -1,0 +1,269 @@
+//! The names of records: they are no secret and give access to nothing.
+
+use std::fmt;
+use std::str::FromStr;
+use std::sync::Arc;
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+
+use crate::clock::Timestamp;
+use crate::entropy::Entropy;
+
+/// Octets of an [`AuthorizationId`] and of a [`GrantId`].
+pub(crate) const ID_OCTETS: usize = 16;
+/// Characters of the same as text.
+pub(crate) const ID_CHARACTERS: usize = 22;
+/// Seconds that share one time bucket, so that rows made together lie together.
+const BUCKET_SECONDS: u32 = 64;
+
+/// The name of an [`Authorization`](crate::store::Authorization): 16 octets that sort by time.
+///
+/// Four octets count buckets of 64 seconds since 1970, big endian; twelve are random. As text it
+/// has 22 characters of base64url, and only the canonical ones are read.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct AuthorizationId(RecordId);
+
+/// The name of a [`Grant`](crate::store::Grant): the 16 octets of the authorization it came from.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct GrantId(RecordId);
+
+impl AuthorizationId {
+    /// Makes an id from its octets, as a store has kept them.
+    #[must_use]
+    pub const fn from_octets(octets: [u8; ID_OCTETS]) -> Self {
+        Self(RecordId(octets))
+    }
+
+    /// Returns the octets, as a store keeps them; their order is the order of time.
+    #[must_use]
+    pub const fn octets(&self) -> &[u8; ID_OCTETS] {
+        &self.0.0
+    }
+
+    pub(crate) fn new(now: Timestamp, entropy: &dyn Entropy) -> Self {
+        Self(RecordId::new(now, entropy))
+    }
+}
+
+impl GrantId {
+    /// Makes an id from its octets, as a store has kept them.
+    #[must_use]
+    pub const fn from_octets(octets: [u8; ID_OCTETS]) -> Self {
+        Self(RecordId(octets))
+    }
+
+    /// Returns the octets, as a store keeps them; their order is the order of time.
+    #[must_use]
+    pub const fn octets(&self) -> &[u8; ID_OCTETS] {
+        &self.0.0
+    }
+}
+
+impl From<AuthorizationId> for GrantId {
+    fn from(id: AuthorizationId) -> Self {
+        Self(id.0)
+    }
+}
+
+impl fmt::Display for AuthorizationId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl fmt::Display for GrantId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl fmt::Debug for AuthorizationId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl fmt::Debug for GrantId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl FromStr for AuthorizationId {
+    type Err = IdError;
+
+    /// Reads the 22 characters that [`Display`](fmt::Display) writes.
+    ///
+    /// # Errors
+    ///
+    /// [`IdError`] for any other text.
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        RecordId::parse(text).map(Self).ok_or(IdError)
+    }
+}
+
+impl FromStr for GrantId {
+    type Err = IdError;
+
+    /// Reads the 22 characters that [`Display`](fmt::Display) writes.
+    ///
+    /// # Errors
+    ///
+    /// [`IdError`] for any other text.
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        RecordId::parse(text).map(Self).ok_or(IdError)
+    }
+}
+
+/// A text that is no id of a record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("an id has 22 characters of canonical base64url")]
+#[non_exhaustive]
+pub struct IdError;
+
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+struct RecordId([u8; ID_OCTETS]);
+
+impl RecordId {
+    fn new(now: Timestamp, entropy: &dyn Entropy) -> Self {
+        let mut octets = [0; ID_OCTETS];
+        let (bucket, random) = octets.split_at_mut(4);
+        bucket.copy_from_slice(&(now.seconds() / BUCKET_SECONDS).to_be_bytes());
+        entropy.fill(random);
+        Self(octets)
+    }
+
+    /// Reads canonical base64url only, so that one id has one text.
+    fn parse(text: &str) -> Option<Self> {
+        if text.len() != ID_CHARACTERS {
+            return None;
+        }
+        let mut octets = [0; ID_OCTETS];
+        let written = URL_SAFE_NO_PAD.decode_slice(text, &mut octets).ok()?;
+        (written == ID_OCTETS).then_some(Self(octets))
+    }
+
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&URL_SAFE_NO_PAD.encode(self.0))
+    }
+}
+
+/// The name of a registered application, as it appears on the wire [RFC 6749 section 2.2].
+///
+/// Ids made by the server are 22 letters and digits with 130 random bits: real clients disagree on
+/// how to encode anything else in Basic. Ids taken over from elsewhere may hold any of the
+/// characters 20 to 7E hex [RFC 6749 appendix A.1].
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ClientId(Arc<str>);
+
+/// Characters that a client id may have at most.
+pub(crate) const CLIENT_ID_CHARACTERS: usize = 255;
+
+impl ClientId {
+    /// Takes over a client id.
+    ///
+    /// # Errors
+    ///
+    /// [`ClientIdError`] if it is empty, longer than 255 characters, or holds a character outside
+    /// 20 to 7E hex.
+    pub fn new(text: impl AsRef<str>) -> Result<Self, ClientIdError> {
+        let text = text.as_ref();
+        if !Self::is_well_formed(text.as_bytes()) {
+            return Err(ClientIdError);
+        }
+        Ok(Self(text.into()))
+    }
+
+    /// Returns the id as it appears on the wire.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    pub(crate) fn generate(entropy: &dyn Entropy) -> Self {
+        Self(letters_and_digits::<22>(entropy).into())
+    }
+
+    fn is_well_formed(octets: &[u8]) -> bool {
+        (1..=CLIENT_ID_CHARACTERS).contains(&octets.len()) && octets.iter().all(|octet| (0x20..=0x7e).contains(octet))
+    }
+}
+
+impl fmt::Display for ClientId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl fmt::Debug for ClientId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// A text that cannot be a [`ClientId`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a client id has 1 to 255 characters from 20 to 7E hex")]
+#[non_exhaustive]
+pub struct ClientIdError;
+
+/// Draws `N` letters and digits, each with the same chance: 5.95 random bits a character.
+pub(crate) fn letters_and_digits<const N: usize>(entropy: &dyn Entropy) -> String {
+    const ALPHABET: &[u8; 62] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
+    let mut text = String::with_capacity(N);
+    let mut drawn = zeroize::Zeroizing::new([0; N]);
+    while text.len() < N {
+        entropy.fill(drawn.as_mut_slice());
+        // 248 is the largest multiple of 62 in an octet: what lies above would favour some letters.
+        let fair = drawn.iter().filter(|&&octet| octet < 248);
+        let letters = fair.filter_map(|octet| ALPHABET.get(usize::from(octet % 62)));
+        let missing = N - text.len();
+        text.extend(letters.take(missing).map(|&letter| char::from(letter)));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::entropy::SystemEntropy;
+
+    #[test]
+    fn ids_sort_by_time_and_have_one_text() {
+        let early = AuthorizationId::new(Timestamp::from_seconds(1_000), &SystemEntropy);
+        let late = AuthorizationId::new(Timestamp::from_seconds(1_064), &SystemEntropy);
+        assert!(early < late);
+        let text = early.to_string();
+        assert_eq!(text.parse(), Ok(early));
+        assert_eq!(text.len(), ID_CHARACTERS);
+        // The last character carries two bits; the other four must be zero.
+        let last = text.chars().last().unwrap();
+        assert!("AQgw".contains(last), "{last}");
+        for other in "BCDEFGHIJKLMNOPRSTUVWXYZ_-=. ".chars() {
+            let altered = format!("{}{other}", &text[..ID_CHARACTERS - 1]);
+            assert_eq!(altered.parse::<AuthorizationId>(), Err(IdError), "{altered}");
+        }
+        assert_eq!(GrantId::from(early).to_string(), text);
+    }
+
+    #[test]
+    fn client_ids_are_visible_characters() {
+        for bad in ["", "a\tb", "a\0", "\u{e9}", "\u{7f}"] {
+            assert_eq!(ClientId::new(bad), Err(ClientIdError), "{bad:?}");
+        }
+        assert!(ClientId::new("https://client.example/x y~").is_ok());
+        assert_eq!(ClientId::new("x".repeat(256)), Err(ClientIdError));
+    }
+
+    #[test]
+    fn drawn_texts_use_the_whole_alphabet() {
+        let text = letters_and_digits::<43>(&SystemEntropy);
+        assert_eq!(text.len(), 43);
+        let mut seen = std::collections::BTreeSet::new();
+        for _ in 0..100 {
+            seen.extend(letters_and_digits::<43>(&SystemEntropy).chars());
+        }
+        assert_eq!(seen.len(), 62);
+    }
+}

@@ -1,0 +1,254 @@
+//! What a resource server asks about a token, and what it learns [RFC 7662].
+
+use std::fmt;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use zeroize::Zeroize;
+
+use crate::message::form::{self, FormError, Redacted};
+use crate::message::secret_text;
+use crate::message::token_response::TokenType;
+use crate::secret::ClientSecret;
+
+/// A question about a token, of either kind [RFC 7662 section 2.1].
+///
+/// The token is wiped when the request is dropped.
+#[derive(Clone, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct IntrospectionRequest {
+    /// The access token or refresh token.
+    #[serde(deserialize_with = "form::required_text")]
+    pub token: String,
+    /// Where the server should look first: `access_token` or `refresh_token`.
+    #[serde(default, deserialize_with = "form::optional_text", skip_serializing_if = "Option::is_none")]
+    pub token_type_hint: Option<String>,
+    /// The name of the asking client, unless HTTP Basic carries it.
+    #[serde(default, deserialize_with = "form::optional_text", skip_serializing_if = "Option::is_none")]
+    pub client_id: Option<String>,
+    /// The secret of the asking client, unless HTTP Basic carries it.
+    #[serde(default, with = "secret_text::optional", skip_serializing_if = "Option::is_none")]
+    pub client_secret: Option<ClientSecret>,
+}
+
+impl IntrospectionRequest {
+    /// Asks about this token.
+    #[must_use]
+    pub fn new(token: impl Into<String>) -> Self {
+        Self { token: token.into(), token_type_hint: None, client_id: None, client_secret: None }
+    }
+
+    /// Tells where the server should look first.
+    #[must_use]
+    pub fn token_type_hint(mut self, hint: impl Into<String>) -> Self {
+        self.token_type_hint = Some(hint.into());
+        self
+    }
+
+    /// Names the asking client in the form [RFC 6749 section 3.2.1].
+    #[must_use]
+    pub fn client_id(mut self, client_id: impl Into<String>) -> Self {
+        self.client_id = Some(client_id.into());
+        self
+    }
+
+    /// Authenticates the asking client in the form [RFC 6749 section 2.3.1].
+    #[must_use]
+    pub fn client_secret(mut self, secret: ClientSecret) -> Self {
+        self.client_secret = Some(secret);
+        self
+    }
+
+    /// Writes the body of the request, `application/x-www-form-urlencoded`; it carries secrets.
+    ///
+    /// # Errors
+    ///
+    /// [`FormError::Unwritable`] if serde cannot write it, which no value of this type causes.
+    pub fn to_form(&self) -> Result<String, FormError> {
+        form::write(self)
+    }
+}
+
+impl Drop for IntrospectionRequest {
+    fn drop(&mut self) {
+        self.token.zeroize();
+    }
+}
+
+impl fmt::Debug for IntrospectionRequest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("IntrospectionRequest")
+            .field("token", &Redacted)
+            .field("token_type_hint", &self.token_type_hint)
+            .field("client_id", &self.client_id)
+            .field("client_secret", &self.client_secret)
+            .finish()
+    }
+}
+
+/// What the server tells of a token [RFC 7662 section 2.2].
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct IntrospectionResponse {
+    /// Whether the token is good now, for the one who asks. If not, nothing else is told.
+    pub active: bool,
+    /// The scopes of the token, one space between them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub scope: Option<String>,
+    /// The client that the token was issued to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub client_id: Option<String>,
+    /// How the token is used.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub token_type: Option<TokenType>,
+    /// When the token ends, in seconds since 1970 UTC.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub exp: Option<u64>,
+    /// When the token was issued, in seconds since 1970 UTC.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub iat: Option<u64>,
+    /// The user who agreed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sub: Option<String>,
+    /// The resource servers that the token is for. One is written as a string, several as an array.
+    #[serde(default, with = "one_or_many", skip_serializing_if = "Vec::is_empty")]
+    pub aud: Vec<String>,
+    /// The issuer of the token.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub iss: Option<String>,
+    /// Which resources of the user the token opens: `all`, `public` or `specified`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub resource_scope: Option<String>,
+    /// The resources, where `resource_scope` is `specified`; an empty list opens none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub resources: Option<Vec<String>>,
+}
+
+impl IntrospectionResponse {
+    /// Tells that the token is good; the other members are then set one by one.
+    #[must_use]
+    pub fn active() -> Self {
+        Self { active: true, ..Self::inactive() }
+    }
+
+    /// Tells that the token is no good, and nothing more [RFC 7662 section 2.2].
+    #[must_use]
+    pub const fn inactive() -> Self {
+        Self {
+            active: false,
+            scope: None,
+            client_id: None,
+            token_type: None,
+            exp: None,
+            iat: None,
+            sub: None,
+            aud: Vec::new(),
+            iss: None,
+            resource_scope: None,
+            resources: None,
+        }
+    }
+}
+
+/// A list that is a bare string when it has one entry, as `aud` may be [RFC 7519 section 4.1.3].
+mod one_or_many {
+    use super::*;
+
+    pub(super) fn serialize<S: Serializer>(list: &[String], serializer: S) -> Result<S::Ok, S::Error> {
+        match list {
+            [one] => serializer.serialize_str(one),
+            many => many.serialize(serializer),
+        }
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
+        Ok(match Option::<OneOrMany>::deserialize(deserializer)? {
+            None => Vec::new(),
+            Some(OneOrMany::One(one)) => vec![one],
+            Some(OneOrMany::Many(many)) => many,
+        })
+    }
+
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum OneOrMany {
+        One(String),
+        Many(Vec<String>),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn inactive_tells_nothing_more() {
+        let json = r#"{"active":false}"#;
+        assert_eq!(serde_json::to_string(&IntrospectionResponse::inactive()).unwrap(), json);
+        assert_eq!(serde_json::from_str::<IntrospectionResponse>(json).unwrap(), IntrospectionResponse::inactive());
+    }
+
+    #[test]
+    fn active_answer_comes_back_with_integer_times() {
+        let answer = IntrospectionResponse {
+            scope: Some("repo-code:r".to_owned()),
+            client_id: Some("c1".to_owned()),
+            token_type: Some(TokenType::Bearer),
+            exp: Some(1_700_028_800),
+            iat: Some(1_700_000_000),
+            sub: Some("u1".to_owned()),
+            aud: vec!["https://api.example".to_owned()],
+            iss: Some("https://as.example".to_owned()),
+            resource_scope: Some("specified".to_owned()),
+            resources: Some(vec!["a/b".to_owned()]),
+            ..IntrospectionResponse::active()
+        };
+        let json = concat!(
+            r#"{"active":true,"scope":"repo-code:r","client_id":"c1","token_type":"bearer","#,
+            r#""exp":1700028800,"iat":1700000000,"sub":"u1","aud":"https://api.example","iss":"https://as.example","#,
+            r#""resource_scope":"specified","resources":["a/b"]}"#
+        );
+        assert_eq!(serde_json::to_string(&answer).unwrap(), json);
+        assert_eq!(serde_json::from_str::<IntrospectionResponse>(json).unwrap(), answer);
+    }
+
+    #[test]
+    fn audience_is_a_string_or_an_array() {
+        let cases = [
+            (r#"{"active":true}"#, vec![]),
+            (r#"{"active":true,"aud":null}"#, vec![]),
+            (r#"{"active":true,"aud":[]}"#, vec![]),
+            (r#"{"active":true,"aud":"a"}"#, vec!["a"]),
+            (r#"{"active":true,"aud":["a"]}"#, vec!["a"]),
+            (r#"{"active":true,"aud":["a","b"],"extension_field":"twenty-seven"}"#, vec!["a", "b"]),
+        ];
+        for (json, expected) in cases {
+            assert_eq!(serde_json::from_str::<IntrospectionResponse>(json).unwrap().aud, expected, "{json}");
+        }
+        let mut answer = IntrospectionResponse::active();
+        answer.aud = vec!["a".to_owned(), "b".to_owned()];
+        assert_eq!(serde_json::to_string(&answer).unwrap(), r#"{"active":true,"aud":["a","b"]}"#);
+    }
+
+    #[test]
+    fn an_empty_list_of_resources_is_kept() {
+        let mut answer = IntrospectionResponse::active();
+        answer.resources = Some(Vec::new());
+        let json = serde_json::to_string(&answer).unwrap();
+        assert_eq!(json, r#"{"active":true,"resources":[]}"#);
+        assert_eq!(serde_json::from_str::<IntrospectionResponse>(&json).unwrap(), answer);
+    }
+
+    #[test]
+    fn request_comes_back_and_hides_its_secrets() {
+        let request = IntrospectionRequest::new("hidden")
+            .token_type_hint("access_token")
+            .client_id("c1")
+            .client_secret(ClientSecret::new("hidden-secret"));
+        let form = request.to_form().unwrap();
+        assert_eq!(form, "token=hidden&token_type_hint=access_token&client_id=c1&client_secret=hidden-secret");
+        let again: IntrospectionRequest = serde_urlencoded::from_str(&form).unwrap();
+        assert_eq!(again.to_form().unwrap(), form);
+        assert!(!format!("{again:?}").contains("hidden"));
+        assert!(serde_urlencoded::from_str::<IntrospectionRequest>("token=").is_err());
+    }
+}

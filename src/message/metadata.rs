@@ -1,0 +1,136 @@
+//! What the server publishes about itself [RFC 8414 section 2].
+
+use std::ops::Not;
+
+use serde::{Deserialize, Serialize};
+
+use crate::message::form;
+
+/// The metadata document of an authorization server [RFC 8414 section 2].
+///
+/// Lists without entries and members without a value are left out [RFC 8414 section 3.2].
+///
+/// # Security
+///
+/// A client checks that `issuer` is identical to the one it built the document's address from
+/// [RFC 8414 section 3.3].
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Metadata {
+    /// The identifier of the server, an https URL without query and fragment.
+    #[serde(deserialize_with = "form::required_text")]
+    pub issuer: String,
+    /// Where the user's browser is sent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub authorization_endpoint: Option<String>,
+    /// Where codes are exchanged and tokens refreshed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub token_endpoint: Option<String>,
+    /// Where tokens are ended.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub revocation_endpoint: Option<String>,
+    /// Where resource servers ask about tokens.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub introspection_endpoint: Option<String>,
+    /// Values of `response_type`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub response_types_supported: Vec<String>,
+    /// How the answer reaches the redirect URI; if left out, `query` and `fragment`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub response_modes_supported: Vec<String>,
+    /// Values of `grant_type`; if left out, `authorization_code` and `implicit`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub grant_types_supported: Vec<String>,
+    /// How clients authenticate at the token endpoint; if left out, `client_secret_basic`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub token_endpoint_auth_methods_supported: Vec<String>,
+    /// The same at the revocation endpoint; if left out, `client_secret_basic`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub revocation_endpoint_auth_methods_supported: Vec<String>,
+    /// The same at the introspection endpoint; if left out, it must be learned by other means.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub introspection_endpoint_auth_methods_supported: Vec<String>,
+    /// Scopes that may be asked for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub scopes_supported: Vec<String>,
+    /// Values of `code_challenge_method`; if left out, there is no PKCE.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub code_challenge_methods_supported: Vec<String>,
+    /// Whether authorization responses carry `iss`; left out if not [RFC 9207 section 3].
+    #[serde(default, skip_serializing_if = "Not::not")]
+    pub authorization_response_iss_parameter_supported: bool,
+}
+
+impl Metadata {
+    /// Publishes an issuer that does nothing yet; the other members are then set one by one.
+    #[must_use]
+    pub fn new(issuer: impl Into<String>) -> Self {
+        Self {
+            issuer: issuer.into(),
+            authorization_endpoint: None,
+            token_endpoint: None,
+            revocation_endpoint: None,
+            introspection_endpoint: None,
+            response_types_supported: Vec::new(),
+            response_modes_supported: Vec::new(),
+            grant_types_supported: Vec::new(),
+            token_endpoint_auth_methods_supported: Vec::new(),
+            revocation_endpoint_auth_methods_supported: Vec::new(),
+            introspection_endpoint_auth_methods_supported: Vec::new(),
+            scopes_supported: Vec::new(),
+            code_challenge_methods_supported: Vec::new(),
+            authorization_response_iss_parameter_supported: false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn list(entries: &[&str]) -> Vec<String> {
+        entries.iter().copied().map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn members_without_a_value_are_left_out() {
+        let json = r#"{"issuer":"https://as.example"}"#;
+        assert_eq!(serde_json::to_string(&Metadata::new("https://as.example")).unwrap(), json);
+        assert_eq!(serde_json::from_str::<Metadata>(json).unwrap(), Metadata::new("https://as.example"));
+    }
+
+    #[test]
+    fn full_document_comes_back() {
+        let methods = list(&["client_secret_basic", "client_secret_post"]);
+        let metadata = Metadata {
+            authorization_endpoint: Some("https://as.example/oauth2/auth".to_owned()),
+            token_endpoint: Some("https://as.example/oauth2/token".to_owned()),
+            revocation_endpoint: Some("https://as.example/oauth2/revoke".to_owned()),
+            introspection_endpoint: Some("https://as.example/oauth2/introspect".to_owned()),
+            response_types_supported: list(&["code"]),
+            response_modes_supported: list(&["query"]),
+            grant_types_supported: list(&["authorization_code", "refresh_token"]),
+            token_endpoint_auth_methods_supported: methods.clone(),
+            revocation_endpoint_auth_methods_supported: methods.clone(),
+            introspection_endpoint_auth_methods_supported: methods,
+            scopes_supported: list(&["repo-code:r", "repo-code:rw"]),
+            code_challenge_methods_supported: list(&["S256"]),
+            authorization_response_iss_parameter_supported: true,
+            ..Metadata::new("https://as.example")
+        };
+        let json = serde_json::to_value(&metadata).unwrap();
+        assert_eq!(json.as_object().unwrap().len(), 14);
+        assert_eq!(json["authorization_response_iss_parameter_supported"], true);
+        assert_eq!(json["code_challenge_methods_supported"], serde_json::json!(["S256"]));
+        assert_eq!(serde_json::from_value::<Metadata>(json).unwrap(), metadata);
+    }
+
+    #[test]
+    fn unknown_members_are_ignored_and_an_issuer_is_needed() {
+        let read = serde_json::from_str::<Metadata>;
+        let json = r#"{"issuer":"https://as.example","jwks_uri":"https://as.example/keys","x":{"y":[null]}}"#;
+        assert_eq!(read(json).unwrap(), Metadata::new("https://as.example"));
+        assert!(read("{}").is_err());
+        assert!(read(r#"{"issuer":""}"#).is_err());
+    }
+}

@@ -1,0 +1,27 @@
+//! The messages of the protocol as types, for programs in Rust that talk to the server.
+//!
+//! They read and write JSON and forms through serde. Members without a value are left out, never
+//! null [RFC 6749 section 5.1]; unknown ones are ignored. Codes, tokens, client secrets, verifiers
+//! and `state` do not show in `Debug`; what serde writes shows them, as it must.
+//!
+//! The server itself decodes requests by octets. These types hold text: what is not UTF-8 in a
+//! query is read as replacement characters.
+
+mod authorization;
+mod error_response;
+mod form;
+mod introspection;
+mod metadata;
+mod revocation;
+mod secret_text;
+mod token_request;
+mod token_response;
+
+pub use authorization::{AuthorizationErrorResponse, AuthorizationRequest, AuthorizationResponse};
+pub use error_response::ErrorResponse;
+pub use form::FormError;
+pub use introspection::{IntrospectionRequest, IntrospectionResponse};
+pub use metadata::Metadata;
+pub use revocation::RevocationRequest;
+pub use token_request::{AuthorizationCodeExchange, TokenRefresh, TokenRequest};
+pub use token_response::{TokenResponse, TokenType, UnknownTokenType};

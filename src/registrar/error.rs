@@ -1,0 +1,67 @@
+//! Why an application is not taken in, decided or changed.
+
+use crate::client::ClientState;
+use crate::client::application::FieldError;
+use crate::store::StoreError;
+
+/// Why the registrar refused; its text carries nothing that was submitted.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RegistrarError {
+    /// Fields are refused: which ones, and why.
+    #[error("refused: {}", listed(.0))]
+    Invalid(Vec<FieldError>),
+    /// There is no application of that id.
+    #[error("there is no such application")]
+    NotFound,
+    /// The application is approved, and no change of it awaits review.
+    #[error("the application has no change that awaits review")]
+    NothingProposed,
+    /// A public client has no secret [RFC 6749 section 2.1].
+    #[error("a public client has no secret")]
+    PublicClient,
+    /// Scopes are to be approved that the application did not ask for.
+    #[error("the approval has scopes that were not asked for")]
+    ScopesNotAsked,
+    /// The store failed; the change may or may not have taken effect.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The application stands where this cannot be done.
+    #[error("the application is {}", word(*.0))]
+    WrongState(ClientState),
+}
+
+/// Others changed the same application all the time.
+#[derive(Clone, Copy, Debug, thiserror::Error)]
+#[error("the application kept changing")]
+pub(super) struct Contended;
+
+impl From<Contended> for RegistrarError {
+    fn from(contended: Contended) -> Self {
+        Self::Store(StoreError::transient(contended))
+    }
+}
+
+/// The record was changed as often as its version can count.
+#[derive(Clone, Copy, Debug, thiserror::Error)]
+#[error("the application's versions are used up")]
+pub(super) struct VersionsUsedUp;
+
+impl From<VersionsUsedUp> for RegistrarError {
+    fn from(used_up: VersionsUsedUp) -> Self {
+        Self::Store(StoreError::permanent(used_up))
+    }
+}
+
+fn listed(errors: &[FieldError]) -> String {
+    errors.iter().map(FieldError::to_string).collect::<Vec<_>>().join("; ")
+}
+
+const fn word(state: ClientState) -> &'static str {
+    match state {
+        ClientState::Pending => "pending",
+        ClientState::Approved => "approved",
+        ClientState::Rejected => "rejected",
+        ClientState::Suspended => "suspended",
+    }
+}

@@ -1,0 +1,75 @@
+//! What an application has to meet under the configuration of now.
+
+use std::sync::Arc;
+
+use crate::client::ClientType;
+use crate::client::application::{ApplicationForm, CheckedForm, Field, FieldError, Logo, Problem, RegistrationLimits};
+use crate::client::redirect_uri::RedirectUriPolicy;
+use crate::registrar::error::RegistrarError;
+use crate::scope::ScopeCatalog;
+
+/// The part of the configuration that registrations are checked by.
+#[derive(Clone, Debug)]
+pub(crate) struct RegistrationRules {
+    pub(crate) catalog: ScopeCatalog,
+    pub(crate) limits: RegistrationLimits,
+    pub(crate) redirect_uris: RedirectUriPolicy,
+    pub(crate) public_clients: bool,
+}
+
+impl RegistrationRules {
+    pub(super) fn check_new(
+        &self,
+        form: &ApplicationForm,
+        logo: Option<Logo>,
+    ) -> Result<(CheckedForm, Arc<Logo>), RegistrarError> {
+        let checked_logo = match logo {
+            Some(logo) => logo.check(&self.limits).map(|()| Arc::new(logo)),
+            None => Err(FieldError::new(Field::Logo, Problem::Missing)),
+        };
+        both(self.check(form), checked_logo)
+    }
+
+    pub(super) fn check_change(
+        &self,
+        form: &ApplicationForm,
+        logo: Option<Logo>,
+    ) -> Result<(CheckedForm, Option<Arc<Logo>>), RegistrarError> {
+        let checked_logo = match logo {
+            Some(logo) => logo.check(&self.limits).map(|()| Some(Arc::new(logo))),
+            None => Ok(None),
+        };
+        both(self.check(form), checked_logo)
+    }
+
+    /// Checks a form that was sound under the rules of another day.
+    pub(super) fn check_again(&self, form: &CheckedForm) -> Result<CheckedForm, RegistrarError> {
+        self.check(&form.to_form(&self.catalog)).map_err(RegistrarError::Invalid)
+    }
+
+    fn check(&self, form: &ApplicationForm) -> Result<CheckedForm, Vec<FieldError>> {
+        let checked = form.check(&self.limits, &self.catalog, &self.redirect_uris);
+        if form.client_type != ClientType::Public || self.public_clients {
+            return checked;
+        }
+        let mut errors = checked.err().unwrap_or_default();
+        errors.push(FieldError::new(Field::ClientType, Problem::NotOffered));
+        errors.sort_by_key(FieldError::field);
+        Err(errors)
+    }
+}
+
+fn both<T>(
+    form: Result<CheckedForm, Vec<FieldError>>,
+    logo: Result<T, FieldError>,
+) -> Result<(CheckedForm, T), RegistrarError> {
+    match (form, logo) {
+        (Ok(form), Ok(logo)) => Ok((form, logo)),
+        (form, logo) => {
+            let mut errors = form.err().unwrap_or_default();
+            errors.extend(logo.err());
+            errors.sort_by_key(FieldError::field);
+            Err(RegistrarError::Invalid(errors))
+        }
+    }
+}

@@ -1,0 +1,505 @@
+//! The scopes a server knows, and how requests for them are read.
+
+use std::borrow::Cow;
+use std::cmp::Reverse;
+use std::sync::Arc;
+
+use crate::scope::notation::is_scope_token;
+use crate::scope::{Permission, Scope, ScopeDefinition, ScopeNotation, ScopeSet, platform};
+
+/// The scopes a server knows, in the order in which answers and consent pages list them.
+///
+/// A clone shares the content.
+#[derive(Clone, Debug)]
+pub struct ScopeCatalog(Arc<Content>);
+
+impl ScopeCatalog {
+    /// The 26 scopes of the platform, in the default notation.
+    pub fn platform() -> Self {
+        Self::assemble(platform::SCOPES.to_vec(), ScopeNotation::default())
+    }
+
+    /// Starts a catalog of an embedder's own scopes.
+    pub fn builder() -> ScopeCatalogBuilder {
+        ScopeCatalogBuilder::default()
+    }
+
+    /// Reads the value of a `scope` parameter [RFC 6749 §3.3].
+    ///
+    /// A bare name asks for the least permission that its definition allows. Scopes asked for twice
+    /// count once, at the higher permission. The order of the request has no meaning.
+    ///
+    /// # Errors
+    ///
+    /// [`ScopeError`]; a server answers each with `invalid_scope`.
+    pub fn parse(&self, wire: &[u8]) -> Result<ScopeSet, ScopeError> {
+        let text = str::from_utf8(wire).map_err(|_| ScopeError::Malformed)?;
+        let tokens = text.split(self.0.notation.separator());
+        if !tokens.clone().all(is_scope_token) {
+            return Err(ScopeError::Malformed);
+        }
+        self.select(tokens)
+    }
+
+    /// Reads tokens one by one, as the boxes of a consent form send them; none give the empty set.
+    ///
+    /// # Errors
+    ///
+    /// [`ScopeError`] if a token is not in the catalog, or not with that permission.
+    pub fn select<'t>(&self, tokens: impl IntoIterator<Item = &'t str>) -> Result<ScopeSet, ScopeError> {
+        let read = tokens.into_iter().map(|token| self.0.read(token));
+        let mut asked = read.collect::<Result<Vec<_>, _>>()?;
+        asked.sort_unstable_by_key(|asked| (asked.position, Reverse(asked.scope.permission)));
+        asked.dedup_by_key(|asked| asked.position);
+        Ok(ScopeSet::from_scopes(asked.iter().map(|asked| asked.scope)))
+    }
+
+    /// Writes a set as the `scope` member of an answer, in the notation of this catalog.
+    pub fn to_wire<'s>(&self, scopes: &'s ScopeSet) -> Cow<'s, str> {
+        let notation = &self.0.notation;
+        if *notation == ScopeNotation::default() {
+            return Cow::Borrowed(scopes.as_str());
+        }
+        let mut text = String::new();
+        for scope in scopes.iter() {
+            if !text.is_empty() {
+                text.push(notation.separator());
+            }
+            text.push_str(&notation.token(scope.name, scope.permission));
+        }
+        Cow::Owned(text)
+    }
+
+    /// Every token that a request may hold, for `scopes_supported` [RFC 8414 §2].
+    ///
+    /// A scope that can be granted in two ways has two tokens.
+    pub fn supported(&self) -> Vec<String> {
+        let mut tokens = Vec::new();
+        for definition in self.definitions() {
+            let permissions = definition.permissions();
+            for permission in [Permission::Read, Permission::ReadWrite] {
+                if permissions.allows(permission) {
+                    tokens.push(self.0.notation.token(definition.name(), Some(permission)));
+                }
+            }
+            if permissions.least().is_none() {
+                tokens.push(definition.name().to_owned());
+            }
+        }
+        tokens
+    }
+
+    /// What the catalog says about the scope `name`, given without permission.
+    pub fn definition(&self, name: &str) -> Option<&ScopeDefinition> {
+        let token = self.0.token(name)?;
+        self.0.definitions.get(token.position).filter(|definition| definition.name() == name)
+    }
+
+    /// Every scope, in catalog order.
+    pub fn definitions(&self) -> &[ScopeDefinition] {
+        &self.0.definitions
+    }
+
+    /// Every scope at its highest permission.
+    pub fn all(&self) -> ScopeSet {
+        ScopeSet::from_scopes(
+            self.definitions()
+                .iter()
+                .map(|definition| Scope { name: definition.name(), permission: definition.permissions().most() }),
+        )
+    }
+
+    /// Whether every scope of the set is in this catalog and allowed with its permission.
+    ///
+    /// A set read from a store may come from an earlier catalog.
+    pub fn knows(&self, scopes: &ScopeSet) -> bool {
+        scopes.iter().all(|scope| {
+            self.definition(scope.name).is_some_and(|definition| match scope.permission {
+                Some(permission) => definition.permissions().allows(permission),
+                None => definition.permissions().least().is_none(),
+            })
+        })
+    }
+
+    fn assemble(definitions: Vec<ScopeDefinition>, notation: ScopeNotation) -> Self {
+        let mut tokens = Vec::with_capacity(definitions.len().saturating_mul(3));
+        for (position, definition) in definitions.iter().enumerate() {
+            let name = definition.name();
+            let permissions = definition.permissions();
+            tokens.push(Token { text: name.to_owned(), position, permission: Ok(permissions.least()) });
+            for permission in [Permission::Read, Permission::ReadWrite] {
+                let text = notation.token(name, Some(permission));
+                // An empty mark for read-only makes the token of the bare name, which is in already.
+                if text != name {
+                    let allowed = permissions.allows(permission).then_some(Some(permission));
+                    tokens.push(Token { text, position, permission: allowed.ok_or(ScopeError::PermissionNotAllowed) });
+                }
+            }
+        }
+        tokens.sort_by(|a, b| a.text.cmp(&b.text));
+        Self(Arc::new(Content { definitions, notation, tokens }))
+    }
+}
+
+/// Collects the scopes of a [`ScopeCatalog`].
+#[derive(Clone, Debug, Default)]
+pub struct ScopeCatalogBuilder {
+    definitions: Vec<ScopeDefinition>,
+    notation: ScopeNotation,
+}
+
+impl ScopeCatalogBuilder {
+    /// Adds a scope behind those already there.
+    #[must_use]
+    pub fn scope(mut self, definition: ScopeDefinition) -> Self {
+        self.definitions.push(definition);
+        self
+    }
+
+    /// Adds several scopes, for instance the [`definitions`](ScopeCatalog::definitions) of another catalog.
+    #[must_use]
+    pub fn scopes(mut self, definitions: impl IntoIterator<Item = ScopeDefinition>) -> Self {
+        self.definitions.extend(definitions);
+        self
+    }
+
+    /// Replaces the default notation.
+    #[must_use]
+    pub fn notation(mut self, notation: ScopeNotation) -> Self {
+        self.notation = notation;
+        self
+    }
+
+    /// Makes the catalog.
+    ///
+    /// # Errors
+    ///
+    /// [`ScopeCatalogError`] when there is no scope, when a name cannot be a scope token or is
+    /// longer than 100 octets, or when two scopes could be mistaken for each other.
+    pub fn build(self) -> Result<ScopeCatalog, ScopeCatalogError> {
+        if self.definitions.is_empty() {
+            return Err(ScopeCatalogError::Empty);
+        }
+        if !self.notation.is_usable() {
+            return Err(ScopeCatalogError::Notation);
+        }
+        for definition in &self.definitions {
+            judge_name(definition.name(), &self.notation)?;
+        }
+        let catalog = ScopeCatalog::assemble(self.definitions, self.notation);
+        let mut neighbours = catalog.0.tokens.iter().zip(catalog.0.tokens.iter().skip(1));
+        match neighbours.find(|(token, next)| token.text == next.text) {
+            Some((token, _)) => Err(ScopeCatalogError::Ambiguous { token: token.text.clone() }),
+            None => Ok(catalog),
+        }
+    }
+}
+
+/// Why a requested scope is refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
+#[non_exhaustive]
+pub enum ScopeError {
+    /// The value does not follow the grammar of RFC 6749 §3.3.
+    #[error("the scope is not a list of scope tokens with one separator between them")]
+    Malformed,
+    /// A token names a scope that the catalog does not have.
+    #[error("the scope names something that does not exist")]
+    Unknown,
+    /// A token asks for a permission that its scope cannot be granted with.
+    #[error("the scope asks for a permission that it cannot be granted with")]
+    PermissionNotAllowed,
+}
+
+/// Why a catalog cannot be built.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ScopeCatalogError {
+    /// Two scopes have a token in common, for instance because a name appears twice.
+    #[error("the scope token {token:?} has more than one meaning")]
+    Ambiguous {
+        /// The token.
+        token: String,
+    },
+    /// There is no scope.
+    #[error("a scope catalog needs at least one scope")]
+    Empty,
+    /// A name is empty, too long, or holds a character that is no scope token character or separates tokens.
+    #[error("{name:?} cannot be the name of a scope")]
+    Name {
+        /// The name.
+        name: String,
+    },
+    /// The separator or a mark cannot travel in a scope, or the marks cannot be told apart.
+    #[error("the scope notation cannot be read back")]
+    Notation,
+    /// A name ends in `:r` or `:rw`, which stand for permissions.
+    #[error("the scope name {name:?} ends like a permission")]
+    Suffix {
+        /// The name.
+        name: String,
+    },
+}
+
+#[derive(Debug)]
+struct Content {
+    definitions: Vec<ScopeDefinition>,
+    notation: ScopeNotation,
+    /// Every token that names a scope, sorted by text.
+    tokens: Vec<Token>,
+}
+
+impl Content {
+    fn read(&self, token: &str) -> Result<Asked<'_>, ScopeError> {
+        let Token { position, permission, .. } = *self.token(token).ok_or(ScopeError::Unknown)?;
+        let definition = self.definitions.get(position).ok_or(ScopeError::Unknown)?;
+        Ok(Asked { position, scope: Scope { name: definition.name(), permission: permission? } })
+    }
+
+    fn token(&self, text: &str) -> Option<&Token> {
+        let found = self.tokens.binary_search_by(|token| token.text.as_str().cmp(text)).ok()?;
+        self.tokens.get(found)
+    }
+}
+
+#[derive(Debug)]
+struct Token {
+    text: String,
+    /// Where the scope stands in the catalog.
+    position: usize,
+    permission: Result<Option<Permission>, ScopeError>,
+}
+
+#[derive(Debug)]
+struct Asked<'a> {
+    position: usize,
+    scope: Scope<'a>,
+}
+
+fn judge_name(name: &str, notation: &ScopeNotation) -> Result<(), ScopeCatalogError> {
+    if name.len() > MAX_NAME_OCTETS || !is_scope_token(name) || name.contains(notation.separator()) {
+        return Err(ScopeCatalogError::Name { name: name.to_owned() });
+    }
+    // The canonical text of a set is split at these suffixes, whatever the notation.
+    if Scope::from_token(name).permission.is_some() {
+        return Err(ScopeCatalogError::Suffix { name: name.to_owned() });
+    }
+    Ok(())
+}
+
+const MAX_NAME_OCTETS: usize = 100;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scope::Permissions;
+
+    /// Name, read-only allowed, read-write allowed: the table of the service description.
+    const TABLE: [(&str, bool, bool); 26] = [
+        ("repo-code", true, true),
+        ("repo-pr", true, true),
+        ("repo-issue", true, true),
+        ("repo-notes", true, true),
+        ("repo-release", true, true),
+        ("repo-commit-status", true, true),
+        ("repo-platform-trigger", true, true),
+        ("repo-platform-history", true, false),
+        ("repo-platform-detail", true, true),
+        ("repo-basic-info", true, false),
+        ("repo-manage", true, true),
+        ("repo-delete", false, true),
+        ("repo-security", true, false),
+        ("registry-package", true, true),
+        ("registry-package-delete", false, true),
+        ("registry-security", true, false),
+        ("registry-manage", true, true),
+        ("registry-delete", false, true),
+        ("account-profile", true, true),
+        ("account-email", true, true),
+        ("account-engage", true, true),
+        ("group-resource", true, true),
+        ("group-manage", true, true),
+        ("group-delete", false, true),
+        ("mission-delete", false, true),
+        ("mission-manage", true, true),
+    ];
+
+    fn catalog(definitions: &[(&'static str, Permissions)], notation: ScopeNotation) -> ScopeCatalog {
+        let definitions = definitions.iter().map(|(name, permissions)| ScopeDefinition::new(*name, *permissions));
+        ScopeCatalog::builder().scopes(definitions).notation(notation).build().unwrap()
+    }
+
+    #[test]
+    fn the_platform_table_allows_what_the_service_says() {
+        let catalog = ScopeCatalog::platform();
+        let names: Vec<_> = catalog.definitions().iter().map(ScopeDefinition::name).collect();
+        assert_eq!(names, TABLE.map(|(name, ..)| name));
+        for (name, read, read_write) in TABLE {
+            for (token, allowed) in [(format!("{name}:r"), read), (format!("{name}:rw"), read_write)] {
+                let expected = if allowed { Ok(token.as_str()) } else { Err(ScopeError::PermissionNotAllowed) };
+                let parsed = catalog.parse(token.as_bytes());
+                assert_eq!(parsed.as_ref().map(ScopeSet::as_str).map_err(|error| *error), expected, "{token}");
+                assert_eq!(catalog.supported().contains(&token), allowed, "{token}");
+                assert_eq!(catalog.knows(&ScopeSet::from_canonical(token.as_str())), allowed, "{token}");
+            }
+            let least = format!("{name}:{}", if read { "r" } else { "rw" });
+            assert_eq!(catalog.parse(name.as_bytes()).unwrap().as_str(), least);
+        }
+    }
+
+    #[test]
+    fn the_platform_table_has_words_for_the_consent_page_and_passes_the_builder() {
+        let platform = ScopeCatalog::platform();
+        for definition in platform.definitions() {
+            assert_ne!(definition.title(), definition.name());
+            assert!(definition.description().ends_with('.'), "{}", definition.name());
+            assert!(!definition.group().is_empty(), "{}", definition.name());
+            assert_eq!(platform.definition(definition.name()), Some(definition));
+        }
+        let built = ScopeCatalog::builder().scopes(platform.definitions().iter().cloned()).build().unwrap();
+        assert_eq!(built.supported(), platform.supported());
+        assert_eq!(platform.supported().len(), 17 * 2 + 9);
+    }
+
+    #[test]
+    fn requests_become_canonical() {
+        let catalog = ScopeCatalog::platform();
+        for (wire, expected) in [
+            ("repo-pr:r repo-code:rw", "repo-code:rw repo-pr:r"),
+            ("repo-code:rw repo-pr:r", "repo-code:rw repo-pr:r"),
+            ("repo-code:r repo-code:rw", "repo-code:rw"),
+            ("repo-code:rw repo-code:r repo-code", "repo-code:rw"),
+            ("repo-code repo-code", "repo-code:r"),
+            ("mission-manage repo-delete repo-pr", "repo-pr:r repo-delete:rw mission-manage:r"),
+        ] {
+            assert_eq!(catalog.parse(wire.as_bytes()).unwrap().as_str(), expected, "{wire:?}");
+        }
+    }
+
+    #[test]
+    fn bad_requests_are_refused() {
+        let catalog = ScopeCatalog::platform();
+        let malformed: [&[u8]; 14] = [
+            b"",
+            b" ",
+            b" repo-code:r",
+            b"repo-code:r ",
+            b"repo-code:r  repo-pr:r",
+            b"repo-code:r\trepo-pr:r",
+            b"repo-code:r\n",
+            b"\"repo-code:r\"",
+            b"repo-code\\:r",
+            b"repo-code:r\x7F",
+            b"repo-code:r\0",
+            "repo-code:r\u{A0}".as_bytes(),
+            b"repo-code:r \xFF",
+            b"unknown \"",
+        ];
+        for wire in malformed {
+            assert_eq!(catalog.parse(wire), Err(ScopeError::Malformed), "{}", wire.escape_ascii());
+        }
+        for wire in ["repo-code:r,repo-pr:r", "REPO-CODE:r", "repo-code:R", "repo-code:x", "read:repo-code", ":r", "*"]
+        {
+            assert_eq!(catalog.parse(wire.as_bytes()), Err(ScopeError::Unknown), "{wire:?}");
+        }
+        for wire in ["repo-delete:r", "repo-security:rw", "repo-code:r repo-security:rw"] {
+            assert_eq!(catalog.parse(wire.as_bytes()), Err(ScopeError::PermissionNotAllowed), "{wire:?}");
+        }
+    }
+
+    #[test]
+    fn all_scopes_stand_at_their_highest_permission() {
+        let catalog = ScopeCatalog::platform();
+        let all = catalog.all();
+        assert_eq!(all.iter().count(), 26);
+        assert!(catalog.knows(&all));
+        assert_eq!(catalog.parse(all.as_str().as_bytes()).unwrap(), all);
+        for token in catalog.supported() {
+            assert!(catalog.parse(token.as_bytes()).unwrap().is_subset_of(&all), "{token}");
+        }
+    }
+
+    #[test]
+    fn sets_of_another_catalog_are_not_known() {
+        let catalog = ScopeCatalog::platform();
+        for text in ["gone:r", "repo-code", "repo-delete:r", "repo-code:r gone"] {
+            assert!(!catalog.knows(&ScopeSet::from_canonical(text)), "{text:?}");
+        }
+        assert!(catalog.knows(&ScopeSet::empty()));
+        assert!(catalog.definition("repo-code:r").is_none());
+    }
+
+    #[test]
+    fn plain_scopes_are_granted_as_a_whole() {
+        let catalog = catalog(
+            &[("openid", Permissions::Plain), ("files", Permissions::ReadOnlyOrReadWrite)],
+            ScopeNotation::default(),
+        );
+        assert_eq!(catalog.supported(), ["openid", "files:r", "files:rw"]);
+        assert_eq!(catalog.parse(b"files openid openid").unwrap().as_str(), "openid files:r");
+        assert_eq!(catalog.parse(b"openid:r"), Err(ScopeError::PermissionNotAllowed));
+        assert_eq!(catalog.all().as_str(), "openid files:rw");
+        assert!(catalog.knows(&catalog.all()));
+    }
+
+    #[test]
+    fn a_notation_changes_the_wire_form_alone() {
+        let definitions = [
+            ("openid", Permissions::Plain),
+            ("files", Permissions::ReadOnlyOrReadWrite),
+            ("erase", Permissions::ReadWriteOnly),
+        ];
+        for (notation, wire) in [
+            (ScopeNotation::default(), "openid files:rw erase:rw"),
+            (ScopeNotation::prefixes("read:", "write:"), "openid write:files write:erase"),
+            (ScopeNotation::suffixes("", ".write").with_separator(','), "openid,files.write,erase.write"),
+        ] {
+            let catalog = catalog(&definitions, notation);
+            let parsed = catalog.parse(wire.as_bytes()).unwrap();
+            assert_eq!(parsed.as_str(), "openid files:rw erase:rw");
+            assert_eq!(catalog.to_wire(&parsed), wire);
+            for token in catalog.supported() {
+                assert_eq!(catalog.to_wire(&catalog.parse(token.as_bytes()).unwrap()), token);
+            }
+        }
+        let default = catalog(&definitions, ScopeNotation::default());
+        assert!(matches!(default.to_wire(&default.all()), Cow::Borrowed(_)));
+    }
+
+    #[test]
+    fn catalogs_that_cannot_be_read_back_are_not_built() {
+        let name = |name: &str| ScopeCatalogError::Name { name: name.to_owned() };
+        let suffix = |name: &str| ScopeCatalogError::Suffix { name: name.to_owned() };
+        let ambiguous = |token: &str| ScopeCatalogError::Ambiguous { token: token.to_owned() };
+        let default = ScopeNotation::default;
+        let long = "x".repeat(101);
+        let cases: [(&[&str], ScopeNotation, ScopeCatalogError); 11] = [
+            (&[], default(), ScopeCatalogError::Empty),
+            (&["a"], ScopeNotation::suffixes(":r", ":r"), ScopeCatalogError::Notation),
+            (&[""], default(), name("")),
+            (&["a b"], default(), name("a b")),
+            (&["a\""], default(), name("a\"")),
+            (&[&long], default(), name(&long)),
+            (&["a,b"], default().with_separator(','), name("a,b")),
+            (&["a:r"], default(), suffix("a:r")),
+            (&["a:rw"], ScopeNotation::prefixes("read:", "write:"), suffix("a:rw")),
+            (&["a", "b", "a"], default(), ambiguous("a")),
+            (&["a", "read.a"], ScopeNotation::prefixes("read.", "write."), ambiguous("read.a")),
+        ];
+        for (names, notation, expected) in cases {
+            let definitions = names.iter().map(|name| ScopeDefinition::new((*name).to_owned(), Permissions::Plain));
+            let built = ScopeCatalog::builder().scopes(definitions).notation(notation).build();
+            assert_eq!(built.err(), Some(expected), "{names:?}");
+        }
+        let longest = ScopeDefinition::new("x".repeat(100), Permissions::Plain);
+        assert!(ScopeCatalog::builder().scope(longest).build().is_ok());
+    }
+
+    #[test]
+    fn error_texts_fit_an_error_description() {
+        for error in [ScopeError::Malformed, ScopeError::Unknown, ScopeError::PermissionNotAllowed] {
+            assert!(
+                error.to_string().chars().all(|c| matches!(c, '\x20'..='\x21' | '\x23'..='\x5B' | '\x5D'..='\x7E'))
+            );
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! What a catalog says about one scope.
+
+use std::borrow::Cow;
+
+use crate::scope::Permission;
+
+/// One scope of a [`ScopeCatalog`](crate::scope::ScopeCatalog), with the words a consent page shows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ScopeDefinition {
+    name: Cow<'static, str>,
+    permissions: Permissions,
+    title: Cow<'static, str>,
+    description: Cow<'static, str>,
+    group: Cow<'static, str>,
+}
+
+impl ScopeDefinition {
+    /// Defines a scope by the name that clients send and the permissions it can be granted with.
+    ///
+    /// The name is checked when the catalog is built.
+    pub fn new(name: impl Into<Cow<'static, str>>, permissions: Permissions) -> Self {
+        Self {
+            name: name.into(),
+            permissions,
+            title: Cow::Borrowed(""),
+            description: Cow::Borrowed(""),
+            group: Cow::Borrowed(""),
+        }
+    }
+
+    /// Sets a few words that name the scope to a user.
+    #[must_use]
+    pub fn with_title(mut self, title: impl Into<Cow<'static, str>>) -> Self {
+        self.title = title.into();
+        self
+    }
+
+    /// Sets one sentence that tells a user what the scope covers.
+    #[must_use]
+    pub fn with_description(mut self, description: impl Into<Cow<'static, str>>) -> Self {
+        self.description = description.into();
+        self
+    }
+
+    /// Sets the heading under which a consent page lists the scope.
+    #[must_use]
+    pub fn with_group(mut self, group: impl Into<Cow<'static, str>>) -> Self {
+        self.group = group.into();
+        self
+    }
+
+    /// The name that clients send, without permission.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The permissions the scope can be granted with.
+    pub fn permissions(&self) -> Permissions {
+        self.permissions
+    }
+
+    /// A few words that name the scope to a user; the name when none were set.
+    pub fn title(&self) -> &str {
+        if self.title.is_empty() { &self.name } else { &self.title }
+    }
+
+    /// One sentence that tells a user what the scope covers; empty when none was set.
+    pub fn description(&self) -> &str {
+        &self.description
+    }
+
+    /// The heading under which a consent page lists the scope; empty when none was set.
+    pub fn group(&self) -> &str {
+        &self.group
+    }
+
+    /// Writes a definition as a constant.
+    pub(super) const fn fixed(name: &'static str, permissions: Permissions, words: Words) -> Self {
+        Self {
+            name: Cow::Borrowed(name),
+            permissions,
+            title: Cow::Borrowed(words.title),
+            description: Cow::Borrowed(words.description),
+            group: Cow::Borrowed(words.group),
+        }
+    }
+}
+
+/// The words of a definition that is written as a constant.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Words {
+    pub(super) group: &'static str,
+    pub(super) title: &'static str,
+    pub(super) description: &'static str,
+}
+
+/// The permissions a scope can be granted with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Permissions {
+    /// `name:r` alone.
+    ReadOnly,
+    /// `name:rw` alone.
+    ReadWriteOnly,
+    /// `name:r` or `name:rw`.
+    ReadOnlyOrReadWrite,
+    /// `name` alone, granted as a whole.
+    Plain,
+}
+
+impl Permissions {
+    /// Whether the scope can be granted with exactly `permission`; a plain scope with none.
+    pub fn allows(self, permission: Permission) -> bool {
+        match self {
+            Self::ReadOnly => permission == Permission::Read,
+            Self::ReadWriteOnly => permission == Permission::ReadWrite,
+            Self::ReadOnlyOrReadWrite => true,
+            Self::Plain => false,
+        }
+    }
+
+    /// The lowest permission, which a bare name in a request asks for; `None` for a plain scope.
+    pub fn least(self) -> Option<Permission> {
+        match self {
+            Self::ReadOnly | Self::ReadOnlyOrReadWrite => Some(Permission::Read),
+            Self::ReadWriteOnly => Some(Permission::ReadWrite),
+            Self::Plain => None,
+        }
+    }
+
+    /// The highest permission; `None` for a plain scope.
+    pub fn most(self) -> Option<Permission> {
+        match self {
+            Self::ReadOnly => Some(Permission::Read),
+            Self::ReadWriteOnly | Self::ReadOnlyOrReadWrite => Some(Permission::ReadWrite),
+            Self::Plain => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn permissions_say_what_they_allow() {
+        use Permission::{Read, ReadWrite};
+        for (permissions, read, read_write, least, most) in [
+            (Permissions::ReadOnly, true, false, Some(Read), Some(Read)),
+            (Permissions::ReadWriteOnly, false, true, Some(ReadWrite), Some(ReadWrite)),
+            (Permissions::ReadOnlyOrReadWrite, true, true, Some(Read), Some(ReadWrite)),
+            (Permissions::Plain, false, false, None, None),
+        ] {
+            assert_eq!(permissions.allows(Read), read, "{permissions:?}");
+            assert_eq!(permissions.allows(ReadWrite), read_write, "{permissions:?}");
+            assert_eq!(permissions.least(), least, "{permissions:?}");
+            assert_eq!(permissions.most(), most, "{permissions:?}");
+        }
+    }
+
+    #[test]
+    fn a_title_falls_back_to_the_name() {
+        let bare = ScopeDefinition::new("files", Permissions::Plain);
+        assert_eq!((bare.title(), bare.description(), bare.group()), ("files", "", ""));
+        let full = bare.with_title("Your files").with_description("All of them.").with_group("Storage");
+        assert_eq!((full.title(), full.description(), full.group()), ("Your files", "All of them.", "Storage"));
+    }
+}

@@ -1,0 +1,277 @@
+//! What an application may ask for: scopes with their permissions, the catalog that names them, and
+//! the resources they reach.
+
+mod catalog;
+mod definition;
+mod notation;
+mod platform;
+mod resource;
+
+pub use catalog::{ScopeCatalog, ScopeCatalogBuilder, ScopeCatalogError, ScopeError};
+pub use definition::{Permissions, ScopeDefinition};
+pub use notation::ScopeNotation;
+pub use resource::{Resource, ResourceList, ResourceScope, ResourceScopeError};
+
+use std::fmt;
+use std::sync::Arc;
+
+/// How far a scope reaches; the later variant contains the earlier one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[expect(clippy::exhaustive_enums, reason = "a third permission would change what every stored scope means")]
+pub enum Permission {
+    /// Looking only, written `:r`.
+    Read,
+    /// Looking and changing, written `:rw`.
+    ReadWrite,
+}
+
+/// One scope of a [`ScopeSet`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Scope<'a> {
+    name: &'a str,
+    permission: Option<Permission>,
+}
+
+impl<'a> Scope<'a> {
+    pub(crate) const fn new(name: &'a str, permission: Option<Permission>) -> Self {
+        Self { name, permission }
+    }
+
+    /// The name in the catalog, without permission.
+    pub fn name(&self) -> &'a str {
+        self.name
+    }
+
+    /// The permission, or `None` for a plain scope, which is granted as a whole.
+    pub fn permission(&self) -> Option<Permission> {
+        self.permission
+    }
+
+    /// Whether holding this scope allows everything that `other` allows.
+    ///
+    /// Read-write contains read-only; a plain scope contains both.
+    pub fn covers(&self, other: &Scope<'_>) -> bool {
+        self.name == other.name && reaches(self.permission, other.permission)
+    }
+
+    fn from_token(token: &'a str) -> Self {
+        if let Some(name) = token.strip_suffix(READ_WRITE_SUFFIX) {
+            return Self { name, permission: Some(Permission::ReadWrite) };
+        }
+        if let Some(name) = token.strip_suffix(READ_SUFFIX) {
+            return Self { name, permission: Some(Permission::Read) };
+        }
+        Self { name: token, permission: None }
+    }
+
+    fn suffix(&self) -> &'static str {
+        match self.permission {
+            None => "",
+            Some(Permission::Read) => READ_SUFFIX,
+            Some(Permission::ReadWrite) => READ_WRITE_SUFFIX,
+        }
+    }
+}
+
+impl fmt::Display for Scope<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name)?;
+        f.write_str(self.suffix())
+    }
+}
+
+/// Scopes asked for, registered or granted, as one canonical text [RFC 6749 §3.3].
+///
+/// The text holds each scope once, in catalog order, one space between: `name:r`, `name:rw`, or
+/// `name` for a plain scope. Two sets of one catalog are equal when they hold the same scopes,
+/// however they were asked for. A clone shares the text.
+///
+/// [`ScopeCatalog::parse`] makes a set from what a client sent.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct ScopeSet(Arc<str>);
+
+impl ScopeSet {
+    /// Makes a set without scopes.
+    pub fn empty() -> Self {
+        Self::default()
+    }
+
+    /// Takes text that an earlier set's [`as_str`](Self::as_str) gave.
+    pub(crate) fn from_canonical(text: impl Into<Arc<str>>) -> Self {
+        Self(text.into())
+    }
+
+    /// Whether the set holds no scope.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The canonical text, empty for the empty set.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The scopes in the order of the text.
+    pub fn iter(&self) -> impl Iterator<Item = Scope<'_>> {
+        self.0.split(' ').filter(|token| !token.is_empty()).map(Scope::from_token)
+    }
+
+    /// Whether the set allows `permission` under the scope `name`.
+    ///
+    /// Read-write contains read-only; a plain scope contains both.
+    pub fn contains(&self, name: &str, permission: Permission) -> bool {
+        self.holds(&Scope { name, permission: Some(permission) })
+    }
+
+    /// Whether `bound` allows everything that this set allows.
+    pub fn is_subset_of(&self, bound: &Self) -> bool {
+        if self.0 == bound.0 {
+            return true;
+        }
+        // Both texts are normally in the same order, so one walk through both settles it; records
+        // from before a change of the catalog may differ in order and need the full search.
+        let mut ahead = bound.iter();
+        self.iter().all(|asked| ahead.any(|held| held.covers(&asked))) || self.iter().all(|asked| bound.holds(&asked))
+    }
+
+    /// What both sets allow, each scope at the lower of the two permissions, in this set's order.
+    #[must_use]
+    pub fn intersection(&self, bound: &Self) -> Self {
+        if self.is_subset_of(bound) {
+            return self.clone();
+        }
+        Self::from_scopes(self.iter().filter_map(|asked| {
+            let held = bound.iter().find(|held| held.name == asked.name)?;
+            Some(if held.covers(&asked) { asked } else { Scope { permission: held.permission, ..asked } })
+        }))
+    }
+
+    fn holds(&self, asked: &Scope<'_>) -> bool {
+        self.iter().any(|held| held.covers(asked))
+    }
+
+    /// Joins scopes that are already in catalog order and without duplicates.
+    pub(crate) fn from_scopes<'s>(scopes: impl IntoIterator<Item = Scope<'s>>) -> Self {
+        let mut text = String::new();
+        for scope in scopes {
+            if !text.is_empty() {
+                text.push(' ');
+            }
+            text.push_str(scope.name);
+            text.push_str(scope.suffix());
+        }
+        Self(text.into())
+    }
+}
+
+impl fmt::Display for ScopeSet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+fn reaches(held: Option<Permission>, asked: Option<Permission>) -> bool {
+    match (held, asked) {
+        (None, _) => true,
+        (Some(_), None) => false,
+        (Some(held), Some(asked)) => held >= asked,
+    }
+}
+
+const READ_SUFFIX: &str = ":r";
+const READ_WRITE_SUFFIX: &str = ":rw";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn set(text: &str) -> ScopeSet {
+        ScopeSet::from_canonical(text)
+    }
+
+    #[test]
+    fn canonical_text_splits_into_names_and_permissions() {
+        let set = set("repo-pr:r repo-code:rw plain odd:x");
+        let found: Vec<_> = set.iter().map(|scope| (scope.name(), scope.permission())).collect();
+        assert_eq!(
+            found,
+            [
+                ("repo-pr", Some(Permission::Read)),
+                ("repo-code", Some(Permission::ReadWrite)),
+                ("plain", None),
+                ("odd:x", None),
+            ]
+        );
+        let tokens: Vec<_> = set.iter().map(|scope| scope.to_string()).collect();
+        assert_eq!(tokens.join(" "), set.to_string());
+    }
+
+    #[test]
+    fn the_empty_set_holds_nothing_and_is_in_every_set() {
+        let empty = ScopeSet::empty();
+        assert!(empty.is_empty());
+        assert_eq!(empty.as_str(), "");
+        assert_eq!(empty.iter().count(), 0);
+        assert!(empty.is_subset_of(&set("a:r")));
+        assert!(!set("a:r").is_subset_of(&empty));
+        assert!(set("a:r").intersection(&empty).is_empty());
+    }
+
+    #[test]
+    fn read_write_contains_read_only_and_a_plain_scope_contains_both() {
+        for (held, name, permission, expected) in [
+            ("a:r", "a", Permission::Read, true),
+            ("a:r", "a", Permission::ReadWrite, false),
+            ("a:rw", "a", Permission::Read, true),
+            ("a:rw", "a", Permission::ReadWrite, true),
+            ("a", "a", Permission::Read, true),
+            ("a", "a", Permission::ReadWrite, true),
+            ("b:rw a:r", "a", Permission::Read, true),
+            ("ab:rw", "a", Permission::Read, false),
+            ("A:rw", "a", Permission::Read, false),
+            ("", "a", Permission::Read, false),
+            ("", "", Permission::Read, false),
+        ] {
+            assert_eq!(set(held).contains(name, permission), expected, "{held:?} {name:?} {permission:?}");
+        }
+    }
+
+    #[test]
+    fn subsets_are_found_in_any_order() {
+        for (asked, bound, expected) in [
+            ("a:r b:r", "a:r b:r", true),
+            ("b:r", "a:r b:r c:r", true),
+            ("a:r c:r", "a:r b:r c:r", true),
+            ("a:r c:r", "a:rw b:r c", true),
+            ("c:r a:r", "a:rw b:r c:r", true),
+            ("a:rw", "a:r", false),
+            ("a", "a:rw", false),
+            ("a:r d:r", "a:r b:r c:r", false),
+            ("a:r b:r", "a:r", false),
+        ] {
+            assert_eq!(set(asked).is_subset_of(&set(bound)), expected, "{asked:?} in {bound:?}");
+        }
+    }
+
+    #[test]
+    fn the_intersection_takes_the_lower_permission_in_the_order_of_the_first() {
+        for (asked, bound, expected) in [
+            ("a:rw b:rw", "a:r b:rw", "a:r b:rw"),
+            ("a:r b:rw", "b:r a:rw", "a:r b:r"),
+            ("a b:r", "a:rw", "a:rw"),
+            ("a:rw", "a", "a:rw"),
+            ("a:r b:r", "c:r", ""),
+            ("c:r a:r", "a:r", "a:r"),
+        ] {
+            let both = set(asked).intersection(&set(bound));
+            assert_eq!(both.as_str(), expected, "{asked:?} with {bound:?}");
+            assert!(both.is_subset_of(&set(asked)) && both.is_subset_of(&set(bound)));
+        }
+    }
+
+    #[test]
+    fn the_intersection_with_a_wider_set_shares_the_text() {
+        let asked = set("a:r");
+        assert!(Arc::ptr_eq(&asked.intersection(&set("a:rw b:r")).0, &asked.0));
+    }
+}

@@ -1,0 +1,279 @@
+//! Which of a user's resources a grant reaches.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// Which of the user's resources an application may reach, beside what its scopes allow.
+///
+/// The registration sets the upper bound; the user's consent may narrow it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[expect(clippy::exhaustive_enums, reason = "the service has exactly these three, and a page has to tell them apart")]
+pub enum ResourceScope {
+    /// Every resource of the account.
+    All,
+    /// Every public resource of the account.
+    Public,
+    /// The listed resources.
+    Specified(ResourceList),
+}
+
+impl ResourceScope {
+    /// Makes a scope of the given resources, named as the service names them.
+    ///
+    /// The list is sorted and resources named twice count once. Names are compared octet by octet.
+    ///
+    /// # Errors
+    ///
+    /// [`ResourceScopeError`] when there is no resource or there are more than 1000, or when a name
+    /// is empty, longer than 255 octets or holds a control character.
+    pub fn specified(items: impl IntoIterator<Item: Into<String>>) -> Result<Self, ResourceScopeError> {
+        let mut resources = BTreeSet::new();
+        for item in items {
+            let name: String = item.into();
+            judge_name(&name)?;
+            resources.insert(name.into_boxed_str());
+            if resources.len() > MAX_RESOURCES {
+                return Err(ResourceScopeError::TooMany);
+            }
+        }
+        if resources.is_empty() {
+            return Err(ResourceScopeError::Empty);
+        }
+        Ok(Self::Specified(ResourceList(resources.into_iter().collect())))
+    }
+
+    /// Whether the scope reaches `resource`.
+    pub fn permits(&self, resource: Resource<'_>) -> bool {
+        match (self, resource) {
+            (_, Resource::Account) | (Self::All, _) | (Self::Public, Resource::Public(_)) => true,
+            (Self::Public, Resource::Private(_)) => false,
+            (Self::Specified(list), Resource::Public(name) | Resource::Private(name)) => list.contains(name),
+        }
+    }
+
+    /// Whether `other` reaches nothing that this scope does not reach.
+    ///
+    /// Which of the listed resources are public is not known here, so [`Public`](Self::Public)
+    /// covers no list, except one without resources.
+    pub fn covers(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::All, _) | (Self::Public, Self::Public) => true,
+            (Self::Specified(held), Self::Specified(asked)) => held.has_all_of(asked),
+            (Self::Public, Self::Specified(asked)) => asked.is_empty(),
+            (Self::Public, Self::All) | (Self::Specified(_), Self::All | Self::Public) => false,
+        }
+    }
+
+    /// What is left of this scope under a bound, for instance a registration narrowed after consent.
+    ///
+    /// The result reaches no resource that either of the two does not reach.
+    /// [`Public`](Self::Public) under a list, or a list under it, leaves an empty list: which of the
+    /// listed resources are public is not known here.
+    #[must_use]
+    pub fn narrowed_to(&self, bound: &Self) -> Self {
+        match (self, bound) {
+            (scope, Self::All) | (Self::All, scope) => scope.clone(),
+            (Self::Public, Self::Public) => Self::Public,
+            (Self::Specified(list), Self::Specified(bound)) => Self::Specified(list.shared_with(bound)),
+            (Self::Public, Self::Specified(_)) | (Self::Specified(_), Self::Public) => {
+                Self::Specified(ResourceList(Arc::default()))
+            }
+        }
+    }
+
+    /// The word for the kind of scope: `all`, `public` or `specified`.
+    pub fn as_str(&self) -> &'static str {
+        match self {
+            Self::All => "all",
+            Self::Public => "public",
+            Self::Specified(_) => "specified",
+        }
+    }
+}
+
+/// The resources of a [`ResourceScope::Specified`], sorted and each once.
+///
+/// [`ResourceScope::specified`] makes lists of 1 to 1000 resources of 1 to 255 octets each;
+/// [`ResourceScope::narrowed_to`] may leave none. A clone shares the content.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct ResourceList(Arc<[Box<str>]>);
+
+impl ResourceList {
+    /// The resources in ascending order of their octets.
+    pub fn iter(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(AsRef::as_ref)
+    }
+
+    /// Whether the list names `resource`, octet by octet.
+    pub fn contains(&self, resource: &str) -> bool {
+        self.0.binary_search_by(|item| item.as_ref().cmp(resource)).is_ok()
+    }
+
+    /// How many resources there are.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Whether no resource is left.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    fn has_all_of(&self, other: &Self) -> bool {
+        other.iter().all(|resource| self.contains(resource))
+    }
+
+    fn shared_with(&self, bound: &Self) -> Self {
+        if bound.has_all_of(self) {
+            return self.clone();
+        }
+        Self(self.0.iter().filter(|resource| bound.contains(resource)).cloned().collect())
+    }
+}
+
+/// What an API call wants to reach, as the embedder's service knows it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Resource<'a> {
+    /// The account itself, such as its profile or e-mail address, which every resource scope reaches.
+    Account,
+    /// A resource that everybody may see.
+    Public(&'a str),
+    /// A resource that only some may see.
+    Private(&'a str),
+}
+
+/// Why a list of resources is refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
+#[non_exhaustive]
+pub enum ResourceScopeError {
+    /// A name holds a control character.
+    #[error("a resource name holds a control character")]
+    Character,
+    /// There is no resource.
+    #[error("the list of resources is empty")]
+    Empty,
+    /// A name is empty or longer than 255 octets.
+    #[error("a resource name has 1 to {MAX_NAME_OCTETS} octets")]
+    Length,
+    /// There are more than 1000 resources.
+    #[error("the list names more than {MAX_RESOURCES} resources")]
+    TooMany,
+}
+
+fn judge_name(name: &str) -> Result<(), ResourceScopeError> {
+    if name.is_empty() || name.len() > MAX_NAME_OCTETS {
+        return Err(ResourceScopeError::Length);
+    }
+    if name.chars().any(char::is_control) {
+        return Err(ResourceScopeError::Character);
+    }
+    Ok(())
+}
+
+const MAX_RESOURCES: usize = 1000;
+const MAX_NAME_OCTETS: usize = 255;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn specified(items: &[&str]) -> ResourceScope {
+        ResourceScope::specified(items.iter().copied()).unwrap()
+    }
+
+    fn none_left() -> ResourceScope {
+        specified(&["a"]).narrowed_to(&specified(&["b"]))
+    }
+
+    #[test]
+    fn lists_are_sorted_and_hold_each_resource_once() {
+        let ResourceScope::Specified(list) = specified(&["b/x", "a", "b/x", "B"]) else { panic!() };
+        assert_eq!(list.iter().collect::<Vec<_>>(), ["B", "a", "b/x"]);
+        assert_eq!((list.len(), list.is_empty()), (3, false));
+        assert!(list.contains("b/x") && !list.contains("b") && !list.contains("A"));
+    }
+
+    #[test]
+    fn lists_keep_their_limits() {
+        let longest = "\u{E9}".repeat(127) + "x";
+        for (item, expected) in [
+            (longest.as_str(), None),
+            (&"x".repeat(256), Some(ResourceScopeError::Length)),
+            (&"\u{E9}".repeat(128), Some(ResourceScopeError::Length)),
+            ("", Some(ResourceScopeError::Length)),
+            ("a\nb", Some(ResourceScopeError::Character)),
+            ("a\u{7F}", Some(ResourceScopeError::Character)),
+            ("a\u{85}", Some(ResourceScopeError::Character)),
+        ] {
+            assert_eq!(ResourceScope::specified([item]).err(), expected, "{item:?}");
+        }
+        let numbered = |count: usize| ResourceScope::specified((0..count).map(|number| number.to_string())).err();
+        assert_eq!(numbered(0), Some(ResourceScopeError::Empty));
+        assert_eq!(numbered(1000), None);
+        assert_eq!(numbered(1001), Some(ResourceScopeError::TooMany));
+        assert_eq!(ResourceScope::specified(vec!["same"; 2000]).err(), None);
+    }
+
+    #[test]
+    fn each_scope_reaches_what_it_says() {
+        for (scope, public, private) in [
+            (ResourceScope::All, true, true),
+            (ResourceScope::Public, true, false),
+            (specified(&["r"]), true, true),
+            (specified(&["s"]), false, false),
+            (none_left(), false, false),
+        ] {
+            assert!(scope.permits(Resource::Account), "{scope:?}");
+            assert_eq!(scope.permits(Resource::Public("r")), public, "{scope:?}");
+            assert_eq!(scope.permits(Resource::Private("r")), private, "{scope:?}");
+        }
+    }
+
+    #[test]
+    fn a_scope_covers_what_asks_for_no_more() {
+        for (held, asked, expected) in [
+            (ResourceScope::All, ResourceScope::All, true),
+            (ResourceScope::All, ResourceScope::Public, true),
+            (ResourceScope::All, specified(&["a"]), true),
+            (ResourceScope::Public, ResourceScope::All, false),
+            (ResourceScope::Public, ResourceScope::Public, true),
+            (ResourceScope::Public, specified(&["a"]), false),
+            (ResourceScope::Public, none_left(), true),
+            (specified(&["a"]), ResourceScope::All, false),
+            (specified(&["a"]), ResourceScope::Public, false),
+            (specified(&["a", "b"]), specified(&["b"]), true),
+            (specified(&["b"]), specified(&["a", "b"]), false),
+            (specified(&["b"]), none_left(), true),
+        ] {
+            assert_eq!(held.covers(&asked), expected, "{held:?} {asked:?}");
+        }
+    }
+
+    #[test]
+    fn narrowing_leaves_what_both_reach() {
+        for (scope, bound, expected) in [
+            (ResourceScope::All, ResourceScope::All, ResourceScope::All),
+            (ResourceScope::All, ResourceScope::Public, ResourceScope::Public),
+            (ResourceScope::All, specified(&["a"]), specified(&["a"])),
+            (ResourceScope::Public, ResourceScope::All, ResourceScope::Public),
+            (ResourceScope::Public, ResourceScope::Public, ResourceScope::Public),
+            (ResourceScope::Public, specified(&["a"]), none_left()),
+            (specified(&["a"]), ResourceScope::All, specified(&["a"])),
+            (specified(&["a"]), ResourceScope::Public, none_left()),
+            (specified(&["a", "b", "c"]), specified(&["b", "c", "d"]), specified(&["b", "c"])),
+            (specified(&["b"]), specified(&["a", "b"]), specified(&["b"])),
+            (specified(&["a"]), specified(&["b"]), none_left()),
+        ] {
+            let left = scope.narrowed_to(&bound);
+            assert_eq!(left, expected, "{scope:?} under {bound:?}");
+            assert!(scope.covers(&left) && bound.covers(&left), "{scope:?} under {bound:?}");
+        }
+    }
+
+    #[test]
+    fn each_scope_has_its_word() {
+        let scopes = [ResourceScope::All, ResourceScope::Public, none_left()];
+        assert_eq!(scopes.map(|scope| scope.as_str()), ["all", "public", "specified"]);
+    }
+}

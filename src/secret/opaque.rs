@@ -1,0 +1,89 @@
+//! The text of handles, codes and access tokens: `prefix | id | 43 characters of random base64url`.
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use zeroize::Zeroizing;
+
+use crate::entropy::Entropy;
+use crate::id::{ID_CHARACTERS, ID_OCTETS};
+use crate::secret::Digest;
+
+/// Random octets of a handle, code or access token.
+const SECRET_OCTETS: usize = 32;
+/// Characters of the same as text.
+const SECRET_CHARACTERS: usize = 43;
+
+/// A freshly drawn text and the digest that its record keeps.
+pub(crate) struct Minted {
+    pub(crate) text: String,
+    pub(crate) digest: Digest,
+}
+
+/// Draws the secret part and writes the whole text.
+pub(crate) fn mint(prefix: &str, id: &[u8; ID_OCTETS], entropy: &dyn Entropy) -> Minted {
+    let mut secret = Zeroizing::new([0; SECRET_OCTETS]);
+    entropy.fill(secret.as_mut_slice());
+    let mut characters = Zeroizing::new(String::with_capacity(SECRET_CHARACTERS));
+    URL_SAFE_NO_PAD.encode_string(secret.as_slice(), &mut characters);
+    let mut text = String::with_capacity(prefix.len() + ID_CHARACTERS + SECRET_CHARACTERS);
+    text.push_str(prefix);
+    URL_SAFE_NO_PAD.encode_string(id, &mut text);
+    text.push_str(&characters);
+    Minted { text, digest: Digest::of(characters.as_bytes()) }
+}
+
+/// What a presented text names, and the digest that proves it.
+pub(crate) struct Presented {
+    pub(crate) id: [u8; ID_OCTETS],
+    pub(crate) digest: Digest,
+}
+
+impl Presented {
+    /// Reads a text of the right shape; anything else is unknown to the server.
+    pub(crate) fn parse(prefix: &str, text: &[u8]) -> Option<Self> {
+        let text = text.strip_prefix(prefix.as_bytes())?;
+        if text.len() != ID_CHARACTERS + SECRET_CHARACTERS {
+            return None;
+        }
+        let (id_text, secret) = text.split_at_checked(ID_CHARACTERS)?;
+        Some(Self { id: decode_id(id_text)?, digest: Digest::of(secret) })
+    }
+}
+
+/// Decodes the id in front of every secret; only its canonical text counts.
+pub(crate) fn decode_id(text: &[u8]) -> Option<[u8; ID_OCTETS]> {
+    let mut id = [0; ID_OCTETS];
+    let written = URL_SAFE_NO_PAD.decode_slice(text, &mut id).ok()?;
+    (written == ID_OCTETS).then_some(id)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::entropy::SystemEntropy;
+
+    #[test]
+    fn every_prefix_suffix_and_flip_of_a_text_is_another_text() {
+        let id = [7; ID_OCTETS];
+        let minted = mint("at_", &id, &SystemEntropy);
+        let text = minted.text.as_bytes();
+        assert_eq!(text.len(), 3 + 65);
+        let proves = |text: &[u8]| {
+            Presented::parse("at_", text)
+                .is_some_and(|presented| presented.id == id && presented.digest == minted.digest)
+        };
+        assert!(proves(text));
+        for cut in 0..text.len() {
+            assert!(!proves(&text[..cut]), "cut to {cut}");
+            assert!(!proves(&text[cut + 1..]), "without the first {cut}");
+        }
+        for position in 0..text.len() {
+            for bit in 0..8 {
+                let mut altered = text.to_vec();
+                altered[position] ^= 1 << bit;
+                assert!(!proves(&altered), "octet {position}, bit {bit}");
+            }
+        }
+        assert!(!proves(&[text, b"A"].concat()));
+    }
+}

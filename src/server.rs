@@ -1,0 +1,328 @@
+//! The authorization server: wiring, and one-line delegations.
+
+use std::sync::Arc;
+
+use crate::client::Client;
+use crate::clock::{Clock, SystemClock};
+use crate::config::check::ConfigError;
+use crate::config::report::SecurityReport;
+use crate::config::{Config, Profile};
+use crate::context::Context;
+use crate::endpoint::decide::Decision;
+use crate::endpoint::pending::{AuthorizationError, PendingAuthorization};
+use crate::endpoint::resource::{Authenticated, ResourceError};
+use crate::endpoint::{authorize, decide, introspect, metadata, resource, revoke, token};
+use crate::entropy::{Entropy, SystemEntropy};
+use crate::grant::withdraw;
+use crate::hooks::{EventSink, Subjects, Throttle};
+use crate::id::{ClientId, GrantId};
+use crate::registrar::Registrar;
+use crate::scope::{Permission, Resource};
+use crate::secret::AuthorizationHandle;
+use crate::store::record::Grant;
+use crate::store::{Purge, StoreError, Stores};
+use crate::subject::Subject;
+use crate::wire::{Endpoint, Request, Response};
+
+/// An OAuth 2.0 authorization server [RFC 6749] without framework, runtime and clock of its own.
+///
+/// A clone shares everything and is cheap. All its futures may be dropped at any time: nothing is lost
+/// and nothing is doubled.
+#[derive(Clone, Debug)]
+pub struct AuthorizationServer {
+    context: Arc<Context>,
+    metadata_path: Arc<str>,
+}
+
+impl AuthorizationServer {
+    /// Starts a server on these stores: a [`MemoryStore`](crate::MemoryStore), or any value that
+    /// implements the three traits, or [`Stores::new`].
+    #[must_use]
+    pub fn builder(stores: impl Into<Stores>) -> Builder {
+        Builder {
+            stores: stores.into(),
+            profile: Profile::default(),
+            config: Config::default(),
+            issuer: None,
+            clock: Arc::new(SystemClock),
+            entropy: Arc::new(SystemEntropy),
+            events: None,
+            throttle: None,
+            subjects: None,
+        }
+    }
+
+    /// Returns the settings that it was built with.
+    #[must_use]
+    pub fn config(&self) -> &Config {
+        &self.context.config
+    }
+
+    /// Returns the issuer, if one is set [RFC 8414 section 2].
+    #[must_use]
+    pub fn issuer(&self) -> Option<&str> {
+        self.context.issuer.as_deref()
+    }
+
+    /// Returns what access tokens are for: the configured audience, or the issuer.
+    #[must_use]
+    pub fn audience(&self) -> Option<&str> {
+        self.context.audience()
+    }
+
+    /// Lists the settings that are looser than the current best practice asks [RFC 9700].
+    #[must_use]
+    pub fn security_report(&self) -> SecurityReport {
+        self.context.config.security_report(self.issuer())
+    }
+
+    /// Returns the path under which an endpoint is reached from outside: below the issuer's path, and
+    /// for the metadata between host and that path [RFC 8414 section 3.1].
+    #[must_use]
+    pub fn path(&self, endpoint: Endpoint) -> &str {
+        match endpoint {
+            Endpoint::Metadata => &self.metadata_path,
+            Endpoint::Authorization | Endpoint::Token | Endpoint::Revocation | Endpoint::Introspection => {
+                endpoint.path()
+            }
+        }
+    }
+
+    /// Returns the octets of a body that an adapter has to read; what is longer is
+    /// [`Body::TooLarge`](crate::wire::Body::TooLarge).
+    #[must_use]
+    pub fn body_limit(&self) -> usize {
+        self.context.config.body_octets
+    }
+
+    /// Answers a machine endpoint: token, revocation, introspection, metadata.
+    ///
+    /// The answer is complete, errors included: 400, 401, 405, 413, 429, and 500 or 503 if the store
+    /// failed. At the authorization endpoint, where a user is needed, it is 404.
+    pub async fn serve(&self, endpoint: Endpoint, request: &Request<'_>) -> Response {
+        match endpoint {
+            Endpoint::Authorization => Response::new(404),
+            Endpoint::Token => token::serve(&self.context, request).await,
+            Endpoint::Revocation => revoke::serve(&self.context, request).await,
+            Endpoint::Introspection => introspect::serve(&self.context, request).await,
+            Endpoint::Metadata => metadata::serve(&self.context, request),
+        }
+    }
+
+    /// Checks an authorization request [RFC 6749 section 4.1.1] and stores nothing.
+    ///
+    /// If nobody is signed in, show the sign-in page and let the request come again.
+    ///
+    /// # Errors
+    ///
+    /// [`AuthorizationError`], which knows how the user has to be told.
+    pub async fn authorize(&self, request: &Request<'_>) -> Result<PendingAuthorization, AuthorizationError> {
+        authorize::authorize(&self.context, request).await
+    }
+
+    /// Holds a request for the user who will decide it, and gives the handle for the page's form.
+    ///
+    /// `session` is the embedder's secret name for the browser's session, such as the value of its
+    /// cookie; a digest of it is kept. Handle, subject and session have to agree at the decision, which
+    /// protects the form against requests forged by other sites [RFC 6749 section 10.12].
+    ///
+    /// # Errors
+    ///
+    /// [`AuthorizationError`] if the throttle refused, the session is empty, or the store failed.
+    pub async fn hold(
+        &self,
+        pending: &PendingAuthorization,
+        subject: &Subject,
+        session: &[u8],
+    ) -> Result<AuthorizationHandle, AuthorizationError> {
+        decide::hold(&self.context, pending, subject, session).await
+    }
+
+    /// Takes the user's decision, once, and gives the redirect to the client [RFC 6749 section 4.1.2].
+    ///
+    /// Client, redirect URI and scopes are checked again as they are now.
+    ///
+    /// # Errors
+    ///
+    /// [`AuthorizationError`] if the handle is unknown to this subject and session, too old or decided
+    /// already, if more was granted than asked, if the user may not be given tokens, or if the store
+    /// failed.
+    pub async fn decide(
+        &self,
+        handle: &str,
+        subject: &Subject,
+        session: &[u8],
+        decision: &Decision,
+    ) -> Result<Response, AuthorizationError> {
+        decide::decide(&self.context, handle, subject, session, decision).await
+    }
+
+    /// Finds out what the access token of a request to a resource stands for [RFC 6750].
+    ///
+    /// # Errors
+    ///
+    /// [`ResourceError`], which holds the answer with its challenge.
+    pub async fn authenticate(&self, request: &Request<'_>) -> Result<Authenticated, ResourceError> {
+        resource::authenticate(&self.context, request).await
+    }
+
+    /// Demands that a token covers this scope, with this permission, on this resource.
+    ///
+    /// # Errors
+    ///
+    /// [`ResourceError`] with 403 and the scope that is needed [RFC 6750 section 3.1].
+    pub fn require(
+        &self,
+        token: &Authenticated,
+        scope: &str,
+        permission: Permission,
+        resource: Resource<'_>,
+    ) -> Result<(), ResourceError> {
+        resource::require(&self.context, token, scope, permission, resource)
+    }
+
+    /// Returns who takes applications in and reviews them; nobody if the stores have no registry.
+    #[must_use]
+    pub fn registrar(&self) -> Option<Registrar> {
+        Registrar::new(self.context.clone())
+    }
+
+    /// Returns the client of that id as it is now, such as for a page that lists grants.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the store failed.
+    pub async fn client(&self, id: &ClientId) -> Result<Option<Arc<Client>>, StoreError> {
+        self.context.stores.clients.current(id).await
+    }
+
+    /// Returns the live grants of a subject, the oldest first.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the store failed.
+    pub async fn grants_of(&self, subject: &Subject) -> Result<Vec<Arc<Grant>>, StoreError> {
+        withdraw::grants_of(&self.context, subject).await
+    }
+
+    /// Withdraws a grant with all its tokens, for the user who gave it; tells whether it was alive.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the store failed; the grant may live on.
+    pub async fn revoke_grant(&self, id: GrantId, subject: &Subject) -> Result<bool, StoreError> {
+        withdraw::withdraw_grant(&self.context, id, subject).await
+    }
+
+    /// Withdraws everything of a subject: requests that wait, codes, grants. Returns the count of what
+    /// was alive.
+    ///
+    /// Lock the user or end the sessions first, so that nothing new is granted meanwhile.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the store failed; call again.
+    pub async fn revoke_subject(&self, subject: &Subject) -> Result<usize, StoreError> {
+        withdraw::withdraw_subject(&self.context, subject).await
+    }
+
+    /// Removes records whose time is over, looking at no more than `limit` in each store.
+    ///
+    /// Nothing depends on it but the size of the store: ends are checked when a record is read.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the store failed; call again.
+    pub async fn purge_expired(&self, limit: usize) -> Result<Purge, StoreError> {
+        let now = self.context.now();
+        let codes = self.context.stores.codes.purge_expired(now, limit).await?;
+        let tokens = self.context.stores.tokens.purge_expired(now, limit).await?;
+        Ok(codes.and(tokens))
+    }
+}
+
+/// Puts an [`AuthorizationServer`] together.
+#[derive(Debug)]
+pub struct Builder {
+    stores: Stores,
+    profile: Profile,
+    config: Config,
+    issuer: Option<String>,
+    clock: Arc<dyn Clock>,
+    entropy: Arc<dyn Entropy>,
+    events: Option<Arc<dyn EventSink>>,
+    throttle: Option<Arc<dyn Throttle>>,
+    subjects: Option<Arc<dyn Subjects>>,
+}
+
+impl Builder {
+    /// Sets the issuer: the https URL below which the endpoints are reached [RFC 8414 section 2].
+    #[must_use]
+    pub fn issuer(mut self, issuer: impl Into<String>) -> Self {
+        self.issuer = Some(issuer.into());
+        self
+    }
+
+    /// Takes all settings of a profile; those changed before are gone.
+    #[must_use]
+    pub fn profile(mut self, profile: Profile) -> Self {
+        self.profile = profile;
+        self.config = profile.into();
+        self
+    }
+
+    /// Changes settings.
+    #[must_use]
+    pub fn configure(mut self, change: impl FnOnce(&mut Config)) -> Self {
+        change(&mut self.config);
+        self
+    }
+
+    /// Sets the clock; that of the operating system unless set.
+    #[must_use]
+    pub fn clock(mut self, clock: impl Clock) -> Self {
+        self.clock = Arc::new(clock);
+        self
+    }
+
+    /// Sets the source of random octets; [`SystemEntropy`] unless set.
+    #[must_use]
+    pub fn entropy(mut self, entropy: impl Entropy) -> Self {
+        self.entropy = Arc::new(entropy);
+        self
+    }
+
+    /// Sets who is told what happens.
+    #[must_use]
+    pub fn events(mut self, events: impl EventSink) -> Self {
+        self.events = Some(Arc::new(events));
+        self
+    }
+
+    /// Sets who slows down those that try too often.
+    #[must_use]
+    pub fn throttle(mut self, throttle: impl Throttle) -> Self {
+        self.throttle = Some(Arc::new(throttle));
+        self
+    }
+
+    /// Sets who answers for the users.
+    #[must_use]
+    pub fn subjects(mut self, subjects: impl Subjects) -> Self {
+        self.subjects = Some(Arc::new(subjects));
+        self
+    }
+
+    /// Builds the server.
+    ///
+    /// # Errors
+    ///
+    /// [`ConfigError`] if the settings contradict each other, the profile or the standards.
+    pub fn build(self) -> Result<AuthorizationServer, ConfigError> {
+        let Self { stores, profile, config, issuer, clock, entropy, events, throttle, subjects } = self;
+        config.check(profile, issuer.as_deref())?;
+        let metadata_path = metadata::path(issuer.as_deref()).into();
+        let context = Context { stores, config, issuer, clock, entropy, events, throttle, subjects };
+        Ok(AuthorizationServer { context: Arc::new(context), metadata_path })
+    }
+}

@@ -1,0 +1,115 @@
+//! The registered applications, by id and by what they are listed under.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::ops::Bound;
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
+
+use crate::client::Client;
+use crate::client::application::{Application, ApplicationFilter, Logo, LogoSlot};
+use crate::id::ClientId;
+use crate::store::{Insertion, LogoWrite, Page, Registration, Replacement};
+
+#[derive(Debug, Default)]
+pub(super) struct Clients(RwLock<Contents>);
+
+#[derive(Debug, Default)]
+struct Contents {
+    rows: HashMap<ClientId, Row>,
+    listed: BTreeMap<ApplicationFilter, BTreeSet<ClientId>>,
+}
+
+#[derive(Debug)]
+struct Row {
+    client: Arc<Client>,
+    application: Arc<Application>,
+    logo: Option<Arc<Logo>>,
+    proposed_logo: Option<Arc<Logo>>,
+}
+
+impl Clients {
+    pub(super) fn find(&self, id: &ClientId) -> Option<Arc<Client>> {
+        self.read().rows.get(id).map(|row| row.client.clone())
+    }
+
+    pub(super) fn application(&self, id: &ClientId) -> Option<Arc<Application>> {
+        self.read().rows.get(id).map(|row| row.application.clone())
+    }
+
+    pub(super) fn logo(&self, id: &ClientId, slot: LogoSlot) -> Option<Arc<Logo>> {
+        let contents = self.read();
+        let row = contents.rows.get(id)?;
+        match slot {
+            LogoSlot::InForce => row.logo.clone(),
+            LogoSlot::Proposed => row.proposed_logo.clone(),
+        }
+    }
+
+    pub(super) fn list(&self, filter: &ApplicationFilter, page: &Page<ClientId>) -> Vec<Arc<Application>> {
+        let contents = self.read();
+        let Some(ids) = contents.listed.get(filter) else { return Vec::new() };
+        let start = page.start().map_or(Bound::Unbounded, Bound::Excluded);
+        let rows = ids.range((start, Bound::Unbounded)).filter_map(|id| contents.rows.get(id));
+        rows.take(page.limit()).map(|row| row.application.clone()).collect()
+    }
+
+    pub(super) fn insert(&self, registration: Registration) -> Insertion {
+        let mut contents = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        if contents.rows.contains_key(&registration.client.id) {
+            return Insertion::Exists;
+        }
+        contents.put(registration, None);
+        Insertion::Inserted
+    }
+
+    pub(super) fn replace(&self, version: u32, registration: Registration) -> Replacement {
+        let mut contents = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        let id = &registration.client.id;
+        if contents.rows.get(id).is_none_or(|row| row.client.version != version) {
+            return Replacement::Lost;
+        }
+        let before = contents.take(id);
+        contents.put(registration, before);
+        Replacement::Replaced
+    }
+
+    fn read(&self) -> RwLockReadGuard<'_, Contents> {
+        self.0.read().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Contents {
+    fn take(&mut self, id: &ClientId) -> Option<Row> {
+        let row = self.rows.remove(id)?;
+        for filter in row.application.filters() {
+            if let Some(ids) = self.listed.get_mut(&filter) {
+                ids.remove(id);
+            }
+        }
+        Some(row)
+    }
+
+    fn put(&mut self, registration: Registration, before: Option<Row>) {
+        let Registration { client, application, logo, proposed_logo } = registration;
+        let (logo_before, proposed_before) = before.map_or((None, None), |row| (row.logo, row.proposed_logo));
+        for filter in application.filters() {
+            self.listed.entry(filter).or_default().insert(client.id.clone());
+        }
+        let row = Row {
+            logo: logo.applied_to(logo_before),
+            proposed_logo: proposed_logo.applied_to(proposed_before),
+            application: Arc::new(application),
+            client: Arc::new(client),
+        };
+        self.rows.insert(row.client.id.clone(), row);
+    }
+}
+
+impl LogoWrite {
+    fn applied_to(self, before: Option<Arc<Logo>>) -> Option<Arc<Logo>> {
+        match self {
+            Self::Keep => before,
+            Self::Clear => None,
+            Self::Put(logo) => Some(logo),
+        }
+    }
+}

@@ -1,0 +1,176 @@
+//! The reference store: everything in the memory of one process.
+
+mod clients;
+mod table;
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+
+use crate::client::Client;
+use crate::client::application::{Application, ApplicationFilter, Logo, LogoSlot};
+use crate::clock::Timestamp;
+use crate::id::{AuthorizationId, ClientId, GrantId};
+use crate::store::memory::clients::Clients;
+use crate::store::memory::table::{Row, Table};
+use crate::store::record::{Authorization, Grant};
+use crate::store::{
+    ClientRegistry, ClientStore, CodeStore, Insertion, Page, Purge, Registration, Replacement, StoreError, TokenStore,
+};
+use crate::subject::Subject;
+
+/// A store in the memory of this process: fast, complete, and gone with the process.
+///
+/// Clones share their contents, so that a test can stop one server and start another on the same
+/// store. Records are removed by [`purge_expired`](crate::AuthorizationServer::purge_expired) alone;
+/// call it about once a minute.
+#[derive(Clone, Debug, Default)]
+pub struct MemoryStore {
+    clients: Arc<Clients>,
+    codes: Arc<Table<Authorization>>,
+    tokens: Arc<Table<Grant>>,
+}
+
+impl MemoryStore {
+    /// Makes an empty store.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Returns the count of authorizations held.
+    #[must_use]
+    pub fn authorization_count(&self) -> usize {
+        self.codes.len()
+    }
+
+    /// Returns the count of grants held.
+    #[must_use]
+    pub fn grant_count(&self) -> usize {
+        self.tokens.len()
+    }
+}
+
+#[async_trait]
+impl ClientStore for MemoryStore {
+    async fn find(&self, id: &ClientId) -> Result<Option<Arc<Client>>, StoreError> {
+        Ok(self.clients.find(id))
+    }
+
+    async fn current(&self, id: &ClientId) -> Result<Option<Arc<Client>>, StoreError> {
+        Ok(self.clients.find(id))
+    }
+}
+
+#[async_trait]
+impl ClientRegistry for MemoryStore {
+    async fn insert(&self, registration: Registration) -> Result<Insertion, StoreError> {
+        Ok(self.clients.insert(registration))
+    }
+
+    async fn replace(&self, version: u32, registration: Registration) -> Result<Replacement, StoreError> {
+        Ok(self.clients.replace(version, registration))
+    }
+
+    async fn application(&self, id: &ClientId) -> Result<Option<Arc<Application>>, StoreError> {
+        Ok(self.clients.application(id))
+    }
+
+    async fn logo(&self, id: &ClientId, slot: LogoSlot) -> Result<Option<Arc<Logo>>, StoreError> {
+        Ok(self.clients.logo(id, slot))
+    }
+
+    async fn list(
+        &self,
+        filter: &ApplicationFilter,
+        page: Page<ClientId>,
+    ) -> Result<Vec<Arc<Application>>, StoreError> {
+        Ok(self.clients.list(filter, &page))
+    }
+}
+
+#[async_trait]
+impl CodeStore for MemoryStore {
+    async fn find(&self, id: &AuthorizationId) -> Result<Option<Arc<Authorization>>, StoreError> {
+        Ok(self.codes.find(id.octets()))
+    }
+
+    async fn insert(&self, record: Arc<Authorization>) -> Result<Insertion, StoreError> {
+        Ok(self.codes.insert(record))
+    }
+
+    async fn replace(&self, version: u32, record: Arc<Authorization>) -> Result<Replacement, StoreError> {
+        Ok(self.codes.replace(version, record))
+    }
+
+    async fn authorizations_of(
+        &self,
+        subject: &Subject,
+        page: Page<AuthorizationId>,
+    ) -> Result<Vec<Arc<Authorization>>, StoreError> {
+        Ok(self.codes.list(subject, page.start().map(AuthorizationId::octets), page.limit()))
+    }
+
+    async fn purge_expired(&self, now: Timestamp, limit: usize) -> Result<Purge, StoreError> {
+        Ok(self.codes.purge_expired(now, limit))
+    }
+}
+
+#[async_trait]
+impl TokenStore for MemoryStore {
+    async fn find(&self, id: &GrantId) -> Result<Option<Arc<Grant>>, StoreError> {
+        Ok(self.tokens.find(id.octets()))
+    }
+
+    async fn insert(&self, record: Arc<Grant>) -> Result<Insertion, StoreError> {
+        Ok(self.tokens.insert(record))
+    }
+
+    async fn replace(&self, version: u32, record: Arc<Grant>) -> Result<Replacement, StoreError> {
+        Ok(self.tokens.replace(version, record))
+    }
+
+    async fn grants_of(&self, subject: &Subject, page: Page<GrantId>) -> Result<Vec<Arc<Grant>>, StoreError> {
+        Ok(self.tokens.list(subject, page.start().map(GrantId::octets), page.limit()))
+    }
+
+    async fn purge_expired(&self, now: Timestamp, limit: usize) -> Result<Purge, StoreError> {
+        Ok(self.tokens.purge_expired(now, limit))
+    }
+}
+
+impl Row for Authorization {
+    fn key(&self) -> &[u8; 16] {
+        self.id.octets()
+    }
+
+    fn version(&self) -> u32 {
+        self.version
+    }
+
+    fn subject(&self) -> &Subject {
+        &self.subject
+    }
+
+    fn purge_after(&self) -> Timestamp {
+        self.purge_after()
+    }
+}
+
+impl Row for Grant {
+    fn key(&self) -> &[u8; 16] {
+        self.id.octets()
+    }
+
+    fn version(&self) -> u32 {
+        self.version
+    }
+
+    fn subject(&self) -> &Subject {
+        &self.subject
+    }
+
+    fn purge_after(&self) -> Timestamp {
+        self.purge_after()
+    }
+}

@@ -1,0 +1,242 @@
+//! A table of records in many shards: by id, by subject, by the time they may go.
+//!
+//! A shard holds a thousandth of the records under one lock, so that no growth and no step of a purge
+//! stops more than a thousandth of the callers. Lock order: rows, then subjects.
+
+use std::borrow::Borrow;
+use std::cmp::Reverse;
+use std::collections::{BTreeSet, BinaryHeap, HashSet};
+use std::fmt;
+use std::hash::{BuildHasher, BuildHasherDefault, Hash, Hasher, RandomState};
+use std::ops::Bound;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use crate::clock::Timestamp;
+use crate::store::{Insertion, Purge, Replacement};
+use crate::subject::Subject;
+
+const SHARDS: usize = 1024;
+
+/// What a table has to know of a record.
+pub(super) trait Row: Send + Sync + 'static {
+    fn key(&self) -> &[u8; 16];
+    fn version(&self) -> u32;
+    fn subject(&self) -> &Subject;
+    fn purge_after(&self) -> Timestamp;
+}
+
+pub(super) struct Table<R> {
+    shards: Box<[Mutex<Shard<R>>]>,
+    subjects: Box<[Mutex<BTreeSet<SubjectEntry>>]>,
+    subject_hasher: RandomState,
+    /// The shard at which the next step of a purge begins.
+    next_purged: AtomicUsize,
+}
+
+struct Shard<R> {
+    rows: HashSet<ByKey<R>, BuildHasherDefault<KeyHasher>>,
+    /// Not later than the record's own `purge_after`; moved when the purge meets the row.
+    due: BinaryHeap<Reverse<Due>>,
+}
+
+/// Keyed by a hash of the subject, so that an entry is small; the row tells whose it is.
+type SubjectEntry = (u64, [u8; 16]);
+type Due = (Timestamp, [u8; 16]);
+
+impl<R> Default for Table<R> {
+    fn default() -> Self {
+        Self {
+            shards: (0..SHARDS).map(|_| Mutex::default()).collect(),
+            subjects: (0..SHARDS).map(|_| Mutex::default()).collect(),
+            subject_hasher: RandomState::new(),
+            next_purged: AtomicUsize::new(0),
+        }
+    }
+}
+
+impl<R> Default for Shard<R> {
+    fn default() -> Self {
+        Self { rows: HashSet::default(), due: BinaryHeap::new() }
+    }
+}
+
+impl<R> fmt::Debug for Table<R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Table").finish_non_exhaustive()
+    }
+}
+
+impl<R: Row> Table<R> {
+    pub(super) fn find(&self, key: &[u8; 16]) -> Option<Arc<R>> {
+        self.shard(key)?.rows.get(key).map(|row| row.0.clone())
+    }
+
+    pub(super) fn insert(&self, record: Arc<R>) -> Insertion {
+        let key = *record.key();
+        let Some(mut shard) = self.shard(&key) else { return Insertion::Exists };
+        if shard.rows.contains(&key) {
+            return Insertion::Exists;
+        }
+        if let Some((mut entries, entry)) = self.subject_entries(&*record) {
+            entries.insert(entry);
+        }
+        shard.due.push(Reverse((record.purge_after(), key)));
+        shard.rows.insert(ByKey(record));
+        Insertion::Inserted
+    }
+
+    pub(super) fn replace(&self, version: u32, record: Arc<R>) -> Replacement {
+        let key = *record.key();
+        let Some(mut shard) = self.shard(&key) else { return Replacement::Lost };
+        match shard.rows.get(&key) {
+            Some(row) if row.0.version() == version => {}
+            _ => return Replacement::Lost,
+        }
+        shard.rows.replace(ByKey(record));
+        Replacement::Replaced
+    }
+
+    pub(super) fn list(&self, subject: &Subject, after: Option<&[u8; 16]>, limit: usize) -> Vec<Arc<R>> {
+        let hash = self.subject_hasher.hash_one(subject);
+        let mut start = after.map_or(Bound::Included((hash, [0; 16])), |after| Bound::Excluded((hash, *after)));
+        let mut records = Vec::new();
+        loop {
+            let Some(entries) = lock(&self.subjects, hash) else { return records };
+            let range = entries.range((start, Bound::Included((hash, [0xff; 16]))));
+            let keys: Vec<_> = range.take(limit).copied().collect();
+            drop(entries);
+            for (_, key) in &keys {
+                let record = self.find(key).filter(|record| record.subject() == subject);
+                records.extend(record);
+                if records.len() == limit {
+                    return records;
+                }
+            }
+            // Rows may have gone meanwhile, or belong to another subject with the same hash.
+            match keys.last() {
+                Some(last) if keys.len() == limit => start = Bound::Excluded(*last),
+                _ => return records,
+            }
+        }
+    }
+
+    pub(super) fn purge_expired(&self, now: Timestamp, limit: usize) -> Purge {
+        let first = self.next_purged.load(Ordering::Relaxed);
+        let mut removed = 0;
+        let mut looked_at = 0;
+        for (shard, number) in self.shards.iter().cycle().skip(first).zip(first..first + SHARDS) {
+            let mut shard = shard.lock().unwrap_or_else(PoisonError::into_inner);
+            while let Some(key) = shard.next_due(now) {
+                if looked_at == limit {
+                    self.next_purged.store(number % SHARDS, Ordering::Relaxed);
+                    return Purge::new(removed);
+                }
+                looked_at += 1;
+                shard.due.pop();
+                removed += usize::from(self.purge_row(&mut shard, &key, now));
+            }
+        }
+        Purge::new(removed).finished()
+    }
+
+    pub(super) fn len(&self) -> usize {
+        let count = |shard: &Mutex<Shard<R>>| shard.lock().unwrap_or_else(PoisonError::into_inner).rows.len();
+        self.shards.iter().map(count).sum()
+    }
+
+    fn purge_row(&self, shard: &mut Shard<R>, key: &[u8; 16], now: Timestamp) -> bool {
+        let Some(row) = shard.rows.get(key) else { return false };
+        let purge_after = row.0.purge_after();
+        if now < purge_after {
+            shard.due.push(Reverse((purge_after, *key)));
+            return false;
+        }
+        if let Some((mut entries, entry)) = self.subject_entries(&*row.0) {
+            entries.remove(&entry);
+        }
+        shard.rows.remove(key);
+        shard.shrink_when_sparse();
+        true
+    }
+
+    fn shard(&self, key: &[u8; 16]) -> Option<MutexGuard<'_, Shard<R>>> {
+        lock(&self.shards, random_part(key))
+    }
+
+    fn subject_entries(&self, record: &R) -> Option<(MutexGuard<'_, BTreeSet<SubjectEntry>>, SubjectEntry)> {
+        let hash = self.subject_hasher.hash_one(record.subject());
+        Some((lock(&self.subjects, hash)?, (hash, *record.key())))
+    }
+}
+
+impl<R> Shard<R> {
+    fn next_due(&self, now: Timestamp) -> Option<[u8; 16]> {
+        let Reverse((purge_after, key)) = self.due.peek()?;
+        (*purge_after <= now).then_some(*key)
+    }
+}
+
+impl<R: Row> Shard<R> {
+    /// Gives room back once three quarters of it stand empty.
+    fn shrink_when_sparse(&mut self) {
+        if self.rows.len() * 4 < self.rows.capacity() {
+            self.rows.shrink_to(self.rows.len() * 2);
+            self.due.shrink_to(self.due.len() * 2);
+        }
+    }
+}
+
+fn lock<T>(shards: &[Mutex<T>], hash: u64) -> Option<MutexGuard<'_, T>> {
+    let number = usize::try_from(hash % 1024).ok()?;
+    Some(shards.get(number)?.lock().unwrap_or_else(PoisonError::into_inner))
+}
+
+/// The last of the twelve random octets of an id.
+fn random_part(key: &[u8; 16]) -> u64 {
+    key.last_chunk().map_or(0, |octets| u64::from_be_bytes(*octets))
+}
+
+/// A row that is found by its key, so that the table holds no second copy of it.
+struct ByKey<R>(Arc<R>);
+
+impl<R: Row> Borrow<[u8; 16]> for ByKey<R> {
+    fn borrow(&self) -> &[u8; 16] {
+        self.0.key()
+    }
+}
+
+impl<R: Row> Hash for ByKey<R> {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.0.key().hash(state);
+    }
+}
+
+impl<R: Row> PartialEq for ByKey<R> {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.key() == other.0.key()
+    }
+}
+
+impl<R: Row> Eq for ByKey<R> {}
+
+/// Ids are random and made by the server: their own octets are the best hash there is.
+///
+/// The last octets chose the shard, so the place in it comes from those before.
+#[derive(Default)]
+struct KeyHasher(u64);
+
+impl Hasher for KeyHasher {
+    fn write(&mut self, octets: &[u8]) {
+        if let Some(octets) = octets.get(4..).and_then(<[u8]>::first_chunk) {
+            self.0 = u64::from_be_bytes(*octets);
+        }
+    }
+
+    /// The length in front of the octets says nothing.
+    fn write_usize(&mut self, _: usize) {}
+
+    fn finish(&self) -> u64 {
+        self.0
+    }
+}

@@ -1,0 +1,523 @@
+//! What is remembered: three small traits, their contract, and what travels through them.
+//!
+//! Every state change of a flow is one write of one row by its primary key. A store holds no rule of
+//! OAuth: it finds, inserts and swaps records whose fields it need not understand.
+
+pub(crate) mod memory;
+pub(crate) mod record;
+
+use std::error::Error;
+use std::fmt;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+
+use crate::client::Client;
+use crate::client::application::{Application, ApplicationFilter, Logo, LogoSlot};
+use crate::clock::Timestamp;
+use crate::codec::DecodeError;
+use crate::id::{AuthorizationId, ClientId, GrantId};
+use crate::subject::Subject;
+
+pub use crate::store::record::{Authorization, Grant, Revocation, RevocationReason};
+
+/// Looks clients up; every request does.
+///
+/// # Contract
+///
+/// 1. `find` may answer from a cache. The age of what it answers bounds how late a suspension or a
+///    narrowed scope is seen.
+/// 2. `current` answers what the last acknowledged write left, from no cache and no replica.
+/// 3. A client comes back equal in every field.
+///
+/// # Atomicity
+///
+/// None is asked for: both only read.
+///
+/// # Security
+///
+/// A stale `current` lets a user consent to what an administrator has just withdrawn.
+///
+/// # Examples
+///
+/// A directory with a fixed list of clients:
+///
+/// ```
+/// use std::collections::HashMap;
+/// use std::sync::Arc;
+///
+/// use grantor::store::{ClientStore, StoreError};
+/// use grantor::{Client, ClientId};
+///
+/// #[derive(Debug)]
+/// struct Directory(HashMap<ClientId, Arc<Client>>);
+///
+/// #[async_trait::async_trait]
+/// impl ClientStore for Directory {
+///     async fn find(&self, id: &ClientId) -> Result<Option<Arc<Client>>, StoreError> {
+///         Ok(self.0.get(id).cloned())
+///     }
+///
+///     async fn current(&self, id: &ClientId) -> Result<Option<Arc<Client>>, StoreError> {
+///         self.find(id).await
+///     }
+/// }
+/// ```
+#[async_trait]
+pub trait ClientStore: fmt::Debug + Send + Sync + 'static {
+    /// Returns the client of that id, if there is one; the answer may be from a cache.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the store failed.
+    async fn find(&self, id: &ClientId) -> Result<Option<Arc<Client>>, StoreError>;
+
+    /// Returns the client of that id as it is now.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the store failed.
+    async fn current(&self, id: &ClientId) -> Result<Option<Arc<Client>>, StoreError>;
+}
+
+/// Keeps registrations: a [`ClientStore`] that can also be written.
+///
+/// # Contract
+///
+/// 1. `insert` succeeds for exactly one of all callers with the same id.
+/// 2. `replace` succeeds for exactly one of all callers with the same expected version;
+///    `Lost` if the row has another version or is missing.
+/// 3. Client, application and logos of one registration change together or not at all.
+/// 4. What was acknowledged is found by every later call, also after a crash.
+/// 5. `list` returns what [`Application::filters`] names, in the order of ids, at once after the
+///    write.
+///
+/// # Atomicity
+///
+/// One transaction over the rows of one client, or one row that holds all but the logos.
+///
+/// # Security
+///
+/// A lost update may undo a suspension.
+#[async_trait]
+pub trait ClientRegistry: ClientStore {
+    /// Adds a registration under its client's id.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the store failed; the write may or may not have taken effect.
+    async fn insert(&self, registration: Registration) -> Result<Insertion, StoreError>;
+
+    /// Puts a registration in the place of the one that has `version`.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the store failed; the write may or may not have taken effect.
+    async fn replace(&self, version: u32, registration: Registration) -> Result<Replacement, StoreError>;
+
+    /// Returns the form and the review of that client.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the store failed.
+    async fn application(&self, id: &ClientId) -> Result<Option<Arc<Application>>, StoreError>;
+
+    /// Returns a logo of that client.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the store failed.
+    async fn logo(&self, id: &ClientId, slot: LogoSlot) -> Result<Option<Arc<Logo>>, StoreError>;
+
+    /// Returns applications that the filter names, ids ascending.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the store failed.
+    async fn list(&self, filter: &ApplicationFilter, page: Page<ClientId>)
+    -> Result<Vec<Arc<Application>>, StoreError>;
+}
+
+/// Keeps authorization requests and their codes.
+///
+/// # Contract
+///
+/// 1. `insert` succeeds for exactly one of all callers with the same id; the others get `Exists`.
+/// 2. `replace` succeeds for exactly one of all callers with the same expected version; the others,
+///    and all for a missing row, get `Lost`.
+/// 3. What was acknowledged is found by every later `find`, from every node, also after a crash if the
+///    store is durable: `find` reads no replica that may lag.
+/// 4. A record comes back equal in every field, whatever octets it holds.
+/// 5. An acknowledged authorization is in `authorizations_of` its subject at once.
+/// 6. `purge_expired` removes only records whose [`purge_after`](Authorization::purge_after) is not
+///    later than `now`, looks at no more than `limit` records, and goes on where it stopped when
+///    called again. A removal is conditional on the version, so that it never loses a write.
+/// 7. `find`, `insert` and `replace` cost the same at a thousand and at a hundred million records.
+/// 8. A write is applied within an hour of its call or never.
+///
+/// # Atomicity
+///
+/// SQL: `INSERT … ON CONFLICT DO NOTHING` and `UPDATE … WHERE id = ? AND version = ?`, with the row
+/// count as the answer. Key-value stores: one script per key, or the engine's own revision. Memory: a
+/// lock held from comparison to write.
+///
+/// # Security
+///
+/// If two callers win, one consent becomes two codes. If an acknowledged write is not found, a code
+/// that was spent may work again.
+///
+/// # Examples
+///
+/// See [`TokenStore`], whose shape is the same.
+#[async_trait]
+pub trait CodeStore: fmt::Debug + Send + Sync + 'static {
+    /// Returns the authorization of that id.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the store failed.
+    async fn find(&self, id: &AuthorizationId) -> Result<Option<Arc<Authorization>>, StoreError>;
+
+    /// Adds an authorization under its id.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the store failed; the write may or may not have taken effect.
+    async fn insert(&self, record: Arc<Authorization>) -> Result<Insertion, StoreError>;
+
+    /// Puts an authorization in the place of the one that has its id and `version`.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the store failed; the write may or may not have taken effect.
+    async fn replace(&self, version: u32, record: Arc<Authorization>) -> Result<Replacement, StoreError>;
+
+    /// Returns authorizations of that subject, ids ascending.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the store failed.
+    async fn authorizations_of(
+        &self,
+        subject: &Subject,
+        page: Page<AuthorizationId>,
+    ) -> Result<Vec<Arc<Authorization>>, StoreError>;
+
+    /// Removes what may be removed at `now`, looking at no more than `limit` records.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the store failed; what was removed before that stays removed.
+    async fn purge_expired(&self, now: Timestamp, limit: usize) -> Result<Purge, StoreError>;
+}
+
+/// Keeps grants: all tokens that grew from one consent, in one record.
+///
+/// # Contract
+///
+/// 1. `insert` succeeds for exactly one of all callers with the same id; the others get `Exists`.
+/// 2. `replace` succeeds for exactly one of all callers with the same expected version; the others,
+///    and all for a missing row, get `Lost`.
+/// 3. What was acknowledged is found by every later `find`, from every node, also after a crash if the
+///    store is durable: `find` reads no replica that may lag.
+/// 4. A record comes back equal in every field, whatever octets it holds.
+/// 5. An acknowledged grant is in `grants_of` its subject at once. Where the list is a second key, its
+///    entry is written first; entries without a row are dropped when they are older than an hour.
+/// 6. `purge_expired` removes only records whose [`purge_after`](Grant::purge_after) is not later
+///    than `now`, looks at no more than `limit` records, goes on where it stopped when called again,
+///    and never walks over what is alive: the store keeps an index of `purge_after` that may be earlier
+///    than the record's own and is moved when the purge meets the row, so that a refresh writes no
+///    index. A removal is conditional on the version, so that it never loses a write.
+/// 7. `find`, `insert` and `replace` cost the same at a thousand and at a hundred million records.
+/// 8. A write is applied within an hour of its call or never.
+///
+/// # Atomicity
+///
+/// SQL: `INSERT … ON CONFLICT DO NOTHING` and `UPDATE … WHERE id = ? AND version = ?`, with the row
+/// count as the answer. Key-value stores: one script per key, or the engine's own revision. Memory: a
+/// lock held from comparison to write.
+///
+/// # Security
+///
+/// If two callers win an `insert`, one code gives two grants. If a `replace` overwrites what it did
+/// not read, a refresh in flight undoes a revocation. If an acknowledged write is not found, a
+/// revoked token works again.
+///
+/// # Examples
+///
+/// A whole store, without the lists' index and with a purge that looks at everything:
+///
+/// ```
+/// use std::collections::BTreeMap;
+/// use std::sync::{Arc, Mutex};
+///
+/// use grantor::store::{Grant, Insertion, Page, Purge, Replacement, StoreError, TokenStore};
+/// use grantor::{GrantId, Subject, Timestamp};
+///
+/// #[derive(Debug, Default)]
+/// struct Simple(Mutex<BTreeMap<GrantId, Arc<Grant>>>);
+///
+/// #[async_trait::async_trait]
+/// impl TokenStore for Simple {
+///     async fn find(&self, id: &GrantId) -> Result<Option<Arc<Grant>>, StoreError> {
+///         Ok(self.0.lock().unwrap().get(id).cloned())
+///     }
+///     async fn insert(&self, record: Arc<Grant>) -> Result<Insertion, StoreError> {
+///         let mut rows = self.0.lock().unwrap();
+///         if rows.contains_key(&record.id()) {
+///             return Ok(Insertion::Exists);
+///         }
+///         rows.insert(record.id(), record);
+///         Ok(Insertion::Inserted)
+///     }
+///     async fn replace(&self, version: u32, record: Arc<Grant>) -> Result<Replacement, StoreError> {
+///         match self.0.lock().unwrap().get_mut(&record.id()) {
+///             Some(row) if row.version() == version => *row = record,
+///             _ => return Ok(Replacement::Lost),
+///         }
+///         Ok(Replacement::Replaced)
+///     }
+///     async fn grants_of(&self, subject: &Subject, page: Page<GrantId>) -> Result<Vec<Arc<Grant>>, StoreError> {
+///         let rows = self.0.lock().unwrap();
+///         let of_subject = rows.values().filter(|grant| grant.subject() == subject && page.is_after(&grant.id()));
+///         Ok(of_subject.take(page.limit()).cloned().collect())
+///     }
+///     async fn purge_expired(&self, now: Timestamp, _limit: usize) -> Result<Purge, StoreError> {
+///         let mut rows = self.0.lock().unwrap();
+///         let before = rows.len();
+///         rows.retain(|_, grant| now < grant.purge_after());
+///         Ok(Purge::new(before - rows.len()).finished())
+///     }
+/// }
+/// ```
+#[async_trait]
+pub trait TokenStore: fmt::Debug + Send + Sync + 'static {
+    /// Returns the grant of that id.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the store failed.
+    async fn find(&self, id: &GrantId) -> Result<Option<Arc<Grant>>, StoreError>;
+
+    /// Adds a grant under its id.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the store failed; the write may or may not have taken effect.
+    async fn insert(&self, record: Arc<Grant>) -> Result<Insertion, StoreError>;
+
+    /// Puts a grant in the place of the one that has its id and `version`.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the store failed; the write may or may not have taken effect.
+    async fn replace(&self, version: u32, record: Arc<Grant>) -> Result<Replacement, StoreError>;
+
+    /// Returns grants of that subject, revoked ones too, ids ascending.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the store failed.
+    async fn grants_of(&self, subject: &Subject, page: Page<GrantId>) -> Result<Vec<Arc<Grant>>, StoreError>;
+
+    /// Removes what may be removed at `now`, looking at no more than `limit` records.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the store failed; what was removed before that stays removed.
+    async fn purge_expired(&self, now: Timestamp, limit: usize) -> Result<Purge, StoreError>;
+}
+
+/// The stores of one authorization server.
+#[derive(Clone, Debug)]
+pub struct Stores {
+    pub(crate) clients: Arc<dyn ClientStore>,
+    pub(crate) registry: Option<Arc<dyn ClientRegistry>>,
+    pub(crate) codes: Arc<dyn CodeStore>,
+    pub(crate) tokens: Arc<dyn TokenStore>,
+}
+
+impl Stores {
+    /// Puts three stores together; without a registry, applications are administered elsewhere.
+    #[must_use]
+    pub fn new(clients: impl ClientStore, codes: impl CodeStore, tokens: impl TokenStore) -> Self {
+        Self { clients: Arc::new(clients), registry: None, codes: Arc::new(codes), tokens: Arc::new(tokens) }
+    }
+
+    /// Sets where registrations are written; clients are still looked up in the store given before.
+    #[must_use]
+    pub fn with_registry(self, registry: impl ClientRegistry) -> Self {
+        Self { registry: Some(Arc::new(registry)), ..self }
+    }
+}
+
+impl<S: ClientRegistry + CodeStore + TokenStore> From<Arc<S>> for Stores {
+    fn from(store: Arc<S>) -> Self {
+        Self { clients: store.clone(), registry: Some(store.clone()), codes: store.clone(), tokens: store }
+    }
+}
+
+impl<S: ClientRegistry + CodeStore + TokenStore> From<S> for Stores {
+    fn from(store: S) -> Self {
+        Arc::new(store).into()
+    }
+}
+
+/// What is written of one application.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Registration {
+    /// What every request reads; its id is the key, its version the number of this state.
+    pub client: Client,
+    /// The form and its review.
+    pub application: Application,
+    /// What happens to the logo in force.
+    pub logo: LogoWrite,
+    /// What happens to the logo that is proposed.
+    pub proposed_logo: LogoWrite,
+}
+
+/// What a write does to one logo.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum LogoWrite {
+    /// Leaves it as it is.
+    Keep,
+    /// Removes it.
+    Clear,
+    /// Puts this one in its place.
+    Put(Arc<Logo>),
+}
+
+/// The answer of an `insert`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use]
+#[expect(clippy::exhaustive_enums, reason = "a store has these two answers, whatever comes")]
+pub enum Insertion {
+    /// The row was added, as durably as the store promises.
+    Inserted,
+    /// There was a row of that id already; nothing was written.
+    Exists,
+}
+
+/// The answer of a `replace`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use]
+#[expect(clippy::exhaustive_enums, reason = "a store has these two answers, whatever comes")]
+pub enum Replacement {
+    /// The row was replaced, as durably as the store promises.
+    Replaced,
+    /// The row has another version or is missing; nothing was written.
+    Lost,
+}
+
+/// A part of a list: at most `limit` items whose ids come after a given one.
+///
+/// Whoever reads on gives the id of the last item that came; a list ends with a page that is not full.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Page<Id> {
+    after: Option<Id>,
+    limit: usize,
+}
+
+impl<Id: Ord> Page<Id> {
+    /// The first `limit` items, at least one.
+    #[must_use]
+    pub fn first(limit: usize) -> Self {
+        Self { after: None, limit: limit.max(1) }
+    }
+
+    /// The first `limit` items after `id`, at least one.
+    #[must_use]
+    pub fn after(id: Id, limit: usize) -> Self {
+        Self { after: Some(id), limit: limit.max(1) }
+    }
+
+    /// Returns the id after which the page begins.
+    #[must_use]
+    pub const fn start(&self) -> Option<&Id> {
+        self.after.as_ref()
+    }
+
+    /// Returns the most items that may come.
+    #[must_use]
+    pub const fn limit(&self) -> usize {
+        self.limit
+    }
+
+    /// Tells whether an item of that id belongs on this page or a later one.
+    #[must_use]
+    pub fn is_after(&self, id: &Id) -> bool {
+        self.after.as_ref().is_none_or(|start| id > start)
+    }
+}
+
+/// What one step of a purge did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[must_use]
+pub struct Purge {
+    removed: usize,
+    finished: bool,
+}
+
+impl Purge {
+    /// A step that removed so many records and may have left some.
+    pub const fn new(removed: usize) -> Self {
+        Self { removed, finished: false }
+    }
+
+    /// Says that nothing was left to remove.
+    pub const fn finished(self) -> Self {
+        Self { finished: true, ..self }
+    }
+
+    /// Returns the count of records removed.
+    #[must_use]
+    pub const fn removed(&self) -> usize {
+        self.removed
+    }
+
+    /// Tells whether nothing was left to remove.
+    #[must_use]
+    pub const fn is_finished(&self) -> bool {
+        self.finished
+    }
+
+    pub(crate) const fn and(self, other: Self) -> Self {
+        Self { removed: self.removed + other.removed, finished: self.finished && other.finished }
+    }
+}
+
+/// A failure of the store itself; what was asked for may or may not have taken effect.
+///
+/// It is answered with 503, or 500 if it will not pass, and never takes anything from anybody.
+#[derive(Debug, thiserror::Error)]
+#[error("the store failed")]
+pub struct StoreError {
+    transient: bool,
+    source: Box<dyn Error + Send + Sync>,
+}
+
+impl StoreError {
+    /// A failure that may pass: a lost connection, a full queue, a time-out.
+    pub fn transient(source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        Self { transient: true, source: source.into() }
+    }
+
+    /// A failure that stays until somebody acts: a missing table, a record that cannot be read.
+    pub fn permanent(source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        Self { transient: false, source: source.into() }
+    }
+
+    /// Tells whether the failure may pass by itself.
+    #[must_use]
+    pub const fn is_transient(&self) -> bool {
+        self.transient
+    }
+}
+
+impl From<DecodeError> for StoreError {
+    fn from(error: DecodeError) -> Self {
+        Self::permanent(error)
+    }
+}

@@ -1,0 +1,218 @@
+//! One authorization request, from the consent page to the end of its code.
+
+use std::sync::Arc;
+
+use time::Duration;
+
+use crate::client::encoding::{read_resource_scope, read_scopes, write_scopes};
+use crate::client::redirect_uri::RedirectUri;
+use crate::clock::Timestamp;
+use crate::codec::{DecodeError, Reader, Writer};
+use crate::id::{AuthorizationId, ClientId};
+use crate::pkce::CodeChallenge;
+use crate::scope::{ResourceScope, ScopeSet};
+use crate::secret::Digest;
+use crate::subject::Subject;
+
+/// How long a record outlives its end, so that a replay is recognised and clocks may differ.
+pub(crate) const RETENTION: Duration = Duration::HOUR;
+
+/// One authorization request: held while its user looks at the consent page, then with a code, or
+/// denied [RFC 6749 section 4.1].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Authorization {
+    pub(crate) id: AuthorizationId,
+    pub(crate) version: u32,
+    pub(crate) client: ClientId,
+    /// The client's epoch when the user decided; before that, when the request was held.
+    pub(crate) epoch: u32,
+    pub(crate) subject: Subject,
+    pub(crate) session: Digest,
+    pub(crate) created: Timestamp,
+    pub(crate) handle: Digest,
+    pub(crate) stage: Stage,
+    /// The end of the hold, of the code, or of what was denied.
+    pub(crate) end: Timestamp,
+    pub(crate) redirect_uri: RedirectUri,
+    /// Whether the request named the redirect URI, or the registered one stands in.
+    pub(crate) redirect_uri_named: bool,
+    pub(crate) challenge: Option<CodeChallenge>,
+    pub(crate) state: Option<Box<[u8]>>,
+    pub(crate) scopes: ScopeSet,
+    pub(crate) resource_scope: ResourceScope,
+}
+
+/// How far an authorization request has come.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Stage {
+    Held,
+    CodeIssued(Digest),
+    Denied,
+}
+
+impl Authorization {
+    const KIND: u8 = b'A';
+    const VERSION: u8 = 1;
+
+    /// Returns the key of the record.
+    #[must_use]
+    pub const fn id(&self) -> AuthorizationId {
+        self.id
+    }
+
+    /// Returns the number of this state of the record, which grows by one with every change.
+    #[must_use]
+    pub const fn version(&self) -> u32 {
+        self.version
+    }
+
+    /// Returns the client that asked.
+    #[must_use]
+    pub const fn client(&self) -> &ClientId {
+        &self.client
+    }
+
+    /// Returns the user who was asked.
+    #[must_use]
+    pub const fn subject(&self) -> &Subject {
+        &self.subject
+    }
+
+    /// Returns when the user was asked.
+    #[must_use]
+    pub const fn created(&self) -> Timestamp {
+        self.created
+    }
+
+    /// Returns the time from which the record may be removed, one hour after its end.
+    #[must_use]
+    pub fn purge_after(&self) -> Timestamp {
+        self.end.plus(RETENTION)
+    }
+
+    /// Writes the record as octets, digests in place of secrets.
+    #[must_use]
+    pub fn encode(&self) -> Vec<u8> {
+        let mut writer = Writer::new(Self::KIND, Self::VERSION);
+        writer.array(self.id.octets());
+        writer.number(self.version);
+        writer.text(self.client.as_str());
+        writer.number(self.epoch);
+        writer.text(self.subject.as_str());
+        writer.array(self.session.octets());
+        writer.time(self.created);
+        writer.array(self.handle.octets());
+        match &self.stage {
+            Stage::Held => writer.octet(0),
+            Stage::CodeIssued(code) => {
+                writer.octet(1);
+                writer.array(code.octets());
+            }
+            Stage::Denied => writer.octet(2),
+        }
+        writer.time(self.end);
+        writer.text(self.redirect_uri.as_str());
+        writer.flag(self.redirect_uri_named);
+        writer.optional(self.challenge.as_ref(), |writer, challenge| writer.text(challenge.as_str()));
+        writer.optional(self.state.as_deref(), Writer::octets);
+        write_scopes(&mut writer, &self.scopes, &self.resource_scope);
+        writer.finish()
+    }
+
+    /// Reads what [`encode`](Self::encode) wrote.
+    ///
+    /// # Errors
+    ///
+    /// [`DecodeError`] if the octets are no authorization, or were written by an unknown release.
+    pub fn decode(octets: &[u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(octets, Self::KIND, Self::VERSION)?;
+        let authorization = Self {
+            id: AuthorizationId::from_octets(reader.array()?),
+            version: reader.number()?,
+            client: ClientId::new(reader.text()?).map_err(|_| DecodeError::Malformed)?,
+            epoch: reader.number()?,
+            subject: Subject::new(reader.text()?).map_err(|_| DecodeError::Malformed)?,
+            session: Digest::from_octets(reader.array()?),
+            created: reader.time()?,
+            handle: Digest::from_octets(reader.array()?),
+            stage: match reader.octet()? {
+                0 => Stage::Held,
+                1 => Stage::CodeIssued(Digest::from_octets(reader.array()?)),
+                2 => Stage::Denied,
+                _ => return Err(DecodeError::Malformed),
+            },
+            end: reader.time()?,
+            redirect_uri: RedirectUri::from_record(Arc::from(reader.text()?)),
+            redirect_uri_named: reader.flag()?,
+            challenge: reader.optional(challenge)?,
+            state: reader.optional(|reader| reader.octets().map(Into::into))?,
+            scopes: read_scopes(&mut reader)?,
+            resource_scope: read_resource_scope(&mut reader)?,
+        };
+        reader.finish()?;
+        Ok(authorization)
+    }
+}
+
+fn challenge(reader: &mut Reader<'_>) -> Result<CodeChallenge, DecodeError> {
+    CodeChallenge::parse(reader.text()?.as_bytes()).map_err(|_| DecodeError::Malformed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn authorization() -> Authorization {
+        Authorization {
+            id: AuthorizationId::from_octets([3; 16]),
+            version: 7,
+            client: ClientId::new("client").unwrap(),
+            epoch: 2,
+            subject: Subject::new("\0hostile\u{202e}").unwrap(),
+            session: Digest::of(b"session"),
+            created: Timestamp::from_seconds(100),
+            handle: Digest::of(b"handle"),
+            stage: Stage::CodeIssued(Digest::of(b"code")),
+            end: Timestamp::from_seconds(700),
+            redirect_uri: RedirectUri::from_record("https://app.example.com/cb?x=1".into()),
+            redirect_uri_named: true,
+            challenge: Some(CodeChallenge::parse(b"E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM").unwrap()),
+            state: Some((0..=255).collect()),
+            scopes: ScopeSet::from_canonical("repo-code:r account-email:rw"),
+            resource_scope: ResourceScope::specified(["one/two"]).unwrap(),
+        }
+    }
+
+    #[test]
+    fn comes_back_equal_in_every_field_and_in_every_stage() {
+        for stage in [Stage::Held, Stage::CodeIssued(Digest::of(b"code")), Stage::Denied] {
+            let full = Authorization { stage: stage.clone(), ..authorization() };
+            let bare = Authorization {
+                stage,
+                challenge: None,
+                state: None,
+                resource_scope: ResourceScope::Public,
+                ..authorization()
+            };
+            for record in [full, bare] {
+                assert_eq!(Authorization::decode(&record.encode()), Ok(record.clone()));
+                let octets = record.encode();
+                for cut in 0..octets.len() {
+                    assert!(Authorization::decode(&octets[..cut]).is_err(), "cut to {cut}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn an_unknown_version_is_an_error() {
+        let mut octets = authorization().encode();
+        octets[1] = 9;
+        assert_eq!(Authorization::decode(&octets), Err(DecodeError::UnknownVersion));
+    }
+
+    #[test]
+    fn is_kept_one_hour_past_its_end() {
+        assert_eq!(authorization().purge_after(), Timestamp::from_seconds(700 + 3600));
+    }
+}

@@ -1,0 +1,223 @@
+//! All that grew from one consent.
+
+use time::Duration;
+
+use crate::clock::Timestamp;
+use crate::id::{ClientId, GrantId};
+use crate::scope::{ResourceScope, ScopeSet};
+use crate::secret::Digest;
+use crate::secret::refresh::LineageDigest;
+use crate::store::record::RETENTION;
+use crate::subject::Subject;
+
+/// All tokens that grew from one consent: the row that rotation and revocation both swap.
+///
+/// Its size is bounded: pairs whose ends are past leave it, and what a dropped refresh token was can
+/// be told from the token itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Grant {
+    pub(crate) id: GrantId,
+    pub(crate) version: u32,
+    pub(crate) client: ClientId,
+    /// The client's epoch when the user consented.
+    pub(crate) epoch: u32,
+    pub(crate) subject: Subject,
+    pub(crate) scopes: ScopeSet,
+    pub(crate) resource_scope: ResourceScope,
+    pub(crate) created: Timestamp,
+    /// The end of its code plus the longest token lifetime: an insert that comes late can only carry
+    /// dead tokens.
+    pub(crate) keep_until: Timestamp,
+    pub(crate) lineage: LineageDigest,
+    /// Pairs ever made, the number of the newest refresh token.
+    pub(crate) pairs_made: u32,
+    pub(crate) pairs: Pairs,
+    pub(crate) revoked: Option<Revocation>,
+}
+
+impl Grant {
+    /// Returns the key of the record.
+    #[must_use]
+    pub const fn id(&self) -> GrantId {
+        self.id
+    }
+
+    /// Returns the number of this state of the record, which grows by one with every change.
+    #[must_use]
+    pub const fn version(&self) -> u32 {
+        self.version
+    }
+
+    /// Returns the client that holds the tokens.
+    #[must_use]
+    pub const fn client(&self) -> &ClientId {
+        &self.client
+    }
+
+    /// Returns the user who consented.
+    #[must_use]
+    pub const fn subject(&self) -> &Subject {
+        &self.subject
+    }
+
+    /// Returns the scopes that the user granted.
+    #[must_use]
+    pub const fn scopes(&self) -> &ScopeSet {
+        &self.scopes
+    }
+
+    /// Returns the resources that the user granted.
+    #[must_use]
+    pub const fn resource_scope(&self) -> &ResourceScope {
+        &self.resource_scope
+    }
+
+    /// Returns when the code was exchanged, or when the grant was withdrawn before that.
+    #[must_use]
+    pub const fn created(&self) -> Timestamp {
+        self.created
+    }
+
+    /// Returns when the newest pair of tokens was issued.
+    #[must_use]
+    pub fn refreshed(&self) -> Timestamp {
+        self.pairs.iter().map(|pair| pair.issued).max().unwrap_or(self.created)
+    }
+
+    /// Returns the latest end of any of its tokens; a revoked grant ended when it was revoked.
+    #[must_use]
+    pub fn ends(&self) -> Timestamp {
+        match self.revoked {
+            Some(revocation) => revocation.at,
+            None => self.last_end(),
+        }
+    }
+
+    /// Tells whether any token of the grant is good at `now`, its client apart.
+    #[must_use]
+    pub fn is_live(&self, now: Timestamp) -> bool {
+        self.revoked.is_none() && now < self.last_end()
+    }
+
+    /// Returns when and why the grant was revoked.
+    #[must_use]
+    pub const fn revoked(&self) -> Option<Revocation> {
+        self.revoked
+    }
+
+    /// Returns the time from which the record may be removed: an hour after its last token's end, and
+    /// not before a late exchange of its code could only bring dead tokens.
+    #[must_use]
+    pub fn purge_after(&self) -> Timestamp {
+        self.last_end().max(self.keep_until).plus(RETENTION)
+    }
+
+    pub(crate) fn revoked_at(&self, at: Timestamp, reason: RevocationReason) -> Self {
+        Self { version: self.version.saturating_add(1), revoked: Some(Revocation { at, reason }), ..self.clone() }
+    }
+
+    fn last_end(&self) -> Timestamp {
+        self.pairs.iter().map(TokenPair::last_end).max().unwrap_or(self.created)
+    }
+}
+
+/// When and why a grant was revoked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Revocation {
+    /// The time of the revocation.
+    pub at: Timestamp,
+    /// The reason.
+    pub reason: RevocationReason,
+}
+
+/// Why a grant was revoked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum RevocationReason {
+    /// Its code was used twice [RFC 6749 section 4.1.2].
+    CodeReplayed,
+    /// A refresh token was used after its grace [RFC 9700 section 4.14.2].
+    RefreshTokenReused,
+    /// The client revoked a refresh token [RFC 7009].
+    RevokedByClient,
+    /// The user or an administrator withdrew it.
+    Withdrawn,
+    /// Everything of its subject was withdrawn.
+    SubjectWithdrawn,
+}
+
+/// What one token response carried: the digests of an access token and, mostly, a refresh token.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct TokenPair {
+    pub(crate) access: Digest,
+    pub(crate) refresh: Option<Digest>,
+    pub(crate) issued: Timestamp,
+    pub(crate) access_end: Timestamp,
+    pub(crate) refresh_end: Timestamp,
+    /// When a refresh first replaced this pair.
+    pub(crate) superseded: Option<Timestamp>,
+    pub(crate) access_revoked: bool,
+    /// What the access token may do where a refresh narrowed it; otherwise all that was granted.
+    pub(crate) narrowed: Option<Box<ScopeSet>>,
+}
+
+impl TokenPair {
+    fn last_end(&self) -> Timestamp {
+        if self.refresh.is_some() { self.access_end.max(self.refresh_end) } else { self.access_end }
+    }
+
+    /// Tells whether nothing can be learned from this pair any more at `now`.
+    pub(crate) fn is_spent(&self, now: Timestamp, margin: Duration) -> bool {
+        self.last_end().plus(margin) <= now
+    }
+
+    pub(crate) fn access_is_live(&self, now: Timestamp) -> bool {
+        !self.access_revoked && now < self.access_end
+    }
+}
+
+/// The pairs of a grant, the newest first; that one lies in the record itself.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Pairs {
+    newest: Option<TokenPair>,
+    older: Box<[TokenPair]>,
+}
+
+impl Pairs {
+    pub(crate) fn one(pair: TokenPair) -> Self {
+        Self { newest: Some(pair), older: Box::default() }
+    }
+
+    pub(crate) fn from_newest_first(mut pairs: impl Iterator<Item = TokenPair>) -> Self {
+        Self { newest: pairs.next(), older: pairs.collect() }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        usize::from(self.newest.is_some()) + self.older.len()
+    }
+
+    pub(crate) fn iter(&self) -> impl DoubleEndedIterator<Item = &TokenPair> {
+        self.newest.iter().chain(&self.older)
+    }
+
+    pub(crate) fn iter_mut(&mut self) -> impl DoubleEndedIterator<Item = &mut TokenPair> {
+        self.newest.iter_mut().chain(&mut self.older)
+    }
+
+    pub(crate) fn with_access(&self, digest: &Digest) -> Option<&TokenPair> {
+        self.iter().find(|pair| pair.access == *digest)
+    }
+
+    pub(crate) fn with_refresh(&self, digest: &Digest) -> Option<&TokenPair> {
+        self.iter().find(|pair| pair.refresh.as_ref() == Some(digest))
+    }
+
+    /// Adds a pair in front and drops those that `keep` no longer wants.
+    pub(crate) fn push(&mut self, pair: TokenPair, keep: impl Fn(&TokenPair) -> bool) {
+        let count = self.iter().filter(|pair| keep(pair)).count();
+        let mut older = Vec::with_capacity(count);
+        older.extend(self.newest.take().into_iter().chain(std::mem::take(&mut self.older)).filter(keep));
+        *self = Self { newest: Some(pair), older: older.into_boxed_slice() };
+    }
+}

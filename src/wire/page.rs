@@ -1,0 +1,141 @@
+//! The fixed pages that a user sees when there is nowhere to redirect to.
+
+use crate::wire::response::Response;
+
+/// Returns the names and values of the headers that a consent or login page should carry
+/// \[RFC 6749 10.13, RFC 9700 4.16\].
+///
+/// They keep the page out of frames, caches and referrers, and its type from being guessed. The
+/// policy says nothing on scripts, styles and form targets, which differ from page to page. A
+/// page that narrows `form-action` must name the clients' hosts too, because browsers apply it to
+/// the redirect that answers the form. Under `no-referrer` browsers send `Origin: null` with a
+/// form, so a check of that header refuses it.
+pub fn protective_headers() -> impl Iterator<Item = (&'static str, &'static str)> {
+    [("Content-Security-Policy", "frame-ancestors 'none'")].into_iter().chain(COMMON_HEADERS)
+}
+
+/// What an error page tells the user.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum PageKind {
+    LinkCannotBeAccessed,
+    AlreadyAnswered,
+    Unavailable,
+}
+
+impl PageKind {
+    fn title(self) -> &'static str {
+        match self {
+            Self::LinkCannotBeAccessed => "This link cannot be accessed",
+            Self::AlreadyAnswered => "This request has already been answered",
+            Self::Unavailable => "The service is temporarily unavailable",
+        }
+    }
+
+    fn explanation(self) -> &'static str {
+        match self {
+            Self::LinkCannotBeAccessed => {
+                "The link that brought you here is incomplete or not valid. \
+                 Go back to the application you came from and try again."
+            }
+            Self::AlreadyAnswered => {
+                "Your answer was recorded and cannot be sent a second time. \
+                 To start over, go back to the application you came from."
+            }
+            Self::Unavailable => "Nothing is wrong with your request. Please try again in a few minutes.",
+        }
+    }
+}
+
+/// Makes a page with a fixed text, so that nothing of the request can appear in it.
+pub(crate) fn error_page(status: u16, kind: PageKind) -> Response {
+    let page = Response::new(status)
+        .with_header("Content-Type", "text/html;charset=UTF-8")
+        .with_header("Content-Security-Policy", CONTENT_SECURITY_POLICY);
+    COMMON_HEADERS
+        .into_iter()
+        .fold(page, |page, (name, value)| page.with_header(name, value))
+        .with_body(document(kind).into_bytes())
+}
+
+fn document(kind: PageKind) -> String {
+    let title = kind.title();
+    let explanation = kind.explanation();
+    format!(
+        r#"<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>{title}</title>
+</head>
+<body>
+<main>
+<h1>{title}</h1>
+<p>{explanation}</p>
+</main>
+</body>
+</html>
+"#
+    )
+}
+
+const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'";
+
+const COMMON_HEADERS: [(&str, &str); 4] = [
+    ("Cache-Control", "no-store"),
+    ("X-Frame-Options", "DENY"),
+    ("Referrer-Policy", "no-referrer"),
+    ("X-Content-Type-Options", "nosniff"),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pages_are_protected_and_say_what_happened() {
+        let table = [
+            (400, PageKind::LinkCannotBeAccessed, "This link cannot be accessed"),
+            (409, PageKind::AlreadyAnswered, "This request has already been answered"),
+            (503, PageKind::Unavailable, "The service is temporarily unavailable"),
+        ];
+        for (status, kind, title) in table {
+            let page = error_page(status, kind);
+            assert_eq!(page.status(), status);
+            let headers = [
+                ("Content-Type", "text/html;charset=UTF-8"),
+                ("Cache-Control", "no-store"),
+                ("X-Frame-Options", "DENY"),
+                ("Referrer-Policy", "no-referrer"),
+                ("X-Content-Type-Options", "nosniff"),
+                ("Content-Security-Policy", CONTENT_SECURITY_POLICY),
+            ];
+            for (name, value) in headers {
+                assert_eq!(page.header(name), Some(value), "{name}");
+            }
+            assert_eq!(page.headers().count(), headers.len());
+
+            let html = String::from_utf8(page.into_body()).unwrap();
+            assert!(html.contains(&format!("<title>{title}</title>")), "{html}");
+            assert!(html.contains(&format!("<h1>{title}</h1>")), "{html}");
+            for external in ["http", "src=", "href=", "<script", "<style", "style="] {
+                assert!(!html.contains(external), "{external}");
+            }
+        }
+    }
+
+    #[test]
+    fn protective_headers_leave_the_content_of_a_page_alone() {
+        let mut headers: Vec<_> = protective_headers().collect();
+        headers.sort_unstable();
+        let expected = [
+            ("Cache-Control", "no-store"),
+            ("Content-Security-Policy", "frame-ancestors 'none'"),
+            ("Referrer-Policy", "no-referrer"),
+            ("X-Content-Type-Options", "nosniff"),
+            ("X-Frame-Options", "DENY"),
+        ];
+        assert_eq!(headers, expected);
+    }
+}

@@ -1,0 +1,373 @@
+//! Parameters in the form encoding: read without loss, written so that every reader agrees.
+
+use std::array;
+use std::borrow::Cow;
+use std::fmt;
+use std::str;
+
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_encode};
+use thiserror::Error;
+
+/// The parameters that an endpoint knows, as found in one query or body [RFC 6749 appendix B].
+///
+/// Values are octets and borrow from the request unless they had to be decoded. Unknown
+/// parameters are skipped, even repeated ones [6749-3.1-03].
+pub(crate) struct Params<'a, const N: usize> {
+    names: &'static [&'static str; N],
+    slots: [Slot<'a>; N],
+}
+
+impl<'a, const N: usize> Params<'a, N> {
+    pub(crate) fn parse(
+        octets: &'a [u8],
+        names: &'static [&'static str; N],
+        limits: &ParamLimits,
+    ) -> Result<Self, ParamsError> {
+        if octets.len() > limits.octets {
+            return Err(ParamsError::TooLong);
+        }
+
+        let mut params = Self { names, slots: array::from_fn(|_| Slot::default()) };
+        let pieces = octets.split(|octet| *octet == b'&').filter(|piece| !piece.is_empty());
+        for (before, piece) in pieces.enumerate() {
+            if before >= limits.parameters {
+                return Err(ParamsError::TooMany);
+            }
+            params.add(piece)?;
+        }
+        Ok(params)
+    }
+
+    /// Returns the first value that is not empty, since an empty one counts as absent
+    /// [6749-3.1-02].
+    pub(crate) fn octets(&self, name: &str) -> Option<&[u8]> {
+        self.slot(name)?.value.as_deref()
+    }
+
+    /// Returns the same as [`Self::octets`], for parameters that must be text.
+    pub(crate) fn text(&self, name: &str) -> Result<Option<&str>, NotUtf8> {
+        self.octets(name).map(str::from_utf8).transpose().map_err(|_| NotUtf8)
+    }
+
+    /// Tells whether the parameter was sent more than once; empty copies count [6749-3.1-04].
+    pub(crate) fn is_repeated(&self, name: &str) -> bool {
+        self.slot(name).is_some_and(Slot::is_repeated)
+    }
+
+    /// Returns the first repeated name, in the order of the known names.
+    pub(crate) fn first_repeated(&self) -> Option<&'static str> {
+        let mut known = self.names.iter().zip(&self.slots);
+        known.find(|(_, slot)| slot.is_repeated()).map(|(name, _)| *name)
+    }
+
+    pub(crate) fn all_utf8(&self) -> bool {
+        self.slots.iter().filter_map(|slot| slot.value.as_deref()).all(|value| str::from_utf8(value).is_ok())
+    }
+
+    fn slot(&self, name: &str) -> Option<&Slot<'a>> {
+        let mut known = self.names.iter().zip(&self.slots);
+        known.find(|(own, _)| **own == name).map(|(_, slot)| slot)
+    }
+
+    fn add(&mut self, piece: &'a [u8]) -> Result<(), ParamsError> {
+        let mut halves = piece.splitn(2, |octet| *octet == b'=');
+        let name = form_decode(halves.next().unwrap_or_default())?;
+        let value = halves.next().unwrap_or_default();
+
+        let mut known = self.names.iter().zip(&mut self.slots);
+        match known.find(|(own, _)| own.as_bytes() == name.as_ref()) {
+            Some((_, slot)) => slot.add(form_decode(value)?),
+            None => check_escapes(value)?,
+        }
+        Ok(())
+    }
+}
+
+impl<const N: usize> fmt::Debug for Params<'_, N> {
+    /// Prints the names that were sent; the values carry secrets.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let known = self.names.iter().zip(&self.slots);
+        f.debug_set().entries(known.filter(|(_, slot)| slot.copies > 0).map(|(name, _)| name)).finish()
+    }
+}
+
+/// How much one query or body may hold; both numbers are still allowed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ParamLimits {
+    /// Octets of the whole, as sent.
+    pub(crate) octets: usize,
+    /// Parameters, known or not; empty pieces between two `&` do not count.
+    pub(crate) parameters: usize,
+}
+
+/// What makes a whole query or body unreadable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub(crate) enum ParamsError {
+    #[error("the parameters are too long")]
+    TooLong,
+    #[error("there are too many parameters")]
+    TooMany,
+    #[error("a percent sign is not followed by two hexadecimal digits")]
+    MalformedEscape,
+}
+
+/// A parameter that must be text is not UTF-8.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("a parameter is not UTF-8")]
+pub(crate) struct NotUtf8;
+
+/// Decodes one name or value: `+` is a space, an escape is an octet [RFC 6749 appendix B].
+pub(crate) fn form_decode(octets: &[u8]) -> Result<Cow<'_, [u8]>, ParamsError> {
+    if !octets.iter().any(|octet| matches!(octet, b'+' | b'%')) {
+        return Ok(Cow::Borrowed(octets));
+    }
+
+    let mut decoded = Vec::with_capacity(octets.len());
+    let mut rest = octets;
+    while let [first, after @ ..] = rest {
+        let (octet, after) = match first {
+            b'+' => (b' ', after),
+            b'%' => split_escape(after)?,
+            literal => (*literal, after),
+        };
+        decoded.push(octet);
+        rest = after;
+    }
+    Ok(Cow::Owned(decoded))
+}
+
+/// Encodes one name or value so that form and URI decoders read the same octets [D-08].
+///
+/// A space becomes `%20`, never `+`, and nothing but `A-Z a-z 0-9 - . _ ~` stays as it is.
+pub(crate) fn form_encode_into(out: &mut String, octets: &[u8]) {
+    out.extend(percent_encode(octets, ALL_BUT_UNRESERVED));
+}
+
+/// Adds one parameter to the query of a URI and leaves what is there untouched [HTTP-06].
+///
+/// The URI has no fragment; the name is one that needs no encoding.
+pub(crate) fn append_query(uri: &mut String, name: &str, value: &[u8]) {
+    match uri.split_once('?') {
+        None => uri.push('?'),
+        Some((_, query)) if query.is_empty() || query.ends_with('&') => {}
+        Some(_) => uri.push('&'),
+    }
+    uri.push_str(name);
+    uri.push('=');
+    form_encode_into(uri, value);
+}
+
+/// What was found of one known parameter.
+#[derive(Default)]
+struct Slot<'a> {
+    copies: usize,
+    value: Option<Cow<'a, [u8]>>,
+}
+
+impl<'a> Slot<'a> {
+    fn add(&mut self, value: Cow<'a, [u8]>) {
+        self.copies = self.copies.saturating_add(1);
+        if self.value.is_none() && !value.is_empty() {
+            self.value = Some(value);
+        }
+    }
+
+    fn is_repeated(&self) -> bool {
+        self.copies > 1
+    }
+}
+
+fn check_escapes(octets: &[u8]) -> Result<(), ParamsError> {
+    octets.split(|octet| *octet == b'%').skip(1).try_for_each(|after| split_escape(after).map(|_| ()))
+}
+
+/// Splits what follows a `%` into the octet that is meant and the rest.
+fn split_escape(after: &[u8]) -> Result<(u8, &[u8]), ParamsError> {
+    let [high, low, rest @ ..] = after else { return Err(ParamsError::MalformedEscape) };
+    let (Some(high), Some(low)) = (hex_digit(*high), hex_digit(*low)) else {
+        return Err(ParamsError::MalformedEscape);
+    };
+    Ok(((high << 4) | low, rest))
+}
+
+fn hex_digit(octet: u8) -> Option<u8> {
+    match octet {
+        b'0'..=b'9' => Some(octet - b'0'),
+        b'A'..=b'F' => Some(octet - b'A' + 10),
+        b'a'..=b'f' => Some(octet - b'a' + 10),
+        _ => None,
+    }
+}
+
+/// The complement of the unreserved characters of RFC 3986 2.3.
+const ALL_BUT_UNRESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NAMES: &[&str; 3] = &["state", "scope", "code"];
+    const LIMITS: ParamLimits = ParamLimits { octets: 64, parameters: 4 };
+
+    fn parse(octets: &[u8]) -> Result<Params<'_, 3>, ParamsError> {
+        Params::parse(octets, NAMES, &LIMITS)
+    }
+
+    /// RFC 6749 appendix B: U+0020, U+0025, U+0026, U+002B, U+00A3 and U+20AC.
+    #[test]
+    fn example_of_appendix_b_is_decoded() {
+        let decoded = form_decode(b"+%25%26%2B%C2%A3%E2%82%AC").unwrap();
+        assert_eq!(decoded.as_ref(), " %&+\u{a3}\u{20ac}".as_bytes());
+
+        let params = parse(b"state=+%25%26%2b%c2%a3%e2%82%ac").unwrap();
+        assert_eq!(params.text("state"), Ok(Some(" %&+\u{a3}\u{20ac}")));
+    }
+
+    #[test]
+    fn values_are_found_as_sent() {
+        let table: &[(&[u8], Option<&[u8]>)] = &[
+            (b"", None),
+            (b"state", None),
+            (b"state=", None),
+            (b"&&state=a&&", Some(b"a")),
+            (b"state=a=b=", Some(b"a=b=")),
+            (b"state==", Some(b"=")),
+            (b"=state", None),
+            (b"=", None),
+            (b"st%61te=a", Some(b"a")),
+            (b"State=a", None),
+            (b"state+=a", None),
+            (b"state=%ff%00%0d%0A", Some(b"\xff\0\r\n")),
+            (b"state=\xff", Some(b"\xff")),
+            (b"state=%253D", Some(b"%3D")),
+            (b"state=%3d%26", Some(b"=&")),
+            (b"state=+", Some(b" ")),
+            (b"state=a;scope=b", Some(b"a;scope=b")),
+            (b"foo=1&foo=2&state=a", Some(b"a")),
+        ];
+        for (octets, expected) in table {
+            let params = parse(octets).unwrap();
+            assert_eq!(params.octets("state"), *expected, "{}", octets.escape_ascii());
+            assert_eq!(params.first_repeated(), None, "{}", octets.escape_ascii());
+        }
+    }
+
+    #[test]
+    fn known_parameters_sent_twice_are_noticed() {
+        let table: &[(&[u8], Option<&str>)] = &[
+            (b"state=a&state=b", Some("state")),
+            (b"state=a&state=a", Some("state")),
+            (b"scope=&scope=x", Some("scope")),
+            (b"scope=x&scope=", Some("scope")),
+            (b"scope&scope", Some("scope")),
+            (b"code=a&c%6fde=b", Some("code")),
+            (b"code=a&code=b&scope=&scope", Some("scope")),
+            (b"code=a&scope=b&state=c", None),
+            (b"foo=1&foo=2", None),
+        ];
+        for (octets, expected) in table {
+            let params = parse(octets).unwrap();
+            assert_eq!(params.first_repeated(), *expected, "{}", octets.escape_ascii());
+            for name in NAMES {
+                let once = params.first_repeated().is_none();
+                assert!(!(once && params.is_repeated(name)), "{name}");
+            }
+            assert_eq!(expected.is_some_and(|name| params.is_repeated(name)), expected.is_some());
+        }
+        assert!(!parse(b"foo=1&foo=2").unwrap().is_repeated("foo"));
+        assert_eq!(parse(b"scope=&scope=x&scope=y").unwrap().octets("scope"), Some(b"x".as_slice()));
+    }
+
+    #[test]
+    fn malformed_escapes_are_refused_wherever_they_stand() {
+        let table: &[&[u8]] =
+            &[b"%", b"%z", b"%zz", b"%4", b"%4g", b"a%", b"%%41", b"%+1", b"%c3%", b"%\xff\xff", b"%0x"];
+        for escape in table {
+            assert_eq!(form_decode(escape), Err(ParamsError::MalformedEscape));
+            let prefixes: [&[u8]; 4] = [b"state=", b"foo=", b"", b"foo=%41&code=a&"];
+            for prefix in prefixes {
+                let octets = [prefix, escape].concat();
+                assert_eq!(parse(&octets).unwrap_err(), ParamsError::MalformedEscape, "{}", octets.escape_ascii());
+            }
+        }
+    }
+
+    #[test]
+    fn limits_are_still_allowed() {
+        let mut octets = b"state=".to_vec();
+        octets.resize(64, b'a');
+        assert!(parse(&octets).is_ok());
+        octets.push(b'a');
+        assert_eq!(parse(&octets).unwrap_err(), ParamsError::TooLong);
+
+        assert!(parse(b"a&&&b=1&c=&&=").is_ok());
+        assert_eq!(parse(b"a&b&c&d&e").unwrap_err(), ParamsError::TooMany);
+        assert_eq!(parse(b"a&a&a&a&a").unwrap_err(), ParamsError::TooMany);
+    }
+
+    #[test]
+    fn only_values_that_need_decoding_are_copied() {
+        let params = parse(b"state=a-b_c~d.e&scope=a+b").unwrap();
+        let is_borrowed = |name| matches!(params.slot(name).unwrap().value, Some(Cow::Borrowed(_)));
+        assert!(is_borrowed("state"));
+        assert!(!is_borrowed("scope"));
+    }
+
+    #[test]
+    fn text_is_utf8() {
+        let params = parse(b"state=%ff&scope=%c3%a4").unwrap();
+        assert_eq!(params.text("state"), Err(NotUtf8));
+        assert_eq!(params.text("scope"), Ok(Some("\u{e4}")));
+        assert_eq!(params.text("code"), Ok(None));
+        assert!(!params.all_utf8());
+        assert!(parse(b"scope=%c3%a4&foo=%ff").unwrap().all_utf8());
+    }
+
+    #[test]
+    fn debug_shows_names_only() {
+        assert_eq!(format!("{:?}", parse(b"code=secret&state=&foo=secret").unwrap()), r#"{"state", "code"}"#);
+    }
+
+    #[test]
+    fn every_octet_comes_back() {
+        let all: Vec<u8> = (0..=u8::MAX).collect();
+        let mut encoded = String::new();
+        form_encode_into(&mut encoded, &all);
+        assert!(
+            encoded.bytes().all(|octet| octet == b'%' || octet.is_ascii_alphanumeric() || b"-._~".contains(&octet))
+        );
+        assert_eq!(form_decode(encoded.as_bytes()).unwrap(), all);
+
+        for octet in all {
+            let mut encoded = String::new();
+            form_encode_into(&mut encoded, &[octet]);
+            let is_unreserved = octet.is_ascii_alphanumeric() || b"-._~".contains(&octet);
+            let expected = if is_unreserved { char::from(octet).to_string() } else { format!("%{octet:02X}") };
+            assert_eq!(encoded, expected);
+        }
+    }
+
+    #[test]
+    fn query_is_appended_to_what_is_there() {
+        let table = [
+            ("https://c.example", "https://c.example?code=a%20%26"),
+            ("https://c.example/cb", "https://c.example/cb?code=a%20%26"),
+            ("https://c.example/cb&", "https://c.example/cb&?code=a%20%26"),
+            ("https://c.example/cb?", "https://c.example/cb?code=a%20%26"),
+            ("https://c.example/cb?x=1&", "https://c.example/cb?x=1&code=a%20%26"),
+            ("https://c.example/cb?x=%7e'&y=a+b", "https://c.example/cb?x=%7e'&y=a+b&code=a%20%26"),
+            ("https://c.example/cb?x=1?", "https://c.example/cb?x=1?&code=a%20%26"),
+            ("com.example.app:/cb", "com.example.app:/cb?code=a%20%26"),
+        ];
+        for (uri, expected) in table {
+            let mut uri = uri.to_owned();
+            append_query(&mut uri, "code", b"a &");
+            assert_eq!(uri, expected);
+        }
+
+        let mut uri = "https://c.example/cb".to_owned();
+        append_query(&mut uri, "code", b"a");
+        append_query(&mut uri, "state", b"\r\n\0");
+        assert_eq!(uri, "https://c.example/cb?code=a&state=%0D%0A%00");
+    }
+}

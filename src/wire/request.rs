@@ -1,0 +1,278 @@
+//! The request as the embedder's web framework received it.
+
+use std::fmt;
+use std::net::IpAddr;
+
+/// An HTTP request, reduced to what the endpoints look at.
+///
+/// It borrows everything and decodes nothing: the query and the body are the octets that arrived.
+/// A framework's own form or query extractors must not stand in between, since they lose repeated
+/// and empty parameters and replace octets that are not UTF-8.
+///
+/// # Security
+///
+/// `Debug` prints no credential, no query and no body.
+///
+/// # Examples
+///
+/// ```
+/// use grantor::wire::{Body, Request};
+///
+/// let request = Request::new("POST")
+///     .header("Content-Type", b"application/x-www-form-urlencoded")
+///     .body(Body::Octets(b"grant_type=refresh_token&refresh_token=secret"))
+///     .peer([192, 0, 2, 1].into());
+///
+/// assert!(!format!("{request:?}").contains("secret"));
+/// ```
+#[derive(Clone, Copy)]
+pub struct Request<'a> {
+    method: &'a str,
+    query: &'a [u8],
+    authorization: HeaderLine<'a>,
+    content_type: HeaderLine<'a>,
+    body: Body<'a>,
+    peer: Option<IpAddr>,
+}
+
+impl<'a> Request<'a> {
+    /// Makes a request with this method and nothing else; methods are case-sensitive
+    /// \[RFC 9110 9.1\].
+    #[must_use]
+    pub fn new(method: &'a str) -> Self {
+        Self {
+            method,
+            query: &[],
+            authorization: HeaderLine::Absent,
+            content_type: HeaderLine::Absent,
+            body: Body::Empty,
+            peer: None,
+        }
+    }
+
+    /// Sets the query: the raw octets after the `?`, not decoded \[RFC 3986 3.4\].
+    #[must_use]
+    pub fn query(mut self, octets: &'a [u8]) -> Self {
+        self.query = octets;
+        self
+    }
+
+    /// Adds one header line, its name in any case \[RFC 9110 5.1\].
+    ///
+    /// To be called once for every line that arrived, also where a name repeats, so that repeats
+    /// are noticed. Lines that no endpoint looks at are dropped, so all lines may be passed.
+    #[must_use]
+    pub fn header(mut self, name: &str, value: &'a [u8]) -> Self {
+        if name.eq_ignore_ascii_case("Authorization") {
+            self.authorization = self.authorization.and(value);
+        } else if name.eq_ignore_ascii_case("Content-Type") {
+            self.content_type = self.content_type.and(value);
+        }
+        self
+    }
+
+    /// Sets the body.
+    #[must_use]
+    pub fn body(mut self, body: Body<'a>) -> Self {
+        self.body = body;
+        self
+    }
+
+    /// Sets the address of the peer, by which failed authentications are throttled.
+    ///
+    /// Behind a proxy it is the address that the proxy vouches for, never one that a client can
+    /// choose by sending a header itself.
+    #[must_use]
+    pub fn peer(mut self, address: IpAddr) -> Self {
+        self.peer = Some(address);
+        self
+    }
+
+    pub(crate) fn method(&self) -> &'a str {
+        self.method
+    }
+
+    pub(crate) fn query_octets(&self) -> &'a [u8] {
+        self.query
+    }
+
+    pub(crate) fn authorization(&self) -> HeaderLine<'a> {
+        self.authorization
+    }
+
+    pub(crate) fn body_octets(&self) -> Body<'a> {
+        self.body
+    }
+
+    pub(crate) fn peer_address(&self) -> Option<IpAddr> {
+        self.peer
+    }
+
+    /// Tells whether the body is declared as a form, whatever the media type's parameters and
+    /// case [6749-3.2-02, 6749-3.2-03].
+    pub(crate) fn is_form(&self) -> bool {
+        let HeaderLine::One(value) = self.content_type else { return false };
+        let media_type = value.split(|octet| *octet == b';').next().unwrap_or_default();
+        trim_blanks(media_type).eq_ignore_ascii_case(b"application/x-www-form-urlencoded")
+    }
+}
+
+impl fmt::Debug for Request<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Request")
+            .field("method", &self.method)
+            .field("query", &format_args!("{} octets", self.query.len()))
+            .field("authorization", &self.authorization)
+            .field("content_type", &self.content_type)
+            .field("body", &self.body)
+            .field("peer", &self.peer)
+            .finish()
+    }
+}
+
+/// The body of a request.
+///
+/// # Security
+///
+/// `Debug` prints no more than the length.
+#[derive(Clone, Copy, Default)]
+#[non_exhaustive]
+pub enum Body<'a> {
+    /// No body was sent.
+    #[default]
+    Empty,
+    /// The whole body, not decoded.
+    Octets(&'a [u8]),
+    /// The framework stopped reading at its limit, so the rest is unknown.
+    TooLarge,
+}
+
+impl<'a> From<&'a [u8]> for Body<'a> {
+    fn from(octets: &'a [u8]) -> Self {
+        Self::Octets(octets)
+    }
+}
+
+impl fmt::Debug for Body<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Empty => f.write_str("Empty"),
+            Self::Octets(octets) => write!(f, "Octets({} octets)", octets.len()),
+            Self::TooLarge => f.write_str("TooLarge"),
+        }
+    }
+}
+
+/// The lines of one header field that must not repeat.
+#[derive(Clone, Copy)]
+pub(crate) enum HeaderLine<'a> {
+    Absent,
+    One(&'a [u8]),
+    Several,
+}
+
+impl<'a> HeaderLine<'a> {
+    fn and(self, value: &'a [u8]) -> Self {
+        match self {
+            Self::Absent => Self::One(value),
+            Self::One(_) | Self::Several => Self::Several,
+        }
+    }
+}
+
+impl fmt::Debug for HeaderLine<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Absent => f.write_str("Absent"),
+            Self::One(value) => write!(f, "One({} octets)", value.len()),
+            Self::Several => f.write_str("Several"),
+        }
+    }
+}
+
+/// Takes away the optional white space of RFC 9110 5.6.3, which is space and tab only.
+fn trim_blanks(mut octets: &[u8]) -> &[u8] {
+    while let [b' ' | b'\t', rest @ ..] | [rest @ .., b' ' | b'\t'] = octets {
+        octets = rest;
+    }
+    octets
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FORM: &[u8] = b"application/x-www-form-urlencoded";
+
+    #[test]
+    fn form_is_recognised_by_its_media_type_alone() {
+        let table: &[(&[u8], bool)] = &[
+            (FORM, true),
+            (b"Application/X-WWW-Form-Urlencoded; charset=utf-8", true),
+            (b"application/x-www-form-urlencoded;charset=UTF-8", true),
+            (b" \tapplication/x-www-form-urlencoded\t ;x", true),
+            (b"", false),
+            (b";", false),
+            (b"application/json", false),
+            (b"multipart/form-data", false),
+            (b"application/x-www-form-urlencodedd", false),
+            (b"application/x-www-form-urlencoded, application/json", false),
+            (b"application/x-www-form-urlencoded charset=utf-8", false),
+            (b"application/json; x=application/x-www-form-urlencoded", false),
+            (b"application/x-www-form-urlencoded\n", false),
+            (b"\xff", false),
+        ];
+        for (value, expected) in table {
+            let request = Request::new("POST").header("content-TYPE", value);
+            assert_eq!(request.is_form(), *expected, "{}", value.escape_ascii());
+        }
+        assert!(!Request::new("POST").is_form());
+    }
+
+    #[test]
+    fn repeated_header_lines_are_noticed_even_when_equal_or_empty() {
+        let request = Request::new("POST").header("Content-Type", FORM).header("content-type", FORM);
+        assert!(!request.is_form());
+        assert!(matches!(request.content_type, HeaderLine::Several));
+
+        let request = Request::new("POST").header("AUTHORIZATION", b"").header("authorization", b"Basic x");
+        assert!(matches!(request.authorization(), HeaderLine::Several));
+        assert!(matches!(request.header("Authorization", b"").authorization(), HeaderLine::Several));
+    }
+
+    #[test]
+    fn headers_that_nobody_reads_are_dropped() {
+        let request = Request::new("GET").header("Cookie", b"a").header("X-Authorization", b"b");
+        assert!(matches!(request.authorization(), HeaderLine::Absent));
+        assert!(matches!(request.content_type, HeaderLine::Absent));
+    }
+
+    #[test]
+    fn what_was_given_is_kept() {
+        let octets: &[u8] = b"a=\xff";
+        let request = Request::new("GeT")
+            .query(b"state=%ff&state=\x00")
+            .header("Authorization", b"Bearer t")
+            .body(octets.into())
+            .peer([192, 0, 2, 1].into());
+        assert_eq!(request.method(), "GeT");
+        assert_eq!(request.query_octets(), b"state=%ff&state=\x00");
+        assert!(matches!(request.authorization(), HeaderLine::One(b"Bearer t")));
+        assert!(matches!(request.body_octets(), Body::Octets(b"a=\xff")));
+        assert_eq!(request.peer_address(), Some([192, 0, 2, 1].into()));
+    }
+
+    #[test]
+    fn debug_shows_no_content() {
+        let request = Request::new("POST")
+            .query(b"code=secret")
+            .header("Authorization", b"Basic secret")
+            .header("Content-Type", b"secret/type")
+            .body(Body::Octets(b"client_secret=secret"));
+        let shown = format!("{request:?}");
+        assert!(!shown.contains("secret"), "{shown}");
+        assert!(!shown.contains("115"), "octets shown as numbers: {shown}");
+        assert!(shown.contains("Octets(20 octets)"), "{shown}");
+        assert_eq!(format!("{:?} {:?}", Body::Empty, Body::TooLarge), "Empty TooLarge");
+    }
+}

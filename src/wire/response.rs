@@ -1,0 +1,204 @@
+//! The response as the embedder's web framework shall send it.
+
+use std::borrow::Cow;
+use std::fmt;
+
+/// An HTTP response, complete: an adapter adds and changes nothing.
+///
+/// # Security
+///
+/// `Debug` prints the status, the names of the headers and the length of the body. Codes and
+/// tokens travel in the `Location` header and in the body.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Response {
+    status: u16,
+    headers: Vec<(&'static str, Cow<'static, str>)>,
+    body: Vec<u8>,
+}
+
+impl Response {
+    /// The answer to a request that succeeded and has nothing to say.
+    pub(crate) fn empty() -> Self {
+        Self::new(200).with_header("Cache-Control", "no-store").with_header("Pragma", "no-cache")
+    }
+
+    /// JSON with the media type that the token endpoint's answers have [RFC 6749 5.1, D-16].
+    pub(crate) fn token_json(status: u16, body: Vec<u8>) -> Self {
+        Self::json(status, "application/json;charset=UTF-8", body)
+    }
+
+    /// JSON with the bare media type [D-16].
+    pub(crate) fn plain_json(status: u16, body: Vec<u8>) -> Self {
+        Self::json(status, "application/json", body)
+    }
+
+    /// A redirect to a location that is already checked and encoded [HTTP-03, HTTP-06].
+    pub(crate) fn redirect(status: RedirectStatus, location: String) -> Self {
+        Self::new(status.code())
+            .with_header("Location", location)
+            .with_header("Cache-Control", "no-store")
+            .with_header("Referrer-Policy", "no-referrer")
+    }
+
+    /// A response without headers and body.
+    pub(crate) fn new(status: u16) -> Self {
+        Self { status, headers: Vec::with_capacity(4), body: Vec::new() }
+    }
+
+    #[must_use]
+    pub(crate) fn with_header(mut self, name: &'static str, value: impl Into<Cow<'static, str>>) -> Self {
+        self.headers.push((name, value.into()));
+        self
+    }
+
+    #[must_use]
+    pub(crate) fn with_body(mut self, body: Vec<u8>) -> Self {
+        self.body = body;
+        self
+    }
+
+    /// Returns the status code \[RFC 9110 15\].
+    #[must_use]
+    pub fn status(&self) -> u16 {
+        self.status
+    }
+
+    /// Returns the name and value of every header line, in the order to send \[RFC 9110 6.3\].
+    ///
+    /// Names and values are free of control characters.
+    pub fn headers(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.headers.iter().map(|(name, value)| (*name, value.as_ref()))
+    }
+
+    /// Returns the value of the first header line with this name, in any case \[RFC 9110 5.1\].
+    #[must_use]
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers().find(|(own, _)| own.eq_ignore_ascii_case(name)).map(|(_, value)| value)
+    }
+
+    /// Returns the body, which may be empty.
+    #[must_use]
+    pub fn body(&self) -> &[u8] {
+        &self.body
+    }
+
+    /// Returns the body without a copy.
+    #[must_use]
+    pub fn into_body(self) -> Vec<u8> {
+        self.body
+    }
+
+    fn json(status: u16, media_type: &'static str, body: Vec<u8>) -> Self {
+        Self::new(status)
+            .with_header("Content-Type", media_type)
+            .with_header("Cache-Control", "no-store")
+            .with_header("Pragma", "no-cache")
+            .with_body(body)
+    }
+}
+
+impl fmt::Debug for Response {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<&str> = self.headers.iter().map(|(name, _)| *name).collect();
+        f.debug_struct("Response")
+            .field("status", &self.status)
+            .field("headers", &names)
+            .field("body", &format_args!("{} octets", self.body.len()))
+            .finish()
+    }
+}
+
+/// The status of a redirect back to the client \[RFC 9700 4.12\].
+///
+/// 307 and 308 cannot be expressed, since a browser would send the user's form on to the client.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum RedirectStatus {
+    /// 302, which browsers follow with GET.
+    #[default]
+    Found,
+    /// 303, for which GET is demanded.
+    SeeOther,
+}
+
+impl RedirectStatus {
+    fn code(self) -> u16 {
+        match self {
+            Self::Found => 302,
+            Self::SeeOther => 303,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn forms_have_exactly_their_headers() {
+        let table = [
+            (
+                Response::token_json(200, b"{}".to_vec()),
+                200,
+                vec![
+                    ("Content-Type", "application/json;charset=UTF-8"),
+                    ("Cache-Control", "no-store"),
+                    ("Pragma", "no-cache"),
+                ],
+                "{}",
+            ),
+            (
+                Response::plain_json(401, b"{}".to_vec()).with_header("WWW-Authenticate", "Basic"),
+                401,
+                vec![
+                    ("Content-Type", "application/json"),
+                    ("Cache-Control", "no-store"),
+                    ("Pragma", "no-cache"),
+                    ("WWW-Authenticate", "Basic"),
+                ],
+                "{}",
+            ),
+            (
+                Response::redirect(RedirectStatus::Found, "https://c.example/?code=x".to_owned()),
+                302,
+                vec![
+                    ("Location", "https://c.example/?code=x"),
+                    ("Cache-Control", "no-store"),
+                    ("Referrer-Policy", "no-referrer"),
+                ],
+                "",
+            ),
+            (Response::empty(), 200, vec![("Cache-Control", "no-store"), ("Pragma", "no-cache")], ""),
+        ];
+        for (response, status, headers, body) in table {
+            assert_eq!(response.status(), status);
+            assert_eq!(response.headers().collect::<Vec<_>>(), headers);
+            assert_eq!(response.body(), body.as_bytes());
+            assert_eq!(response.into_body(), body.as_bytes());
+        }
+    }
+
+    #[test]
+    fn redirect_is_found_unless_see_other_is_chosen() {
+        assert_eq!(RedirectStatus::default(), RedirectStatus::Found);
+        assert_eq!(Response::redirect(RedirectStatus::SeeOther, String::new()).status(), 303);
+    }
+
+    #[test]
+    fn header_is_looked_up_in_any_case_and_the_first_wins() {
+        let response = Response::new(405).with_header("Allow", "GET").with_header("Allow", "POST".to_owned());
+        assert_eq!(response.header("aLLOW"), Some("GET"));
+        assert_eq!(response.header("Location"), None);
+    }
+
+    #[test]
+    fn debug_shows_no_value() {
+        let response = Response::redirect(RedirectStatus::Found, "https://c.example/?code=secret".into())
+            .with_body(b"secret".into());
+        let shown = format!("{response:?}");
+        assert_eq!(
+            shown,
+            r#"Response { status: 302, headers: ["Location", "Cache-Control", "Referrer-Policy"], body: 6 octets }"#
+        );
+    }
+}

@@ -1,0 +1,6 @@
+//! The protocol, one module per source; a test is named by its rule, its first doc line is the id in
+//! the checklist of `src/guide/conformance.md`.
+
+mod world;
+
+mod service;
