@@ -40,7 +40,7 @@ pub trait Entropy: fmt::Debug + Send + Sync + 'static {
 ///
 /// If the operating system has no random numbers to give: there is no safe way on.
 #[derive(Clone, Copy, Debug, Default)]
-#[non_exhaustive]
+#[expect(clippy::exhaustive_structs, reason = "it holds nothing and is written as a value")]
 pub struct SystemEntropy;
 
 impl Entropy for SystemEntropy {

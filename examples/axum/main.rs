@@ -1,0 +1,95 @@
+//! A web service that is its own authorization server: one user, one application, one resource.
+//!
+//! `cargo run --example axum` prints where to begin.
+
+mod adapter;
+#[path = "../demo/mod.rs"]
+mod demo;
+
+use std::error::Error;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use axum::Json;
+use axum::extract::{Request, State};
+use axum::http::HeaderMap;
+use axum::response::{AppendHeaders, Html, IntoResponse, Response};
+use axum::routing::any;
+use grantor::scope::{Permission, Resource};
+use grantor::wire::{Endpoint, protective_headers};
+use grantor::{AuthorizationServer, Decision, MemoryStore};
+use tokio::net::TcpListener;
+
+use crate::adapter::{Incoming, machine_endpoints, respond};
+use crate::demo::{Options, Session};
+
+#[tokio::main]
+async fn main() -> Result<(), Box<dyn Error>> {
+    let options = Options::from_args()?;
+    let listener = TcpListener::bind(&options.listen).await?;
+    let server = AuthorizationServer::builder(MemoryStore::new())
+        .issuer(format!("http://{}", listener.local_addr()?))
+        .configure(|config| config.development = true)
+        .build()?;
+    demo::register(&server, &options).await?;
+    tokio::spawn(purge(server.clone()));
+    let app = machine_endpoints(&server)
+        .route(server.path(Endpoint::Authorization), any(authorize))
+        .route("/consent", any(consent))
+        .route("/api/me", any(me))
+        .with_state(server)
+        .into_make_service_with_connect_info::<SocketAddr>();
+    Ok(axum::serve(listener, app).await?)
+}
+
+/// Asks the user, who would have to sign in first in a real service.
+async fn authorize(State(server): State<AuthorizationServer>, request: Request) -> Response {
+    let incoming = Incoming::read(request, server.body_limit()).await;
+    let session = session(incoming.headers());
+    let pending = match server.authorize(&incoming.lend()).await {
+        Ok(pending) => pending,
+        Err(error) => return respond(error.response(Some(&session.user))),
+    };
+    let handle = match server.hold(&pending, &session.user, session.id.as_bytes()).await {
+        Ok(handle) => handle,
+        Err(error) => return respond(error.response(Some(&session.user))),
+    };
+    let page = Html(demo::consent_page(&pending, &session, &handle));
+    let cookie = AppendHeaders([("Set-Cookie", session.set_cookie())]);
+    (cookie, AppendHeaders(protective_headers()), page).into_response()
+}
+
+/// Takes the decision; the form's handle is worth nothing without this user's session.
+async fn consent(State(server): State<AuthorizationServer>, request: Request) -> Response {
+    let incoming = Incoming::read(request, server.body_limit()).await;
+    let session = session(incoming.headers());
+    let (handle, decision) = demo::decision(incoming.body()).unwrap_or((String::new(), Decision::Deny));
+    match server.decide(&handle, &session.user, session.id.as_bytes(), &decision).await {
+        Ok(redirect) => respond(redirect),
+        Err(error) => respond(error.response(Some(&session.user))),
+    }
+}
+
+/// A resource: who the token speaks for.
+async fn me(State(server): State<AuthorizationServer>, request: Request) -> Response {
+    let incoming = Incoming::read(request, server.body_limit()).await;
+    let checked = server.authenticate(&incoming.lend()).await.and_then(|token| {
+        server.require(&token, "account-profile", Permission::Read, Resource::Account)?;
+        Ok(Json(serde_json::json!({ "user": token.subject().as_str(), "scope": token.scopes().as_str() })))
+    });
+    checked.map_or_else(|error| respond(error.into_response()), IntoResponse::into_response)
+}
+
+fn session(headers: &HeaderMap) -> Session {
+    Session::of(headers.get("Cookie").and_then(|cookies| cookies.to_str().ok()))
+}
+
+/// Removes what is over; the store would only grow without it.
+async fn purge(server: AuthorizationServer) {
+    loop {
+        tokio::time::sleep(Duration::from_secs(60)).await;
+        if let Err(error) = server.purge_expired(100_000).await {
+            eprintln!("purge: {error}");
+        }
+    }
+}

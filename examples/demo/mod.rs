@@ -1,0 +1,134 @@
+//! What the example servers share: options, the demo application, the session cookie, the consent page.
+
+use std::error::Error;
+
+use grantor::scope::ResourceScope;
+use grantor::{
+    ApplicationForm, Approval, AuthorizationHandle, AuthorizationServer, Consent, Decision, Entropy, Logo,
+    PendingAuthorization, RegistrationLimits, Subject, SystemEntropy,
+};
+
+/// What the command line says.
+pub(crate) struct Options {
+    pub(crate) listen: String,
+    pub(crate) redirect_uri: String,
+    pub(crate) json: bool,
+}
+
+impl Options {
+    pub(crate) fn from_args() -> Result<Self, String> {
+        let mut options =
+            Self { listen: "127.0.0.1:8080".into(), redirect_uri: "http://127.0.0.1/callback".into(), json: false };
+        let mut args = std::env::args().skip(1);
+        while let Some(arg) = args.next() {
+            match arg.as_str() {
+                "--json" => options.json = true,
+                "--listen" => options.listen = args.next().ok_or("--listen needs an address")?,
+                "--redirect-uri" => options.redirect_uri = args.next().ok_or("--redirect-uri needs a URI")?,
+                _ => return Err(format!("unknown option {arg}; known: --listen ADDR, --redirect-uri URI, --json")),
+            }
+        }
+        Ok(options)
+    }
+}
+
+/// Registers and approves the demo application, and prints how to reach everything.
+pub(crate) async fn register(server: &AuthorizationServer, options: &Options) -> Result<(), Box<dyn Error>> {
+    let registrar = server.registrar().ok_or("the store takes no registrations")?;
+    let mut form = ApplicationForm::new("Demo Application", "https://demo.example/");
+    form.redirect_uris = vec![options.redirect_uri.clone()];
+    form.scopes = "repo-code:rw account-profile:r account-email:r".into();
+    form.resource_scope = Some(ResourceScope::All);
+    let logo = Logo::new(LOGO, &RegistrationLimits::default())?;
+    let id = registrar.submit(Subject::new("developer")?, form, Some(logo)).await?;
+    let approved = registrar.approve(&id, Approval::default()).await?;
+    let secret = approved.client_secret().map_or("", |secret| secret.expose());
+    let issuer = server.issuer().unwrap_or_default();
+    let redirect_uri = &options.redirect_uri;
+    if options.json {
+        let line = serde_json::json!({
+            "issuer": issuer, "client_id": id.as_str(), "client_secret": secret,
+            "redirect_uri": redirect_uri, "resource_url": format!("{issuer}/api/me"),
+        });
+        println!("{line}");
+    } else {
+        println!("{issuer}/oauth2/auth?response_type=code&client_id={id}\n");
+        println!("issuer         {issuer}\nclient id      {id}\nclient secret  {secret}");
+        println!("redirect URI   {redirect_uri} (any port)\nresource       {issuer}/api/me");
+    }
+    Ok(())
+}
+
+/// The browser's session. A service has its own; this one signs everybody in as the same user.
+pub(crate) struct Session {
+    pub(crate) user: Subject,
+    pub(crate) id: String,
+}
+
+impl Session {
+    /// Reads the session of the `Cookie` header, or begins one.
+    pub(crate) fn of(cookies: Option<&str>) -> Self {
+        let mut pairs = cookies.unwrap_or_default().split("; ").filter_map(|pair| pair.split_once('='));
+        let id = pairs.find(|(name, value)| *name == "session" && !value.is_empty());
+        let id = id.map_or_else(new_session_id, |(_, value)| value.to_owned());
+        Self { user: Subject::new("alice").expect("a short text"), id }
+    }
+
+    pub(crate) fn set_cookie(&self) -> String {
+        format!("session={}; Path=/; HttpOnly; SameSite=Lax", self.id)
+    }
+}
+
+fn new_session_id() -> String {
+    let mut octets = [0; 16];
+    SystemEntropy.fill(&mut octets);
+    octets.iter().map(|octet| format!("{octet:02x}")).collect()
+}
+
+/// The page that asks the user.
+pub(crate) fn consent_page(pending: &PendingAuthorization, session: &Session, handle: &AuthorizationHandle) -> String {
+    let name = escape(pending.client().name());
+    let website = escape(pending.client().website());
+    let boxes: String = pending
+        .requested()
+        .map(|scope| {
+            let (token, title) = (escape(scope.token()), escape(scope.definition().title()));
+            let description = escape(scope.definition().description());
+            format!(
+                "<li><label><input type=\"checkbox\" name=\"scope\" value=\"{token}\" checked> \
+                 <strong>{title}</strong> <small>{token}</small><br>{description}</label></li>"
+            )
+        })
+        .collect();
+    let (user, host) = (escape(session.user.as_str()), escape(pending.redirect_host()));
+    let handle = escape(handle.expose());
+    format!(
+        "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><title>Authorize {name}</title>\
+         <meta name=\"viewport\" content=\"width=device-width\"></head><body><main><h1>Authorize {name}</h1>\
+         <p>{name} ({website}) asks for access to the account <strong>{user}</strong>:</p>\
+         <form method=\"post\" action=\"/consent\"><ul>{boxes}</ul><p>You will be sent to <strong>{host}</strong>.</p>\
+         <input type=\"hidden\" name=\"handle\" value=\"{handle}\">\
+         <button name=\"decision\" value=\"allow\">Allow</button> <button name=\"decision\" value=\"deny\">Deny</button>\
+         </form></main></body></html>"
+    )
+}
+
+/// Reads what that page's form sent: the handle and the decision.
+pub(crate) fn decision(body: &[u8]) -> Option<(String, Decision)> {
+    let fields: Vec<(String, String)> = serde_urlencoded::from_bytes(body).ok()?;
+    let value = |wanted: &str| fields.iter().find(|(name, _)| name == wanted).map(|(_, value)| value.clone());
+    let scopes = fields.iter().filter(|(name, _)| name == "scope").map(|(_, value)| value.clone());
+    let decision = match value("decision")?.as_str() {
+        "allow" => Decision::Approve(Consent::to_everything().scopes(scopes)),
+        _ => Decision::Deny,
+    };
+    Some((value("handle")?, decision))
+}
+
+fn escape(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;").replace('\'', "&#39;")
+}
+
+/// One transparent pixel.
+const LOGO: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01\0\0\0\x01\x08\x06\0\0\0\x1f\x15\xc4\x89\0\0\0\nIDATx\
+\x9cc\0\x01\0\0\x05\0\x01\r\n-\xb4\0\0\0\0IEND\xaeB`\x82";

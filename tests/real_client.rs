@@ -1,0 +1,208 @@
+//! A client that nobody here wrote, the `oauth2` crate, against the axum example over a real socket.
+
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Command, Stdio};
+
+use oauth2::basic::{BasicClient, BasicErrorResponseType, BasicTokenType};
+use oauth2::{
+    AccessToken, AuthType, AuthUrl, AuthorizationCode, ClientId, ClientSecret, CsrfToken, EndpointNotSet, EndpointSet,
+    HttpRequest, HttpResponse, PkceCodeChallenge, PkceCodeVerifier, RedirectUrl, RefreshToken, RequestTokenError,
+    RevocationUrl, Scope, TokenResponse, TokenUrl,
+};
+use reqwest::header::{COOKIE, LOCATION, SET_COOKIE};
+use reqwest::redirect::Policy;
+use reqwest::{StatusCode, Url};
+use serde_json::Value;
+
+/// The example as its user starts it; stopped at the end of the test.
+struct Example {
+    process: Child,
+    about: Value,
+}
+
+impl Example {
+    fn start() -> Self {
+        let mut process = Command::new(env!("CARGO"))
+            .args(["run", "--quiet", "--example", "axum", "--", "--listen", "127.0.0.1:0", "--json"])
+            .current_dir(env!("CARGO_MANIFEST_DIR"))
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("cargo is there: it started this test");
+        let mut line = String::new();
+        BufReader::new(process.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let about = serde_json::from_str(&line).expect("the example prints one line of JSON");
+        Self { process, about }
+    }
+
+    fn text(&self, name: &str) -> String {
+        self.about[name].as_str().unwrap_or_else(|| panic!("{name} in {}", self.about)).to_owned()
+    }
+
+    fn url(&self, path: &str) -> String {
+        format!("{}{path}", self.text("issuer"))
+    }
+
+    fn client(&self, authentication: AuthType) -> Client {
+        BasicClient::new(ClientId::new(self.text("client_id")))
+            .set_client_secret(ClientSecret::new(self.text("client_secret")))
+            .set_auth_uri(AuthUrl::new(self.url("/oauth2/auth")).unwrap())
+            .set_token_uri(TokenUrl::new(self.url("/oauth2/token")).unwrap())
+            .set_revocation_url(RevocationUrl::new(self.url("/oauth2/revoke").replacen("http:", "https:", 1)).unwrap())
+            .set_redirect_uri(RedirectUrl::new("http://127.0.0.1:43210/callback".into()).unwrap())
+            .set_auth_type(authentication)
+    }
+
+    /// What a browser and its user do: open the link, press a button, follow the redirect.
+    async fn walk(&self, link: &Url, button: &str) -> Url {
+        let page = http().get(link.clone()).send().await.unwrap();
+        assert_eq!(page.status(), StatusCode::OK);
+        assert_eq!(page.headers()["x-frame-options"], "DENY");
+        let cookie = page.headers()[SET_COOKIE].to_str().unwrap().split(';').next().unwrap().to_owned();
+        let html = page.text().await.unwrap();
+        assert!(html.contains("Demo Application") && html.contains("127.0.0.1"), "{html}");
+        let form = [("handle", between(&html, "name=\"handle\" value=\"")), ("decision", button)];
+        let boxes =
+            html.split("name=\"scope\" value=\"").skip(1).map(|rest| ("scope", rest.split('"').next().unwrap()));
+        let form: Vec<_> = form.into_iter().chain(boxes).collect();
+        let answer = http().post(self.url("/consent")).header(COOKIE, cookie).form(&form).send().await.unwrap();
+        assert_eq!(answer.status(), StatusCode::FOUND);
+        answer.headers()[LOCATION].to_str().unwrap().parse().unwrap()
+    }
+
+    /// Authorizes with PKCE and gives the code with its verifier.
+    async fn code(&self, client: &Client) -> (AuthorizationCode, PkceCodeVerifier) {
+        let (challenge, verifier) = PkceCodeChallenge::new_random_sha256();
+        let request = client.authorize_url(CsrfToken::new_random).set_pkce_challenge(challenge);
+        let (link, state) = request.add_scope(Scope::new("account-profile:r".into())).url();
+        let callback = self.walk(&link, "allow").await;
+        assert_eq!(parameter(&callback, "state").as_deref(), Some(state.secret().as_str()));
+        assert_eq!(parameter(&callback, "iss"), Some(self.text("issuer")));
+        (AuthorizationCode::new(parameter(&callback, "code").unwrap()), verifier)
+    }
+
+    async fn exchange(&self, client: &Client) -> oauth2::basic::BasicTokenResponse {
+        let (code, verifier) = self.code(client).await;
+        let exchange = client.exchange_code(code).set_pkce_verifier(verifier);
+        exchange.request_async(&send).await.expect("the exchange")
+    }
+
+    async fn resource(&self, token: &AccessToken) -> reqwest::Response {
+        http().get(self.text("resource_url")).bearer_auth(token.secret()).send().await.unwrap()
+    }
+}
+
+impl Drop for Example {
+    fn drop(&mut self) {
+        // Cargo has become the example: this ends the server itself.
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+type Client = BasicClient<EndpointSet, EndpointNotSet, EndpointNotSet, EndpointSet, EndpointSet>;
+
+#[tokio::test]
+async fn the_oauth2_crate_completes_the_whole_flow() {
+    let example = Example::start();
+    for authentication in [AuthType::BasicAuth, AuthType::RequestBody] {
+        let client = example.client(authentication);
+        let first = example.exchange(&client).await;
+        assert_eq!(*first.token_type(), BasicTokenType::Bearer);
+        assert_eq!(first.expires_in().unwrap().as_secs(), 28_800);
+        assert_eq!(first.scopes().unwrap().as_slice(), [Scope::new("account-profile:r".into())]);
+
+        let answer = example.resource(first.access_token()).await;
+        assert_eq!(answer.status(), StatusCode::OK);
+        let answer: Value = serde_json::from_slice(&answer.bytes().await.unwrap()).unwrap();
+        assert_eq!(answer, serde_json::json!({ "user": "alice", "scope": "account-profile:r" }));
+
+        let second = refresh(&client, first.refresh_token().unwrap()).await.expect("the refresh");
+        let sibling = refresh(&client, first.refresh_token().unwrap()).await.expect("the old token in its grace");
+        for token in [&first, &second, &sibling] {
+            assert_eq!(example.resource(token.access_token()).await.status(), StatusCode::OK);
+        }
+
+        let revocable = oauth2::StandardRevocableToken::RefreshToken(second.refresh_token().unwrap().clone());
+        client.revoke_token(revocable).unwrap().request_async(&send).await.expect("the revocation");
+        for token in [&first, &second, &sibling] {
+            let answer = example.resource(token.access_token()).await;
+            assert_eq!(answer.status(), StatusCode::UNAUTHORIZED);
+            assert!(answer.headers()["www-authenticate"].to_str().unwrap().contains("error=\"invalid_token\""));
+        }
+        let refused = refresh(&client, sibling.refresh_token().unwrap()).await.unwrap_err();
+        assert_eq!(error_code(&refused), BasicErrorResponseType::InvalidGrant);
+    }
+}
+
+#[tokio::test]
+async fn the_oauth2_crate_meets_the_errors_that_it_knows() {
+    let example = Example::start();
+    let client = example.client(AuthType::BasicAuth);
+
+    let (code, verifier) = example.code(&client).await;
+    let (verifier, again) = (PkceCodeVerifier::new(verifier.secret().clone()), verifier);
+    let stranger = example.client(AuthType::BasicAuth).set_client_secret(ClientSecret::new("wrong".into()));
+    let wrong = PkceCodeVerifier::new(verifier.secret().clone());
+    let refused = stranger.exchange_code(code.clone()).set_pkce_verifier(wrong).request_async(&send).await.unwrap_err();
+    assert_eq!(error_code(&refused), BasicErrorResponseType::InvalidClient);
+
+    let first = client.exchange_code(code.clone()).set_pkce_verifier(verifier).request_async(&send).await;
+    let first = first.expect("the wrong secret did not spend the code");
+    let replay = client.exchange_code(code).set_pkce_verifier(again).request_async(&send).await.unwrap_err();
+    assert_eq!(error_code(&replay), BasicErrorResponseType::InvalidGrant);
+    assert_eq!(example.resource(first.access_token()).await.status(), StatusCode::UNAUTHORIZED);
+
+    let (link, _) = client.authorize_url(CsrfToken::new_random).url();
+    let callback = example.walk(&link, "deny").await;
+    assert_eq!(parameter(&callback, "error").as_deref(), Some("access_denied"));
+    assert_eq!(parameter(&callback, "code"), None);
+
+    let answer = http().get(example.text("resource_url")).send().await.unwrap();
+    assert_eq!(answer.status(), StatusCode::UNAUTHORIZED);
+    assert_eq!(answer.headers()["www-authenticate"], "Bearer realm=\"oauth2\"");
+    let metadata = http().get(example.url("/.well-known/oauth-authorization-server")).send().await.unwrap();
+    let metadata: Value = serde_json::from_slice(&metadata.bytes().await.unwrap()).unwrap();
+    assert_eq!(metadata["token_endpoint"], example.url("/oauth2/token"));
+}
+
+async fn refresh(
+    client: &Client,
+    token: &RefreshToken,
+) -> Result<oauth2::basic::BasicTokenResponse, oauth2::basic::BasicRequestTokenError<reqwest::Error>> {
+    client.exchange_refresh_token(token).request_async(&send).await
+}
+
+fn error_code(error: &oauth2::basic::BasicRequestTokenError<reqwest::Error>) -> BasicErrorResponseType {
+    match error {
+        RequestTokenError::ServerResponse(answer) => {
+            assert!(answer.error_description().is_some_and(|description| !description.is_empty()));
+            answer.error().clone()
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+/// The transport under the client, which revokes over https alone: on the loopback, TLS is left out.
+async fn send(request: HttpRequest) -> Result<HttpResponse, reqwest::Error> {
+    let mut request = reqwest::Request::try_from(request)?;
+    request.url_mut().set_scheme("http").expect("from one web scheme to another");
+    let answer = http().execute(request).await?;
+    let mut response = oauth2::http::Response::builder().status(answer.status());
+    for (name, value) in answer.headers() {
+        response = response.header(name, value);
+    }
+    Ok(response.body(answer.bytes().await?.to_vec()).expect("the parts of a response"))
+}
+
+/// A browser that follows no redirect by itself.
+fn http() -> reqwest::Client {
+    reqwest::Client::builder().redirect(Policy::none()).build().unwrap()
+}
+
+fn parameter(url: &Url, name: &str) -> Option<String> {
+    url.query_pairs().find(|(own, _)| own == name).map(|(_, value)| value.into_owned())
+}
+
+fn between<'a>(text: &'a str, before: &str) -> &'a str {
+    text.split_once(before).and_then(|(_, rest)| rest.split_once('"')).expect("the handle in the page").0
+}
