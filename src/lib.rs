@@ -1,4 +1,78 @@
-//! TEMP
+//! An OAuth 2.0 authorization server to embed in a web service that already has users.
+//!
+//! ```
+//! use grantor::wire::{Body, Endpoint, Request};
+//! use grantor::{AuthorizationServer, MemoryStore};
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), grantor::ConfigError> {
+//! let server = AuthorizationServer::builder(MemoryStore::new()).issuer("https://auth.example").build()?;
+//!
+//! // In the handler of `POST /oauth2/token`, with the octets as they arrived:
+//! let form = b"grant_type=authorization_code&code=made-up&client_id=nobody&client_secret=guessed";
+//! let request =
+//!     Request::new("POST").header("Content-Type", b"application/x-www-form-urlencoded").body(Body::Octets(form));
+//! let response = server.serve(Endpoint::Token, &request).await;
+//! assert_eq!(response.status(), 401);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # The flow
+//!
+//! 1. A developer submits an application, an administrator approves it: [`Registrar`].
+//! 2. The user's browser arrives with a request: [`AuthorizationServer::authorize`] checks it.
+//! 3. The user, signed in by the embedder, sees a consent page: [`AuthorizationServer::hold`].
+//! 4. The user decides and is sent back with a code: [`AuthorizationServer::decide`].
+//! 5. The application exchanges the code, refreshes and revokes: [`AuthorizationServer::serve`].
+//! 6. It calls resources with its access token: [`AuthorizationServer::authenticate`].
+//!
+//! # The nouns
+//!
+//! | noun | what it is |
+//! |---|---|
+//! | [`Application`] | a registration form and its review |
+//! | [`Client`] | what an approved application may do, as every request sees it |
+//! | [`Subject`] | the embedder's name for one of its users |
+//! | [`PendingAuthorization`] | a request that was found good and waits for its user |
+//! | [`Authorization`](store::Authorization) | a request that is held, then its code |
+//! | [`Grant`](store::Grant) | all tokens that grew from one consent |
+//! | [`Scope`](scope::Scope), [`ResourceScope`](scope::ResourceScope) | what a token may do, and on which resources |
+//! | [`Reason`], [`ErrorCode`] | what was wrong, exactly, and as the wire tells it |
+//!
+//! # The layers
+//!
+//! ```text
+//! facade      AuthorizationServer
+//! protocol    endpoints → grants          Registrar
+//! hooks       EventSink, Throttle, Subjects → Reason → store traits → records
+//! settings    Config, Profile
+//! model       Client, Application, redirect URIs
+//! vocabulary  messages, secrets, ids, clock, entropy, scopes, wire
+//! ```
+//!
+//! # What it does, and what it does not
+//!
+//! It does the authorization code grant with PKCE [RFC 6749, RFC 7636], refresh with rotation, grace and
+//! notice of reuse [RFC 9700], revocation [RFC 7009], introspection [RFC 7662], metadata [RFC 8414,
+//! RFC 9207], the check of bearer tokens [RFC 6750], and registration with review.
+//!
+//! It does not sign users in, draw pages other than one fixed error page, speak HTTP, or keep a task
+//! running: the embedder has sessions, templates, a framework and a timer that calls
+//! [`AuthorizationServer::purge_expired`]. There is no implicit grant, no password grant, no OpenID
+//! Connect.
+//!
+//! # Features
+//!
+//! | feature | what it brings |
+//! |---|---|
+//! | `testing` | [`testing`]: a clock that stands still, randomness that repeats |
+//! | `tracing` | [`TracingEvents`]: one log line per event |
+//!
+//! # Where to go next
+//!
+//! [`guide::getting_started`] walks through a whole flow; [`guide::writing_a_store`] and
+//! [`guide::profiles_and_defaults`] say what their names say; [`guide::design`] answers why.
 #![forbid(unsafe_code)]
 #![deny(
     missing_docs,
@@ -26,6 +100,8 @@ mod endpoint;
 mod entropy;
 mod error;
 mod grant;
+#[cfg(any(doc, doctest))]
+pub mod guide;
 mod hooks;
 mod id;
 pub mod message;
@@ -38,6 +114,8 @@ pub mod store;
 mod subject;
 #[cfg(feature = "testing")]
 pub mod testing;
+#[cfg(feature = "tracing")]
+mod tracing_events;
 pub mod wire;
 
 pub use crate::client::application::{
@@ -74,3 +152,9 @@ pub use crate::secret::{AccessToken, AuthorizationCode, AuthorizationHandle, Cli
 pub use crate::server::{AuthorizationServer, Builder};
 pub use crate::store::memory::MemoryStore;
 pub use crate::subject::{Subject, SubjectError};
+#[cfg(feature = "tracing")]
+pub use crate::tracing_events::TracingEvents;
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

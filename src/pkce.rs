@@ -20,11 +20,11 @@ const CHALLENGE_CHARACTERS: usize = 43;
 /// # Examples
 ///
 /// ```
-/// use grantor::pkce::CodeVerifier;
+/// use grantor::CodeVerifier;
 ///
 /// let verifier = CodeVerifier::new("dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk")?;
 /// assert_eq!(verifier.challenge().as_str(), "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM");
-/// # Ok::<(), grantor::pkce::CodeVerifierError>(())
+/// # Ok::<(), grantor::CodeVerifierError>(())
 /// ```
 #[derive(Clone, Zeroize, ZeroizeOnDrop)]
 pub struct CodeVerifier(String);

@@ -12,7 +12,7 @@ use crate::secret::{ClientSecret, Digest};
 /// What a client may do, small enough to be read by every request [RFC 6749 section 2].
 ///
 /// The form that was submitted, its review and its logo are in the
-/// [`Application`](crate::client::Application).
+/// [`Application`](crate::Application).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Client {
     pub(crate) id: ClientId,

@@ -134,7 +134,7 @@ fn response_type(query: &Query<'_>) -> Result<(), Reason> {
     }
 }
 
-/// RFC 7636 § 4.3: S256 alone; no method would mean `plain`.
+/// RFC 7636 section 4.3: S256 alone; no method would mean `plain`.
 fn challenge(context: &Context, client: &Client, query: &Query<'_>) -> Result<Option<CodeChallenge>, Reason> {
     let method = query.octets("code_challenge_method");
     let Some(challenge) = query.octets("code_challenge") else {

@@ -107,7 +107,7 @@ fn from_form(form: FormCredentials<'_>) -> Result<Credentials<'_>, Reason> {
     Ok(Credentials { readings: [Some(Reading { id: id.into(), secret }), None], method })
 }
 
-/// RFC 7617 § 2: the scheme in any case, spaces, Base64 of `id:secret` without control characters.
+/// RFC 7617 section 2: the scheme in any case, spaces, Base64 of `id:secret` without control characters.
 fn basic_pair(header: &[u8]) -> Result<Zeroizing<String>, Reason> {
     let (scheme, rest) = split_scheme(header);
     if !scheme.eq_ignore_ascii_case(b"basic") {
@@ -129,7 +129,7 @@ pub(crate) fn split_scheme(header: &[u8]) -> (&[u8], &[u8]) {
     header.split_at_checked(end).unwrap_or((header, &[]))
 }
 
-/// RFC 6749 § 2.3.1 form-encodes both halves; many clients do not.
+/// RFC 6749 section 2.3.1 form-encodes both halves; many clients do not.
 fn basic_readings(pair: &str, reading: BasicReading) -> Result<[Option<Reading<'static>>; 2], Reason> {
     let (id, secret) = pair.split_once(':').ok_or(Reason::MalformedCredentials)?;
     let make = |id: &str, secret: &str| Reading {

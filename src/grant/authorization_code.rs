@@ -87,7 +87,7 @@ fn judge_redirect_uri(authorization: &Authorization, sent: Option<&[u8]>, config
     }
 }
 
-/// RFC 7636 § 4.6; a verifier exactly when there is a challenge [OAuth 2.1 § 4.1.3].
+/// RFC 7636 section 4.6; a verifier exactly when there is a challenge [OAuth 2.1 § 4.1.3].
 fn judge_verifier(authorization: &Authorization, sent: Option<&str>) -> Result<(), Reason> {
     match (&authorization.challenge, sent) {
         (None, None) => Ok(()),

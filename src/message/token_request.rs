@@ -13,7 +13,7 @@ use crate::secret::{AuthorizationCode, ClientSecret, RefreshToken};
 ///
 /// ```
 /// use grantor::message::{TokenRefresh, TokenRequest};
-/// use grantor::secret::RefreshToken;
+/// use grantor::RefreshToken;
 ///
 /// let token = RefreshToken::new("tGzv3JOkF0XG5Qx2TlKWIA");
 /// let request = TokenRequest::from(TokenRefresh::new(token));

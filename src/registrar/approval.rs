@@ -28,14 +28,14 @@ impl Approval {
         Self { require_pkce: true, ..self }
     }
 
-    /// Makes the client a trusted one: see [`Client::is_trusted`](crate::client::Client::is_trusted).
+    /// Makes the client a trusted one: see [`Client::is_trusted`](crate::Client::is_trusted).
     #[must_use]
     pub fn trusted(self) -> Self {
         Self { trusted: true, ..self }
     }
 
     /// Makes the client a resource server: see
-    /// [`Client::may_introspect`](crate::client::Client::may_introspect).
+    /// [`Client::may_introspect`](crate::Client::may_introspect).
     #[must_use]
     pub fn may_introspect(self) -> Self {
         Self { may_introspect: true, ..self }

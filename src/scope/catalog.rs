@@ -24,7 +24,7 @@ impl ScopeCatalog {
         ScopeCatalogBuilder::default()
     }
 
-    /// Reads the value of a `scope` parameter [RFC 6749 §3.3].
+    /// Reads the value of a `scope` parameter [RFC 6749 section 3.3].
     ///
     /// A bare name asks for the least permission that its definition allows. Scopes asked for twice
     /// count once, at the higher permission. The order of the request has no meaning.
@@ -70,7 +70,7 @@ impl ScopeCatalog {
         Cow::Owned(text)
     }
 
-    /// Every token that a request may hold, for `scopes_supported` [RFC 8414 §2].
+    /// Every token that a request may hold, for `scopes_supported` [RFC 8414 section 2].
     ///
     /// A scope that can be granted in two ways has two tokens.
     pub fn supported(&self) -> Vec<String> {
@@ -199,7 +199,7 @@ impl ScopeCatalogBuilder {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 #[non_exhaustive]
 pub enum ScopeError {
-    /// The value does not follow the grammar of RFC 6749 §3.3.
+    /// The value does not follow the grammar of RFC 6749 section 3.3.
     #[error("the scope is not a list of scope tokens with one separator between them")]
     Malformed,
     /// A token names a scope that the catalog does not have.

@@ -80,7 +80,7 @@ impl fmt::Display for Scope<'_> {
     }
 }
 
-/// Scopes asked for, registered or granted, as one canonical text [RFC 6749 §3.3].
+/// Scopes asked for, registered or granted, as one canonical text [RFC 6749 section 3.3].
 ///
 /// The text holds each scope once, in catalog order, one space between: `name:r`, `name:rw`, or
 /// `name` for a plain scope. Two sets of one catalog are equal when they hold the same scopes,

@@ -6,7 +6,7 @@ use crate::scope::Permission;
 
 /// How scope tokens are joined and how they show their permission.
 ///
-/// The default is a space between tokens [RFC 6749 §3.3] and the suffixes `:r` and `:rw`. It
+/// The default is a space between tokens [RFC 6749 section 3.3] and the suffixes `:r` and `:rw`. It
 /// decides the wire form alone; the text of a [`ScopeSet`](crate::scope::ScopeSet) is always in the
 /// default notation.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,7 +34,7 @@ impl ScopeNotation {
 
     /// Sets what stands between two tokens: a space, or a character that no name and no mark holds.
     ///
-    /// Anything but a space departs from RFC 6749 §3.3, and clients have to know.
+    /// Anything but a space departs from RFC 6749 section 3.3, and clients have to know.
     #[must_use]
     pub fn with_separator(mut self, separator: char) -> Self {
         self.separator = separator;

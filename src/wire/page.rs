@@ -3,7 +3,7 @@
 use crate::wire::response::Response;
 
 /// Returns the names and values of the headers that a consent or login page should carry
-/// \[RFC 6749 10.13, RFC 9700 4.16\].
+/// [RFC 6749 section 10.13, RFC 9700 section 4.16].
 ///
 /// They keep the page out of frames, caches and referrers, and its type from being guessed. The
 /// policy says nothing on scripts, styles and form targets, which differ from page to page. A

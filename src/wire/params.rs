@@ -199,7 +199,7 @@ fn hex_digit(octet: u8) -> Option<u8> {
     }
 }
 
-/// The complement of the unreserved characters of RFC 3986 2.3.
+/// The complement of the unreserved characters of RFC 3986 section 2.3.
 const ALL_BUT_UNRESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
 #[cfg(test)]

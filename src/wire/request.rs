@@ -37,7 +37,7 @@ pub struct Request<'a> {
 
 impl<'a> Request<'a> {
     /// Makes a request with this method and nothing else; methods are case-sensitive
-    /// \[RFC 9110 9.1\].
+    /// [RFC 9110 section 9.1].
     #[must_use]
     pub fn new(method: &'a str) -> Self {
         Self {
@@ -50,14 +50,14 @@ impl<'a> Request<'a> {
         }
     }
 
-    /// Sets the query: the raw octets after the `?`, not decoded \[RFC 3986 3.4\].
+    /// Sets the query: the raw octets after the `?`, not decoded [RFC 3986 section 3.4].
     #[must_use]
     pub fn query(mut self, octets: &'a [u8]) -> Self {
         self.query = octets;
         self
     }
 
-    /// Adds one header line, its name in any case \[RFC 9110 5.1\].
+    /// Adds one header line, its name in any case [RFC 9110 section 5.1].
     ///
     /// To be called once for every line that arrived, also where a name repeats, so that repeats
     /// are noticed. Lines that no endpoint looks at are dropped, so all lines may be passed.
@@ -190,7 +190,7 @@ impl fmt::Debug for HeaderLine<'_> {
     }
 }
 
-/// Takes away the optional white space of RFC 9110 5.6.3, which is space and tab only.
+/// Takes away the optional white space of RFC 9110 section 5.6.3, which is space and tab only.
 fn trim_blanks(mut octets: &[u8]) -> &[u8] {
     while let [b' ' | b'\t', rest @ ..] | [rest @ .., b' ' | b'\t'] = octets {
         octets = rest;

@@ -22,7 +22,7 @@ impl Response {
         Self::new(200).with_header("Cache-Control", "no-store").with_header("Pragma", "no-cache")
     }
 
-    /// JSON with the media type that the token endpoint's answers have [RFC 6749 5.1, D-16].
+    /// JSON with the media type that the token endpoint's answers have [RFC 6749 section 5.1, D-16].
     pub(crate) fn token_json(status: u16, body: Vec<u8>) -> Self {
         Self::json(status, "application/json;charset=UTF-8", body)
     }
@@ -57,20 +57,20 @@ impl Response {
         self
     }
 
-    /// Returns the status code \[RFC 9110 15\].
+    /// Returns the status code [RFC 9110 section 15].
     #[must_use]
     pub fn status(&self) -> u16 {
         self.status
     }
 
-    /// Returns the name and value of every header line, in the order to send \[RFC 9110 6.3\].
+    /// Returns the name and value of every header line, in the order to send [RFC 9110 section 6.3].
     ///
     /// Names and values are free of control characters.
     pub fn headers(&self) -> impl Iterator<Item = (&str, &str)> {
         self.headers.iter().map(|(name, value)| (*name, value.as_ref()))
     }
 
-    /// Returns the value of the first header line with this name, in any case \[RFC 9110 5.1\].
+    /// Returns the value of the first header line with this name, in any case [RFC 9110 section 5.1].
     #[must_use]
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers().find(|(own, _)| own.eq_ignore_ascii_case(name)).map(|(_, value)| value)
@@ -108,7 +108,7 @@ impl fmt::Debug for Response {
     }
 }
 
-/// The status of a redirect back to the client \[RFC 9700 4.12\].
+/// The status of a redirect back to the client [RFC 9700 section 4.12].
 ///
 /// 307 and 308 cannot be expressed, since a browser would send the user's form on to the client.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

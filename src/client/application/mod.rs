@@ -21,7 +21,7 @@ pub(crate) const REASON_CHARACTERS: usize = 1000;
 
 /// An application as its applicant and its reviewers see it.
 ///
-/// Its [`Client`](crate::client::Client) is what requests see; both carry the same version.
+/// Its [`Client`](crate::Client) is what requests see; both carry the same version.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Application {
     pub(crate) id: ClientId,

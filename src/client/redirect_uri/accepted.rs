@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::client::redirect_uri::{policy::LoopbackHost, web::WebUri};
 
-/// A redirect URI that a request named, or was given, and that the client may use [RFC 6749 3.1.2].
+/// A redirect URI that a request named, or was given, and that the client may use [RFC 6749 section 3.1.2].
 ///
 /// It is the requested string itself: what is stored, compared at the token endpoint and sent in
 /// `Location`. Two are equal when their octets are.
@@ -31,7 +31,7 @@ impl RedirectUri {
         WebUri::split(&self.0).map_or_else(|_| self.scheme(), |uri| uri.host)
     }
 
-    /// Whether it leads to the user's own machine by plain `http` [RFC 8252 7.3].
+    /// Whether it leads to the user's own machine by plain `http` [RFC 8252 section 7.3].
     ///
     /// The name `localhost` counts, whatever the policy says of it.
     #[must_use]
@@ -39,7 +39,7 @@ impl RedirectUri {
         WebUri::split(&self.0).is_ok_and(|uri| LoopbackHost::of(&uri).is_some())
     }
 
-    /// Whether it leads to an app by a private-use scheme [RFC 8252 7.1].
+    /// Whether it leads to an app by a private-use scheme [RFC 8252 section 7.1].
     #[must_use]
     pub fn is_private_use(&self) -> bool {
         self.scheme().contains('.')

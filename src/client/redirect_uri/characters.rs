@@ -5,7 +5,7 @@ use crate::client::redirect_uri::error::RedirectUriError;
 /// The most octets that a redirect URI may have.
 const MAX_OCTETS: usize = 2048;
 
-/// Checks length and characters, and gives the value as text [RFC 3986 2].
+/// Checks length and characters, and gives the value as text [RFC 3986 section 2].
 pub(crate) fn uri_text(octets: &[u8]) -> Result<&str, RedirectUriError> {
     if octets.is_empty() {
         return Err(RedirectUriError::Empty);
@@ -47,7 +47,7 @@ fn hex_digit(octet: Option<u8>) -> Option<u32> {
     char::from(octet?).to_digit(16)
 }
 
-/// Unreserved and reserved characters [RFC 3986 2.2, 2.3].
+/// Unreserved and reserved characters [RFC 3986 section 2.2, 2.3].
 fn is_uri_octet(octet: u8) -> bool {
     octet.is_ascii_alphanumeric() || b"-._~:/?#[]@!$&'()*+,;=".contains(&octet)
 }

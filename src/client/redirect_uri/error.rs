@@ -14,13 +14,13 @@ pub enum RedirectUriError {
     /// There are more than 2048 octets.
     #[error("the redirect URI is longer than 2048 octets")]
     TooLong,
-    /// An octet is no URI character, or a bracket stands elsewhere than around an address [RFC 3986 2].
+    /// An octet is no URI character, or a bracket stands elsewhere than around an address [RFC 3986 section 2].
     #[error("the redirect URI contains a character that no URI has there")]
     Character,
     /// A percent sign is not followed by two hexadecimal digits, or escapes a control character.
     #[error("the redirect URI contains a malformed escape or an escaped control character")]
     Escape,
-    /// There is a fragment, if only an empty one [RFC 6749 3.1.2].
+    /// There is a fragment, if only an empty one [RFC 6749 section 3.1.2].
     #[error("the redirect URI has a fragment")]
     Fragment,
     /// The value does not begin with `https://`, `http://` or a scheme that contains a dot.
@@ -47,7 +47,7 @@ pub enum RedirectUriError {
     /// Plain `http` stands before a host that is not a loopback host.
     #[error("the redirect URI uses plain http and does not lead to the loopback interface")]
     PlainHttp,
-    /// A private-use scheme is not allowed, or not followed by exactly one slash [RFC 8252 7.1].
+    /// A private-use scheme is not allowed, or not followed by exactly one slash [RFC 8252 section 7.1].
     #[error("the redirect URI has a private-use scheme that is not allowed or not followed by one slash")]
     PrivateUseScheme,
     /// The value is sound, but the registered redirect URI does not admit it.

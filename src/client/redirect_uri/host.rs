@@ -4,7 +4,7 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 
 use crate::client::redirect_uri::error::RedirectUriError;
 
-/// The most octets of a host name, and of one of its labels [RFC 1035 2.3.4].
+/// The most octets of a host name, and of one of its labels [RFC 1035 section 2.3.4].
 const MAX_NAME_OCTETS: usize = 253;
 const MAX_LABEL_OCTETS: usize = 63;
 

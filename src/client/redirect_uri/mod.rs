@@ -10,13 +10,13 @@
 //!
 //! [`RedirectUriComparison::Domain`] leaves path and query free. It is unsafe on a host that several
 //! owners share by path, and on a host with an open redirector: there, PKCE and a `redirect_uri`
-//! sent in the exchange carry the protection. [`RedirectUriComparison::Exact`] is the rule of RFC
-//! 9700.
+//! sent in the exchange carry the protection. [`RedirectUriComparison::Exact`] is the rule of
+//! RFC 9700.
 //!
 //! # Examples
 //!
 //! ```
-//! use grantor::client::redirect_uri::{RedirectUriError, RedirectUriPolicy, RegisteredRedirectUri};
+//! use grantor::{RedirectUriError, RedirectUriPolicy, RegisteredRedirectUri};
 //!
 //! # fn main() -> Result<(), RedirectUriError> {
 //! let policy = RedirectUriPolicy::default();

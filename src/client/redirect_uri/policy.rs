@@ -8,15 +8,15 @@ use crate::client::redirect_uri::{
 
 /// How a requested redirect URI is compared with the registered one.
 ///
-/// On a loopback host the port is free under either rule, and path and query are identical [RFC
-/// 8252 7.3]. A private-use scheme admits the identical string only [RFC 8252 7.1].
+/// On a loopback host the port is free under either rule, and path and query are identical
+/// [RFC 8252 section 7.3]. A private-use scheme admits the identical string only [RFC 8252 section 7.1].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum RedirectUriComparison {
     /// Scheme, host and effective port are equal; path and query are free.
     #[default]
     Domain,
-    /// The strings are identical [RFC 9700 2.1].
+    /// The strings are identical [RFC 9700 section 2.1].
     Exact,
 }
 
@@ -26,9 +26,9 @@ pub enum RedirectUriComparison {
 pub struct RedirectUriPolicy {
     /// How a requested value is compared; [`RedirectUriComparison::Domain`] by default.
     pub comparison: RedirectUriComparison,
-    /// Whether the name `localhost` is a loopback host; on by default, discouraged by [RFC 8252 8.3].
+    /// Whether the name `localhost` is a loopback host; on by default, discouraged by [RFC 8252 section 8.3].
     pub localhost: bool,
-    /// Whether schemes such as `com.example.app` may be used; on by default [RFC 8252 7.1].
+    /// Whether schemes such as `com.example.app` may be used; on by default [RFC 8252 section 7.1].
     pub private_use_schemes: bool,
     /// Whether the domain rule leaves the port free on every host; off by default.
     ///
@@ -105,7 +105,7 @@ pub(crate) enum LoopbackHost {
 }
 
 impl LoopbackHost {
-    /// No other address of the loopback network counts [RFC 8252 7.3].
+    /// No other address of the loopback network counts [RFC 8252 section 7.3].
     pub(crate) fn of<T: AsRef<str>>(uri: &WebUri<T>) -> Option<Self> {
         let host = uri.host.as_ref();
         match uri.scheme {

@@ -6,7 +6,7 @@ use crate::client::redirect_uri::{
     accepted::RedirectUri, characters::uri_text, error::RedirectUriError, policy::RedirectUriPolicy, target::Target,
 };
 
-/// A redirect URI that was found sound at registration [RFC 6749 3.1.2].
+/// A redirect URI that was found sound at registration [RFC 6749 section 3.1.2].
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct RegisteredRedirectUri {
     text: Arc<str>,
@@ -39,7 +39,7 @@ impl RegisteredRedirectUri {
         &self.text
     }
 
-    /// Checks a requested value, form-decoded exactly once, and accepts it as it is [RFC 6749 3.1.2.3].
+    /// Checks a requested value, form-decoded exactly once, and accepts it as it is [RFC 6749 section 3.1.2.3].
     ///
     /// # Errors
     ///
@@ -62,7 +62,7 @@ impl RegisteredRedirectUri {
         Ok(RedirectUri::from_record(text.into()))
     }
 
-    /// The redirect URI for a request that names none [RFC 6749 3.1.2.3].
+    /// The redirect URI for a request that names none [RFC 6749 section 3.1.2.3].
     ///
     /// # Errors
     ///

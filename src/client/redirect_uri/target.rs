@@ -40,7 +40,7 @@ impl<'a> Target<&'a str> {
     }
 }
 
-/// A scheme with a dot is a domain name in reverse [RFC 3986 3.1, RFC 8252 7.1].
+/// A scheme with a dot is a domain name in reverse [RFC 3986 section 3.1, RFC 8252 section 7.1].
 fn is_private_use_scheme(scheme: &str) -> bool {
     scheme.starts_with(|first: char| first.is_ascii_alphabetic())
         && scheme.contains('.')

@@ -1,0 +1,14 @@
+//! The guides: prose whose examples are tested.
+
+#[doc = include_str!("getting_started.md")]
+pub mod getting_started {}
+#[doc = include_str!("writing_an_adapter.md")]
+pub mod writing_an_adapter {}
+#[doc = include_str!("writing_a_store.md")]
+pub mod writing_a_store {}
+#[doc = include_str!("profiles_and_defaults.md")]
+pub mod profiles_and_defaults {}
+#[doc = include_str!("conformance.md")]
+pub mod conformance {}
+#[doc = include_str!("design.md")]
+pub mod design {}
