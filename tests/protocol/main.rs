@@ -3,4 +3,5 @@
 
 mod world;
 
+mod grant_table;
 mod service;

@@ -1,0 +1,189 @@
+//! The tables of states in `src/guide/design.md`: each state is built, each thing is done, and what
+//! follows is compared with the cell.
+
+use grantor::store::{Page, TokenStore};
+use grantor::{ApplicationForm, Profile};
+
+use crate::world::{Credentials, PKCE, Pair, VERIFIER, World, form, pair};
+
+const GUIDE: &str = include_str!("../../src/guide/design.md");
+
+/// Rows of the table whose head begins with that text: the state, then what each thing leads to.
+fn table(head: &str) -> Vec<Vec<String>> {
+    let lines = GUIDE.lines().skip_while(|line| !line.starts_with(&format!("| {head} |")));
+    let rows = lines.take_while(|line| line.starts_with('|')).filter(|line| !line.starts_with("|---"));
+    let cells = |line: &str| line.trim_matches('|').split('|').map(|cell| cell.trim().to_owned()).collect();
+    rows.map(cells).collect()
+}
+
+/// 9700-4.14.2-02
+#[tokio::test]
+async fn every_cell_of_the_table_of_pairs_holds() {
+    let table = table("state of the pair");
+    let (head, rows) = table.split_first().unwrap();
+    assert_eq!(rows.len(), 11);
+    for row in rows {
+        for (column, expected) in head.iter().zip(row).skip(1) {
+            let scene = Scene::of(&row[0]).await;
+            let seen = scene.act(column).await;
+            assert_eq!(&seen, expected, "{}: {column}", row[0]);
+        }
+    }
+}
+
+/// 6749-4.1.2-02
+#[tokio::test]
+async fn every_cell_of_the_table_of_codes_holds() {
+    let table = table("state of the code");
+    let (head, rows) = table.split_first().unwrap();
+    assert_eq!(rows.len(), 5);
+    for row in rows {
+        for (column, expected) in head.iter().zip(row).skip(1) {
+            assert_eq!(&code_cell(&row[0], column).await, expected, "{}: {column}", row[0]);
+        }
+    }
+}
+
+/// A grant with one pair in the state of the table, and beside it the pair that replaced it, if any.
+struct Scene {
+    world: World,
+    client: Credentials,
+    pair: Pair,
+    /// Refreshes since, so that what is newest can be refreshed to keep the grant alive.
+    newest: Pair,
+}
+
+impl Scene {
+    async fn of(state: &str) -> Self {
+        let world = World::with(Profile::Platform, |_| {}).await;
+        let client = world.client.clone();
+        let first = world.pair().await;
+        let mut scene = Self { world, client, newest: first.clone(), pair: first };
+        match state {
+            "current" => {}
+            "access token expired" => scene.world.advance(28_800),
+            "access token revoked" => drop(scene.world.revoke(&scene.pair.access).await),
+            "in grace" => scene.superseded(299).await,
+            "in margin" => scene.superseded(300).await,
+            "past margin" => scene.superseded(360).await,
+            "forgotten" => {
+                scene.superseded(28_800).await;
+                scene.newest = pair(&scene.world.refresh(&scene.newest.refresh).await);
+            }
+            "expired" => scene.world.advance(15_552_000),
+            "of a revoked grant" => drop(scene.world.revoke(&scene.pair.refresh).await),
+            "of a withdrawn client" => {
+                let registrar = scene.world.server.registrar().unwrap();
+                registrar.withdraw_grants(&scene.client.client_id()).await.unwrap();
+            }
+            "of a suspended client" => {
+                let registrar = scene.world.server.registrar().unwrap();
+                registrar.suspend(&scene.client.client_id()).await.unwrap();
+            }
+            other => panic!("no scene for {other}"),
+        }
+        scene.world.events.take();
+        scene
+    }
+
+    async fn superseded(&mut self, seconds: i64) {
+        self.newest = pair(&self.world.refresh(&self.pair.refresh).await);
+        self.world.advance(seconds);
+    }
+
+    async fn act(&self, column: &str) -> String {
+        let before = self.grant_is_live().await;
+        match column {
+            "refresh" => {
+                let response = self.world.refresh(&self.pair.refresh).await;
+                match response.status() {
+                    200 => "new pair",
+                    _ if before && !self.grant_is_live().await => "grant revoked",
+                    _ => "refused",
+                }
+            }
+            "use" => {
+                if self.world.opens(&self.pair.access).await {
+                    "opens"
+                } else {
+                    "closed"
+                }
+            }
+            "revoke the access token" => self.revoked(&self.pair.access, before).await,
+            "revoke the refresh token" => self.revoked(&self.pair.refresh, before).await,
+            other => panic!("no act for {other}"),
+        }
+        .to_owned()
+    }
+
+    async fn revoked(&self, token: &str, before: bool) -> &'static str {
+        let opened = self.world.opens(&self.pair.access).await;
+        let response = self.world.revoke(token).await;
+        if response.status() != 200 {
+            return "refused";
+        }
+        if before && !self.grant_is_live().await {
+            return "grant revoked";
+        }
+        if opened && !self.world.opens(&self.pair.access).await { "access token dead" } else { "nothing" }
+    }
+
+    async fn grant_is_live(&self) -> bool {
+        !self.world.server.grants_of(&self.world.alice).await.unwrap().is_empty()
+    }
+}
+
+async fn code_cell(state: &str, column: &str) -> String {
+    let world = World::platform().await;
+    let other = world.register(other_form()).await;
+    let code = world.code_for(&world.query(&PKCE)).await;
+    match state {
+        "issued" => {}
+        "expired" => world.advance(600),
+        "spent" => drop(pair(&world.exchange(&code).await)),
+        "spent and past its end" => {
+            drop(pair(&world.exchange(&code).await));
+            world.advance(600);
+        }
+        "killed" => drop(world.server.revoke_subject(&world.alice).await.unwrap()),
+        other => panic!("no code for {other}"),
+    }
+    let live = |grants: usize| grants > 0;
+    let before = live(world.server.grants_of(&world.alice).await.unwrap().len());
+    let wrong = format!("{VERIFIER}x");
+    let response = match column {
+        "exchange" => world.exchange(&code).await,
+        "exchange with a wrong verifier" => {
+            let form = [("grant_type", "authorization_code"), ("code", &code), ("code_verifier", &wrong)];
+            world.token(&form).client(&world.client).send().await
+        }
+        "exchange by another client" => world.exchange_as(&other, &code).await,
+        "withdraw the subject" => {
+            let withdrawn = world.server.revoke_subject(&world.alice).await.unwrap();
+            let rows = TokenStore::grants_of(&world.store, &world.alice, Page::first(10)).await.unwrap();
+            assert!(rows.iter().all(|grant| grant.revoked().is_some()));
+            assert_ne!(world.exchange(&code).await.status(), 200);
+            return match (before, withdrawn) {
+                (true, 1) => "grant revoked",
+                (false, 1) => "code dead",
+                _ => "nothing",
+            }
+            .to_owned();
+        }
+        other => panic!("no act for {other}"),
+    };
+    let after = live(world.server.grants_of(&world.alice).await.unwrap().len());
+    match (response.status(), before, after) {
+        (200, false, true) => "new pair",
+        (400, true, false) => "grant revoked",
+        (400, before, after) if before == after => "refused",
+        seen => panic!("{state}, {column}: {seen:?}"),
+    }
+    .to_owned()
+}
+
+fn other_form() -> ApplicationForm {
+    let mut form = form();
+    form.name = "Another App".into();
+    form
+}
