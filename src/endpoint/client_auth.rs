@@ -3,7 +3,6 @@
 //!
 //! Unknown client, wrong secret and disabled client give the same answer after the same work.
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
 use base64::Engine;
@@ -34,15 +33,16 @@ pub(crate) async fn authenticate(
     endpoint: Endpoint,
     form: FormCredentials<'_>,
 ) -> Result<Arc<Client>, Reason> {
-    let outcome = extract(request, form, context.config.basic);
-    if let Err(reason @ (Reason::SeveralCredentials | Reason::ClientIdMismatch)) = outcome {
+    let header = Header::read(request, form)?;
+    let decoded = header.decoded();
+    let credentials = header.credentials(decoded.as_ref(), form, context.config.basic);
+    if let Err(reason @ Reason::ClientIdMismatch) = credentials {
         return Err(reason);
     }
-    let claimed = outcome.as_ref().ok().and_then(|credentials| credentials.first_id());
-    let claimed = claimed.or(form.client_id).map(str::to_owned);
-    let attempt = attempt(endpoint, claimed.as_deref(), request.peer_address());
+    let claimed = credentials.as_ref().ok().and_then(Credentials::first_id).or(form.client_id);
+    let attempt = attempt(endpoint, claimed, request.peer_address());
     context.check_throttle(&attempt).await?;
-    let outcome = match outcome {
+    let outcome = match credentials {
         Ok(credentials) => verify(context, &credentials).await,
         Err(reason) => Err(reason),
     };
@@ -55,15 +55,32 @@ pub(crate) async fn authenticate(
     }
 }
 
+/// What the `Authorization` header holds.
+enum Header {
+    Absent,
+    OtherScheme,
+    Malformed,
+    /// `id:secret`, decoded from Base64.
+    Basic(Zeroizing<String>),
+}
+
+/// Both halves of Basic credentials, form-decoded.
+struct Decoded {
+    id: Zeroizing<String>,
+    secret: Zeroizing<String>,
+}
+
 /// One credential; Basic may be read in two ways, the likelier one first.
 struct Credentials<'a> {
     readings: [Option<Reading<'a>>; 2],
     method: Method,
 }
 
+#[derive(Clone, Copy)]
 struct Reading<'a> {
-    id: Cow<'a, str>,
-    secret: Option<Zeroizing<String>>,
+    id: &'a str,
+    /// An empty one counts as none.
+    secret: Option<&'a str>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -73,53 +90,85 @@ enum Method {
     None,
 }
 
-impl Credentials<'_> {
-    fn first_id(&self) -> Option<&str> {
-        self.readings.iter().flatten().next().map(|reading| &*reading.id)
+impl<'a> Credentials<'a> {
+    fn first_id(&self) -> Option<&'a str> {
+        self.readings.iter().flatten().next().map(|reading| reading.id)
     }
 }
 
-/// § 2.3: not more than one method; the form may name the client that the header proves.
-fn extract<'a>(
-    request: &Request<'a>,
-    form: FormCredentials<'a>,
-    reading: BasicReading,
-) -> Result<Credentials<'a>, Reason> {
-    let header = match request.authorization() {
-        HeaderLine::Several => return Err(Reason::SeveralCredentials),
-        HeaderLine::One(_) if form.client_secret.is_some() => return Err(Reason::SeveralCredentials),
-        HeaderLine::One(header) => header,
-        HeaderLine::Absent => return from_form(form),
-    };
-    let pair = basic_pair(header)?;
-    let readings = basic_readings(&pair, reading)?;
-    let named = |id: &str| readings.iter().flatten().any(|reading| reading.id == id);
-    if form.client_id.is_some_and(|id| !named(id)) {
-        return Err(Reason::ClientIdMismatch);
+impl<'a> Reading<'a> {
+    fn new(id: &'a str, secret: &'a str) -> Self {
+        Self { id, secret: Some(secret).filter(|secret| !secret.is_empty()) }
     }
-    Ok(Credentials { readings, method: Method::Basic })
+}
+
+impl Header {
+    /// § 2.3: not more than one method in a request.
+    fn read(request: &Request<'_>, form: FormCredentials<'_>) -> Result<Self, Reason> {
+        match request.authorization() {
+            HeaderLine::Several => Err(Reason::SeveralCredentials),
+            HeaderLine::One(_) if form.client_secret.is_some() => Err(Reason::SeveralCredentials),
+            HeaderLine::One(header) => Ok(Self::parse(header)),
+            HeaderLine::Absent => Ok(Self::Absent),
+        }
+    }
+
+    /// RFC 7617 § 2: the scheme in any case, spaces, Base64 of `id:secret` without control characters.
+    fn parse(header: &[u8]) -> Self {
+        let (scheme, rest) = split_scheme(header);
+        if !scheme.eq_ignore_ascii_case(b"basic") {
+            return Self::OtherScheme;
+        }
+        let text = STANDARD.decode(rest.trim_ascii()).ok().and_then(|octets| String::from_utf8(octets).ok());
+        match text.map(Zeroizing::new) {
+            Some(text) if text.contains(':') && !text.chars().any(char::is_control) => Self::Basic(text),
+            Some(_) | None => Self::Malformed,
+        }
+    }
+
+    /// § 2.3.1 form-encodes both halves; nothing if that changes nothing or cannot be undone.
+    fn decoded(&self) -> Option<Decoded> {
+        let Self::Basic(pair) = self else { return None };
+        let (id, secret) = pair.split_once(':').filter(|_| is_encoded(pair))?;
+        Some(Decoded { id: decoded_half(id)?, secret: decoded_half(secret)? })
+    }
+
+    fn credentials<'a>(
+        &'a self,
+        decoded: Option<&'a Decoded>,
+        form: FormCredentials<'a>,
+        reading: BasicReading,
+    ) -> Result<Credentials<'a>, Reason> {
+        let pair = match self {
+            Self::Absent => return from_form(form),
+            Self::OtherScheme => return Err(Reason::UnsupportedAuthentication),
+            Self::Malformed => return Err(Reason::MalformedCredentials),
+            Self::Basic(pair) => pair,
+        };
+        let decoded = decoded.map(|decoded| Reading::new(&decoded.id, &decoded.secret));
+        let may_be_raw = reading == BasicReading::Either || !is_encoded(pair);
+        let raw = pair.split_once(':').filter(|_| may_be_raw).map(|(id, secret)| Reading::new(id, secret));
+        let readings = [decoded, raw];
+        if readings.iter().flatten().next().is_none() {
+            return Err(Reason::MalformedCredentials);
+        }
+        // The form may name the client that the header proves.
+        let named = |id: &str| readings.iter().flatten().any(|reading| reading.id == id);
+        if form.client_id.is_some_and(|id| !named(id)) {
+            return Err(Reason::ClientIdMismatch);
+        }
+        Ok(Credentials { readings, method: Method::Basic })
+    }
 }
 
 fn from_form(form: FormCredentials<'_>) -> Result<Credentials<'_>, Reason> {
     let id = form.client_id.ok_or(Reason::NoCredentials)?;
-    let secret = form.client_secret.map(|secret| Zeroizing::new(secret.to_owned()));
-    let method = if secret.is_some() { Method::Post } else { Method::None };
-    Ok(Credentials { readings: [Some(Reading { id: id.into(), secret }), None], method })
+    let method = if form.client_secret.is_some() { Method::Post } else { Method::None };
+    Ok(Credentials { readings: [Some(Reading { id, secret: form.client_secret }), None], method })
 }
 
-/// RFC 7617 section 2: the scheme in any case, spaces, Base64 of `id:secret` without control characters.
-fn basic_pair(header: &[u8]) -> Result<Zeroizing<String>, Reason> {
-    let (scheme, rest) = split_scheme(header);
-    if !scheme.eq_ignore_ascii_case(b"basic") {
-        return Err(Reason::UnsupportedAuthentication);
-    }
-    let octets = STANDARD.decode(rest.trim_ascii()).map_err(|_| Reason::MalformedCredentials)?;
-    let text = String::from_utf8(octets).map_err(|_| Reason::MalformedCredentials)?;
-    let text = Zeroizing::new(text);
-    if text.chars().any(char::is_control) {
-        return Err(Reason::MalformedCredentials);
-    }
-    Ok(text)
+fn is_encoded(text: &str) -> bool {
+    text.bytes().any(|octet| matches!(octet, b'%' | b'+'))
 }
 
 /// Cuts a header value at its first space.
@@ -127,25 +176,6 @@ pub(crate) fn split_scheme(header: &[u8]) -> (&[u8], &[u8]) {
     let header = header.trim_ascii();
     let end = header.iter().position(|&octet| octet == b' ').unwrap_or(header.len());
     header.split_at_checked(end).unwrap_or((header, &[]))
-}
-
-/// RFC 6749 section 2.3.1 form-encodes both halves; many clients do not.
-fn basic_readings(pair: &str, reading: BasicReading) -> Result<[Option<Reading<'static>>; 2], Reason> {
-    let (id, secret) = pair.split_once(':').ok_or(Reason::MalformedCredentials)?;
-    let make = |id: &str, secret: &str| Reading {
-        id: id.to_owned().into(),
-        secret: (!secret.is_empty()).then(|| Zeroizing::new(secret.to_owned())),
-    };
-    let encoded = |text: &str| text.bytes().any(|octet| matches!(octet, b'%' | b'+'));
-    if !encoded(id) && !encoded(secret) {
-        return Ok([Some(make(id, secret)), None]);
-    }
-    let decoded = decoded_half(id).zip(decoded_half(secret)).map(|(id, secret)| make(&id, &secret));
-    match reading {
-        BasicReading::FormDecoded if decoded.is_none() => Err(Reason::MalformedCredentials),
-        BasicReading::FormDecoded => Ok([decoded, None]),
-        BasicReading::Either => Ok([decoded, Some(make(id, secret))]),
-    }
 }
 
 fn decoded_half(half: &str) -> Option<Zeroizing<String>> {
@@ -158,7 +188,7 @@ fn decoded_half(half: &str) -> Option<Zeroizing<String>> {
 async fn verify(context: &Context, credentials: &Credentials<'_>) -> Result<Arc<Client>, Reason> {
     let mut failure = Reason::NoCredentials;
     for (position, reading) in credentials.readings.iter().flatten().enumerate() {
-        match verify_reading(context, reading, credentials.method).await {
+        match verify_reading(context, *reading, credentials.method).await {
             Ok(client) => return Ok(client),
             Err(reason @ Reason::Store(_)) => return Err(reason),
             Err(reason) if position == 0 => failure = reason,
@@ -168,16 +198,16 @@ async fn verify(context: &Context, credentials: &Credentials<'_>) -> Result<Arc<
     Err(failure)
 }
 
-async fn verify_reading(context: &Context, reading: &Reading<'_>, method: Method) -> Result<Arc<Client>, Reason> {
-    let presented = Digest::of(reading.secret.as_deref().map_or(b"", |secret| secret.as_bytes()));
-    let client = match ClientId::new(&*reading.id) {
+async fn verify_reading(context: &Context, reading: Reading<'_>, method: Method) -> Result<Arc<Client>, Reason> {
+    let presented = Digest::of(reading.secret.unwrap_or_default().as_bytes());
+    let client = match ClientId::new(reading.id) {
         Ok(id) => context.stores.clients.find(&id).await?,
         Err(_) => None,
     };
     let secrets = client.as_ref().map_or_else(ClientSecrets::default, |client| client.secrets);
     let proven = secrets.prove(&presented);
     let client = client.ok_or(Reason::UnknownClient)?;
-    match (client.client_type, &reading.secret) {
+    match (client.client_type, reading.secret) {
         (ClientType::Public, None) => {}
         (ClientType::Confidential, None) => return Err(Reason::MissingSecret),
         (ClientType::Confidential, Some(_)) if proven => {}

@@ -1,5 +1,7 @@
 //! The token endpoint [RFC 6749 section 3.2]: the order of checks, then the grant type.
 
+use std::fmt::Write;
+
 use crate::client::Client;
 use crate::context::Context;
 use crate::endpoint::client_auth::{self, FormCredentials};
@@ -10,6 +12,7 @@ use crate::grant::issue::Issued;
 use crate::grant::refresh_token::{self, Refresh};
 use crate::hooks::Event;
 use crate::id::ClientId;
+use crate::secret::RefreshToken;
 use crate::wire::params::Params;
 use crate::wire::{Endpoint, Request, Response};
 
@@ -88,15 +91,15 @@ async fn refresh(context: &Context, client: &Client, form: &Params<'_, 8>) -> Re
 
 /// § 5.1, written directly: no value in it can hold a quote, a backslash or a control character.
 fn token_response(context: &Context, issued: &Issued) -> Response {
-    let scope = context.config.scopes.to_wire(&issued.scopes);
-    let access = issued.access_token.expose();
-    let refresh = issued.refresh_token.as_ref().map(|token| token.expose());
-    let expires_in = issued.expires_in.to_string();
-    let mut json = String::with_capacity(112 + access.len() + refresh.map_or(0, str::len) + scope.len());
+    let Issued { access_token, told } = issued;
+    let scope = context.config.scopes.to_wire(&told.scopes);
+    let refresh = told.refresh_token.as_ref().map(RefreshToken::expose);
+    let mut json = String::with_capacity(128 + access_token.expose().len() + refresh.map_or(0, str::len) + scope.len());
     json.push_str("{\"access_token\":\"");
-    json.push_str(access);
+    json.push_str(access_token.expose());
     json.push_str("\",\"token_type\":\"bearer\",\"expires_in\":");
-    json.push_str(&expires_in);
+    // Writing to a string cannot fail.
+    let _ = write!(json, "{}", told.expires_in);
     if let Some(refresh) = refresh {
         json.push_str(",\"refresh_token\":\"");
         json.push_str(refresh);

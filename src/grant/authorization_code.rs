@@ -10,7 +10,7 @@ use crate::clock::Timestamp;
 use crate::config::{Config, ExchangeRedirectUri};
 use crate::context::Context;
 use crate::error::Reason;
-use crate::grant::issue::{self, Drawn, Issued, NewPair, Place};
+use crate::grant::issue::{self, Drawn, Issued, NewPair, Place, Told};
 use crate::grant::withdraw;
 use crate::hooks::Event;
 use crate::id::{AuthorizationId, GrantId};
@@ -47,11 +47,11 @@ pub(crate) async fn exchange(context: &Context, request: &Exchange<'_>) -> Resul
     context.check_subject(&authorization.subject, request.client).await?;
 
     let drawn = Drawn::new(&context.config, id.into(), &*context.entropy);
-    let (grant, issued) = first_pair(context, request.client, &authorization, scopes, &drawn, now);
+    let (grant, told) = first_pair(context, request.client, &authorization, scopes, &drawn, now);
     claim(context, grant, &drawn.access_digest).await?;
     let (client, subject) = (&request.client.id, &authorization.subject);
     context.raise(&Event::Exchanged { grant: id.into(), client, subject });
-    Ok(issued)
+    Ok(drawn.issued(told))
 }
 
 /// Everything but time and first use, in the order in which a wrong party learns least.
@@ -129,7 +129,7 @@ fn first_pair(
     scopes: ScopeSet,
     drawn: &Drawn,
     now: Timestamp,
-) -> (Grant, Issued) {
+) -> (Grant, Told) {
     let id = GrantId::from(authorization.id);
     let lineage = Lineage::draw(&*context.entropy);
     let place = Place {
@@ -142,7 +142,7 @@ fn first_pair(
         scopes: scopes.clone(),
         narrowed: None,
     };
-    let NewPair { record, issued } = issue::pair(&context.config, drawn, place);
+    let NewPair { record, told } = issue::pair(&context.config, drawn, place);
     let grant = Grant {
         id,
         version: 1,
@@ -158,7 +158,7 @@ fn first_pair(
         pairs: Pairs::one(record),
         revoked: None,
     };
-    (grant, issued)
+    (grant, told)
 }
 
 /// One insert. After `Exists` or an error, the row tells who won: it carries the digest of the

@@ -1,7 +1,5 @@
 //! Makes a pair of tokens and what the record keeps of it.
 
-use zeroize::Zeroizing;
-
 use crate::client::Client;
 use crate::clock::Timestamp;
 use crate::config::Config;
@@ -15,7 +13,7 @@ use crate::store::record::TokenPair;
 /// The random parts of one pair, drawn once per request: a claim that is tried again carries the same,
 /// so that the caller recognises its own write.
 pub(crate) struct Drawn {
-    access_token: Zeroizing<String>,
+    access_token: AccessToken,
     pub(crate) access_digest: Digest,
     fresh: Fresh,
 }
@@ -23,7 +21,7 @@ pub(crate) struct Drawn {
 impl Drawn {
     pub(crate) fn new(config: &Config, grant: GrantId, entropy: &dyn Entropy) -> Self {
         let access = opaque::mint(&config.prefixes.access_token, grant.octets(), entropy);
-        Self { access_token: Zeroizing::new(access.text), access_digest: access.digest, fresh: Fresh::draw(entropy) }
+        Self { access_token: AccessToken::new(access.text), access_digest: access.digest, fresh: Fresh::draw(entropy) }
     }
 }
 
@@ -43,10 +41,9 @@ pub(crate) struct Place<'a> {
     pub(crate) narrowed: Option<ScopeSet>,
 }
 
-/// What the client is told.
+/// What the client is told, its access token apart.
 #[derive(Debug)]
-pub(crate) struct Issued {
-    pub(crate) access_token: AccessToken,
+pub(crate) struct Told {
     pub(crate) refresh_token: Option<RefreshToken>,
     pub(crate) expires_in: u32,
     pub(crate) scopes: ScopeSet,
@@ -55,7 +52,20 @@ pub(crate) struct Issued {
 /// What is written and what is told.
 pub(crate) struct NewPair {
     pub(crate) record: TokenPair,
-    pub(crate) issued: Issued,
+    pub(crate) told: Told,
+}
+
+/// What the client is told, once the claim is won.
+#[derive(Debug)]
+pub(crate) struct Issued {
+    pub(crate) access_token: AccessToken,
+    pub(crate) told: Told,
+}
+
+impl Drawn {
+    pub(crate) fn issued(self, told: Told) -> Issued {
+        Issued { access_token: self.access_token, told }
+    }
 }
 
 /// Makes the pair for its place; the same place and drawn parts make the same pair.
@@ -77,11 +87,10 @@ pub(crate) fn pair(config: &Config, drawn: &Drawn, place: Place<'_>) -> NewPair 
         access_revoked: false,
         narrowed: place.narrowed.clone().map(Box::new),
     };
-    let issued = Issued {
-        access_token: AccessToken::new(drawn.access_token.as_str()),
+    let told = Told {
         refresh_token: refresh.map(|refresh| refresh.token),
         expires_in: access_end.seconds_since(place.now),
         scopes: place.narrowed.unwrap_or(place.scopes),
     };
-    NewPair { record, issued }
+    NewPair { record, told }
 }

@@ -10,7 +10,7 @@ use crate::clock::Timestamp;
 use crate::config::{Config, GraceEnd, ReuseResponse};
 use crate::context::Context;
 use crate::error::Reason;
-use crate::grant::issue::{self, Drawn, Issued, NewPair, Place};
+use crate::grant::issue::{self, Drawn, Issued, NewPair, Place, Told};
 use crate::grant::withdraw;
 use crate::hooks::Event;
 use crate::scope::ScopeSet;
@@ -46,7 +46,7 @@ pub(crate) async fn refresh(context: &Context, request: &Refresh<'_>) -> Result<
         let found = context.stores.tokens.find(&presented.grant).await?.ok_or(Reason::UnknownRefreshToken)?;
         if let Some(claim) = claimed.take() {
             if found.pairs.with_access(&drawn.access_digest).is_some() {
-                return Ok(won(context, &found, claim));
+                return Ok(drawn.issued(won(context, &found, claim)));
             }
         } else {
             // The subject is asked once, and only for a token that would be honoured.
@@ -59,12 +59,12 @@ pub(crate) async fn refresh(context: &Context, request: &Refresh<'_>) -> Result<
             Err(reason) => return Err(refused(context, &found, request.client, reason).await?),
         };
         match context.stores.tokens.replace(found.version, claim.next.clone()).await {
-            Ok(Replacement::Replaced) => return Ok(won(context, &found, claim)),
+            Ok(Replacement::Replaced) => return Ok(drawn.issued(won(context, &found, claim))),
             Ok(Replacement::Lost) => claimed = Some(claim),
             Err(error) => {
                 let current = context.stores.tokens.find(&presented.grant).await?;
                 let applied = current.is_some_and(|grant| grant.pairs.with_access(&drawn.access_digest).is_some());
-                return if applied { Ok(won(context, &found, claim)) } else { Err(error.into()) };
+                return if applied { Ok(drawn.issued(won(context, &found, claim))) } else { Err(error.into()) };
             }
         }
     }
@@ -74,7 +74,7 @@ pub(crate) async fn refresh(context: &Context, request: &Refresh<'_>) -> Result<
 /// What a refresh would write, and what it would tell.
 struct Claim {
     next: Arc<Grant>,
-    issued: Issued,
+    told: Told,
     /// Seconds since the token was superseded, for a use in grace.
     in_grace_since: Option<u32>,
     superseded_oldest: bool,
@@ -180,7 +180,7 @@ impl Judge<'_> {
             scopes: narrowing.available,
             narrowed: narrowing.narrowed,
         };
-        let NewPair { record, issued } = issue::pair(self.config, drawn, place);
+        let NewPair { record, told } = issue::pair(self.config, drawn, place);
         let mut next = grant.clone();
         let mut superseded_oldest = false;
         match used.superseded {
@@ -191,7 +191,7 @@ impl Judge<'_> {
         next.version = grant.version.saturating_add(1);
         next.pairs_made = number;
         let in_grace_since = used.superseded.map(|since| self.now.seconds_since(since));
-        Claim { next: Arc::new(next), issued, in_grace_since, superseded_oldest }
+        Claim { next: Arc::new(next), told, in_grace_since, superseded_oldest }
     }
 
     /// Gives both tokens of the chosen pair their grace, once; it never lengthens a life.
@@ -229,7 +229,8 @@ struct Narrowing {
     narrowed: Option<ScopeSet>,
 }
 
-fn won(context: &Context, before: &Grant, claim: Claim) -> Issued {
+/// Raises the events of a claim that was won.
+fn won(context: &Context, before: &Grant, claim: Claim) -> Told {
     let Grant { id, client, subject, .. } = before;
     match claim.in_grace_since {
         None => context.raise(&Event::Refreshed { grant: *id, client, subject }),
@@ -238,7 +239,7 @@ fn won(context: &Context, before: &Grant, claim: Claim) -> Issued {
     if claim.superseded_oldest {
         context.raise(&Event::OldestPairSuperseded { grant: *id, client });
     }
-    claim.issued
+    claim.told
 }
 
 /// Does what a refusal leads to; only a positive match takes anything from anybody.

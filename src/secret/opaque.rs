@@ -23,13 +23,13 @@ pub(crate) struct Minted {
 pub(crate) fn mint(prefix: &str, id: &[u8; ID_OCTETS], entropy: &dyn Entropy) -> Minted {
     let mut secret = Zeroizing::new([0; SECRET_OCTETS]);
     entropy.fill(secret.as_mut_slice());
-    let mut characters = Zeroizing::new(String::with_capacity(SECRET_CHARACTERS));
-    URL_SAFE_NO_PAD.encode_string(secret.as_slice(), &mut characters);
     let mut text = String::with_capacity(prefix.len() + ID_CHARACTERS + SECRET_CHARACTERS);
     text.push_str(prefix);
     URL_SAFE_NO_PAD.encode_string(id, &mut text);
-    text.push_str(&characters);
-    Minted { text, digest: Digest::of(characters.as_bytes()) }
+    let public = text.len();
+    URL_SAFE_NO_PAD.encode_string(secret.as_slice(), &mut text);
+    let digest = Digest::of(text.as_bytes().get(public..).unwrap_or_default());
+    Minted { text, digest }
 }
 
 /// What a presented text names, and the digest that proves it.
