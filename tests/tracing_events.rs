@@ -1,0 +1,60 @@
+//! `TracingEvents` writes one line per event, at a level that tells how much it matters.
+
+use std::fmt::{Debug, Write};
+use std::sync::{Arc, Mutex};
+
+use grantor::wire::{Body, Endpoint, Request};
+use grantor::{AuthorizationServer, MemoryStore, TracingEvents};
+use tracing::field::{Field, Visit};
+use tracing::span::{Attributes, Id, Record};
+use tracing::{Event, Metadata, Subscriber};
+
+/// Keeps each line as `LEVEL target text`.
+#[derive(Clone, Default)]
+struct Lines(Arc<Mutex<Vec<String>>>);
+
+impl Subscriber for Lines {
+    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
+        metadata.target() == "grantor"
+    }
+
+    fn event(&self, event: &Event<'_>) {
+        let metadata = event.metadata();
+        let mut line = Text(format!("{} {}", metadata.level(), metadata.target()));
+        event.record(&mut line);
+        self.0.lock().unwrap().push(line.0);
+    }
+
+    fn new_span(&self, _: &Attributes<'_>) -> Id {
+        Id::from_u64(1)
+    }
+
+    fn record(&self, _: &Id, _: &Record<'_>) {}
+    fn record_follows_from(&self, _: &Id, _: &Id) {}
+    fn enter(&self, _: &Id) {}
+    fn exit(&self, _: &Id) {}
+}
+
+struct Text(String);
+
+impl Visit for Text {
+    fn record_debug(&mut self, _: &Field, value: &dyn Debug) {
+        write!(self.0, " {value:?}").unwrap();
+    }
+}
+
+#[test]
+fn a_failed_authentication_is_a_warning_on_one_line_and_shows_no_secret() {
+    let lines = Lines::default();
+    let server = AuthorizationServer::builder(MemoryStore::new()).events(TracingEvents).build().unwrap();
+    let form = b"grant_type=refresh_token&refresh_token=hidden&client_id=a%0Ab&client_secret=hidden";
+    let request =
+        Request::new("POST").header("Content-Type", b"application/x-www-form-urlencoded").body(Body::Octets(form));
+    tracing::subscriber::with_default(lines.clone(), || {
+        futures::executor::block_on(server.serve(Endpoint::Token, &request));
+    });
+    let lines = lines.0.lock().unwrap();
+    assert!(lines.iter().any(|line| line.starts_with("WARN grantor AuthenticationFailed")), "{lines:?}");
+    assert!(lines.iter().any(|line| line.starts_with("INFO grantor Refused")), "{lines:?}");
+    assert!(lines.iter().all(|line| !line.contains("hidden") && !line.contains('\n')), "{lines:?}");
+}
