@@ -3,4 +3,5 @@
 
 mod world;
 
+mod registration;
 mod service;
