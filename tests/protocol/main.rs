@@ -3,5 +3,6 @@
 
 mod world;
 
+mod administration;
 mod registration;
 mod service;

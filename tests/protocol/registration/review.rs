@@ -8,7 +8,7 @@ use time::Duration;
 
 use crate::registration::{fields, form_with, registrar, submitted};
 use crate::world::{
-    Credentials, PKCE, PNG, REDIRECT_URI, START, World, code, form, logo, ok, page, pair, red, redirect, text, wa,
+    Credentials, PKCE, PNG, REDIRECT_URI, START, World, code, form, logo, ok, page, pair, red, text, wa,
 };
 
 const OTHER_URI: &str = "https://other.example.com/cb";
@@ -197,9 +197,10 @@ async fn what_a_reviewer_demanded_or_gave_stays_through_changes() {
     for changes in 0..2 {
         red(&world.refused(&world.query_of(&client, &[])).await, "invalid_request");
         code(&world.approve(&world.query_of(&client, &PKCE)).await);
-        let error = world.authorize(&world.query_of(&client, &[("scope", "nothing")])).await.unwrap_err();
+        let bad_scope = [PKCE[0], PKCE[1], ("scope", "nothing")];
+        let error = world.authorize(&world.query_of(&client, &bad_scope)).await.unwrap_err();
         assert!(!error.needs_sign_in());
-        assert_eq!(text(&redirect(&error.response(None)), "error"), "invalid_request");
+        red(&error.response(None), "invalid_scope");
         assert_eq!(world.introspect_as(&client, &other.access).await["active"], true);
         if changes == 0 {
             registrar.change(&client.client_id(), form(), Some(logo())).await.unwrap();
