@@ -1,9 +1,9 @@
 //! pending → approved | rejected, approved ↔ suspended: which steps there are, and what each state means.
 
+use std::slice;
+
 use grantor::wire::Endpoint;
-use grantor::{
-    ApplicationFilter, Approval, ClientId, ClientState, Consent, Decision, RegistrarError, ResourceError, Subject,
-};
+use grantor::{ApplicationFilter, Approval, ClientId, ClientState, Consent, Decision, RegistrarError, Subject};
 
 use crate::registration::{registrar, submitted, submitted_as};
 use crate::world::{
@@ -148,8 +148,7 @@ async fn a_suspended_application_is_refused_everywhere_until_it_is_resumed() {
     r401(&world.revoke(&held.pair.refresh).await);
     let call = world.post(Endpoint::Introspection, &[("token", &held.pair.access)]);
     e401(&call.client(&world.client).send().await, "invalid_client");
-    let refused: ResourceError = world.access(&held.pair.access).await.unwrap_err();
-    wa(refused, 401, "invalid_token");
+    wa(world.access(&held.pair.access).await.unwrap_err(), 401, "invalid_token");
     let told = world.introspect_as(&resource_server, &held.pair.access).await;
     assert_eq!(told, serde_json::json!({ "active": false }));
 
@@ -180,9 +179,9 @@ async fn applications_are_listed_under_what_they_are() {
         let applications = registrar.list(&filter, grantor::store::Page::first(100)).await.unwrap();
         applications.iter().map(|application| application.id().clone()).collect::<Vec<_>>()
     };
-    assert_eq!(listed(ApplicationFilter::AwaitingReview).await, [pending.clone()]);
-    assert_eq!(listed(ApplicationFilter::InState(ClientState::Rejected)).await, [rejected.clone()]);
-    assert_eq!(listed(ApplicationFilter::InState(ClientState::Suspended)).await, [suspended.clone()]);
+    assert_eq!(listed(ApplicationFilter::AwaitingReview).await, slice::from_ref(pending));
+    assert_eq!(listed(ApplicationFilter::InState(ClientState::Rejected)).await, slice::from_ref(rejected));
+    assert_eq!(listed(ApplicationFilter::InState(ClientState::Suspended)).await, slice::from_ref(suspended));
     assert_eq!(listed(ApplicationFilter::InState(ClientState::Approved)).await.len(), 2);
     let developer = ApplicationFilter::OwnedBy(Subject::new("developer").unwrap());
     assert_eq!(listed(developer).await, listed(ApplicationFilter::All).await);
