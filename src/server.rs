@@ -205,7 +205,8 @@ impl AuthorizationServer {
         withdraw::grants_of(&self.context, subject).await
     }
 
-    /// Withdraws a grant with all its tokens, for the user who gave it; tells whether it was alive.
+    /// Withdraws a grant with all its tokens, for the user who gave it; tells whether it was alive, its
+    /// client apart.
     ///
     /// # Errors
     ///
@@ -215,7 +216,7 @@ impl AuthorizationServer {
     }
 
     /// Withdraws everything of a subject: requests that wait, codes, grants. Returns the count of what
-    /// was alive.
+    /// was alive, its client apart.
     ///
     /// Lock the user or end the sessions first, so that nothing new is granted meanwhile.
     ///

@@ -54,11 +54,15 @@ async fn is_revoked(context: &Context, id: GrantId) -> Result<bool, StoreError> 
 /// Withdraws a grant if that subject gave it; tells whether it was alive.
 pub(crate) async fn withdraw_grant(context: &Context, id: GrantId, subject: &Subject) -> Result<bool, StoreError> {
     match context.stores.tokens.find(&id).await? {
-        Some(grant) if grant.subject == *subject => {
-            Ok(revoke(context, id, RevocationReason::Withdrawn).await? == Outcome::Revoked)
-        }
+        Some(grant) if grant.subject == *subject => end(context, &grant, RevocationReason::Withdrawn).await,
         Some(_) | None => Ok(false),
     }
+}
+
+/// Revokes a grant; tells whether that took anything from anybody.
+async fn end(context: &Context, grant: &Grant, reason: RevocationReason) -> Result<bool, StoreError> {
+    let was_live = grant.is_live(context.now());
+    Ok(revoke(context, grant.id, reason).await? == Outcome::Revoked && was_live)
 }
 
 /// The grants of a subject that still open something, the oldest first.
@@ -77,9 +81,12 @@ pub(crate) async fn grants_of(context: &Context, subject: &Subject) -> Result<Ve
         }
         match next {
             Some(next) => page = next,
-            None => return Ok(live),
+            None => break,
         }
     }
+    // Ids tell the time to a minute only.
+    live.sort_by_key(|grant| grant.created);
+    Ok(live)
 }
 
 /// Items that are read from a list at once.
@@ -104,8 +111,7 @@ pub(crate) async fn withdraw_subject(context: &Context, subject: &Subject) -> Re
     loop {
         let grants = context.stores.tokens.grants_of(subject, page).await?;
         for grant in &grants {
-            let outcome = revoke(context, grant.id, RevocationReason::SubjectWithdrawn).await?;
-            withdrawn += usize::from(outcome == Outcome::Revoked);
+            withdrawn += usize::from(end(context, grant, RevocationReason::SubjectWithdrawn).await?);
         }
         match grants.last() {
             Some(last) if grants.len() >= PAGE => page = Page::after(last.id, PAGE),
@@ -114,7 +120,8 @@ pub(crate) async fn withdraw_subject(context: &Context, subject: &Subject) -> Re
     }
 }
 
-/// Denies what is held; kills a code, past its end too, by taking the place of its grant.
+/// Denies what is held; kills a code, past its end too, by taking the place of its grant. Tells whether
+/// it was alive.
 async fn withdraw_authorization(context: &Context, first: Arc<Authorization>) -> Result<bool, StoreError> {
     let mut authorization = first;
     loop {
@@ -127,7 +134,7 @@ async fn withdraw_authorization(context: &Context, first: Arc<Authorization>) ->
         }
         let denied = authorization.denied();
         if context.stores.codes.replace(authorization.version, Arc::new(denied)).await? == Replacement::Replaced {
-            return Ok(true);
+            return Ok(context.now() < authorization.end);
         }
         match context.stores.codes.find(&authorization.id).await? {
             Some(current) => authorization = current,
@@ -143,12 +150,17 @@ async fn kill_code(
     authorization: &Authorization,
     reason: RevocationReason,
 ) -> Result<bool, StoreError> {
+    let id = GrantId::from(authorization.id);
+    let was_live = context.now() < authorization.end;
     let tombstone = Arc::new(tombstone(context, authorization, reason));
     match context.stores.tokens.insert(tombstone).await {
-        Ok(Insertion::Inserted) => Ok(true),
-        Ok(Insertion::Exists) => Ok(revoke(context, authorization.id.into(), reason).await? == Outcome::Revoked),
-        Err(error) if !is_revoked(context, authorization.id.into()).await? => Err(error),
-        Err(_) => Ok(true),
+        Ok(Insertion::Inserted) => Ok(was_live),
+        Ok(Insertion::Exists) => match context.stores.tokens.find(&id).await? {
+            Some(grant) => end(context, &grant, reason).await,
+            None => Ok(false),
+        },
+        Err(error) if !is_revoked(context, id).await? => Err(error),
+        Err(_) => Ok(was_live),
     }
 }
 

@@ -1,7 +1,8 @@
 //! The protocol, one module per source; a test is named by its rule, its first doc line is the id in
 //! the checklist of `src/guide/conformance.md`.
 
-mod world;
-
+mod administration;
 mod grant_table;
+mod registration;
 mod service;
+mod world;

@@ -96,7 +96,7 @@ impl Grant {
     /// Tells whether any token of the grant is good at `now`, its client apart.
     #[must_use]
     pub fn is_live(&self, now: Timestamp) -> bool {
-        self.revoked.is_none() && now < self.last_end()
+        self.revoked.is_none() && self.pairs.iter().any(|pair| pair.is_live(now))
     }
 
     /// Returns when and why the grant was revoked.
@@ -170,6 +170,10 @@ impl TokenPair {
     /// Tells whether nothing can be learned from this pair any more at `now`.
     pub(crate) fn is_spent(&self, now: Timestamp, margin: Duration) -> bool {
         self.last_end().plus(margin) <= now
+    }
+
+    fn is_live(&self, now: Timestamp) -> bool {
+        self.access_is_live(now) || self.refresh.is_some() && now < self.refresh_end
     }
 
     pub(crate) fn access_is_live(&self, now: Timestamp) -> bool {

@@ -1,0 +1,5 @@
+//! What an embedder does with what was granted: list it, withdraw it, clean up after it.
+
+mod grants;
+mod purge;
+mod subject;

@@ -1,0 +1,179 @@
+//! Records go an hour after their end, grants not before a late exchange could only bring dead tokens.
+
+use grantor::store::Purge;
+use grantor::{Config, Decision, GrantTypes, Profile};
+use time::Duration;
+
+use crate::world::{PKCE, SESSION, World, e400, empty, form, ok, pair};
+
+const HOUR: i64 = 3600;
+/// Shorter than that of a code, so that a decision makes the record last longer.
+const HOLD_LIFE: i64 = 60;
+const CODE_LIFE: i64 = 600;
+const REFRESH_LIFE: i64 = 15_552_000;
+
+async fn world() -> World {
+    World::with(Profile::Platform, |config| config.hold_lifetime = Duration::seconds(HOLD_LIFE)).await
+}
+
+async fn purge(world: &World, limit: usize) -> Purge {
+    world.server.purge_expired(limit).await.unwrap()
+}
+
+/// Authorizations and grants that are stored.
+fn stored(world: &World) -> (usize, usize) {
+    (world.store.authorization_count(), world.store.grant_count())
+}
+
+/// Goes to the second before `seconds` and then to it: the record goes there and no sooner.
+async fn goes_after(world: &World, seconds: i64, kept: (usize, usize), left: (usize, usize)) {
+    world.advance(seconds - 1);
+    let early = purge(world, 100).await;
+    assert_eq!((early.removed(), early.is_finished(), stored(world)), (0, true, kept));
+    world.advance(1);
+    let removed = kept.0 + kept.1 - left.0 - left.1;
+    let due = purge(world, 100).await;
+    assert_eq!((due.removed(), due.is_finished(), stored(world)), (removed, true, left));
+}
+
+/// D-07, D-31
+#[tokio::test]
+async fn an_authorization_is_kept_until_an_hour_after_its_end() {
+    let world = world().await;
+    let hold = async || {
+        let pending = world.authorize(&world.query(&PKCE)).await.unwrap();
+        world.server.hold(&pending, &world.alice, SESSION).await.unwrap()
+    };
+    hold().await;
+    goes_after(&world, HOLD_LIFE + HOUR, (1, 0), (0, 0)).await;
+
+    let handle = hold().await;
+    world.advance(10);
+    let _ = world.server.decide(handle.expose(), &world.alice, SESSION, &Decision::Deny).await.unwrap();
+    goes_after(&world, HOLD_LIFE + HOUR - 10, (1, 0), (0, 0)).await;
+
+    world.code().await;
+    goes_after(&world, CODE_LIFE + HOUR, (1, 0), (0, 0)).await;
+}
+
+/// D-07
+#[tokio::test]
+async fn the_replay_of_a_code_is_noticed_as_long_as_it_is_kept() {
+    let world = world().await;
+    let code = world.code().await;
+    let live = pair(&world.exchange(&code).await);
+    world.advance(CODE_LIFE + HOUR - 1);
+    assert_eq!(purge(&world, 100).await.removed(), 0);
+    e400(&world.exchange(&code).await, "invalid_grant");
+    assert!(world.events.saw("CodeReplayed"));
+    e400(&world.refresh(&live.refresh).await, "invalid_grant");
+
+    let code = world.code().await;
+    let live = pair(&world.exchange(&code).await);
+    world.advance(CODE_LIFE + HOUR);
+    assert_eq!(purge(&world, 100).await.removed(), 2);
+    e400(&world.exchange(&code).await, "invalid_grant");
+    assert!(!world.events.saw("CodeReplayed"));
+    ok(&world.refresh(&live.refresh).await);
+}
+
+/// D-07, D-12
+#[tokio::test]
+async fn a_grant_is_kept_until_an_hour_after_its_last_end() {
+    let world = world().await;
+    // Exchanged at once, so that the end of the code decides.
+    let live = world.pair().await;
+    world.advance(CODE_LIFE + HOUR);
+    assert_eq!(purge(&world, 100).await.removed(), 1);
+    goes_after(&world, REFRESH_LIFE, (0, 1), (0, 0)).await;
+    e400(&world.refresh(&live.refresh).await, "invalid_grant");
+
+    // Refreshed, so that the newest token decides.
+    let first = world.pair().await;
+    world.advance(CODE_LIFE + HOUR);
+    assert_eq!(purge(&world, 100).await.removed(), 1);
+    let second = pair(&world.refresh(&first.refresh).await);
+    world.advance(REFRESH_LIFE);
+    assert_eq!((purge(&world, 100).await.removed(), stored(&world)), (0, (0, 1)));
+    goes_after(&world, HOUR, (0, 1), (0, 0)).await;
+    e400(&world.refresh(&second.refresh).await, "invalid_grant");
+}
+
+/// D-07
+#[tokio::test]
+async fn a_dead_grant_is_kept_as_long_as_a_late_exchange_could_bring_live_tokens() {
+    let world = world().await;
+    let mut form = form();
+    form.grant_types = GrantTypes::CODE_ONLY;
+    let code_only = world.register(form).await;
+    let revoked = world.pair().await;
+    empty(&world.revoke(&revoked.refresh).await);
+    world.pair_of(&code_only).await;
+    world.code().await;
+    // A code that was killed before its exchange leaves a grant without tokens.
+    assert_eq!(world.server.revoke_subject(&world.alice).await.unwrap(), 2);
+    world.advance(CODE_LIFE + HOUR);
+    assert_eq!((purge(&world, 100).await.removed(), stored(&world)), (3, (0, 3)));
+    goes_after(&world, REFRESH_LIFE, (0, 3), (0, 0)).await;
+}
+
+/// D-07
+#[tokio::test]
+async fn the_longest_of_the_configured_lifetimes_decides() {
+    let access_longest = |config: &mut Config| {
+        config.hold_lifetime = Duration::seconds(HOLD_LIFE);
+        config.access_token_lifetime = Duration::seconds(5000);
+        config.refresh_token_lifetime = Duration::seconds(400);
+    };
+    let world = World::with(Profile::Platform, access_longest).await;
+    let revoked = world.pair().await;
+    empty(&world.revoke(&revoked.refresh).await);
+    world.advance(CODE_LIFE + HOUR);
+    assert_eq!(purge(&world, 100).await.removed(), 1);
+    goes_after(&world, 5000, (0, 1), (0, 0)).await;
+}
+
+/// D-07
+#[tokio::test]
+async fn a_purge_is_bounded_and_goes_on_where_it_stopped() {
+    let world = world().await;
+    for _ in 0..10 {
+        world.pair().await;
+    }
+    world.advance(CODE_LIFE + HOUR);
+    let alive = world.pair().await;
+    for (limit, removed, finished, left) in
+        [(0, 0, false, 11), (4, 4, false, 7), (4, 4, false, 3), (4, 2, true, 1), (4, 0, true, 1)]
+    {
+        let step = purge(&world, limit).await;
+        assert_eq!((step.removed(), step.is_finished()), (removed, finished), "{limit}");
+        assert_eq!(stored(&world), (left, 11), "{limit}");
+    }
+    assert!(world.opens(&alive.access).await);
+}
+
+/// D-07
+#[tokio::test]
+async fn a_purge_does_not_walk_over_what_is_alive() {
+    let world = world().await;
+    world.code().await;
+    world.advance(CODE_LIFE + HOUR);
+    for _ in 0..50 {
+        world.pair().await;
+    }
+    let step = purge(&world, 1).await;
+    assert_eq!((step.removed(), step.is_finished(), stored(&world)), (1, true, (50, 50)));
+}
+
+/// D-07
+#[tokio::test]
+async fn what_is_removed_is_in_no_list_any_more() {
+    let world = world().await;
+    world.pair().await;
+    world.code().await;
+    world.advance(CODE_LIFE + HOUR + REFRESH_LIFE);
+    assert_eq!(purge(&world, 100).await.removed(), 3);
+    assert!(world.server.grants_of(&world.alice).await.unwrap().is_empty());
+    assert_eq!(world.server.revoke_subject(&world.alice).await.unwrap(), 0);
+    assert_eq!(stored(&world), (0, 0));
+}

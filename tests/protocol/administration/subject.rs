@@ -1,0 +1,123 @@
+//! Everything of a user at once: after a logout, a new password, a deleted account.
+
+use grantor::store::{RevocationReason, TokenStore};
+use grantor::{Consent, Decision, Subject};
+
+use crate::world::{PKCE, SESSION, World, code, e400, form, ok, pair, text, wa};
+
+async fn held(world: &World, subject: &Subject) -> String {
+    let pending = world.authorize(&world.query(&PKCE)).await.unwrap();
+    world.server.hold(&pending, subject, SESSION).await.unwrap().expose().to_owned()
+}
+
+fn agreed() -> Decision {
+    Decision::Approve(Consent::to_everything())
+}
+
+/// A code for that user, and the pair for one.
+async fn code_of(world: &World, subject: &Subject) -> String {
+    let handle = held(world, subject).await;
+    text(&code(&world.server.decide(&handle, subject, SESSION, &agreed()).await.unwrap()), "code")
+}
+
+/// 9700-4.14.2-04, 6749-6-07
+#[tokio::test]
+async fn everything_of_a_user_is_withdrawn_and_nothing_of_others() {
+    let world = World::platform().await;
+    let alice = &world.alice;
+    let bob = Subject::new("bob").unwrap();
+    let other_client = world.register(form()).await;
+    let old = world.pair().await;
+    let new = pair(&world.refresh(&old.refresh).await);
+    let elsewhere = world.pair_of(&other_client).await;
+    let waiting = held(&world, alice).await;
+    let unredeemed = world.code().await;
+    let of_bob = pair(&world.exchange(&code_of(&world, &bob).await).await);
+    let (code_of_bob, waiting_of_bob) = (code_of(&world, &bob).await, held(&world, &bob).await);
+    world.events.take();
+
+    // Two grants, a code, and a request on the screen.
+    assert_eq!(world.server.revoke_subject(alice).await.unwrap(), 4);
+    let events = world.events.take();
+    let revoked = events.iter().filter(|event| event.starts_with("GrantRevoked"));
+    assert!(revoked.clone().count() == 2 && revoked.clone().all(|event| event.contains("SubjectWithdrawn")));
+    for pair in [&old, &new] {
+        wa(world.access(&pair.access).await.unwrap_err(), 401, "invalid_token");
+        e400(&world.refresh(&pair.refresh).await, "invalid_grant");
+    }
+    assert!(!world.opens(&elsewhere.access).await);
+    e400(&world.refresh_as(&other_client, &elsewhere.refresh).await, "invalid_grant");
+    e400(&world.exchange(&unredeemed).await, "invalid_grant");
+    let refused = world.server.decide(&waiting, alice, SESSION, &agreed()).await.unwrap_err();
+    let response = refused.response(Some(alice));
+    assert_eq!((response.status(), response.header("Location")), (400, None));
+    assert!(world.server.grants_of(alice).await.unwrap().is_empty());
+    // A code that was never used is no replay, and a token that was withdrawn no reuse.
+    let events = world.events.take();
+    assert!(!events.iter().any(|event| event.starts_with("CodeReplayed") || event.starts_with("RefreshTokenReused")));
+
+    assert!(world.opens(&of_bob.access).await);
+    ok(&world.refresh(&of_bob.refresh).await);
+    ok(&world.exchange(&code_of_bob).await);
+    code(&world.server.decide(&waiting_of_bob, &bob, SESSION, &agreed()).await.unwrap());
+
+    assert_eq!(world.server.revoke_subject(alice).await.unwrap(), 0);
+    assert!(world.opens(&world.pair().await.access).await);
+}
+
+/// 9700-4.14.2-04
+#[tokio::test]
+async fn a_code_that_was_killed_stays_dead_after_its_end() {
+    let world = World::platform().await;
+    let code = world.code().await;
+    assert_eq!(world.server.revoke_subject(&world.alice).await.unwrap(), 1);
+    let tombstones = world.store.grants_of(&world.alice, grantor::store::Page::first(10)).await.unwrap();
+    assert_eq!(tombstones.len(), 1);
+    assert_eq!(tombstones[0].revoked().unwrap().reason, RevocationReason::SubjectWithdrawn);
+    world.events.take();
+    for seconds in [0, 599, 1, 3599] {
+        world.advance(seconds);
+        e400(&world.exchange(&code).await, "invalid_grant");
+    }
+    assert!(!world.events.saw("CodeReplayed"));
+    assert_eq!(world.store.grant_count(), 1);
+}
+
+/// 9700-4.14.2-04
+#[tokio::test]
+async fn what_had_ended_before_is_not_counted() {
+    let world = World::platform().await;
+    world.pair().await;
+    world.code().await;
+    held(&world, &world.alice).await;
+    let denied = held(&world, &world.alice).await;
+    let _ = world.server.decide(&denied, &world.alice, SESSION, &Decision::Deny).await.unwrap();
+    world.advance(599);
+    let still_alive = world.code().await;
+    world.advance(1);
+    // The grant, the later code and the request on the screen; the first code is past its end.
+    assert_eq!(world.server.revoke_subject(&world.alice).await.unwrap(), 3);
+    e400(&world.exchange(&still_alive).await, "invalid_grant");
+
+    world.pair().await;
+    held(&world, &world.alice).await;
+    world.advance(15_552_000);
+    assert_eq!(world.server.revoke_subject(&world.alice).await.unwrap(), 0);
+}
+
+/// 9700-4.14.2-04
+#[tokio::test]
+async fn a_user_with_any_number_of_grants_is_withdrawn_whole() {
+    let world = World::platform().await;
+    let mut pairs = Vec::new();
+    let mut codes = Vec::new();
+    for _ in 0..130 {
+        pairs.push(world.pair().await);
+        codes.push(world.code().await);
+    }
+    assert_eq!(world.server.revoke_subject(&world.alice).await.unwrap(), 260);
+    for (pair, code) in pairs.iter().zip(&codes) {
+        assert!(!world.opens(&pair.access).await);
+        e400(&world.exchange(code).await, "invalid_grant");
+    }
+}

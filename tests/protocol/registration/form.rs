@@ -1,0 +1,301 @@
+//! What an application may say of itself, and how a refusal tells what is wrong.
+
+use std::collections::HashSet;
+
+use grantor::scope::ScopeError;
+use grantor::{
+    ApplicationForm, ApplicationType, Approval, ClientType, Field, GrantTypes, Logo, Problem, RedirectUriError,
+    RegistrarError, RegistrationLimits, Subject,
+};
+
+use crate::registration::{fields, form_with, registrar, submitted, submitted_as};
+use crate::world::{ISSUER, PKCE, World, code, form, logo, page, public_form, red};
+
+/// D-24
+#[tokio::test]
+async fn characters_are_unicode_scalar_values_and_nothing_is_normalized() {
+    let world = World::platform().await;
+    let decomposed = "e\u{301}".repeat(25);
+    for (name, problem) in [
+        (decomposed.clone(), None),
+        (format!("{decomposed}e"), Some(Problem::TooManyCharacters { limit: 50 })),
+        ("\u{e9}".repeat(50), None),
+        ("\u{ff21}\u{fb01}".into(), None),
+        (" App ".into(), None),
+    ] {
+        let form = form_with(|form| form.name = name.clone());
+        let outcome = registrar(&world).submit(world.alice.clone(), form, Some(logo())).await;
+        if let Ok(id) = &outcome {
+            assert_eq!(registrar(&world).client(id).await.unwrap().name(), name);
+        }
+        let expected: Vec<_> = problem.into_iter().map(|problem| (Field::Name, problem)).collect();
+        assert_eq!(fields(outcome), expected, "{name:?}");
+    }
+}
+
+/// D-24, 7591-5-01
+///
+/// Names that look like another are left to the reviewer.
+#[tokio::test]
+async fn texts_that_could_mislead_the_user_are_refused() {
+    let world = World::platform().await;
+    for (text, problem) in [
+        ("App\0", Problem::ControlCharacter),
+        ("App\nTrusted by the platform", Problem::ControlCharacter),
+        ("App\u{1b}[2J", Problem::ControlCharacter),
+        ("App\u{85}", Problem::ControlCharacter),
+        ("App\u{2028}x", Problem::ControlCharacter),
+        ("\u{202e}ppA", Problem::DirectionCharacter),
+        ("App\u{2066}x", Problem::DirectionCharacter),
+        ("App\u{200f}", Problem::DirectionCharacter),
+        ("   ", Problem::Blank),
+        ("\u{3000}\u{a0}", Problem::Blank),
+        ("\u{200b}\u{feff}", Problem::Blank),
+    ] {
+        let form = form_with(|form| form.name = text.into());
+        let outcome = registrar(&world).submit(world.alice.clone(), form, Some(logo())).await;
+        assert_eq!(fields(outcome), [(Field::Name, problem)], "{text:?}");
+    }
+    for (website, problem) in [
+        ("https://app.example.com/\u{202e}", Problem::DirectionCharacter),
+        ("https://app.example.com/\u{7f}", Problem::ControlCharacter),
+        ("https://platform.example@app.example.com/", Problem::UserInfo),
+        ("javascript:alert(1)", Problem::NotAWebAddress),
+        ("javascript://app.example.com/%0aalert(1)", Problem::NotAWebAddress),
+        ("data:text/html,x", Problem::NotAWebAddress),
+        ("//app.example.com/", Problem::NotAWebAddress),
+        ("app.example.com", Problem::NotAWebAddress),
+    ] {
+        let form = form_with(|form| form.website = website.into());
+        let outcome = registrar(&world).submit(world.alice.clone(), form, Some(logo())).await;
+        assert_eq!(fields(outcome), [(Field::Website, problem)], "{website:?}");
+    }
+    let several_lines = form_with(|form| form.description = Some("One.\nTwo.".into()));
+    submitted_as(&world, several_lines).await;
+    let returned = form_with(|form| form.description = Some("One.\rTwo.".into()));
+    let outcome = registrar(&world).submit(world.alice.clone(), returned, Some(logo())).await;
+    assert_eq!(fields(outcome), [(Field::Description, Problem::ControlCharacter)]);
+}
+
+/// D-24
+#[tokio::test]
+async fn the_type_of_a_logo_comes_from_its_content() {
+    let world = World::platform().await;
+    for (octets, media_type) in [
+        (crate::world::PNG, Some("image/png")),
+        (b"\xff\xd8\xff\xe0\0\x10JFIF\0", Some("image/jpeg")),
+        (b"GIF89a\x01\0\x01\0\x80\0\0", Some("image/gif")),
+        (b"RIFF\x0e\0\0\0WEBPVP8L\x01\0\0\0\x2f\0", Some("image/webp")),
+        (b"<svg xmlns='http://www.w3.org/2000/svg'><script>alert(1)</script></svg>", None),
+        (b"<?xml version='1.0'?><svg/>", None),
+        (b"<html>", None),
+        (b"BM\x1e\0\0\0", None),
+    ] {
+        let logo = Logo::new(octets, &RegistrationLimits::default());
+        let Some(media_type) = media_type else {
+            assert_eq!(logo.unwrap_err().problem(), Problem::NotAnImage);
+            continue;
+        };
+        let id = registrar(&world).submit(world.alice.clone(), form(), logo.ok()).await.unwrap();
+        let kept = registrar(&world).logo(&id, grantor::LogoSlot::InForce).await.unwrap().unwrap();
+        assert_eq!((kept.media_type(), kept.octets()), (media_type, octets));
+    }
+}
+
+/// CVE-2018-1000088
+///
+/// Markup is text like any other, so it is kept; nothing that the server writes itself carries it.
+#[tokio::test]
+async fn hostile_text_of_a_client_is_told_as_text_and_rendered_nowhere() {
+    let world = World::platform().await;
+    let hostile = "<script>alert(1)</script>\"'&";
+    let mut form = form();
+    form.name = hostile.into();
+    form.description = Some(hostile.into());
+    let client = world.register(form).await;
+    let pending = world.authorize(&world.query_of(&client, &PKCE)).await.unwrap();
+    assert_eq!(pending.client().name(), hostile);
+
+    let wrong = world.refused(&world.query_of(&client, &[("redirect_uri", "https://other.example/")])).await;
+    let scope = world.refused(&world.query_of(&client, &[("scope", "nothing")])).await;
+    let agreed = world.approve(&world.query_of(&client, &PKCE)).await;
+    let exchanged = world.exchange_as(&client, "no-code").await;
+    page(&wrong);
+    red(&scope, "invalid_scope");
+    code(&agreed);
+    for response in [wrong, scope, agreed, exchanged] {
+        let headers = response.header("Location").unwrap_or_default();
+        let told = format!("{headers}{}", String::from_utf8_lossy(response.body()));
+        assert!(!told.contains("alert"), "{told}");
+    }
+    assert!(world.events.take().iter().all(|event| !event.contains("alert")));
+}
+
+/// D-24, SVC-2.1-05, SVC-2.1-06
+#[tokio::test]
+async fn each_refusal_names_its_field_and_why() {
+    let world = World::built(|builder| builder.issuer(ISSUER)).await;
+    let plain_http = Problem::RedirectUri { number: 2, error: RedirectUriError::PlainHttp };
+    for (form, field, problem, text) in [
+        (
+            form_with(|form| form.redirect_uris.push("http://app.example.com/".into())),
+            Field::RedirectUris,
+            plain_http,
+            "redirect_uris: value 2: the redirect URI uses plain http and does not lead to the loopback interface",
+        ),
+        (
+            form_with(|form| form.redirect_uris.push(form.redirect_uris[0].clone())),
+            Field::RedirectUris,
+            Problem::Repeated { number: 2 },
+            "redirect_uris: value 2: stands there before",
+        ),
+        (
+            form_with(|form| form.redirect_uris = (0..11).map(|n| format!("https://app.example.com/{n}")).collect()),
+            Field::RedirectUris,
+            Problem::TooManyValues { limit: 10 },
+            "redirect_uris: has more than 10 values",
+        ),
+        (
+            form_with(|form| form.scopes = "repo-code,repo-issue".into()),
+            Field::Scopes,
+            Problem::Scope(ScopeError::Unknown),
+            "scopes: the scope names something that does not exist",
+        ),
+        (
+            form_with(|form| form.client_type = ClientType::Public),
+            Field::ClientType,
+            Problem::NotOffered,
+            "client_type: has a value that is not offered",
+        ),
+        (
+            form_with(|form| {
+                form.grant_types = GrantTypes::NONE;
+                form.grant_types.refresh_token = true;
+            }),
+            Field::GrantTypes,
+            Problem::RefreshAlone,
+            "grant_types: has refresh without the authorization code",
+        ),
+    ] {
+        let error = registrar(&world).submit(world.alice.clone(), form, Some(logo())).await.unwrap_err();
+        assert_eq!(error.to_string(), format!("refused: {text}"));
+        assert_eq!(fields::<()>(Err(error)), [(field, problem)]);
+    }
+}
+
+/// D-24
+#[tokio::test]
+async fn all_refused_fields_are_told_at_once_in_the_order_of_the_form() {
+    let world = World::built(|builder| builder.issuer(ISSUER)).await;
+    let mut form = ApplicationForm::new("secret\n", "ftp://secret.example");
+    form.description = Some("secret\r".into());
+    form.client_type = ClientType::Public;
+    let error = registrar(&world).submit(world.alice.clone(), form, None).await.unwrap_err();
+    let text = error.to_string();
+    // It tells nothing back, so that it can be logged.
+    assert!(!text.contains("secret"), "{text}");
+    assert_eq!(
+        fields::<()>(Err(error)),
+        [
+            (Field::Name, Problem::ControlCharacter),
+            (Field::Logo, Problem::Missing),
+            (Field::Description, Problem::ControlCharacter),
+            (Field::Website, Problem::NotAWebAddress),
+            (Field::RedirectUris, Problem::Missing),
+            (Field::Scopes, Problem::Missing),
+            (Field::ResourceScope, Problem::Missing),
+            (Field::ClientType, Problem::NotOffered),
+        ]
+    );
+}
+
+/// 8252-8.4-01
+#[tokio::test]
+async fn the_kind_of_a_client_is_recorded_and_its_redirect_uris_are_complete() {
+    let world = World::platform().await;
+    for client_type in [ClientType::Confidential, ClientType::Public] {
+        for application_type in [ApplicationType::Web, ApplicationType::Native] {
+            let mut form = form();
+            form.client_type = client_type;
+            form.application_type = application_type;
+            let id = submitted_as(&world, form).await;
+            let approved = registrar(&world).approve(&id, Approval::default()).await.unwrap();
+            assert_eq!(approved.client_secret().is_some(), client_type == ClientType::Confidential);
+            let client = registrar(&world).client(&id).await.unwrap();
+            assert_eq!((client.client_type(), client.application_type()), (client_type, application_type));
+        }
+    }
+    for incomplete in
+        ["/cb", "app.example.com/cb", "https:", "https://", "com.example.app", "*", "https://*.example/cb"]
+    {
+        let form = form_with(|form| {
+            form.client_type = ClientType::Public;
+            form.redirect_uris = vec![incomplete.into()];
+        });
+        let refused = fields(registrar(&world).submit(world.alice.clone(), form, Some(logo())).await);
+        assert!(matches!(refused[..], [(Field::RedirectUris, Problem::RedirectUri { number: 1, .. })]), "{incomplete}");
+    }
+}
+
+/// 8252-8.4-01
+#[tokio::test]
+async fn the_kind_of_an_approved_client_cannot_change() {
+    let world = World::platform().await;
+    let id = submitted(&world).await;
+    let mut other = public_form();
+    other.application_type = ApplicationType::Native;
+    registrar(&world).change(&id, other.clone(), None).await.unwrap();
+    registrar(&world).change(&id, form(), None).await.unwrap();
+    let _ = registrar(&world).approve(&id, Approval::default()).await.unwrap();
+    let expected = [(Field::ClientType, Problem::Fixed), (Field::ApplicationType, Problem::Fixed)];
+    assert_eq!(fields(registrar(&world).change(&id, other, None).await), expected);
+    assert!(registrar(&world).application(&id).await.unwrap().proposed().is_none());
+}
+
+/// 9700-4.15-01, CIMD-6-02
+#[tokio::test]
+async fn client_ids_are_made_by_the_server_and_look_like_nobody() {
+    let world = World::platform().await;
+    let mut seen = HashSet::new();
+    for _ in 0..200 {
+        let form = form_with(|form| form.name = "alice".into());
+        let id = registrar(&world).submit(world.alice.clone(), form, Some(logo())).await.unwrap();
+        assert!(id.as_str().len() == 22 && id.as_str().bytes().all(|octet| octet.is_ascii_alphanumeric()), "{id}");
+        assert!(seen.insert(id));
+    }
+}
+
+/// D-25
+#[tokio::test]
+async fn the_reason_of_a_rejection_is_required_and_bounded() {
+    let world = World::platform().await;
+    let id = submitted(&world).await;
+    for (reason, problem) in [
+        (String::new(), Problem::Missing),
+        ("x".repeat(1001), Problem::TooManyCharacters { limit: 1000 }),
+        ("no\u{7}".into(), Problem::ControlCharacter),
+    ] {
+        assert_eq!(fields(registrar(&world).reject(&id, &reason).await), [(Field::Reason, problem)]);
+    }
+    let reason = format!("First.\n{}", "\u{1f600}".repeat(993));
+    registrar(&world).reject(&id, &reason).await.unwrap();
+    assert_eq!(registrar(&world).application(&id).await.unwrap().rejection(), Some(&*reason));
+}
+
+/// SVC-2.1-02, D-25
+#[tokio::test]
+async fn a_change_is_checked_like_a_submission_and_may_leave_the_logo() {
+    let world = World::platform().await;
+    let id = world.client.client_id();
+    let nameless = form_with(|form| form.name = String::new());
+    assert_eq!(fields(registrar(&world).change(&id, nameless, None).await), [(Field::Name, Problem::Missing)]);
+    let large = Logo::decode([crate::world::PNG, &vec![0; 1_048_576]].concat()).unwrap();
+    let problem = Problem::TooManyOctets { limit: 1_048_576 };
+    assert_eq!(fields(registrar(&world).change(&id, form(), Some(large)).await), [(Field::Logo, problem)]);
+    registrar(&world).change(&id, form(), None).await.unwrap();
+
+    let nobody = grantor::ClientId::new("nobody").unwrap();
+    let outcome = registrar(&world).change(&nobody, form(), None).await;
+    assert!(matches!(outcome, Err(RegistrarError::NotFound)));
+    assert_eq!(registrar(&world).application(&id).await.unwrap().applicant(), &Subject::new("developer").unwrap());
+}

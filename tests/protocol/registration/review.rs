@@ -1,0 +1,299 @@
+//! What a reviewer grants: changes of an approved application, fewer scopes, more demands.
+
+use grantor::scope::{Permission, Resource, ResourceScope, ScopeError};
+use grantor::{
+    ApplicationForm, Approval, Consent, Decision, Field, Logo, LogoSlot, Problem, RegistrarError, RegistrationLimits,
+};
+use time::Duration;
+
+use crate::registration::{fields, form_with, registrar, submitted};
+use crate::world::{
+    Credentials, PKCE, PNG, REDIRECT_URI, START, World, code, form, logo, ok, page, pair, red, text, wa,
+};
+
+const OTHER_URI: &str = "https://other.example.com/cb";
+
+/// The form of the world with another redirect URI and other scopes.
+fn changed() -> ApplicationForm {
+    form_with(|form| {
+        form.name = "New Name".into();
+        form.redirect_uris = vec![OTHER_URI.into()];
+        form.scopes = "repo-code:r repo-release:rw".into();
+        form.resource_scope = Some(ResourceScope::Public);
+    })
+}
+
+fn other_logo() -> Logo {
+    Logo::new([PNG, &[0]].concat(), &RegistrationLimits::default()).unwrap()
+}
+
+/// What users of the client are asked: the name, the scopes, and where they go.
+async fn asked(world: &World) -> (String, String, String) {
+    let pending = world.authorize(&world.query(&PKCE)).await.unwrap();
+    let host = pending.redirect_host().to_owned();
+    (pending.client().name().to_owned(), pending.scopes().to_string(), host)
+}
+
+/// D-25
+#[tokio::test]
+async fn the_approved_version_stays_in_force_until_a_change_is_approved() {
+    let world = World::platform().await;
+    let registrar = registrar(&world);
+    let id = world.client.client_id();
+    let in_force = asked(&world).await;
+    let live = world.pair().await;
+    world.advance(10);
+    registrar.change(&id, changed(), Some(other_logo())).await.unwrap();
+
+    assert_eq!(asked(&world).await, in_force);
+    page(&world.refused(&world.query(&[("redirect_uri", OTHER_URI)])).await);
+    red(&world.refused(&world.query(&[("scope", "repo-release:rw")])).await, "invalid_scope");
+    let application = registrar.application(&id).await.unwrap();
+    assert!(application.awaits_review() && application.form().name() == "Example App");
+    assert_eq!(application.proposed().unwrap().scopes().as_str(), "repo-code:r repo-release:rw");
+    assert_eq!(application.submitted().seconds(), START + 10);
+    assert_eq!(application.decided().unwrap().seconds(), START);
+    let logo_in = async |slot| registrar.logo(&id, slot).await.unwrap().map(|logo| logo.octets().to_vec());
+    let both = (logo_in(LogoSlot::InForce).await, logo_in(LogoSlot::Proposed).await);
+    assert_eq!(both, (Some(PNG.to_vec()), Some(other_logo().octets().to_vec())));
+
+    world.advance(10);
+    let approved = registrar.approve(&id, Approval::default()).await.unwrap();
+    assert!(approved.is_change() && approved.client_secret().is_none() && *approved.client_id() == id);
+    let expected = ("New Name", "repo-code:r repo-release:rw", "other.example.com");
+    let (name, scopes, host) = asked(&world).await;
+    assert_eq!((&*name, &*scopes, &*host), expected);
+    page(&world.refused(&world.query(&[("redirect_uri", REDIRECT_URI)])).await);
+    let both = (logo_in(LogoSlot::InForce).await, logo_in(LogoSlot::Proposed).await);
+    assert_eq!(both, (Some(other_logo().octets().to_vec()), None));
+    let application = registrar.application(&id).await.unwrap();
+    assert!(!application.awaits_review() && application.form().name() == "New Name");
+    assert_eq!(application.decided().unwrap().seconds(), START + 20);
+
+    // The secret is the same, and what was granted before is narrowed and not widened.
+    assert_eq!(world.access(&live.access).await.unwrap().scopes().as_str(), "repo-code:r");
+    assert_eq!(pair(&world.refresh(&live.refresh).await).scope, "repo-code:r");
+    assert_eq!(world.pair().await.scope, "repo-code:r repo-release:rw");
+}
+
+/// D-25
+#[tokio::test]
+async fn a_rejected_change_leaves_the_approved_version_as_it_was() {
+    let world = World::platform().await;
+    let registrar = registrar(&world);
+    let id = world.client.client_id();
+    let in_force = asked(&world).await;
+    registrar.change(&id, changed(), Some(other_logo())).await.unwrap();
+    registrar.reject(&id, "The new address is not yours.").await.unwrap();
+    assert_eq!(asked(&world).await, in_force);
+    ok(&world.exchange(&world.code().await).await);
+    let application = registrar.application(&id).await.unwrap();
+    assert!(application.proposed().is_none() && !application.awaits_review());
+    assert_eq!(application.rejection(), Some("The new address is not yours."));
+    assert_eq!(registrar.logo(&id, LogoSlot::Proposed).await.unwrap(), None);
+    assert_eq!(registrar.logo(&id, LogoSlot::InForce).await.unwrap().unwrap().octets(), PNG);
+    let outcome = registrar.approve(&id, Approval::default()).await;
+    assert!(matches!(outcome, Err(RegistrarError::NothingProposed)));
+
+    // The next approval removes the reason.
+    registrar.change(&id, changed(), None).await.unwrap();
+    let _ = registrar.approve(&id, Approval::default()).await.unwrap();
+    assert_eq!(registrar.application(&id).await.unwrap().rejection(), None);
+}
+
+/// D-25
+#[tokio::test]
+async fn a_later_change_takes_the_place_of_the_one_that_waits() {
+    let world = World::platform().await;
+    let registrar = registrar(&world);
+    let id = world.client.client_id();
+    registrar.change(&id, changed(), Some(other_logo())).await.unwrap();
+    let last = form_with(|form| form.name = "Last Name".into());
+    registrar.change(&id, last, None).await.unwrap();
+    let _ = registrar.approve(&id, Approval::default()).await.unwrap();
+    let (name, scopes, host) = asked(&world).await;
+    assert_eq!((&*name, &*scopes, &*host), ("Last Name", crate::world::SCOPES, "app.example.com"));
+}
+
+/// D-25
+#[tokio::test]
+async fn a_request_that_the_user_looks_at_is_judged_by_the_version_then_in_force() {
+    let world = World::platform().await;
+    let registrar = registrar(&world);
+    let id = world.client.client_id();
+    let hold = async || {
+        let pending = world.authorize(&world.query(&PKCE)).await.unwrap();
+        world.server.hold(&pending, &world.alice, crate::world::SESSION).await.unwrap()
+    };
+    let agree = async |handle: &grantor::AuthorizationHandle| {
+        let agreed = Decision::Approve(Consent::to_everything());
+        world.server.decide(handle.expose(), &world.alice, crate::world::SESSION, &agreed).await
+    };
+    let handle = hold().await;
+    let fewer = form_with(|form| form.scopes = "repo-code:r".into());
+    registrar.change(&id, fewer, None).await.unwrap();
+    let _ = registrar.approve(&id, Approval::default()).await.unwrap();
+    let code = text(&code(&agree(&handle).await.unwrap()), "code");
+    assert_eq!(pair(&world.exchange(&code).await).scope, "repo-code:r");
+
+    let handle = hold().await;
+    registrar.change(&id, changed(), None).await.unwrap();
+    let _ = registrar.approve(&id, Approval::default()).await.unwrap();
+    page(&agree(&handle).await.unwrap_err().response(Some(&world.alice)));
+}
+
+/// D-25
+#[tokio::test]
+async fn a_change_of_a_suspended_application_is_decided_while_it_stays_suspended() {
+    let world = World::platform().await;
+    let registrar = registrar(&world);
+    let id = world.client.client_id();
+    registrar.suspend(&id).await.unwrap();
+    registrar.change(&id, changed(), None).await.unwrap();
+    assert!(registrar.approve(&id, Approval::default()).await.unwrap().is_change());
+    page(&world.refused(&world.query(&PKCE)).await);
+    registrar.resume(&id).await.unwrap();
+    assert_eq!(asked(&world).await.0, "New Name");
+}
+
+/// D-25, SVC-5-01
+#[tokio::test]
+async fn a_reviewer_may_approve_fewer_scopes_and_never_more() {
+    let world = World::platform().await;
+    let registrar = registrar(&world);
+    let id = submitted(&world).await;
+    for (scopes, problem) in [
+        ("", Some(ScopeError::Malformed)),
+        ("nothing", Some(ScopeError::Unknown)),
+        ("repo-security:rw", Some(ScopeError::PermissionNotAllowed)),
+        ("repo-delete:rw", None),
+        ("repo-code:rw account-profile:rw", None),
+    ] {
+        let outcome = registrar.approve(&id, Approval::default().scopes(scopes)).await;
+        match problem {
+            Some(problem) => assert_eq!(fields(outcome), [(Field::Scopes, Problem::Scope(problem))], "{scopes}"),
+            None => assert!(matches!(outcome, Err(RegistrarError::ScopesNotAsked)), "{scopes}"),
+        }
+    }
+    page(&world.refused(&format!("response_type=code&client_id={id}")).await);
+
+    let approved = registrar.approve(&id, Approval::default().scopes("account-profile repo-code:r")).await.unwrap();
+    let secret = approved.client_secret().unwrap().expose().to_owned();
+    let client = Credentials { id: id.to_string(), secret };
+    assert_eq!(world.pair_of(&client).await.scope, "repo-code:r account-profile:r");
+    red(&world.refused(&world.query_of(&client, &[("scope", "repo-code:rw")])).await, "invalid_scope");
+    red(&world.refused(&world.query_of(&client, &[("scope", "repo-issue:r")])).await, "invalid_scope");
+    let application = registrar.application(&id).await.unwrap();
+    assert_eq!(application.form().scopes().as_str(), "repo-code:r account-profile:r");
+}
+
+/// D-25
+#[tokio::test]
+async fn what_a_reviewer_demanded_or_gave_stays_through_changes() {
+    let world = World::platform().await;
+    let registrar = registrar(&world);
+    let client = world.register_as(form(), Approval::default().require_pkce().trusted().may_introspect()).await;
+    let other = world.pair().await;
+    for changes in 0..2 {
+        red(&world.refused(&world.query_of(&client, &[])).await, "invalid_request");
+        code(&world.approve(&world.query_of(&client, &PKCE)).await);
+        let bad_scope = [PKCE[0], PKCE[1], ("scope", "nothing")];
+        let error = world.authorize(&world.query_of(&client, &bad_scope)).await.unwrap_err();
+        assert!(!error.needs_sign_in());
+        red(&error.response(None), "invalid_scope");
+        assert_eq!(world.introspect_as(&client, &other.access).await["active"], true);
+        if changes == 0 {
+            registrar.change(&client.client_id(), form(), Some(logo())).await.unwrap();
+            let _ = registrar.approve(&client.client_id(), Approval::default()).await.unwrap();
+        }
+    }
+    // None of it is given to an application that was approved without.
+    let plain = world.register(form()).await;
+    code(&world.approve(&world.query_of(&plain, &[])).await);
+    let error = world.authorize(&world.query_of(&plain, &[("scope", "nothing")])).await.unwrap_err();
+    assert!(error.needs_sign_in());
+    page(&error.response(None));
+    assert_eq!(world.introspect_as(&plain, &other.access).await["active"], false);
+}
+
+/// D-25
+#[tokio::test]
+async fn approval_checks_the_form_under_the_rules_of_now() {
+    let world = World::platform().await;
+    let id = submitted(&world).await;
+    let stricter = grantor::AuthorizationServer::builder(world.store.clone())
+        .clock(world.clock.clone())
+        .configure(|config| config.registration.name = 5)
+        .build()
+        .unwrap();
+    let outcome = stricter.registrar().unwrap().approve(&id, Approval::default()).await;
+    assert_eq!(fields(outcome), [(Field::Name, Problem::TooManyCharacters { limit: 5 })]);
+    assert!(registrar(&world).approve(&id, Approval::default()).await.is_ok());
+}
+
+/// D-29, SVC-5-02
+#[tokio::test]
+async fn the_resource_scope_is_stored_at_consent_and_told_to_the_resource() {
+    let world = World::platform().await;
+    let mut form = form();
+    form.resource_scope = Some(ResourceScope::specified(["team/a", "team/b"]).unwrap());
+    let client = world.register(form).await;
+    let query = world.query_of(&client, &PKCE);
+    let pending = world.authorize(&query).await.unwrap();
+    assert_eq!(*pending.resource_scope(), ResourceScope::specified(["team/a", "team/b"]).unwrap());
+    let picked = Decision::Approve(Consent::to_everything().resources(["team/b"]));
+    let code = text(&code(&world.decide(&query, picked).await), "code");
+    let first = pair(&world.exchange_as(&client, &code).await);
+    let second = pair(&world.refresh_as(&client, &first.refresh).await);
+    for token in [&first.access, &second.access] {
+        let token_of = world.access(token).await.unwrap();
+        assert_eq!(token_of.resource_scope(), ResourceScope::specified(["team/b"]).unwrap());
+        assert!(token_of.permits("repo-code", Permission::Read, Resource::Private("team/b")));
+        for resource in [Resource::Private("team/a"), Resource::Public("team/a"), Resource::Public("elsewhere")] {
+            let error = world.server.require(&token_of, "repo-code", Permission::Read, resource).unwrap_err();
+            wa(error, 403, "insufficient_scope");
+        }
+        let told = world.introspect_as(&client, token).await;
+        assert_eq!((&told["resource_scope"], &told["resources"]), (&"specified".into(), &vec!["team/b"].into()));
+    }
+    let grants = world.server.grants_of(&world.alice).await.unwrap();
+    assert_eq!(*grants[0].resource_scope(), ResourceScope::specified(["team/b"]).unwrap());
+}
+
+/// D-29
+#[tokio::test]
+async fn a_registration_that_is_narrowed_later_narrows_live_tokens() {
+    let world = World::platform().await;
+    let registrar = registrar(&world);
+    let id = world.client.client_id();
+    let live = world.pair().await;
+    let require = async |resource: Resource<'_>| {
+        let token = world.access(&live.access).await.unwrap();
+        world.server.require(&token, "repo-code", Permission::Read, resource).is_ok()
+    };
+    let narrow = async |resource_scope: ResourceScope| {
+        let form = form_with(|form| form.resource_scope = Some(resource_scope));
+        registrar.change(&id, form, None).await.unwrap();
+        let _ = registrar.approve(&id, Approval::default()).await.unwrap();
+        let told = world.introspect_as(&world.client, &live.access).await;
+        assert_eq!(told["active"], true);
+        told["resource_scope"].as_str().unwrap().to_owned()
+    };
+    assert!(require(Resource::Private("team/a")).await);
+    assert_eq!(narrow(ResourceScope::Public).await, "public");
+    assert!(!require(Resource::Private("team/a")).await && require(Resource::Public("team/a")).await);
+    assert_eq!(narrow(ResourceScope::specified(["team/b"]).unwrap()).await, "specified");
+    assert!(!require(Resource::Public("team/a")).await && require(Resource::Private("team/b")).await);
+    // The user granted all, and that is what the token reaches again.
+    assert_eq!(narrow(ResourceScope::All).await, "all");
+    assert!(require(Resource::Private("team/a")).await);
+
+    // A grant that was made under a bound does not grow with it.
+    narrow(ResourceScope::Public).await;
+    let bounded = world.pair().await;
+    narrow(ResourceScope::All).await;
+    assert_eq!(world.access(&bounded.access).await.unwrap().resource_scope(), ResourceScope::Public);
+    world.clock.advance(Duration::seconds(1));
+    let next = pair(&world.refresh(&bounded.refresh).await);
+    assert_eq!(world.access(&next.access).await.unwrap().resource_scope(), ResourceScope::Public);
+}

@@ -1,0 +1,153 @@
+//! Ids and secrets: shown once, kept as digests, replaced without a moment of failure.
+
+use base64::Engine;
+use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
+use grantor::store::Page;
+use grantor::{Application, ApplicationFilter, Approval, Approved, CheckedForm, Client, ClientSecret, RegistrarError};
+use sha2::{Digest, Sha256};
+
+use crate::registration::{registrar, submitted};
+use crate::world::{Credentials, World, e401, empty, form, ok, public_form, r401};
+
+/// Whether the client is let in with that secret at token and revocation alike.
+async fn proves(world: &World, client: &Credentials, secret: &str) -> bool {
+    let with_secret = Credentials { id: client.id.clone(), secret: secret.into() };
+    let code = world.code_for(&world.query_of(client, &crate::world::PKCE)).await;
+    let exchanged = world.exchange_as(&with_secret, &code).await;
+    let revoked = world.revoke_as(&with_secret, "no-token").await;
+    if exchanged.status() == 200 {
+        ok(&exchanged);
+        empty(&revoked);
+        true
+    } else {
+        e401(&exchanged, "invalid_client");
+        r401(&revoked);
+        false
+    }
+}
+
+/// D-26
+#[tokio::test]
+async fn the_first_approval_shows_the_secret_once() {
+    let world = World::platform().await;
+    let registrar = registrar(&world);
+    let id = submitted(&world).await;
+    let approved = registrar.approve(&id, Approval::default()).await.unwrap();
+    let secret = approved.client_secret().unwrap().expose().to_owned();
+    assert!(secret.len() == 43 && secret.bytes().all(|octet| octet.is_ascii_alphanumeric()));
+    assert!(!approved.is_change());
+    let client = Credentials { id: id.to_string(), secret: secret.clone() };
+    assert!(proves(&world, &client, &secret).await);
+
+    assert!(registrar.approve(&id, Approval::default()).await.is_err());
+    registrar.change(&id, form(), None).await.unwrap();
+    let approved = registrar.approve(&id, Approval::default()).await.unwrap();
+    assert!(approved.is_change() && approved.client_secret().is_none());
+    assert!(proves(&world, &client, &secret).await);
+}
+
+/// D-26
+#[tokio::test]
+async fn two_secrets_live_while_one_is_replaced() {
+    let world = World::platform().await;
+    let registrar = registrar(&world);
+    let client = &world.client;
+    let id = client.client_id();
+    let rotate = async || registrar.rotate_secret(&id).await.unwrap().expose().to_owned();
+    let live = async |secrets: [&str; 3]| {
+        let mut proven = [false; 3];
+        for (proven, secret) in proven.iter_mut().zip(secrets) {
+            *proven = proves(&world, client, secret).await;
+        }
+        proven
+    };
+    let first = client.secret.clone();
+    let second = rotate().await;
+    assert_eq!(live([&first, &second, "neither"]).await, [true, true, false]);
+    let third = rotate().await;
+    assert_eq!(live([&first, &second, &third]).await, [false, true, true]);
+    registrar.retire_previous_secret(&id).await.unwrap();
+    assert_eq!(live([&first, &second, &third]).await, [false, false, true]);
+    // There is none left to retire, and the one in use stays.
+    registrar.retire_previous_secret(&id).await.unwrap();
+    assert_eq!(live([&first, &second, &third]).await, [false, false, true]);
+}
+
+/// D-26
+#[tokio::test]
+async fn tokens_outlive_the_secret_they_were_fetched_with() {
+    let world = World::platform().await;
+    let live = world.pair().await;
+    let id = world.client.client_id();
+    let secret = registrar(&world).rotate_secret(&id).await.unwrap().expose().to_owned();
+    registrar(&world).retire_previous_secret(&id).await.unwrap();
+    e401(&world.refresh(&live.refresh).await, "invalid_client");
+    assert!(world.opens(&live.access).await);
+    ok(&world.refresh_as(&Credentials { secret, ..world.client.clone() }, &live.refresh).await);
+}
+
+/// D-26
+#[tokio::test]
+async fn a_public_client_has_no_secret() {
+    let world = World::platform().await;
+    let client = world.register(public_form()).await;
+    assert!(client.secret.is_empty());
+    for outcome in [
+        registrar(&world).rotate_secret(&client.client_id()).await.map(drop),
+        registrar(&world).retire_previous_secret(&client.client_id()).await,
+    ] {
+        assert!(matches!(outcome, Err(RegistrarError::PublicClient)));
+    }
+    assert!(!proves(&world, &client, "a-secret-that-was-never-made").await);
+    assert!(proves(&world, &client, "").await);
+}
+
+/// D-26, HTTP-04, CVE-2020-10187
+#[tokio::test]
+async fn nothing_that_is_shown_of_a_client_holds_its_secret_or_digest() {
+    let world = World::platform().await;
+    let registrar = registrar(&world);
+    let id = submitted(&world).await;
+    let approved = registrar.approve(&id, Approval::default()).await.unwrap();
+    let rotated = registrar.rotate_secret(&id).await.unwrap();
+    let client = registrar.client(&id).await.unwrap();
+    let shown = format!(
+        "{approved:?} {rotated:?} {client:?} {:?} {:?} {:?} {:?} {:?} {:?}",
+        registrar.application(&id).await.unwrap(),
+        registrar.list(&ApplicationFilter::All, Page::first(10)).await.unwrap(),
+        world.server.client(&id).await.unwrap(),
+        world.store,
+        registrar,
+        world.events.take(),
+    );
+    for secret in [approved.client_secret().unwrap(), &rotated] {
+        let digest = Sha256::digest(secret.expose());
+        let hexadecimal: String = digest.iter().map(|octet| format!("{octet:02x}")).collect();
+        let decimal = digest.iter().map(u8::to_string).collect::<Vec<_>>().join(", ");
+        let base64 = [STANDARD.encode(digest), URL_SAFE_NO_PAD.encode(digest)];
+        for hidden in [secret.expose(), &hexadecimal, &decimal, &base64[0], &base64[1]] {
+            assert!(!shown.contains(hidden));
+        }
+        // What a store keeps has the digest, and nothing in clear.
+        let stored = client.encode();
+        assert!(stored.windows(32).any(|octets| octets == digest.as_slice()));
+        assert!(!stored.windows(43).any(|octets| octets == secret.expose().as_bytes()));
+    }
+}
+
+/// CVE-2020-10187
+///
+/// If one of these could be serialized, two implementations would apply, and this would not compile.
+#[test]
+fn no_list_of_applications_can_be_serialized_by_accident() {
+    trait NotSerialize<Marker> {
+        fn holds() {}
+    }
+    impl<T: ?Sized> NotSerialize<()> for T {}
+    impl<T: ?Sized + serde::Serialize> NotSerialize<u8> for T {}
+    <Application as NotSerialize<_>>::holds();
+    <Approved as NotSerialize<_>>::holds();
+    <CheckedForm as NotSerialize<_>>::holds();
+    <Client as NotSerialize<_>>::holds();
+    <ClientSecret as NotSerialize<_>>::holds();
+}

@@ -1,0 +1,247 @@
+//! pending → approved | rejected, approved ↔ suspended: which steps there are, and what each state means.
+
+use std::slice;
+
+use grantor::wire::Endpoint;
+use grantor::{ApplicationFilter, Approval, ClientId, ClientState, Consent, Decision, RegistrarError, Subject};
+
+use crate::registration::{registrar, submitted, submitted_as};
+use crate::world::{
+    Credentials, PKCE, SESSION, World, code, e401, empty, form, ok, page, pair, public_form, r401, text, wa,
+};
+
+/// Brings a new application into a state.
+async fn in_state(world: &World, state: ClientState) -> ClientId {
+    let registrar = registrar(world);
+    let id = submitted(world).await;
+    if state == ClientState::Rejected {
+        registrar.reject(&id, "no").await.unwrap();
+    }
+    if matches!(state, ClientState::Approved | ClientState::Suspended) {
+        let _ = registrar.approve(&id, Approval::default()).await.unwrap();
+    }
+    if state == ClientState::Suspended {
+        registrar.suspend(&id).await.unwrap();
+    }
+    assert_eq!(registrar.client(&id).await.unwrap().state(), state);
+    id
+}
+
+const STATES: [ClientState; 4] =
+    [ClientState::Pending, ClientState::Approved, ClientState::Rejected, ClientState::Suspended];
+
+/// D-25
+#[tokio::test]
+async fn each_step_is_taken_in_its_states_alone() {
+    use ClientState::{Approved, Pending, Rejected, Suspended};
+    let world = World::platform().await;
+    let (pending, approved) = ("the application is pending", "the application is approved");
+    let (rejected, suspended) = ("the application is rejected", "the application is suspended");
+    let nothing = "the application has no change that awaits review";
+    for (step, expected) in [
+        ("change", [Ok(Pending), Ok(Approved), Ok(Pending), Ok(Suspended)]),
+        ("approve", [Ok(Approved), Err(nothing), Err(rejected), Err(nothing)]),
+        ("reject", [Ok(Rejected), Err(nothing), Err(rejected), Err(nothing)]),
+        ("suspend", [Err(pending), Ok(Suspended), Err(rejected), Err(suspended)]),
+        ("resume", [Err(pending), Err(approved), Err(rejected), Ok(Approved)]),
+        ("rotate", [Err(pending), Ok(Approved), Err(rejected), Ok(Suspended)]),
+        ("retire", [Err(pending), Ok(Approved), Err(rejected), Ok(Suspended)]),
+        ("withdraw", [Ok(Pending), Ok(Approved), Ok(Rejected), Ok(Suspended)]),
+    ] {
+        for (state, expected) in STATES.into_iter().zip(expected) {
+            let id = in_state(&world, state).await;
+            let registrar = registrar(&world);
+            let before = registrar.client(&id).await.unwrap();
+            let outcome = match step {
+                "change" => registrar.change(&id, form(), None).await,
+                "approve" => registrar.approve(&id, Approval::default()).await.map(drop),
+                "reject" => registrar.reject(&id, "no").await,
+                "suspend" => registrar.suspend(&id).await,
+                "resume" => registrar.resume(&id).await,
+                "rotate" => registrar.rotate_secret(&id).await.map(drop),
+                "retire" => registrar.retire_previous_secret(&id).await,
+                _ => registrar.withdraw_grants(&id).await,
+            };
+            let after = registrar.client(&id).await.unwrap();
+            match expected {
+                Ok(next) => {
+                    outcome.unwrap();
+                    assert_eq!((after.state(), after.version()), (next, before.version() + 1), "{step} when {state:?}");
+                }
+                Err(text) => {
+                    assert_eq!(outcome.unwrap_err().to_string(), text, "{step} when {state:?}");
+                    assert_eq!(after, before, "{step} when {state:?}");
+                }
+            }
+        }
+    }
+}
+
+/// D-25
+#[tokio::test]
+async fn no_step_finds_an_unknown_application() {
+    let world = World::platform().await;
+    let registrar = registrar(&world);
+    let nobody = ClientId::new("nobody").unwrap();
+    for outcome in [
+        registrar.approve(&nobody, Approval::default()).await.map(drop),
+        registrar.reject(&nobody, "no").await,
+        registrar.suspend(&nobody).await,
+        registrar.resume(&nobody).await,
+        registrar.rotate_secret(&nobody).await.map(drop),
+        registrar.retire_previous_secret(&nobody).await,
+        registrar.withdraw_grants(&nobody).await,
+        registrar.application(&nobody).await.map(drop),
+        registrar.client(&nobody).await.map(drop),
+    ] {
+        assert!(matches!(outcome, Err(RegistrarError::NotFound)), "{outcome:?}");
+    }
+}
+
+/// D-25, 7591-3.2.1-02
+#[tokio::test]
+async fn before_approval_an_application_can_neither_authorize_nor_get_tokens() {
+    let world = World::platform().await;
+    for form in [form(), public_form()] {
+        let id = submitted_as(&world, form).await;
+        let client = Credentials { id: id.to_string(), secret: String::new() };
+        for rejected in [false, true] {
+            if rejected {
+                registrar(&world).reject(&id, "no").await.unwrap();
+            }
+            page(&world.refused(&world.query_of(&client, &PKCE)).await);
+            e401(&world.exchange_as(&client, &world.code().await).await, "invalid_client");
+            e401(&world.refresh_as(&client, &world.pair().await.refresh).await, "invalid_client");
+            r401(&world.revoke_as(&client, "token").await);
+        }
+    }
+}
+
+/// What a client has when it is suspended.
+struct Held {
+    pair: crate::world::Pair,
+    code: String,
+    handle: String,
+}
+
+/// D-25, 6749-6-07, 6750-3.1-01
+#[tokio::test]
+async fn a_suspended_application_is_refused_everywhere_until_it_is_resumed() {
+    let world = World::platform().await;
+    let mut form = form();
+    form.grant_types = grantor::GrantTypes::NONE;
+    let resource_server = world.register_as(form, Approval::default().may_introspect()).await;
+    let pending = world.authorize(&world.query(&PKCE)).await.unwrap();
+    let handle = world.server.hold(&pending, &world.alice, SESSION).await.unwrap().expose().to_owned();
+    let held = Held { pair: world.pair().await, code: world.code().await, handle };
+    let agree = async || {
+        let agreed = Decision::Approve(Consent::to_everything());
+        world.server.decide(&held.handle, &world.alice, SESSION, &agreed).await
+    };
+
+    registrar(&world).suspend(&world.client.client_id()).await.unwrap();
+    page(&world.refused(&world.query(&PKCE)).await);
+    page(&agree().await.unwrap_err().response(Some(&world.alice)));
+    e401(&world.exchange(&held.code).await, "invalid_client");
+    e401(&world.refresh(&held.pair.refresh).await, "invalid_client");
+    r401(&world.revoke(&held.pair.access).await);
+    r401(&world.revoke(&held.pair.refresh).await);
+    let call = world.post(Endpoint::Introspection, &[("token", &held.pair.access)]);
+    e401(&call.client(&world.client).send().await, "invalid_client");
+    wa(world.access(&held.pair.access).await.unwrap_err(), 401, "invalid_token");
+    let told = world.introspect_as(&resource_server, &held.pair.access).await;
+    assert_eq!(told, serde_json::json!({ "active": false }));
+
+    registrar(&world).resume(&world.client.client_id()).await.unwrap();
+    code(&world.approve(&world.query(&PKCE)).await);
+    let code = text(&code(&agree().await.unwrap()), "code");
+    ok(&world.exchange(&code).await);
+    ok(&world.exchange(&held.code).await);
+    assert!(world.opens(&held.pair.access).await);
+    let told = world.introspect_as(&resource_server, &held.pair.access).await;
+    assert_eq!(told["active"], true);
+    let next = pair(&world.refresh(&held.pair.refresh).await);
+    empty(&world.revoke(&next.access).await);
+    assert!(!world.opens(&next.access).await);
+}
+
+/// D-25
+#[tokio::test]
+async fn applications_are_listed_under_what_they_are() {
+    let world = World::platform().await;
+    let registrar = registrar(&world);
+    let mut of_state = Vec::new();
+    for state in STATES {
+        of_state.push(in_state(&world, state).await);
+    }
+    let [pending, _, rejected, suspended] = &of_state[..] else { panic!() };
+    let listed = async |filter: ApplicationFilter| {
+        let applications = registrar.list(&filter, grantor::store::Page::first(100)).await.unwrap();
+        applications.iter().map(|application| application.id().clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(listed(ApplicationFilter::AwaitingReview).await, slice::from_ref(pending));
+    assert_eq!(listed(ApplicationFilter::InState(ClientState::Rejected)).await, slice::from_ref(rejected));
+    assert_eq!(listed(ApplicationFilter::InState(ClientState::Suspended)).await, slice::from_ref(suspended));
+    assert_eq!(listed(ApplicationFilter::InState(ClientState::Approved)).await.len(), 2);
+    let developer = ApplicationFilter::OwnedBy(Subject::new("developer").unwrap());
+    assert_eq!(listed(developer).await, listed(ApplicationFilter::All).await);
+    assert_eq!(listed(ApplicationFilter::OwnedBy(world.alice.clone())).await, []);
+
+    registrar.change(suspended, form(), None).await.unwrap();
+    let mut awaiting = [pending.clone(), suspended.clone()];
+    awaiting.sort();
+    assert_eq!(listed(ApplicationFilter::AwaitingReview).await, awaiting);
+
+    let all = listed(ApplicationFilter::All).await;
+    assert!(all.len() == 5 && all.is_sorted());
+    let mut read = Vec::new();
+    let mut page = grantor::store::Page::first(2);
+    loop {
+        let part = registrar.list(&ApplicationFilter::All, page).await.unwrap();
+        read.extend(part.iter().map(|application| application.id().clone()));
+        let Some(last) = part.last().filter(|_| part.len() == 2) else { break };
+        page = grantor::store::Page::after(last.id().clone(), 2);
+    }
+    assert_eq!(read, all);
+}
+
+/// D-31, D-25, D-26
+#[tokio::test]
+async fn every_step_raises_its_event_and_a_refused_step_none() {
+    let world = World::platform().await;
+    let registrar = registrar(&world);
+    world.events.take();
+    let id = submitted(&world).await;
+    registrar.reject(&id, "no").await.unwrap();
+    assert!(registrar.reject(&id, "no").await.is_err());
+    registrar.change(&id, form(), None).await.unwrap();
+    let _ = registrar.approve(&id, Approval::default()).await.unwrap();
+    assert!(registrar.approve(&id, Approval::default()).await.is_err());
+    registrar.change(&id, form(), None).await.unwrap();
+    registrar.reject(&id, "no").await.unwrap();
+    registrar.change(&id, form(), None).await.unwrap();
+    let _ = registrar.approve(&id, Approval::default()).await.unwrap();
+    let _ = registrar.rotate_secret(&id).await.unwrap();
+    registrar.retire_previous_secret(&id).await.unwrap();
+    registrar.suspend(&id).await.unwrap();
+    registrar.resume(&id).await.unwrap();
+    assert!(registrar.resume(&id).await.is_err());
+    registrar.withdraw_grants(&id).await.unwrap();
+    let changes = [
+        "Submitted",
+        "Rejected",
+        "Submitted",
+        "Approved",
+        "ChangeProposed",
+        "ChangeRejected",
+        "ChangeProposed",
+        "ChangeApproved",
+        "SecretRotated",
+        "PreviousSecretRetired",
+        "Suspended",
+        "Resumed",
+        "GrantsWithdrawn",
+    ];
+    let expected = changes.map(|change| format!("Application {{ client: {id}, change: {change} }}"));
+    assert_eq!(world.events.take(), expected);
+}

@@ -1,0 +1,293 @@
+//! Two reviewers at the same moment, and a registry whose answers get lost.
+
+use std::fmt;
+use std::sync::{Arc, Barrier, Mutex};
+use std::thread;
+
+use async_trait::async_trait;
+use futures::executor::block_on;
+use futures::future::BoxFuture;
+use grantor::store::{ClientRegistry, ClientStore, Insertion, Page, Registration, Replacement, StoreError, Stores};
+use grantor::{
+    Application, ApplicationFilter, Approval, AuthorizationServer, Client, ClientId, ClientState, Logo, LogoSlot,
+    MemoryStore, Registrar, RegistrarError, Subject,
+};
+
+use crate::registration::{form_with, registrar, submitted};
+use crate::world::{Credentials, World, form, logo, page};
+
+/// What happens to a write.
+#[derive(Clone, Copy, Debug)]
+enum Fault {
+    None,
+    /// It is applied, and the answer is lost.
+    AnswerLost,
+    /// It is applied, and sent again below: the second answer is that somebody was first.
+    SentTwice,
+    /// It is not applied, and the store says so.
+    Down,
+    /// Somebody else is always first.
+    AlwaysLate,
+}
+
+/// A registry with faults.
+struct Faulty {
+    store: MemoryStore,
+    fault: Mutex<Fault>,
+    /// What somebody else does before the next write.
+    rival: Mutex<Option<BoxFuture<'static, ()>>>,
+}
+
+impl Faulty {
+    fn set(&self, fault: Fault) {
+        *self.fault.lock().unwrap() = fault;
+    }
+
+    async fn write<A>(&self, late: A, apply: impl Future<Output = Result<A, StoreError>>) -> Result<A, StoreError> {
+        let rival = self.rival.lock().unwrap().take();
+        if let Some(rival) = rival {
+            rival.await;
+        }
+        let fault = *self.fault.lock().unwrap();
+        match fault {
+            Fault::None => apply.await,
+            Fault::AnswerLost => {
+                apply.await?;
+                Err(StoreError::transient("the answer was lost"))
+            }
+            Fault::SentTwice => {
+                apply.await?;
+                Ok(late)
+            }
+            Fault::Down => Err(StoreError::transient("down")),
+            Fault::AlwaysLate => Ok(late),
+        }
+    }
+}
+
+impl fmt::Debug for Faulty {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Faulty").finish_non_exhaustive()
+    }
+}
+
+/// The store that the registry and a test share.
+#[derive(Clone, Debug)]
+struct Shared(Arc<Faulty>);
+
+#[async_trait]
+impl ClientStore for Shared {
+    async fn find(&self, id: &ClientId) -> Result<Option<Arc<Client>>, StoreError> {
+        ClientStore::find(&self.0.store, id).await
+    }
+
+    async fn current(&self, id: &ClientId) -> Result<Option<Arc<Client>>, StoreError> {
+        self.0.store.current(id).await
+    }
+}
+
+#[async_trait]
+impl ClientRegistry for Shared {
+    async fn insert(&self, registration: Registration) -> Result<Insertion, StoreError> {
+        self.0.write(Insertion::Exists, ClientRegistry::insert(&self.0.store, registration)).await
+    }
+
+    async fn replace(&self, version: u32, registration: Registration) -> Result<Replacement, StoreError> {
+        self.0.write(Replacement::Lost, ClientRegistry::replace(&self.0.store, version, registration)).await
+    }
+
+    async fn application(&self, id: &ClientId) -> Result<Option<Arc<Application>>, StoreError> {
+        self.0.store.application(id).await
+    }
+
+    async fn logo(&self, id: &ClientId, slot: LogoSlot) -> Result<Option<Arc<Logo>>, StoreError> {
+        self.0.store.logo(id, slot).await
+    }
+
+    async fn list(
+        &self,
+        filter: &ApplicationFilter,
+        page: Page<ClientId>,
+    ) -> Result<Vec<Arc<Application>>, StoreError> {
+        self.0.store.list(filter, page).await
+    }
+}
+
+/// A registrar over the world's store, with faults to be set.
+fn faulty(world: &World) -> (Registrar, Arc<Faulty>) {
+    let store = world.store.clone();
+    let faulty = Arc::new(Faulty { store: store.clone(), fault: Mutex::new(Fault::None), rival: Mutex::default() });
+    let stores = Stores::new(store.clone(), store.clone(), store).with_registry(Shared(faulty.clone()));
+    let server = AuthorizationServer::builder(stores).clock(world.clock.clone()).events(world.events.clone());
+    (server.build().unwrap().registrar().unwrap(), faulty)
+}
+
+fn developer() -> Subject {
+    Subject::new("developer").unwrap()
+}
+
+async fn count(world: &World) -> usize {
+    registrar(world).list(&ApplicationFilter::All, Page::first(100)).await.unwrap().len()
+}
+
+/// D-25
+#[tokio::test]
+async fn of_two_reviewers_at_once_one_decides() {
+    let world = World::platform().await;
+    let (late, store) = faulty(&world);
+    let first = registrar(&world);
+
+    let id = submitted(&world).await;
+    let rejects = (first.clone(), id.clone());
+    *store.rival.lock().unwrap() = Some(Box::pin(async move { rejects.0.reject(&rejects.1, "no").await.unwrap() }));
+    let outcome = late.approve(&id, Approval::default()).await;
+    assert!(matches!(outcome, Err(RegistrarError::WrongState(ClientState::Rejected))), "{outcome:?}");
+    page(&world.refused(&format!("response_type=code&client_id={id}")).await);
+
+    let id = submitted(&world).await;
+    let shown = Arc::new(Mutex::new(String::new()));
+    let (approves, shown_there) = ((first.clone(), id.clone()), shown.clone());
+    *store.rival.lock().unwrap() = Some(Box::pin(async move {
+        let approved = approves.0.approve(&approves.1, Approval::default()).await.unwrap();
+        *shown_there.lock().unwrap() = approved.client_secret().unwrap().expose().to_owned();
+    }));
+    let outcome = late.reject(&id, "no").await;
+    assert!(matches!(outcome, Err(RegistrarError::NothingProposed)), "{outcome:?}");
+    let secret = shown.lock().unwrap().clone();
+    world.pair_of(&Credentials { id: id.to_string(), secret }).await;
+
+    let id = submitted(&world).await;
+    let approves = (first.clone(), id.clone());
+    *store.rival.lock().unwrap() = Some(Box::pin(async move {
+        let _ = approves.0.approve(&approves.1, Approval::default()).await.unwrap();
+    }));
+    let outcome = late.approve(&id, Approval::default()).await;
+    assert!(matches!(outcome, Err(RegistrarError::NothingProposed)), "{outcome:?}");
+}
+
+/// D-25, D-26
+#[tokio::test]
+async fn steps_that_do_not_exclude_each_other_both_take_effect() {
+    let world = World::platform().await;
+    let (late, store) = faulty(&world);
+    let id = world.client.client_id();
+    let rival = (registrar(&world), id.clone());
+    *store.rival.lock().unwrap() = Some(Box::pin(async move { rival.0.suspend(&rival.1).await.unwrap() }));
+    let secret = late.rotate_secret(&id).await.unwrap();
+    let client = late.client(&id).await.unwrap();
+    assert_eq!((client.state(), client.version()), (ClientState::Suspended, 4));
+    late.resume(&id).await.unwrap();
+    world.pair_of(&Credentials { secret: secret.expose().to_owned(), ..world.client.clone() }).await;
+
+    // A change that comes after the approval waits for a review of its own.
+    let id = submitted(&world).await;
+    let rival = (registrar(&world), id.clone());
+    *store.rival.lock().unwrap() = Some(Box::pin(async move {
+        let _ = rival.0.approve(&rival.1, Approval::default()).await.unwrap();
+    }));
+    late.change(&id, form_with(|form| form.name = "Late".into()), None).await.unwrap();
+    let application = late.application(&id).await.unwrap();
+    assert_eq!((application.form().name(), application.state()), ("Example App", ClientState::Approved));
+    assert_eq!(application.proposed().unwrap().name(), "Late");
+}
+
+/// D-25, D-26
+#[test]
+fn of_many_approvals_at_once_one_shows_a_secret() {
+    let world = block_on(World::platform());
+    let id = block_on(submitted(&world));
+    let registrar = registrar(&world);
+    let start = Barrier::new(8);
+    let at_once = |step: &(dyn Fn() -> bool + Sync)| {
+        thread::scope(|scope| {
+            let start = &start;
+            let run = || {
+                start.wait();
+                step()
+            };
+            let threads: Vec<_> = (0..8).map(|_| scope.spawn(run)).collect();
+            threads.into_iter().map(|thread| usize::from(thread.join().unwrap())).sum::<usize>()
+        })
+    };
+    let secrets = at_once(&|| {
+        let outcome = block_on(registrar.approve(&id, Approval::default()));
+        assert!(matches!(outcome, Ok(_) | Err(RegistrarError::NothingProposed)), "{outcome:?}");
+        outcome.is_ok_and(|approved| approved.client_secret().is_some())
+    });
+    assert_eq!(secrets, 1);
+    assert_eq!(at_once(&|| block_on(registrar.withdraw_grants(&id)).is_ok()), 8);
+    assert_eq!(block_on(registrar.client(&id)).unwrap().epoch(), 8);
+}
+
+/// D-26
+#[tokio::test]
+async fn a_secret_that_was_stored_is_shown_though_the_answer_was_lost() {
+    for fault in [Fault::AnswerLost, Fault::SentTwice] {
+        let world = World::platform().await;
+        let (registrar, store) = faulty(&world);
+        world.events.take();
+        store.set(fault);
+        let id = registrar.submit(developer(), form(), Some(logo())).await.unwrap();
+        assert_eq!(count(&world).await, 2, "{fault:?}");
+        let approved = registrar.approve(&id, Approval::default()).await.unwrap();
+        assert!(!approved.is_change());
+        let rotated = registrar.rotate_secret(&id).await.unwrap();
+        for secret in [approved.client_secret().unwrap(), &rotated] {
+            world.pair_of(&Credentials { id: id.to_string(), secret: secret.expose().to_owned() }).await;
+        }
+        assert_eq!(registrar.client(&id).await.unwrap().version(), 3, "{fault:?}");
+        let events = world.events.take();
+        let applications = events.iter().filter(|event| event.starts_with("Application"));
+        assert_eq!(applications.count(), 3, "{events:?}");
+    }
+}
+
+/// D-25
+#[tokio::test]
+async fn a_registry_that_fails_changes_nothing_and_says_so() {
+    let world = World::platform().await;
+    let (registrar, store) = faulty(&world);
+    let id = submitted(&world).await;
+    let before = registrar.client(&id).await.unwrap();
+    world.events.take();
+    for fault in [Fault::Down, Fault::AlwaysLate] {
+        store.set(fault);
+        for outcome in [
+            registrar.submit(developer(), form(), Some(logo())).await.map(drop),
+            registrar.change(&id, form(), None).await,
+            registrar.approve(&id, Approval::default()).await.map(drop),
+            registrar.reject(&id, "no").await,
+            registrar.withdraw_grants(&id).await,
+        ] {
+            let Err(RegistrarError::Store(error)) = outcome else { panic!("{fault:?}: {outcome:?}") };
+            assert!(error.is_transient(), "{fault:?}");
+        }
+        assert_eq!(registrar.client(&id).await.unwrap(), before, "{fault:?}");
+        assert_eq!(count(&world).await, 2, "{fault:?}");
+    }
+    assert_eq!(world.events.take(), [""; 0]);
+    store.set(Fault::None);
+    assert!(registrar.approve(&id, Approval::default()).await.unwrap().client_secret().is_some());
+}
+
+/// D-25
+#[tokio::test]
+async fn a_step_whose_answer_was_lost_can_be_taken_again() {
+    let world = World::platform().await;
+    let (registrar, store) = faulty(&world);
+    let id = world.client.client_id();
+    let live = world.pair().await;
+    store.set(Fault::AnswerLost);
+    assert!(matches!(registrar.suspend(&id).await, Err(RegistrarError::Store(_))));
+    store.set(Fault::None);
+    assert!(!world.opens(&live.access).await);
+    assert!(matches!(registrar.suspend(&id).await, Err(RegistrarError::WrongState(ClientState::Suspended))));
+}
+
+/// D-25
+#[test]
+fn without_a_registry_applications_are_administered_elsewhere() {
+    let store = MemoryStore::new();
+    let server = AuthorizationServer::builder(Stores::new(store.clone(), store.clone(), store)).build().unwrap();
+    assert!(server.registrar().is_none());
+}

@@ -1,0 +1,5 @@
+//! The described service, in the order of its sections.
+
+mod application;
+mod endpoints;
+mod tokens;
