@@ -7,10 +7,12 @@ use crate::client::Client;
 use crate::clock::{Clock, Timestamp};
 use crate::config::Config;
 use crate::entropy::Entropy;
-use crate::error::Reason;
+use crate::error::{ErrorCode, Reason};
 use crate::hooks::{Attempt, Event, EventSink, SubjectStatus, Subjects, Throttle, ThrottleDecision};
+use crate::id::ClientId;
 use crate::store::Stores;
 use crate::subject::Subject;
+use crate::wire::Endpoint;
 
 /// The parts of one authorization server.
 #[derive(Debug)]
@@ -33,6 +35,14 @@ impl Context {
     pub(crate) fn raise(&self, event: &Event<'_>) {
         if let Some(events) = &self.events {
             events.record(event);
+        }
+    }
+
+    /// Tells the sink why a request was refused, unless a more telling event was raised for it.
+    pub(crate) fn note_refusal(&self, endpoint: Endpoint, client: Option<&ClientId>, reason: &Reason) {
+        let unauthenticated = endpoint != Endpoint::Authorization && reason.code() == ErrorCode::InvalidClient;
+        if !unauthenticated && !matches!(reason, Reason::Throttled { .. }) {
+            self.raise(&Event::Refused { endpoint, client, reason });
         }
     }
 
@@ -75,10 +85,6 @@ impl Context {
 }
 
 /// Makes an attempt to be asked about.
-pub(crate) const fn attempt<'a>(
-    endpoint: crate::wire::Endpoint,
-    client: Option<&'a str>,
-    peer: Option<IpAddr>,
-) -> Attempt<'a> {
+pub(crate) const fn attempt<'a>(endpoint: Endpoint, client: Option<&'a str>, peer: Option<IpAddr>) -> Attempt<'a> {
     Attempt { endpoint, client, subject: None, peer }
 }

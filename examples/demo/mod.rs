@@ -41,7 +41,7 @@ pub(crate) async fn register(server: &AuthorizationServer, options: &Options) ->
     form.resource_scope = Some(ResourceScope::All);
     let logo = Logo::new(LOGO, &RegistrationLimits::default())?;
     let id = registrar.submit(Subject::new("developer")?, form, Some(logo)).await?;
-    let approved = registrar.approve(&id, Approval::default()).await?;
+    let approved = registrar.approve(&id, 1, Approval::default()).await?;
     let secret = approved.client_secret().map_or("", |secret| secret.expose());
     let issuer = server.issuer().unwrap_or_default();
     let redirect_uri = &options.redirect_uri;

@@ -125,9 +125,10 @@ pub(crate) async fn decide(
     let held = find_held(context, handle, Asked { subject, session }, now)
         .await
         .map_err(|reason| AuthorizationError::page(context, reason))?;
+    let client = current_client(context, &held).await.map_err(|reason| AuthorizationError::page(context, reason))?;
     match decision {
-        Decision::Deny => deny(context, &held).await,
-        Decision::Approve(consent) => approve(context, &held, consent, now).await,
+        Decision::Deny => deny(context, &held, &client).await,
+        Decision::Approve(consent) => approve(context, &held, &client, consent, now).await,
     }
 }
 
@@ -161,38 +162,45 @@ async fn find_held(
 }
 
 /// § 4.1.2.1: the client learns that the user refused.
-async fn deny(context: &Context, held: &Authorization) -> Result<Response, AuthorizationError> {
-    let page = |reason| AuthorizationError::page(context, reason);
-    match context.stores.codes.replace(held.version, Arc::new(held.denied())).await {
-        Ok(Replacement::Replaced) => {}
-        Ok(Replacement::Lost) => return Err(page(Reason::AlreadyDecided)),
-        Err(error) => return Err(page(error.into())),
+async fn deny(context: &Context, held: &Authorization, client: &Client) -> Result<Response, AuthorizationError> {
+    let failure = match context.stores.codes.replace(held.version, Arc::new(held.denied())).await {
+        Ok(Replacement::Replaced) => {
+            context.raise(&Event::Denied { client: &held.client, subject: &held.subject });
+            return Ok(destination(held).error(context, &Reason::AccessDenied));
+        }
+        Ok(Replacement::Lost) => Reason::AlreadyDecided,
+        Err(error) => error.into(),
+    };
+    Err(undecided(context, held, client, failure))
+}
+
+/// What keeps a decision from being taken goes to the client, unless another decision was taken.
+fn undecided(context: &Context, held: &Authorization, client: &Client, reason: Reason) -> AuthorizationError {
+    if matches!(reason, Reason::AlreadyDecided) {
+        return AuthorizationError::page_for(context, client, reason);
     }
-    context.raise(&Event::Denied { client: &held.client, subject: &held.subject });
-    Ok(destination(held).error(context, &Reason::AccessDenied))
+    AuthorizationError::redirect(context, client, destination(held), reason)
 }
 
 /// Checks everything again as it is now, then makes the code by one swap.
 async fn approve(
     context: &Context,
     held: &Authorization,
+    client: &Client,
     consent: &Consent,
     now: Timestamp,
 ) -> Result<Response, AuthorizationError> {
-    let page = |reason| AuthorizationError::page(context, reason);
-    let client = current_client(context, held).await.map_err(page)?;
-    let to_client = |reason| AuthorizationError::redirect(context, &client, destination(held), reason);
-    let granted = match judge_consent(context, held, &client, consent) {
+    let fail = |reason| undecided(context, held, client, reason);
+    let granted = match judge_consent(context, held, client, consent) {
         Ok(granted) => granted,
-        Err(Reason::AccessDenied) => return deny(context, held).await,
-        Err(reason) => return Err(page(reason)),
+        Err(Reason::AccessDenied) => return deny(context, held, client).await,
+        Err(reason) => return Err(AuthorizationError::page_for(context, client, reason)),
     };
-    match context.check_subject(&held.subject, &client).await {
-        Err(reason @ Reason::SubjectRefused) => {
-            let _ = deny(context, held).await?;
-            return Err(to_client(reason));
+    if let Err(reason) = context.check_subject(&held.subject, client).await {
+        if matches!(reason, Reason::SubjectRefused) {
+            deny(context, held, client).await?;
         }
-        checked => checked.map_err(to_client)?,
+        return Err(fail(reason));
     }
 
     let Minted { text, digest } = opaque::mint(&context.config.prefixes.code, held.id.octets(), &*context.entropy);
@@ -204,10 +212,7 @@ async fn approve(
         ..held.with_code(digest, end)
     };
     let scopes = next.scopes.clone();
-    issue(context, held, next, &digest).await.map_err(|reason| {
-        let decided_before = matches!(reason, Reason::AlreadyDecided);
-        if decided_before { page(reason) } else { to_client(reason) }
-    })?;
+    issue(context, held, next, &digest).await.map_err(fail)?;
     let grant = held.id.into();
     context.raise(&Event::CodeIssued { grant, client: &held.client, subject: &held.subject, scopes: &scopes });
     Ok(destination(held).code(context, &text))

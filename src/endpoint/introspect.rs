@@ -5,7 +5,6 @@ use crate::context::Context;
 use crate::endpoint::client_auth::{self, FormCredentials};
 use crate::endpoint::form;
 use crate::error::{Reason, delivery};
-use crate::hooks::Event;
 use crate::id::{ClientId, GrantId};
 use crate::message::{IntrospectionResponse, TokenType};
 use crate::scope::ResourceScope;
@@ -20,8 +19,7 @@ pub(crate) async fn serve(context: &Context, request: &Request<'_>) -> Response 
     match answer(context, request, &mut client).await {
         Ok(message) => Response::token_json(200, serde_json::to_vec(&message).unwrap_or_default()),
         Err(reason) => {
-            let client = client.as_ref();
-            context.raise(&Event::Refused { endpoint: Endpoint::Introspection, client, reason: &reason });
+            context.note_refusal(Endpoint::Introspection, client.as_ref(), &reason);
             delivery::to_client(&reason, Endpoint::Introspection, &context.config)
         }
     }

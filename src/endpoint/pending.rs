@@ -8,7 +8,6 @@ use crate::client::Client;
 use crate::client::redirect_uri::RedirectUri;
 use crate::context::Context;
 use crate::error::{ErrorCode, Reason, delivery};
-use crate::hooks::Event;
 use crate::pkce::CodeChallenge;
 use crate::scope::{Permission, ResourceScope, ScopeCatalog, ScopeDefinition, ScopeSet};
 use crate::subject::Subject;
@@ -139,8 +138,7 @@ impl AuthorizationError {
     }
 
     fn raise(context: &Context, client: Option<&Client>, refusal: Refusal) -> Self {
-        let client = client.map(|client| &client.id);
-        context.raise(&Event::Refused { endpoint: Endpoint::Authorization, client, reason: &refusal.reason });
+        context.note_refusal(Endpoint::Authorization, client.map(|client| &client.id), &refusal.reason);
         Self(Box::new(refusal))
     }
 

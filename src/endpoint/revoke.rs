@@ -27,8 +27,7 @@ pub(crate) async fn serve(context: &Context, request: &Request<'_>) -> Response 
     match answer(context, request, &mut client).await {
         Ok(()) => Response::empty(),
         Err(reason) => {
-            let client = client.as_ref();
-            context.raise(&Event::Refused { endpoint: Endpoint::Revocation, client, reason: &reason });
+            context.note_refusal(Endpoint::Revocation, client.as_ref(), &reason);
             delivery::to_client(&reason, Endpoint::Revocation, &context.config)
         }
     }

@@ -10,7 +10,6 @@ use crate::error::{Reason, delivery};
 use crate::grant::authorization_code::{self, Exchange};
 use crate::grant::issue::Issued;
 use crate::grant::refresh_token::{self, Refresh};
-use crate::hooks::Event;
 use crate::id::ClientId;
 use crate::secret::RefreshToken;
 use crate::wire::params::Params;
@@ -24,8 +23,7 @@ pub(crate) async fn serve(context: &Context, request: &Request<'_>) -> Response 
     match answer(context, request, &mut client).await {
         Ok(issued) => token_response(context, &issued),
         Err(reason) => {
-            let client = client.as_ref();
-            context.raise(&Event::Refused { endpoint: Endpoint::Token, client, reason: &reason });
+            context.note_refusal(Endpoint::Token, client.as_ref(), &reason);
             delivery::to_client(&reason, Endpoint::Token, &context.config)
         }
     }

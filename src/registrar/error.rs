@@ -8,6 +8,9 @@ use crate::store::StoreError;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RegistrarError {
+    /// The application was changed after the reviewer read it: it has to be read again.
+    #[error("the application was changed since it was read")]
+    ChangedMeanwhile,
     /// Fields are refused: which ones, and why.
     #[error("refused: {}", listed(.0))]
     Invalid(Vec<FieldError>),

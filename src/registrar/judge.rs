@@ -60,8 +60,8 @@ pub(super) struct Current {
 #[derive(Debug)]
 pub(super) enum Step {
     Change { form: Box<CheckedForm>, logo: Option<Arc<Logo>> },
-    Approve { approval: Approval, digest: Digest },
-    Reject { reason: Box<str> },
+    Approve { version: u32, approval: Approval, digest: Digest },
+    Reject { version: u32, reason: Box<str> },
     Suspend,
     Resume,
     RotateSecret { digest: Digest },
@@ -80,15 +80,17 @@ impl Step {
         let mut next = successor(current)?;
         match self {
             Self::Change { form, logo } => change(&mut next, form, logo.as_ref(), now)?,
-            Self::Approve { approval, digest } => {
+            Self::Approve { version, approval, digest } => {
                 approve(&mut next, approval, *digest, rules)?;
+                require_version(current, *version)?;
                 next.application.decided = Some(now);
                 if let Some(logo) = &current.proposed_logo {
                     next.logo = LogoWrite::Put(Arc::clone(logo));
                 }
             }
-            Self::Reject { reason } => {
+            Self::Reject { version, reason } => {
                 reject(&mut next)?;
+                require_version(current, *version)?;
                 next.application.decided = Some(now);
                 next.application.rejection = Some(reason.clone());
             }
@@ -119,6 +121,11 @@ impl Step {
             | Self::WithdrawGrants => false,
         }
     }
+}
+
+/// What is decided is what the reviewer read, not what came since.
+fn require_version(current: &Current, version: u32) -> Result<(), RegistrarError> {
+    if current.application.version == version { Ok(()) } else { Err(RegistrarError::ChangedMeanwhile) }
 }
 
 fn successor(current: &Current) -> Result<Registration, RegistrarError> {
@@ -316,8 +323,25 @@ mod tests {
         ApplicationForm { name: name.to_owned(), ..form() }
     }
 
-    fn approve_with(approval: Approval) -> Step {
-        Step::Approve { approval, digest: Digest::of(b"secret") }
+    /// The step of a reviewer who read what is there.
+    fn approve_with(current: &Current, approval: Approval) -> Step {
+        Step::Approve { version: current.application.version, approval, digest: Digest::of(b"secret") }
+    }
+
+    fn reject_as_read(current: &Current) -> Step {
+        Step::Reject { version: current.application.version, reason: "no".into() }
+    }
+
+    /// D-25: a form that nobody read is not decided.
+    #[test]
+    fn what_changed_since_it_was_read_is_not_decided() {
+        let read = current(&form(), ClientState::Pending);
+        let step = Step::Change { form: Box::new(checked(&renamed("Other"))), logo: None };
+        let changed = into_current(step.judge(&read, &rules(), NOW).unwrap());
+        for step in [approve_with(&read, Approval::default()), reject_as_read(&read)] {
+            assert!(matches!(step.judge(&changed, &rules(), NOW), Err(RegistrarError::ChangedMeanwhile)));
+            assert!(step.judge(&read, &rules(), NOW).is_ok());
+        }
     }
 
     /// D-25: what each step does in each state, without a proposed change.
@@ -333,8 +357,11 @@ mod tests {
                     Step::Change { form: Box::new(checked(&form())), logo: None },
                     [Ok(Pending), Ok(Approved), Ok(Pending), Ok(Suspended)],
                 ),
-                (approve_with(Approval::default()), [Ok(Approved), Err(nothing), Err(rejected), Err(nothing)]),
-                (Step::Reject { reason: "no".into() }, [Ok(Rejected), Err(nothing), Err(rejected), Err(nothing)]),
+                (
+                    approve_with(&current(&form(), Pending), Approval::default()),
+                    [Ok(Approved), Err(nothing), Err(rejected), Err(nothing)],
+                ),
+                (reject_as_read(&current(&form(), Pending)), [Ok(Rejected), Err(nothing), Err(rejected), Err(nothing)]),
                 (Step::Suspend, [Err(pending), Ok(Suspended), Err(rejected), Err(suspended)]),
                 (Step::Resume, [Err(pending), Err(approved), Err(rejected), Ok(Approved)]),
                 (
@@ -359,8 +386,9 @@ mod tests {
     /// D-26
     #[test]
     fn only_the_first_approval_of_a_confidential_client_makes_a_secret() {
-        let step = approve_with(Approval::default().require_pkce().trusted().may_introspect());
-        let next = step.judge(&current(&form(), ClientState::Pending), &rules(), NOW).unwrap();
+        let pending = current(&form(), ClientState::Pending);
+        let step = approve_with(&pending, Approval::default().require_pkce().trusted().may_introspect());
+        let next = step.judge(&pending, &rules(), NOW).unwrap();
         assert!(step.is_carried_by(&next.client));
         assert!(next.client.require_pkce && next.client.trusted && next.client.may_introspect);
         assert_eq!(next.application.decided, Some(NOW));
@@ -368,6 +396,7 @@ mod tests {
         let next = step.judge(&current(&public, ClientState::Pending), &rules(), NOW).unwrap();
         assert_eq!((next.client.secrets.current, next.client.secrets.previous), (None, None));
         let changed = with_proposed(&form(), &renamed("New"), ClientState::Approved);
+        let step = approve_with(&changed, Approval::default());
         let next = step.judge(&changed, &rules(), NOW).unwrap();
         assert!(!step.is_carried_by(&next.client));
         assert_eq!(next.client.secrets, changed.client.secrets);
@@ -383,12 +412,12 @@ mod tests {
             assert_eq!(changed.application.form.name(), "Demo");
             assert_eq!(changed.application.proposed.as_ref().unwrap().name(), "New");
 
-            let next = approve_with(Approval::default()).judge(&changed, &rules(), NOW).unwrap();
+            let next = approve_with(&changed, Approval::default()).judge(&changed, &rules(), NOW).unwrap();
             assert_eq!((&*next.client.name, next.client.state), ("New", state));
             assert_eq!((next.application.form.name(), &next.application.proposed), ("New", &None));
             assert!(matches!((&next.logo, &next.proposed_logo), (LogoWrite::Put(_), LogoWrite::Clear)));
 
-            let next = Step::Reject { reason: "no".into() }.judge(&changed, &rules(), NOW).unwrap();
+            let next = reject_as_read(&changed).judge(&changed, &rules(), NOW).unwrap();
             assert_eq!((&*next.client.name, next.client.state), ("Demo", state));
             assert_eq!((next.application.proposed(), next.application.rejection()), (None, Some("no")));
             assert!(matches!((&next.logo, &next.proposed_logo), (LogoWrite::Keep, LogoWrite::Clear)));
@@ -398,13 +427,14 @@ mod tests {
     #[test]
     fn a_rejected_form_can_be_submitted_again() {
         let pending = current(&form(), ClientState::Pending);
-        let rejected = into_current(Step::Reject { reason: "no".into() }.judge(&pending, &rules(), NOW).unwrap());
+        let rejected = into_current(reject_as_read(&pending).judge(&pending, &rules(), NOW).unwrap());
         let step = Step::Change { form: Box::new(checked(&renamed("New"))), logo: Some(logo()) };
         let next = step.judge(&rejected, &rules(), NOW).unwrap();
         assert_eq!((next.client.name(), next.client.state), ("New", ClientState::Pending));
         assert_eq!((next.application.form.name(), next.application.rejection()), ("New", Some("no")));
         assert!(matches!((&next.logo, &next.proposed_logo), (LogoWrite::Put(_), LogoWrite::Keep)));
-        let next = approve_with(Approval::default()).judge(&into_current(next), &rules(), NOW).unwrap();
+        let again = into_current(next);
+        let next = approve_with(&again, Approval::default()).judge(&again, &rules(), NOW).unwrap();
         assert_eq!(next.application.rejection(), None);
     }
 
@@ -431,7 +461,7 @@ mod tests {
     fn no_more_scopes_are_approved_than_asked_for() {
         let pending = current(&form(), ClientState::Pending);
         let approve = |wire: &str| {
-            let next = approve_with(Approval::default().scopes(wire)).judge(&pending, &rules(), NOW);
+            let next = approve_with(&pending, Approval::default().scopes(wire)).judge(&pending, &rules(), NOW);
             next.map(|next| {
                 assert_eq!(next.client.scopes, next.application.form.scopes);
                 next.client.scopes.as_str().to_owned()
@@ -450,7 +480,11 @@ mod tests {
         let public = ApplicationForm { client_type: ClientType::Public, ..form() };
         let loopback = ApplicationForm { redirect_uris: vec!["http://localhost/cb".to_owned()], ..form() };
         let refusal = |form: &ApplicationForm, rules: &RegistrationRules| {
-            let next = approve_with(Approval::default()).judge(&current(form, ClientState::Pending), rules, NOW);
+            let next = approve_with(&current(form, ClientState::Pending), Approval::default()).judge(
+                &current(form, ClientState::Pending),
+                rules,
+                NOW,
+            );
             next.unwrap_err().to_string()
         };
         let fewer = ["repo-code"].map(|name| {

@@ -117,7 +117,8 @@ impl Registrar {
         Ok(())
     }
 
-    /// Approves a submission, or the change of an approved application.
+    /// Approves a submission, or the change of an approved application, as it was read: `version` is
+    /// that of the [`Application`] that the reviewer saw.
     ///
     /// The first approval of a confidential client makes its secret, which is shown this once; a
     /// change makes none. The form is checked again under the rules of now. If the answer never
@@ -125,13 +126,14 @@ impl Registrar {
     ///
     /// # Errors
     ///
-    /// [`RegistrarError::Invalid`] if the form breaks a rule by now; [`RegistrarError::NotFound`],
+    /// [`RegistrarError::ChangedMeanwhile`] if it was changed since; [`RegistrarError::Invalid`] if the
+    /// form breaks a rule by now; [`RegistrarError::NotFound`],
     /// [`RegistrarError::NothingProposed`], [`RegistrarError::ScopesNotAsked`],
     /// [`RegistrarError::WrongState`] if rejected, or [`RegistrarError::Store`].
-    pub async fn approve(&self, id: &ClientId, approval: Approval) -> Result<Approved, RegistrarError> {
+    pub async fn approve(&self, id: &ClientId, version: u32, approval: Approval) -> Result<Approved, RegistrarError> {
         let secret = ClientSecret::generate(&*self.context.entropy);
         let digest = Digest::of(secret.expose().as_bytes());
-        let Taken { client, before } = self.take(id, &Step::Approve { approval, digest }).await?;
+        let Taken { client, before } = self.take(id, &Step::Approve { version, approval, digest }).await?;
         let client_secret = client.secrets.prove(&digest).then_some(secret);
         let is_change = client_secret.is_none() && before != ClientState::Pending;
         let change = if is_change { ApplicationChange::ChangeApproved } else { ApplicationChange::Approved };
@@ -140,20 +142,21 @@ impl Registrar {
     }
 
     /// Refuses a submission, or the change of an approved application, whose approved version then
-    /// stays in force.
+    /// stays in force; `version` is that of the [`Application`] that the reviewer saw.
     ///
     /// The reason has at most 1000 characters and no control character but U+000A.
     ///
     /// # Errors
     ///
-    /// [`RegistrarError::Invalid`] for the reason; [`RegistrarError::NotFound`],
+    /// [`RegistrarError::ChangedMeanwhile`] if it was changed since; [`RegistrarError::Invalid`] for the
+    /// reason; [`RegistrarError::NotFound`],
     /// [`RegistrarError::NothingProposed`], [`RegistrarError::WrongState`] if rejected already, or
     /// [`RegistrarError::Store`].
-    pub async fn reject(&self, id: &ClientId, reason: &str) -> Result<(), RegistrarError> {
+    pub async fn reject(&self, id: &ClientId, version: u32, reason: &str) -> Result<(), RegistrarError> {
         let invalid = |problem| RegistrarError::Invalid(vec![FieldError::new(Field::Reason, problem)]);
         let reason = plain_text(reason, REASON_CHARACTERS).map_err(invalid)?;
         let reason = reason.ok_or_else(|| invalid(Problem::Missing))?;
-        let taken = self.take(id, &Step::Reject { reason }).await?;
+        let taken = self.take(id, &Step::Reject { version, reason }).await?;
         let rejected = taken.client.state == ClientState::Rejected;
         let change = if rejected { ApplicationChange::Rejected } else { ApplicationChange::ChangeRejected };
         self.raise(id, change);

@@ -13,9 +13,9 @@ use grantor::scope::ResourceScope;
 use grantor::testing::{ManualClock, SeededEntropy};
 use grantor::wire::{Body, Endpoint, Request, Response};
 use grantor::{
-    ApplicationForm, Approval, Authenticated, AuthorizationError, AuthorizationServer, Builder, ClientId, ClientType,
-    CodeVerifier, Config, Consent, Decision, Event, EventSink, Logo, MemoryStore, PendingAuthorization, Profile,
-    RegistrationLimits, ResourceError, Subject, Timestamp,
+    ApplicationForm, Approval, Approved, Authenticated, AuthorizationError, AuthorizationServer, Builder, ClientId,
+    ClientType, CodeVerifier, Config, Consent, Decision, Event, EventSink, Logo, MemoryStore, PendingAuthorization,
+    Profile, Registrar, RegistrarError, RegistrationLimits, ResourceError, Subject, Timestamp,
 };
 use time::Duration;
 
@@ -127,7 +127,7 @@ impl World {
     pub(crate) async fn register_as(&self, form: ApplicationForm, approval: Approval) -> Credentials {
         let registrar = self.server.registrar().unwrap();
         let id = registrar.submit(Subject::new("developer").unwrap(), form, Some(logo())).await.unwrap();
-        let approved = registrar.approve(&id, approval).await.unwrap();
+        let approved = registrar.approve_now(&id, approval).await.unwrap();
         let secret = approved.client_secret().map(|secret| secret.expose().to_owned()).unwrap_or_default();
         Credentials { id: id.to_string(), secret }
     }
@@ -329,6 +329,24 @@ impl Call<'_> {
             request = request.header(name, value);
         }
         self.world.server.serve(self.endpoint, &request.peer([192, 0, 2, 1].into())).await
+    }
+}
+
+/// A reviewer who decides at once on what is there.
+pub(crate) trait Reviewer {
+    async fn approve_now(&self, id: &ClientId, approval: Approval) -> Result<Approved, RegistrarError>;
+    async fn reject_now(&self, id: &ClientId, reason: &str) -> Result<(), RegistrarError>;
+}
+
+impl Reviewer for Registrar {
+    async fn approve_now(&self, id: &ClientId, approval: Approval) -> Result<Approved, RegistrarError> {
+        let version = self.application(id).await?.version();
+        self.approve(id, version, approval).await
+    }
+
+    async fn reject_now(&self, id: &ClientId, reason: &str) -> Result<(), RegistrarError> {
+        let version = self.application(id).await?.version();
+        self.reject(id, version, reason).await
     }
 }
 

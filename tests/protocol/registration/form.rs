@@ -9,7 +9,7 @@ use grantor::{
 };
 
 use crate::registration::{fields, form_with, registrar, submitted, submitted_as};
-use crate::world::{ISSUER, PKCE, World, code, form, logo, page, public_form, red};
+use crate::world::{ISSUER, PKCE, Reviewer as _, World, code, form, logo, page, public_form, red};
 
 /// D-24
 #[tokio::test]
@@ -219,7 +219,7 @@ async fn the_kind_of_a_client_is_recorded_and_its_redirect_uris_are_complete() {
             form.client_type = client_type;
             form.application_type = application_type;
             let id = submitted_as(&world, form).await;
-            let approved = registrar(&world).approve(&id, Approval::default()).await.unwrap();
+            let approved = registrar(&world).approve_now(&id, Approval::default()).await.unwrap();
             assert_eq!(approved.client_secret().is_some(), client_type == ClientType::Confidential);
             let client = registrar(&world).client(&id).await.unwrap();
             assert_eq!((client.client_type(), client.application_type()), (client_type, application_type));
@@ -246,7 +246,7 @@ async fn the_kind_of_an_approved_client_cannot_change() {
     other.application_type = ApplicationType::Native;
     registrar(&world).change(&id, other.clone(), None).await.unwrap();
     registrar(&world).change(&id, form(), None).await.unwrap();
-    let _ = registrar(&world).approve(&id, Approval::default()).await.unwrap();
+    let _ = registrar(&world).approve_now(&id, Approval::default()).await.unwrap();
     let expected = [(Field::ClientType, Problem::Fixed), (Field::ApplicationType, Problem::Fixed)];
     assert_eq!(fields(registrar(&world).change(&id, other, None).await), expected);
     assert!(registrar(&world).application(&id).await.unwrap().proposed().is_none());
@@ -275,10 +275,10 @@ async fn the_reason_of_a_rejection_is_required_and_bounded() {
         ("x".repeat(1001), Problem::TooManyCharacters { limit: 1000 }),
         ("no\u{7}".into(), Problem::ControlCharacter),
     ] {
-        assert_eq!(fields(registrar(&world).reject(&id, &reason).await), [(Field::Reason, problem)]);
+        assert_eq!(fields(registrar(&world).reject_now(&id, &reason).await), [(Field::Reason, problem)]);
     }
     let reason = format!("First.\n{}", "\u{1f600}".repeat(993));
-    registrar(&world).reject(&id, &reason).await.unwrap();
+    registrar(&world).reject_now(&id, &reason).await.unwrap();
     assert_eq!(registrar(&world).application(&id).await.unwrap().rejection(), Some(&*reason));
 }
 

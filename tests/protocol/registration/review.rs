@@ -8,7 +8,7 @@ use time::Duration;
 
 use crate::registration::{fields, form_with, registrar, submitted};
 use crate::world::{
-    Credentials, PKCE, PNG, REDIRECT_URI, START, World, code, form, logo, ok, page, pair, red, text, wa,
+    Credentials, PKCE, PNG, REDIRECT_URI, Reviewer as _, START, World, code, form, logo, ok, page, pair, red, text, wa,
 };
 
 const OTHER_URI: &str = "https://other.example.com/cb";
@@ -58,7 +58,7 @@ async fn the_approved_version_stays_in_force_until_a_change_is_approved() {
     assert_eq!(both, (Some(PNG.to_vec()), Some(other_logo().octets().to_vec())));
 
     world.advance(10);
-    let approved = registrar.approve(&id, Approval::default()).await.unwrap();
+    let approved = registrar.approve_now(&id, Approval::default()).await.unwrap();
     assert!(approved.is_change() && approved.client_secret().is_none() && *approved.client_id() == id);
     let expected = ("New Name", "repo-code:r repo-release:rw", "other.example.com");
     let (name, scopes, host) = asked(&world).await;
@@ -84,7 +84,7 @@ async fn a_rejected_change_leaves_the_approved_version_as_it_was() {
     let id = world.client.client_id();
     let in_force = asked(&world).await;
     registrar.change(&id, changed(), Some(other_logo())).await.unwrap();
-    registrar.reject(&id, "The new address is not yours.").await.unwrap();
+    registrar.reject_now(&id, "The new address is not yours.").await.unwrap();
     assert_eq!(asked(&world).await, in_force);
     ok(&world.exchange(&world.code().await).await);
     let application = registrar.application(&id).await.unwrap();
@@ -92,12 +92,12 @@ async fn a_rejected_change_leaves_the_approved_version_as_it_was() {
     assert_eq!(application.rejection(), Some("The new address is not yours."));
     assert_eq!(registrar.logo(&id, LogoSlot::Proposed).await.unwrap(), None);
     assert_eq!(registrar.logo(&id, LogoSlot::InForce).await.unwrap().unwrap().octets(), PNG);
-    let outcome = registrar.approve(&id, Approval::default()).await;
+    let outcome = registrar.approve_now(&id, Approval::default()).await;
     assert!(matches!(outcome, Err(RegistrarError::NothingProposed)));
 
     // The next approval removes the reason.
     registrar.change(&id, changed(), None).await.unwrap();
-    let _ = registrar.approve(&id, Approval::default()).await.unwrap();
+    let _ = registrar.approve_now(&id, Approval::default()).await.unwrap();
     assert_eq!(registrar.application(&id).await.unwrap().rejection(), None);
 }
 
@@ -110,7 +110,7 @@ async fn a_later_change_takes_the_place_of_the_one_that_waits() {
     registrar.change(&id, changed(), Some(other_logo())).await.unwrap();
     let last = form_with(|form| form.name = "Last Name".into());
     registrar.change(&id, last, None).await.unwrap();
-    let _ = registrar.approve(&id, Approval::default()).await.unwrap();
+    let _ = registrar.approve_now(&id, Approval::default()).await.unwrap();
     let (name, scopes, host) = asked(&world).await;
     assert_eq!((&*name, &*scopes, &*host), ("Last Name", crate::world::SCOPES, "app.example.com"));
 }
@@ -132,13 +132,13 @@ async fn a_request_that_the_user_looks_at_is_judged_by_the_version_then_in_force
     let handle = hold().await;
     let fewer = form_with(|form| form.scopes = "repo-code:r".into());
     registrar.change(&id, fewer, None).await.unwrap();
-    let _ = registrar.approve(&id, Approval::default()).await.unwrap();
+    let _ = registrar.approve_now(&id, Approval::default()).await.unwrap();
     let code = text(&code(&agree(&handle).await.unwrap()), "code");
     assert_eq!(pair(&world.exchange(&code).await).scope, "repo-code:r");
 
     let handle = hold().await;
     registrar.change(&id, changed(), None).await.unwrap();
-    let _ = registrar.approve(&id, Approval::default()).await.unwrap();
+    let _ = registrar.approve_now(&id, Approval::default()).await.unwrap();
     page(&agree(&handle).await.unwrap_err().response(Some(&world.alice)));
 }
 
@@ -150,7 +150,7 @@ async fn a_change_of_a_suspended_application_is_decided_while_it_stays_suspended
     let id = world.client.client_id();
     registrar.suspend(&id).await.unwrap();
     registrar.change(&id, changed(), None).await.unwrap();
-    assert!(registrar.approve(&id, Approval::default()).await.unwrap().is_change());
+    assert!(registrar.approve_now(&id, Approval::default()).await.unwrap().is_change());
     page(&world.refused(&world.query(&PKCE)).await);
     registrar.resume(&id).await.unwrap();
     assert_eq!(asked(&world).await.0, "New Name");
@@ -169,7 +169,7 @@ async fn a_reviewer_may_approve_fewer_scopes_and_never_more() {
         ("repo-delete:rw", None),
         ("repo-code:rw account-profile:rw", None),
     ] {
-        let outcome = registrar.approve(&id, Approval::default().scopes(scopes)).await;
+        let outcome = registrar.approve_now(&id, Approval::default().scopes(scopes)).await;
         match problem {
             Some(problem) => assert_eq!(fields(outcome), [(Field::Scopes, Problem::Scope(problem))], "{scopes}"),
             None => assert!(matches!(outcome, Err(RegistrarError::ScopesNotAsked)), "{scopes}"),
@@ -177,7 +177,7 @@ async fn a_reviewer_may_approve_fewer_scopes_and_never_more() {
     }
     page(&world.refused(&format!("response_type=code&client_id={id}")).await);
 
-    let approved = registrar.approve(&id, Approval::default().scopes("account-profile repo-code:r")).await.unwrap();
+    let approved = registrar.approve_now(&id, Approval::default().scopes("account-profile repo-code:r")).await.unwrap();
     let secret = approved.client_secret().unwrap().expose().to_owned();
     let client = Credentials { id: id.to_string(), secret };
     assert_eq!(world.pair_of(&client).await.scope, "repo-code:r account-profile:r");
@@ -204,7 +204,7 @@ async fn what_a_reviewer_demanded_or_gave_stays_through_changes() {
         assert_eq!(world.introspect_as(&client, &other.access).await["active"], true);
         if changes == 0 {
             registrar.change(&client.client_id(), form(), Some(logo())).await.unwrap();
-            let _ = registrar.approve(&client.client_id(), Approval::default()).await.unwrap();
+            let _ = registrar.approve_now(&client.client_id(), Approval::default()).await.unwrap();
         }
     }
     // None of it is given to an application that was approved without.
@@ -226,9 +226,9 @@ async fn approval_checks_the_form_under_the_rules_of_now() {
         .configure(|config| config.registration.name = 5)
         .build()
         .unwrap();
-    let outcome = stricter.registrar().unwrap().approve(&id, Approval::default()).await;
+    let outcome = stricter.registrar().unwrap().approve_now(&id, Approval::default()).await;
     assert_eq!(fields(outcome), [(Field::Name, Problem::TooManyCharacters { limit: 5 })]);
-    assert!(registrar(&world).approve(&id, Approval::default()).await.is_ok());
+    assert!(registrar(&world).approve_now(&id, Approval::default()).await.is_ok());
 }
 
 /// D-29, SVC-5-02
@@ -274,7 +274,7 @@ async fn a_registration_that_is_narrowed_later_narrows_live_tokens() {
     let narrow = async |resource_scope: ResourceScope| {
         let form = form_with(|form| form.resource_scope = Some(resource_scope));
         registrar.change(&id, form, None).await.unwrap();
-        let _ = registrar.approve(&id, Approval::default()).await.unwrap();
+        let _ = registrar.approve_now(&id, Approval::default()).await.unwrap();
         let told = world.introspect_as(&world.client, &live.access).await;
         assert_eq!(told["active"], true);
         told["resource_scope"].as_str().unwrap().to_owned()

@@ -7,7 +7,7 @@ use grantor::{Application, ApplicationFilter, Approval, Approved, CheckedForm, C
 use sha2::{Digest, Sha256};
 
 use crate::registration::{registrar, submitted};
-use crate::world::{Credentials, World, e401, empty, form, ok, public_form, r401};
+use crate::world::{Credentials, Reviewer as _, World, e401, empty, form, ok, public_form, r401};
 
 /// Whether the client is let in with that secret at token and revocation alike.
 async fn proves(world: &World, client: &Credentials, secret: &str) -> bool {
@@ -32,16 +32,16 @@ async fn the_first_approval_shows_the_secret_once() {
     let world = World::platform().await;
     let registrar = registrar(&world);
     let id = submitted(&world).await;
-    let approved = registrar.approve(&id, Approval::default()).await.unwrap();
+    let approved = registrar.approve_now(&id, Approval::default()).await.unwrap();
     let secret = approved.client_secret().unwrap().expose().to_owned();
     assert!(secret.len() == 43 && secret.bytes().all(|octet| octet.is_ascii_alphanumeric()));
     assert!(!approved.is_change());
     let client = Credentials { id: id.to_string(), secret: secret.clone() };
     assert!(proves(&world, &client, &secret).await);
 
-    assert!(registrar.approve(&id, Approval::default()).await.is_err());
+    assert!(registrar.approve_now(&id, Approval::default()).await.is_err());
     registrar.change(&id, form(), None).await.unwrap();
-    let approved = registrar.approve(&id, Approval::default()).await.unwrap();
+    let approved = registrar.approve_now(&id, Approval::default()).await.unwrap();
     assert!(approved.is_change() && approved.client_secret().is_none());
     assert!(proves(&world, &client, &secret).await);
 }
@@ -108,7 +108,7 @@ async fn nothing_that_is_shown_of_a_client_holds_its_secret_or_digest() {
     let world = World::platform().await;
     let registrar = registrar(&world);
     let id = submitted(&world).await;
-    let approved = registrar.approve(&id, Approval::default()).await.unwrap();
+    let approved = registrar.approve_now(&id, Approval::default()).await.unwrap();
     let rotated = registrar.rotate_secret(&id).await.unwrap();
     let client = registrar.client(&id).await.unwrap();
     let shown = format!(

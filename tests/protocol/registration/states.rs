@@ -7,7 +7,8 @@ use grantor::{ApplicationFilter, Approval, ClientId, ClientState, Consent, Decis
 
 use crate::registration::{registrar, submitted, submitted_as};
 use crate::world::{
-    Credentials, PKCE, SESSION, World, code, e401, empty, form, ok, page, pair, public_form, r401, text, wa,
+    Credentials, PKCE, Reviewer as _, SESSION, World, code, e401, empty, form, ok, page, pair, public_form, r401, text,
+    wa,
 };
 
 /// Brings a new application into a state.
@@ -15,10 +16,10 @@ async fn in_state(world: &World, state: ClientState) -> ClientId {
     let registrar = registrar(world);
     let id = submitted(world).await;
     if state == ClientState::Rejected {
-        registrar.reject(&id, "no").await.unwrap();
+        registrar.reject_now(&id, "no").await.unwrap();
     }
     if matches!(state, ClientState::Approved | ClientState::Suspended) {
-        let _ = registrar.approve(&id, Approval::default()).await.unwrap();
+        let _ = registrar.approve_now(&id, Approval::default()).await.unwrap();
     }
     if state == ClientState::Suspended {
         registrar.suspend(&id).await.unwrap();
@@ -54,8 +55,8 @@ async fn each_step_is_taken_in_its_states_alone() {
             let before = registrar.client(&id).await.unwrap();
             let outcome = match step {
                 "change" => registrar.change(&id, form(), None).await,
-                "approve" => registrar.approve(&id, Approval::default()).await.map(drop),
-                "reject" => registrar.reject(&id, "no").await,
+                "approve" => registrar.approve_now(&id, Approval::default()).await.map(drop),
+                "reject" => registrar.reject_now(&id, "no").await,
                 "suspend" => registrar.suspend(&id).await,
                 "resume" => registrar.resume(&id).await,
                 "rotate" => registrar.rotate_secret(&id).await.map(drop),
@@ -84,8 +85,8 @@ async fn no_step_finds_an_unknown_application() {
     let registrar = registrar(&world);
     let nobody = ClientId::new("nobody").unwrap();
     for outcome in [
-        registrar.approve(&nobody, Approval::default()).await.map(drop),
-        registrar.reject(&nobody, "no").await,
+        registrar.approve_now(&nobody, Approval::default()).await.map(drop),
+        registrar.reject_now(&nobody, "no").await,
         registrar.suspend(&nobody).await,
         registrar.resume(&nobody).await,
         registrar.rotate_secret(&nobody).await.map(drop),
@@ -107,7 +108,7 @@ async fn before_approval_an_application_can_neither_authorize_nor_get_tokens() {
         let client = Credentials { id: id.to_string(), secret: String::new() };
         for rejected in [false, true] {
             if rejected {
-                registrar(&world).reject(&id, "no").await.unwrap();
+                registrar(&world).reject_now(&id, "no").await.unwrap();
             }
             page(&world.refused(&world.query_of(&client, &PKCE)).await);
             e401(&world.exchange_as(&client, &world.code().await).await, "invalid_client");
@@ -212,15 +213,15 @@ async fn every_step_raises_its_event_and_a_refused_step_none() {
     let registrar = registrar(&world);
     world.events.take();
     let id = submitted(&world).await;
-    registrar.reject(&id, "no").await.unwrap();
-    assert!(registrar.reject(&id, "no").await.is_err());
+    registrar.reject_now(&id, "no").await.unwrap();
+    assert!(registrar.reject_now(&id, "no").await.is_err());
     registrar.change(&id, form(), None).await.unwrap();
-    let _ = registrar.approve(&id, Approval::default()).await.unwrap();
-    assert!(registrar.approve(&id, Approval::default()).await.is_err());
+    let _ = registrar.approve_now(&id, Approval::default()).await.unwrap();
+    assert!(registrar.approve_now(&id, Approval::default()).await.is_err());
     registrar.change(&id, form(), None).await.unwrap();
-    registrar.reject(&id, "no").await.unwrap();
+    registrar.reject_now(&id, "no").await.unwrap();
     registrar.change(&id, form(), None).await.unwrap();
-    let _ = registrar.approve(&id, Approval::default()).await.unwrap();
+    let _ = registrar.approve_now(&id, Approval::default()).await.unwrap();
     let _ = registrar.rotate_secret(&id).await.unwrap();
     registrar.retire_previous_secret(&id).await.unwrap();
     registrar.suspend(&id).await.unwrap();

@@ -14,7 +14,7 @@ use grantor::{
 };
 
 use crate::registration::{form_with, registrar, submitted};
-use crate::world::{Credentials, World, form, logo, page};
+use crate::world::{Credentials, Reviewer as _, World, form, logo, page};
 
 /// What happens to a write.
 #[derive(Clone, Copy, Debug)]
@@ -139,8 +139,8 @@ async fn of_two_reviewers_at_once_one_decides() {
 
     let id = submitted(&world).await;
     let rejects = (first.clone(), id.clone());
-    *store.rival.lock().unwrap() = Some(Box::pin(async move { rejects.0.reject(&rejects.1, "no").await.unwrap() }));
-    let outcome = late.approve(&id, Approval::default()).await;
+    *store.rival.lock().unwrap() = Some(Box::pin(async move { rejects.0.reject_now(&rejects.1, "no").await.unwrap() }));
+    let outcome = late.approve_now(&id, Approval::default()).await;
     assert!(matches!(outcome, Err(RegistrarError::WrongState(ClientState::Rejected))), "{outcome:?}");
     page(&world.refused(&format!("response_type=code&client_id={id}")).await);
 
@@ -148,10 +148,10 @@ async fn of_two_reviewers_at_once_one_decides() {
     let shown = Arc::new(Mutex::new(String::new()));
     let (approves, shown_there) = ((first.clone(), id.clone()), shown.clone());
     *store.rival.lock().unwrap() = Some(Box::pin(async move {
-        let approved = approves.0.approve(&approves.1, Approval::default()).await.unwrap();
+        let approved = approves.0.approve_now(&approves.1, Approval::default()).await.unwrap();
         *shown_there.lock().unwrap() = approved.client_secret().unwrap().expose().to_owned();
     }));
-    let outcome = late.reject(&id, "no").await;
+    let outcome = late.reject_now(&id, "no").await;
     assert!(matches!(outcome, Err(RegistrarError::NothingProposed)), "{outcome:?}");
     let secret = shown.lock().unwrap().clone();
     world.pair_of(&Credentials { id: id.to_string(), secret }).await;
@@ -159,9 +159,9 @@ async fn of_two_reviewers_at_once_one_decides() {
     let id = submitted(&world).await;
     let approves = (first.clone(), id.clone());
     *store.rival.lock().unwrap() = Some(Box::pin(async move {
-        let _ = approves.0.approve(&approves.1, Approval::default()).await.unwrap();
+        let _ = approves.0.approve_now(&approves.1, Approval::default()).await.unwrap();
     }));
-    let outcome = late.approve(&id, Approval::default()).await;
+    let outcome = late.approve_now(&id, Approval::default()).await;
     assert!(matches!(outcome, Err(RegistrarError::NothingProposed)), "{outcome:?}");
 }
 
@@ -183,7 +183,7 @@ async fn steps_that_do_not_exclude_each_other_both_take_effect() {
     let id = submitted(&world).await;
     let rival = (registrar(&world), id.clone());
     *store.rival.lock().unwrap() = Some(Box::pin(async move {
-        let _ = rival.0.approve(&rival.1, Approval::default()).await.unwrap();
+        let _ = rival.0.approve_now(&rival.1, Approval::default()).await.unwrap();
     }));
     late.change(&id, form_with(|form| form.name = "Late".into()), None).await.unwrap();
     let application = late.application(&id).await.unwrap();
@@ -210,7 +210,7 @@ fn of_many_approvals_at_once_one_shows_a_secret() {
         })
     };
     let secrets = at_once(&|| {
-        let outcome = block_on(registrar.approve(&id, Approval::default()));
+        let outcome = block_on(registrar.approve_now(&id, Approval::default()));
         assert!(matches!(outcome, Ok(_) | Err(RegistrarError::NothingProposed)), "{outcome:?}");
         outcome.is_ok_and(|approved| approved.client_secret().is_some())
     });
@@ -229,7 +229,7 @@ async fn a_secret_that_was_stored_is_shown_though_the_answer_was_lost() {
         store.set(fault);
         let id = registrar.submit(developer(), form(), Some(logo())).await.unwrap();
         assert_eq!(count(&world).await, 2, "{fault:?}");
-        let approved = registrar.approve(&id, Approval::default()).await.unwrap();
+        let approved = registrar.approve_now(&id, Approval::default()).await.unwrap();
         assert!(!approved.is_change());
         let rotated = registrar.rotate_secret(&id).await.unwrap();
         for secret in [approved.client_secret().unwrap(), &rotated] {
@@ -255,8 +255,8 @@ async fn a_registry_that_fails_changes_nothing_and_says_so() {
         for outcome in [
             registrar.submit(developer(), form(), Some(logo())).await.map(drop),
             registrar.change(&id, form(), None).await,
-            registrar.approve(&id, Approval::default()).await.map(drop),
-            registrar.reject(&id, "no").await,
+            registrar.approve_now(&id, Approval::default()).await.map(drop),
+            registrar.reject_now(&id, "no").await,
             registrar.withdraw_grants(&id).await,
         ] {
             let Err(RegistrarError::Store(error)) = outcome else { panic!("{fault:?}: {outcome:?}") };
@@ -267,7 +267,7 @@ async fn a_registry_that_fails_changes_nothing_and_says_so() {
     }
     assert_eq!(world.events.take(), [""; 0]);
     store.set(Fault::None);
-    assert!(registrar.approve(&id, Approval::default()).await.unwrap().client_secret().is_some());
+    assert!(registrar.approve_now(&id, Approval::default()).await.unwrap().client_secret().is_some());
 }
 
 /// D-25

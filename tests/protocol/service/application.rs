@@ -7,7 +7,7 @@ use grantor::{
     RegistrationLimits, Subject,
 };
 
-use crate::world::{PKCE, PNG, World, code, form, logo, page, pair, red, text};
+use crate::world::{PKCE, PNG, Reviewer as _, World, code, form, logo, page, pair, red, text};
 
 /// What is refused of a submission: nothing if it is taken in. Only what is taken in is stored.
 pub(super) async fn refusals(world: &World, form: ApplicationForm, logo: Option<Logo>) -> Vec<(Field, Problem)> {
@@ -207,10 +207,10 @@ async fn only_an_approved_application_can_be_authorized() {
     let id = registrar.submit(Subject::new("developer").unwrap(), form(), Some(logo())).await.unwrap();
     let query = format!("response_type=code&client_id={id}");
     page(&world.refused(&query).await);
-    registrar.reject(&id, "The website does not answer.").await.unwrap();
+    registrar.reject_now(&id, "The website does not answer.").await.unwrap();
     page(&world.refused(&query).await);
     registrar.change(&id, form(), None).await.unwrap();
     page(&world.refused(&query).await);
-    let _ = registrar.approve(&id, grantor::Approval::default()).await.unwrap();
+    let _ = registrar.approve_now(&id, grantor::Approval::default()).await.unwrap();
     code(&world.approve(&query).await);
 }
