@@ -3,4 +3,5 @@
 
 mod world;
 
+mod rfc6749_client;
 mod service;
