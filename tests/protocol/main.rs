@@ -3,5 +3,6 @@
 
 mod world;
 
+mod rfc6749_authorize;
 mod rfc6749_client;
 mod service;
