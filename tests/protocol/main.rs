@@ -3,6 +3,10 @@
 
 mod world;
 
+mod hooks;
+mod http;
 mod rfc6749_authorize;
 mod rfc6749_client;
+mod rfc6749_syntax;
+mod secrets;
 mod service;
