@@ -72,7 +72,7 @@ impl Exposure {
             let hex: String = secret.iter().map(|octet| format!("{octet:02x}")).collect();
             let forms = [
                 secret.clone(),
-                list[1..list.len() - 1].as_bytes().to_vec(),
+                list.as_bytes()[1..list.len() - 1].to_vec(),
                 hex.to_uppercase().into_bytes(),
                 hex.into_bytes(),
                 STANDARD.encode(secret).trim_end_matches('=').as_bytes().to_vec(),

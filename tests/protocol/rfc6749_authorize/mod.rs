@@ -262,8 +262,7 @@ async fn a_refusal_of_the_user_goes_to_the_client() {
 /// 6749-4.1.2.1-02
 #[tokio::test]
 async fn a_client_without_the_grant_type_is_told_so() {
-    let mut introspecting = registered(|form| form.grant_types = GrantTypes::NONE);
-    introspecting.scopes = crate::world::SCOPES.into();
+    let introspecting = registered(|form| form.grant_types = GrantTypes::NONE);
     for profile in [Profile::Platform, Profile::Strict] {
         let world = World::with(profile, |_| {}).await;
         let client = world.register(introspecting.clone()).await;
