@@ -54,8 +54,9 @@ impl Context {
             ThrottleDecision::Refuse { retry_after } => {
                 let Attempt { endpoint, client, peer, .. } = *attempt;
                 self.raise(&Event::Throttled { endpoint, client, peer });
-                let seconds = u32::try_from(retry_after.whole_seconds()).unwrap_or(u32::MAX);
-                Err(Reason::Throttled { retry_after: seconds.max(1) })
+                let begun = i64::from(retry_after.subsec_nanoseconds() > 0);
+                let seconds = retry_after.whole_seconds().saturating_add(begun).max(1);
+                Err(Reason::Throttled { retry_after: u32::try_from(seconds).unwrap_or(u32::MAX) })
             }
         }
     }

@@ -246,7 +246,7 @@ pub enum ThrottleDecision {
     Allow,
     /// Is answered with 429 and `Retry-After`.
     Refuse {
-        /// How long to wait, in whole seconds.
+        /// How long to wait; told in seconds, rounded up, at least one.
         retry_after: Duration,
     },
 }

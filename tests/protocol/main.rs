@@ -3,6 +3,12 @@
 
 mod administration;
 mod grant_table;
+mod hooks;
+mod http;
 mod registration;
+mod rfc6749_authorize;
+mod rfc6749_client;
+mod rfc6749_syntax;
+mod secrets;
 mod service;
 mod world;

@@ -1,0 +1,324 @@
+//! What holds at every endpoint: sizes, headers, octets, hostile requests.
+
+use grantor::testing::{ManualClock, SeededEntropy};
+use grantor::wire::{Body, Endpoint, Request, Response};
+use grantor::{AuthorizationServer, Decision, MemoryStore, Profile, Timestamp};
+
+use crate::world::{
+    FORM, PKCE, REDIRECT_URI, SESSION, START, World, code, count, e400, encode, error_body, form, ok, page, red, text,
+};
+
+/// A control character would end a header line or cut it short.
+#[track_caller]
+fn sound_headers(response: &Response) {
+    for (name, value) in response.headers() {
+        assert!(name.bytes().all(|octet| octet.is_ascii_alphanumeric() || octet == b'-'), "{name}");
+        assert!(value.bytes().all(|octet| (0x20..=0x7e).contains(&octet)), "{name}: {value:?}");
+    }
+}
+
+fn form_request(body: Body<'_>) -> Request<'_> {
+    Request::new("POST").header("Content-Type", FORM.as_bytes()).body(body)
+}
+
+/// HTTP-01
+#[tokio::test]
+async fn sizes_are_bounded() {
+    let world = World::platform().await;
+    let config = world.server.config();
+    let (body_octets, query_octets, parameters) = (config.body_octets, config.query_octets, config.parameters);
+    assert_eq!((body_octets, query_octets, parameters), (16_384, 32_768, 100));
+    assert_eq!(world.server.body_limit(), body_octets);
+    for endpoint in [Endpoint::Token, Endpoint::Revocation, Endpoint::Introspection] {
+        for (case, body, status) in [
+            ("1 MB", "x=".to_owned() + &"a".repeat(1_048_574), 413),
+            ("64 KB value", encode(&[("code", &*"a".repeat(65_536)), ("token", "x")]), 413),
+            ("one octet too many", format!("x={}", "a".repeat(body_octets - 1)), 413),
+            ("10 000 parameters", vec!["a"; 10_000].join("&") + "&token=x", 413),
+            ("one parameter too many", vec!["a=b"; parameters].join("&") + "&token=x", 400),
+        ] {
+            println!("{endpoint:?}: {case}");
+            let response = world.post(endpoint, &[]).client(&world.client).raw_body(body).send().await;
+            assert_eq!(response.status(), status);
+            error_body(&response, "invalid_request");
+            let told = if status == 413 { "too large" } else { "malformed" };
+            assert!(String::from_utf8_lossy(response.body()).contains(told));
+            sound_headers(&response);
+        }
+        let response = world.server.serve(endpoint, &form_request(Body::TooLarge)).await;
+        assert_eq!(response.status(), 413);
+        error_body(&response, "invalid_request");
+    }
+    for (case, more) in [
+        ("one octet too many", "a".repeat(query_octets)),
+        ("1 MB", "a".repeat(1_048_576)),
+        ("64 KB state", format!("state={}", "a".repeat(65_536))),
+        ("10 000 parameters", vec!["a"; 10_000].join("&")),
+        ("one too many", vec!["a=b"; parameters - 1].join("&")),
+    ] {
+        println!("{case}");
+        page(&world.refused(&format!("{}&{more}", world.query(&[]))).await);
+    }
+
+    // What just fits is read.
+    let start = "grant_type=authorization_code&code=c&x=";
+    let full = start.to_owned() + &"a".repeat(body_octets - start.len());
+    e400(&world.token(&[]).client(&world.client).raw_body(full).send().await, "invalid_grant");
+    let query = world.query(&[]);
+    let padded = format!("{query}&x={}", "a".repeat(query_octets - query.len() - 3));
+    assert!(world.authorize(&padded).await.is_ok());
+    let many = format!("{query}&{}", vec!["a=b"; parameters - 2].join("&"));
+    assert!(world.authorize(&many).await.is_ok());
+}
+
+/// HTTP-03
+#[tokio::test]
+async fn header_values_never_hold_octets_that_split_headers() {
+    let names =
+        ["response_type", "client_id", "redirect_uri", "state", "scope", "code_challenge", "code_challenge_method"];
+    for profile in [Profile::Platform, Profile::Strict, Profile::Mcp] {
+        let world = World::with(profile, |_| {}).await;
+        for hostile in ["%0d%0aSet-Cookie:%20x=y", "%0a", "%0d", "%00", "%e2%80%a8", "\r\nX: y", "\0", "%c4%8d%c4%8a"] {
+            for name in names {
+                for uri in ["", REDIRECT_URI] {
+                    println!("{profile:?}: {name}={hostile:?}");
+                    let base = [
+                        ("response_type", "code"),
+                        ("client_id", &*world.client.id),
+                        ("redirect_uri", uri),
+                        PKCE[0],
+                        PKCE[1],
+                    ];
+                    let kept: Vec<_> = base.into_iter().filter(|(own, _)| *own != name).collect();
+                    let own = base.iter().find(|(own, _)| *own == name).map_or("", |(_, value)| value);
+                    let query = format!("{}&{name}={own}{hostile}", encode(&kept));
+                    let response = match world.authorize(&query).await {
+                        Ok(_) => {
+                            sound_headers(&world.decide(&query, Decision::Deny).await);
+                            world.approve(&query).await
+                        }
+                        Err(error) => error.response(Some(&world.alice)),
+                    };
+                    sound_headers(&response);
+                    assert_eq!(response.header("Set-Cookie"), None);
+                    assert_eq!(response.header("X"), None);
+                }
+            }
+            let fields = ["grant_type", "code", "redirect_uri", "code_verifier", "refresh_token", "scope", "token"];
+            for name in fields.into_iter().chain(["token_type_hint", "client_id", "client_secret"]) {
+                for endpoint in [Endpoint::Token, Endpoint::Revocation, Endpoint::Introspection] {
+                    let body = format!("{name}=x{hostile}");
+                    sound_headers(&world.post(endpoint, &[]).raw_body(body.clone()).send().await);
+                    sound_headers(&world.post(endpoint, &[]).client(&world.client).raw_body(body).send().await);
+                }
+            }
+            for scheme in ["Basic", "Bearer", "X"] {
+                let header = format!("{scheme} a{hostile}");
+                sound_headers(&world.token(&[]).header("Authorization", header.as_bytes()).send().await);
+                let request = Request::new("GET").header("Authorization", header.as_bytes());
+                let refused = world.server.authenticate(&request).await;
+                sound_headers(&refused.unwrap_err().into_response());
+            }
+        }
+    }
+}
+
+/// HTTP-05
+#[tokio::test]
+async fn the_core_reads_raw_octets_and_answers_in_its_own_form() {
+    let world = World::platform().await;
+    for (raw, octets) in [
+        ("%ff", b"\xff".as_slice()),
+        ("%ff%fe%00", b"\xff\xfe\0"),
+        ("%C3", b"\xc3"),
+        ("%ef%bf%bd", "\u{fffd}".as_bytes()),
+        ("%00", b"\0"),
+    ] {
+        let redirect = code(&world.approve(&format!("{}&state={raw}", world.query(&[]))).await);
+        let state = &redirect.iter().find(|(name, _)| name == "state").unwrap().1;
+        assert_eq!(state, octets, "{raw}");
+    }
+    let mut raw = world.query(&[]).into_bytes();
+    raw.extend_from_slice(b"&state=\xff\xc3\x28");
+    let pending = world.server.authorize(&Request::new("GET").query(&raw)).await.unwrap();
+    let handle = world.server.hold(&pending, &world.alice, SESSION).await.unwrap();
+    let denied = world.server.decide(handle.expose(), &world.alice, SESSION, &Decision::Deny).await.unwrap();
+    assert!(denied.header("Location").unwrap().contains("&state=%FF%C3%28&"));
+
+    let code = world.code().await;
+    let form = [("grant_type", "authorization_code"), ("code", &*code)];
+    let repeated = world.token(&form).field("code", &code).client(&world.client);
+    e400(&repeated.send().await, "invalid_request");
+    let json = world.token(&form).client(&world.client).without_header("Content-Type");
+    e400(&json.header("Content-Type", b"application/json").send().await, "invalid_request");
+    let octets = world.token(&[]).client(&world.client).raw_body(b"grant_type=\xff&code=x".as_slice());
+    e400(&octets.send().await, "invalid_request");
+    ok(&world.exchange(&code).await);
+}
+
+/// HTTP-06
+#[tokio::test]
+async fn the_location_is_the_stored_string_with_parameters_added() {
+    let world = World::platform().await;
+    let strict = World::strict().await;
+    for uri in [
+        "https://app.example.com/cb?x=%7e'&y=a+b",
+        "https://app.example.com/cb?",
+        "https://app.example.com",
+        "https://app.example.com?",
+        "https://app.example.com/a%2fb/%7E;p=1?q",
+        "https://app.example.com/cb?a&&b=&=c",
+        "https://app.example.com/cb??/?:@",
+        "HTTPS://APP.example.com:443/cb",
+        "https://app.example.com/cb?u=https://x.example/!$'()*,",
+    ] {
+        println!("{uri}");
+        let mut form = form();
+        form.redirect_uris = vec![uri.into()];
+        let separator = match uri.split_once('?') {
+            None => "?",
+            Some((_, "")) => "",
+            Some(_) => "&",
+        };
+        let exact = strict.register(form).await;
+        for (world, query) in [
+            (&world, world.query(&[("redirect_uri", uri), PKCE[0], PKCE[1]])),
+            (&strict, strict.query_of(&exact, &[("redirect_uri", uri), PKCE[0], PKCE[1]])),
+            (&strict, strict.query_of(&exact, &PKCE)),
+        ] {
+            let location = world.approve(&query).await.header("Location").unwrap().to_owned();
+            assert!(location.starts_with(&format!("{uri}{separator}code=")), "{location}");
+            let location = world.decide(&query, Decision::Deny).await.header("Location").unwrap().to_owned();
+            assert!(location.starts_with(&format!("{uri}{separator}error=access_denied&")), "{location}");
+        }
+    }
+}
+
+/// 6749-10.14-01, 6749-A-07
+#[tokio::test]
+async fn hostile_requests_are_never_a_failure_of_the_server() {
+    let values: Vec<Vec<u8>> = vec![
+        b"".into(),
+        b"%00".into(),
+        b"%".into(),
+        b"%ff%fe".into(),
+        b"\xff\xfe\0\r\n".into(),
+        "\u{1f600}\u{202e}".into(),
+        b"'; drop table clients; --".into(),
+        b"<script>".into(),
+        b"../../../etc/passwd".into(),
+        b"${jndi:ldap://x}".into(),
+        b"-1".into(),
+        b"18446744073709551616".into(),
+        b"null".into(),
+        b"[]".into(),
+        b"ac_".into(),
+        b"at_AAAAAAAAAAAAAAAAAAAAAA".into(),
+        [b"ac_".to_vec(), vec![b'A'; 65]].concat(),
+        [b"ac_".to_vec(), vec![b'_'; 65]].concat(),
+        [b"at_".to_vec(), vec![b'A'; 65]].concat(),
+        [b"rt_".to_vec(), vec![b'A'; 102]].concat(),
+        [b"rt_".to_vec(), vec![0xff; 102]].concat(),
+        [b"rt_".to_vec(), "\u{e9}".repeat(51).into_bytes()].concat(),
+        vec![b'a'; 4097],
+        vec![b'&'; 3000],
+        vec![b'='; 3000],
+        vec![b'%'; 3000],
+        b"a=b&a=b&%61=b".into(),
+    ];
+    let names = [
+        "response_type",
+        "client_id",
+        "redirect_uri",
+        "state",
+        "scope",
+        "code_challenge",
+        "code_challenge_method",
+        "grant_type",
+        "code",
+        "code_verifier",
+        "refresh_token",
+        "client_secret",
+        "token",
+        "token_type_hint",
+        "access_token",
+        "\u{e9}",
+        "",
+    ];
+    for profile in [Profile::Platform, Profile::Strict] {
+        let world = World::with(profile, |config| config.bearer_in_body = true).await;
+        let own = world.client.clone();
+        let pair = world.pair().await;
+        for (name, value) in names.iter().flat_map(|name| values.iter().map(move |value| (name, value))) {
+            println!("{profile:?}: {name}={}", value.escape_ascii());
+            for base in [
+                world.query(&PKCE),
+                String::new(),
+                "grant_type=authorization_code&code=x".into(),
+                "grant_type=refresh_token&refresh_token=x".into(),
+            ] {
+                let octets = [base.as_bytes(), b"&", name.as_bytes(), b"=", value].concat();
+                for method in ["GET", "POST", "HEAD", "\0", "\u{e9}"] {
+                    let request = Request::new(method).query(&octets).header("Content-Type", FORM.as_bytes());
+                    let request = request.body(octets.as_slice().into());
+                    let answers = [
+                        world.server.authorize(&request).await.err().map(|error| error.response(Some(&world.alice))),
+                        world.server.authenticate(&request).await.err().map(|error| error.into_response()),
+                        Some(world.server.serve(Endpoint::Token, &request).await),
+                        Some(world.server.serve(Endpoint::Revocation, &request).await),
+                        Some(world.server.serve(Endpoint::Introspection, &request).await),
+                        Some(world.server.serve(Endpoint::Metadata, &request).await),
+                        Some(world.server.serve(Endpoint::Authorization, &request).await),
+                    ];
+                    for response in answers.into_iter().flatten() {
+                        assert!(response.status() < 500, "{}", response.status());
+                        sound_headers(&response);
+                    }
+                }
+                for endpoint in [Endpoint::Token, Endpoint::Revocation, Endpoint::Introspection] {
+                    let call = world.post(endpoint, &[]).client(&own).raw_body(octets.clone());
+                    let response = call.send().await;
+                    assert!(response.status() < 500, "{}", response.status());
+                }
+            }
+            for header in
+                [value.clone(), [b"Basic ".as_slice(), value].concat(), [b"Bearer ".as_slice(), value].concat()]
+            {
+                let request = form_request(b"grant_type=x&token=x".as_slice().into());
+                for line in ["Authorization", "Content-Type"] {
+                    let request = request.header(line, &header);
+                    for endpoint in Endpoint::MACHINE {
+                        let response = world.server.serve(endpoint, &request).await;
+                        assert!(response.status() < 500, "{}", response.status());
+                    }
+                    if let Err(error) = world.server.authenticate(&request).await {
+                        assert!(error.into_response().status() < 500);
+                    }
+                }
+            }
+            let handle = String::from_utf8_lossy(value);
+            let decided = world.server.decide(&handle, &world.alice, value, &Decision::Deny).await;
+            assert!(decided.unwrap_err().response(None).status() < 500);
+        }
+        assert!(world.opens(&pair.access).await);
+        ok(&world.refresh(&pair.refresh).await);
+    }
+}
+
+/// 6749-3.1-01
+///
+/// The door where a user is needed is the embedder's; and without an issuer there is no metadata.
+#[tokio::test]
+async fn what_is_not_served_is_not_found() {
+    let world = World::platform().await;
+    let query = world.query(&[]);
+    let response = world.server.serve(Endpoint::Authorization, &Request::new("GET").query(query.as_bytes())).await;
+    assert_eq!(response.status(), 404);
+    let clock = ManualClock::new(Timestamp::from_seconds(START));
+    let builder = AuthorizationServer::builder(MemoryStore::new()).clock(clock).entropy(SeededEntropy::new(1));
+    let nameless = builder.build().unwrap();
+    assert_eq!(nameless.serve(Endpoint::Metadata, &Request::new("GET")).await.status(), 404);
+    assert_eq!(world.server.serve(Endpoint::Metadata, &Request::new("GET")).await.status(), 200);
+    let redirect = red(&world.refused(&format!("{query}&scope=x")).await, "invalid_scope");
+    assert_eq!((count(&redirect, "state"), text(&redirect, "error").len()), (0, 13));
+}

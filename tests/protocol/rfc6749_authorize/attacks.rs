@@ -1,0 +1,183 @@
+//! RFC 6749, sections 10.12 to 10.15: forged decisions, frames, hostile input, open redirectors.
+
+use grantor::wire::{Request, Response, protective_headers};
+use grantor::{Consent, Decision, Profile, Subject};
+
+use crate::world::{PKCE, REDIRECT_URI, SESSION, World, code, encode, page, red};
+
+async fn decide(world: &World, handle: &str, subject: &Subject, session: &[u8]) -> Response {
+    let decision = Decision::Approve(Consent::to_everything());
+    match world.server.decide(handle, subject, session, &decision).await {
+        Ok(response) => response,
+        Err(error) => error.response(Some(subject)),
+    }
+}
+
+/// 6749-10.12-01
+#[tokio::test]
+async fn a_decision_needs_handle_user_and_session() {
+    for profile in [Profile::Platform, Profile::Strict] {
+        let world = World::with(profile, |_| {}).await;
+        let mallory = Subject::new("mallory").unwrap();
+        let pending = world.authorize(&world.query(&PKCE)).await.unwrap();
+        let handle = world.server.hold(&pending, &world.alice, SESSION).await.unwrap();
+        let own = world.server.hold(&pending, &mallory, b"mallory's session").await.unwrap();
+        let handle = handle.expose();
+        let flipped = format!("{}{}", &handle[..67], if handle.ends_with('A') { "B" } else { "A" });
+        let shorter = &handle[..67];
+        for (case, handle, subject, session) in [
+            ("no handle", "", &world.alice, SESSION),
+            ("any handle", "x", &world.alice, SESSION),
+            ("a flipped character", &*flipped, &world.alice, SESSION),
+            ("a character less", shorter, &world.alice, SESSION),
+            ("the handle of another user", own.expose(), &world.alice, SESSION),
+            ("another user", handle, &mallory, SESSION),
+            ("another session", handle, &world.alice, b"another session"),
+            ("no session", handle, &world.alice, b""),
+            ("another user's session", handle, &world.alice, b"mallory's session"),
+            ("control octets", "ah_\0\r\n", &world.alice, SESSION),
+        ] {
+            println!("{profile:?}: {case}");
+            page(&decide(&world, handle, subject, session).await);
+            let denied = world.server.decide(handle, subject, session, &Decision::Deny).await;
+            page(&denied.unwrap_err().response(Some(subject)));
+        }
+        assert_eq!(world.store.grant_count(), 0);
+        code(&decide(&world, handle, &world.alice, SESSION).await);
+        let empty = world.server.hold(&pending, &world.alice, b"").await.unwrap_err();
+        let response = empty.response(Some(&world.alice));
+        assert_eq!((response.status(), response.header("Location")), (500, None));
+    }
+}
+
+/// 6749-10.12-01
+#[tokio::test]
+async fn a_decision_is_taken_once_and_in_time() {
+    let world = World::platform().await;
+    let pending = world.authorize(&world.query(&[])).await.unwrap();
+    for first in [Decision::Approve(Consent::to_everything()), Decision::Deny] {
+        let handle = world.server.hold(&pending, &world.alice, SESSION).await.unwrap();
+        world.server.decide(handle.expose(), &world.alice, SESSION, &first).await.unwrap();
+        let again = decide(&world, handle.expose(), &world.alice, SESSION).await;
+        assert_eq!((again.status(), again.header("Location")), (400, None));
+        assert!(String::from_utf8_lossy(again.body()).contains("already been answered"));
+    }
+    for (age, in_time) in [(1799, true), (1800, false), (1801, false)] {
+        let handle = world.server.hold(&pending, &world.alice, SESSION).await.unwrap();
+        world.advance(age);
+        let response = decide(&world, handle.expose(), &world.alice, SESSION).await;
+        if in_time { drop(code(&response)) } else { page(&response) }
+    }
+}
+
+/// 6749-10.13-01
+#[tokio::test]
+async fn no_page_can_be_framed() {
+    let world = World::platform().await;
+    let pending = world.authorize(&world.query(&[])).await.unwrap();
+    let handle = world.server.hold(&pending, &world.alice, SESSION).await.unwrap();
+    decide(&world, handle.expose(), &world.alice, SESSION).await;
+    let signed_out = world.authorize(&format!("{}&scope=x", world.query(&[]))).await.unwrap_err();
+    assert!(signed_out.needs_sign_in());
+    let post = world.server.authorize(&Request::new("POST")).await.unwrap_err();
+    for response in [
+        world.refused("").await,
+        decide(&world, handle.expose(), &world.alice, SESSION).await,
+        signed_out.response(None),
+        post.response(None),
+    ] {
+        assert_eq!(response.header("Content-Type"), Some("text/html;charset=UTF-8"));
+        assert_eq!(response.header("X-Frame-Options"), Some("DENY"));
+        assert!(response.header("Content-Security-Policy").unwrap().contains("frame-ancestors 'none'"));
+        assert_eq!(response.header("Location"), None);
+    }
+    let headers: Vec<_> = protective_headers().collect();
+    assert!(headers.contains(&("X-Frame-Options", "DENY")));
+    assert!(
+        headers
+            .iter()
+            .any(|(name, value)| *name == "Content-Security-Policy" && value.contains("frame-ancestors 'none'"))
+    );
+}
+
+/// 6749-10.14-01
+#[tokio::test]
+async fn nothing_of_a_request_is_reflected_raw() {
+    let names = [
+        "response_type",
+        "client_id",
+        "redirect_uri",
+        "state",
+        "scope",
+        "code_challenge",
+        "code_challenge_method",
+        "x",
+    ];
+    for profile in [Profile::Platform, Profile::Strict] {
+        let world = World::with(profile, |_| {}).await;
+        for hostile in [
+            "<script>alert(1)</script>",
+            "\"><img src=x onerror=alert(1)>",
+            "javascript:alert(1)//",
+            "https://app.example.com/cb\"><script>",
+            "https://app.example.com/<script>",
+            "'; drop table clients; --",
+            "{{7*7}}${7*7}",
+        ] {
+            for name in names {
+                println!("{profile:?}: {name}={hostile}");
+                let base = [("response_type", "code"), ("client_id", &*world.client.id), PKCE[0], PKCE[1]];
+                let kept = base.into_iter().filter(|(own, _)| *own != name);
+                let query = encode(&kept.chain([(name, hostile)]).collect::<Vec<_>>());
+                let response = match world.authorize(&query).await {
+                    Ok(_) => world.approve(&query).await,
+                    Err(error) => error.response(Some(&world.alice)),
+                };
+                let body = String::from_utf8_lossy(response.body()).into_owned();
+                assert!(!body.contains(hostile) && !body.contains("alert"), "{body}");
+                for (header, value) in response.headers() {
+                    assert!(!value.contains(['<', '>', '"', '\'']) || header == "Content-Security-Policy", "{value}");
+                }
+                if let Some(location) = response.header("Location") {
+                    assert!(location.starts_with(REDIRECT_URI), "{location}");
+                }
+            }
+        }
+    }
+}
+
+/// 6749-10.15-01
+#[tokio::test]
+async fn the_endpoint_is_no_open_redirector() {
+    for profile in [Profile::Platform, Profile::Strict, Profile::Mcp] {
+        let world = World::with(profile, |_| {}).await;
+        for target in [
+            "https://evil.example/",
+            "https://evil.example/cb?x=https://app.example.com/cb",
+            "https://evil.example#@app.example.com/",
+            "https://app.example.com.evil.example/cb",
+            "https://app.example.com:80@evil.example/",
+            "https:evil.example",
+            "https:///evil.example",
+            "//evil.example",
+            "\\\\evil.example",
+            "https://evil.example\\.app.example.com/cb",
+            "http://127.0.0.1/cb",
+            "http://localhost/cb",
+            "data:text/html,x",
+            "com.evil.app:/cb",
+            "https://app.example.com\t.evil.example/cb",
+            "https://app\u{3002}example.com/cb",
+        ] {
+            for more in ["", "&response_type=token", "&scope=x", "&code_challenge_method=plain", "&error=x&code=y"] {
+                let query = format!("{}{more}", world.query(&[("redirect_uri", target), PKCE[0]]));
+                println!("{profile:?}: {query}");
+                let error = world.authorize(&query).await.unwrap_err();
+                assert!(!error.needs_sign_in());
+                page(&error.response(Some(&world.alice)));
+            }
+        }
+        let query = world.query(&[("redirect_uri", REDIRECT_URI), ("scope", "x"), PKCE[0], PKCE[1]]);
+        red(&world.refused(&query).await, "invalid_scope");
+    }
+}

@@ -1,0 +1,450 @@
+//! RFC 6749, sections 4.1.1 and 4.1.2: the authorization request and its answers.
+
+mod attacks;
+mod trouble;
+
+use std::collections::HashSet;
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use grantor::{ApplicationForm, Consent, Decision, GrantTypes, Profile, RedirectUriComparison, SystemEntropy};
+
+use crate::world::{
+    ISSUER, PKCE, REDIRECT_URI, Reviewer as _, World, code, count, e400, form, is_error_character, ok, page, pair,
+    parameters, red, redirect, text,
+};
+
+/// The query of a good request with these octets of a state, percent-encoded throughout.
+fn query_with_state(world: &World, state: &[u8]) -> String {
+    let escaped: String = state.iter().map(|octet| format!("%{octet:02x}")).collect();
+    format!("{}&state={escaped}", world.query(&PKCE))
+}
+
+fn octets(parameters: &[(String, Vec<u8>)], name: &str) -> Vec<u8> {
+    assert_eq!(count(parameters, name), 1, "{name}");
+    parameters.iter().find(|(own, _)| own == name).unwrap().1.clone()
+}
+
+/// Decodes as a URI, in which `+` is no space.
+fn decode_uri(text: &str) -> Vec<u8> {
+    percent_encoding::percent_decode_str(text).collect()
+}
+
+fn registered(change: impl FnOnce(&mut ApplicationForm)) -> ApplicationForm {
+    let mut form = form();
+    change(&mut form);
+    form
+}
+
+/// 6749-4.1.1-01
+#[tokio::test]
+async fn the_decision_is_bound_to_the_request_that_was_held() {
+    let world = World::platform().await;
+    let hold = async |query: &str| {
+        let pending = world.authorize(query).await.unwrap();
+        world.server.hold(&pending, &world.alice, b"session").await.unwrap()
+    };
+    let narrow = hold(&world.query(&[("scope", "repo-code:r"), ("state", "narrow")])).await;
+    let other = "https://app.example.com/other";
+    let wide = hold(&world.query(&[("state", "wide"), ("redirect_uri", other)])).await;
+
+    // More than the page showed is refused, and the request still waits.
+    for scopes in [vec!["repo-code:rw"], vec!["repo-code:r", "repo-issue:r"], vec!["repo-delete:rw"], vec!["x"]] {
+        let decision = Decision::Approve(Consent::to_everything().scopes(scopes));
+        let refused = world.server.decide(narrow.expose(), &world.alice, b"session", &decision).await;
+        page(&refused.unwrap_err().response(Some(&world.alice)));
+    }
+    let approve = Decision::Approve(Consent::to_everything());
+    for (handle, state, uri, scope) in [
+        (narrow, "narrow", REDIRECT_URI, "repo-code:r"),
+        (wide, "wide", other, "repo-code:rw repo-issue:rw account-profile:r"),
+    ] {
+        let response = world.server.decide(handle.expose(), &world.alice, b"session", &approve).await.unwrap();
+        assert!(response.header("Location").unwrap().starts_with(&format!("{uri}?code=")));
+        let redirect = code(&response);
+        assert_eq!(text(&redirect, "state"), state);
+        let form = [("grant_type", "authorization_code"), ("code", &*text(&redirect, "code"))];
+        assert_eq!(pair(&world.token(&form).client(&world.client).send().await).scope, scope);
+    }
+}
+
+/// 6749-4.1.1-01
+///
+/// What the client may do is looked at again when the user has decided.
+#[tokio::test]
+async fn a_client_that_was_changed_meanwhile_gets_no_more_than_it_has_now() {
+    let world = World::platform().await;
+    let registrar = world.server.registrar().unwrap();
+    let id = world.client.client_id();
+    let approve = Decision::Approve(Consent::to_everything());
+    let hold = async || {
+        let pending = world.authorize(&world.query(&[])).await.unwrap();
+        world.server.hold(&pending, &world.alice, b"session").await.unwrap()
+    };
+    let suspended = hold().await;
+    registrar.suspend(&id).await.unwrap();
+    let refused = world.server.decide(suspended.expose(), &world.alice, b"session", &approve).await;
+    page(&refused.unwrap_err().response(Some(&world.alice)));
+    registrar.resume(&id).await.unwrap();
+    code(&world.server.decide(suspended.expose(), &world.alice, b"session", &approve).await.unwrap());
+
+    let narrowed = hold().await;
+    registrar.change(&id, registered(|form| form.scopes = "repo-code:r".into()), None).await.unwrap();
+    registrar.approve_now(&id, grantor::Approval::default()).await.unwrap();
+    let redirect = code(&world.server.decide(narrowed.expose(), &world.alice, b"session", &approve).await.unwrap());
+    let form = [("grant_type", "authorization_code"), ("code", &*text(&redirect, "code"))];
+    assert_eq!(pair(&world.token(&form).client(&world.client).send().await).scope, "repo-code:r");
+
+    let moved = hold().await;
+    let elsewhere = |form: &mut ApplicationForm| form.redirect_uris = vec!["https://new.example.com/cb".into()];
+    registrar.change(&id, registered(elsewhere), None).await.unwrap();
+    registrar.approve_now(&id, grantor::Approval::default()).await.unwrap();
+    let refused = world.server.decide(moved.expose(), &world.alice, b"session", &approve).await;
+    page(&refused.unwrap_err().response(Some(&world.alice)));
+}
+
+/// 6749-4.1.2-01
+#[tokio::test]
+async fn codes_are_unguessable() {
+    let world = World::built(|builder| builder.entropy(SystemEntropy::default()).issuer(ISSUER)).await;
+    let query = world.query(&PKCE);
+    let mut codes = HashSet::new();
+    let mut ones = [0_u32; 256];
+    for _ in 0..10_000 {
+        let code = world.code_for(&query).await;
+        assert!(code.bytes().all(|octet| octet.is_ascii_graphic()), "{code}");
+        let (id, secret) = code.strip_prefix("ac_").unwrap().split_at(22);
+        assert_eq!(URL_SAFE_NO_PAD.decode(id).unwrap().len(), 16);
+        let secret = URL_SAFE_NO_PAD.decode(secret).unwrap();
+        assert_eq!(secret.len(), 32);
+        for (bit, ones) in ones.iter_mut().enumerate() {
+            *ones += u32::from(secret[bit / 8] >> (bit % 8) & 1);
+        }
+        assert!(codes.insert(code));
+    }
+    // Ten standard deviations of 50 around one half.
+    assert!(ones.iter().all(|ones| (4_500..=5_500).contains(ones)), "{ones:?}");
+}
+
+/// 6749-4.1.2-02
+#[tokio::test]
+async fn a_code_used_twice_takes_its_tokens_with_it() {
+    let world = World::platform().await;
+    let other = world.register(form()).await;
+    let code = world.code().await;
+    let first = pair(&world.exchange(&code).await);
+    let second = pair(&world.refresh(&first.refresh).await);
+
+    // Replays that would not have been valid are only refused.
+    e400(&world.exchange_as(&other, &code).await, "invalid_grant");
+    let form = [("grant_type", "authorization_code"), ("code", &code)];
+    e400(&world.token(&form).client(&world.client).send().await, "invalid_grant");
+    let wrong = world.token(&form).client(&world.client).field("code_verifier", &"x".repeat(43));
+    e400(&wrong.send().await, "invalid_grant");
+    assert!(world.opens(&first.access).await && world.opens(&second.access).await);
+    assert!(!world.events.saw("CodeReplayed"));
+
+    e400(&world.exchange(&code).await, "invalid_grant");
+    assert!(world.events.saw("CodeReplayed"));
+    assert!(!world.opens(&first.access).await && !world.opens(&second.access).await);
+    e400(&world.refresh(&first.refresh).await, "invalid_grant");
+    e400(&world.refresh(&second.refresh).await, "invalid_grant");
+    e400(&world.exchange(&code).await, "invalid_grant");
+    assert!(!world.events.saw("CodeReplayed"), "there was nothing left to revoke");
+    ok(&world.exchange(&world.code().await).await);
+}
+
+/// 6749-4.1.2-03
+#[tokio::test]
+async fn state_comes_back_when_it_was_sent() {
+    for profile in [Profile::Platform, Profile::Strict] {
+        let world = World::with(profile, |_| {}).await;
+        let query = world.query(&PKCE);
+        for (more, expected) in [("&state=xyz", 1), ("", 0), ("&state=", 0), ("&state", 0)] {
+            let query = format!("{query}{more}");
+            println!("{query}");
+            let granted = code(&world.approve(&query).await);
+            let denied = red(&world.decide(&query, Decision::Deny).await, "access_denied");
+            let refused = red(&world.refused(&format!("{query}&scope=x")).await, "invalid_scope");
+            for redirect in [granted, denied, refused] {
+                assert_eq!(count(&redirect, "state"), expected);
+                assert!(expected == 0 || text(&redirect, "state") == "xyz");
+            }
+        }
+    }
+}
+
+/// 6749-4.1.2-03
+///
+/// D-08: any octets up to the limit in the platform profile, visible ones in the strict profile.
+#[tokio::test]
+async fn state_comes_back_octet_for_octet() {
+    let platform = World::platform().await;
+    let strict = World::strict().await;
+    let all: Vec<u8> = (0..=255).collect();
+    let visible: Vec<u8> = (0x20..=0x7e).collect();
+    for (state, is_visible) in [
+        (visible.clone(), true),
+        (visible.repeat(44)[..4096].to_vec(), true),
+        (b"a b+c%20d%2Be&f=g\"'<>".to_vec(), true),
+        (all.clone(), false),
+        (all.repeat(16), false),
+        (b"\xff".to_vec(), false),
+        ("\u{20ac}".into(), false),
+        (b"a\x7f".to_vec(), false),
+        (b"\t".to_vec(), false),
+    ] {
+        println!("{}", state.escape_ascii());
+        let response = platform.approve(&query_with_state(&platform, &state)).await;
+        assert_eq!(octets(&code(&response), "state"), state);
+        // A decoder of URIs, which leaves `+` alone, reads the same.
+        let location = response.header("Location").unwrap();
+        let raw = location.split(['?', '&']).find_map(|piece| piece.strip_prefix("state=")).unwrap();
+        assert_eq!(decode_uri(raw), state);
+        assert!(!raw.contains('+'));
+
+        let query = query_with_state(&strict, &state);
+        if is_visible {
+            assert_eq!(octets(&code(&strict.approve(&query).await), "state"), state);
+        } else {
+            assert_eq!(count(&red(&strict.refused(&query).await, "invalid_request"), "state"), 0);
+        }
+    }
+    let long = vec![b'a'; 4097];
+    page(&platform.refused(&query_with_state(&platform, &long)).await);
+    assert_eq!(count(&red(&strict.refused(&query_with_state(&strict, &long)).await, "invalid_request"), "state"), 0);
+}
+
+/// 6749-4.1.2-04
+#[tokio::test]
+async fn parameters_are_added_to_the_query_that_is_there() {
+    let world = World::platform().await;
+    for (uri, start) in [
+        ("https://app.example.com", "https://app.example.com?code="),
+        ("https://app.example.com/cb", "https://app.example.com/cb?code="),
+        ("https://app.example.com/cb?", "https://app.example.com/cb?code="),
+        ("https://app.example.com/cb?x=1", "https://app.example.com/cb?x=1&code="),
+        ("https://app.example.com/cb?x=1&", "https://app.example.com/cb?x=1&code="),
+        ("https://app.example.com/cb?x=%20+", "https://app.example.com/cb?x=%20+&code="),
+    ] {
+        println!("{uri}");
+        let query = world.query(&[("redirect_uri", uri), ("state", "a b&c=d")]);
+        let response = world.approve(&query).await;
+        let location = response.header("Location").unwrap();
+        assert!(location.starts_with(start), "{location}");
+        assert!(location.contains("&state=a%20b%26c%3Dd&"), "{location}");
+        let response = world.decide(&query, Decision::Deny).await;
+        let location = response.header("Location").unwrap();
+        assert!(location.starts_with(&start.replace("code=", "error=access_denied&")), "{location}");
+        assert!(location.contains("&error_description=the%20"), "{location}");
+    }
+}
+
+/// 6749-4.1.2.1-01
+///
+/// D-03: with `state` and `iss`.
+#[tokio::test]
+async fn a_refusal_of_the_user_goes_to_the_client() {
+    let nothing = || Decision::Approve(Consent::to_everything().scopes([""; 0]));
+    for profile in [Profile::Platform, Profile::Strict] {
+        let world = World::with(profile, |_| {}).await;
+        let query = world.query(&[("state", "s"), PKCE[0], PKCE[1]]);
+        for decision in [Decision::Deny, nothing()] {
+            let redirect = red(&world.decide(&query, decision).await, "access_denied");
+            assert_eq!(text(&redirect, "state"), "s");
+            assert!(text(&redirect, "error_description").bytes().all(is_error_character));
+            assert!(world.events.saw("Denied"));
+        }
+        assert_eq!(world.store.grant_count(), 0);
+    }
+}
+
+/// 6749-4.1.2.1-02
+#[tokio::test]
+async fn a_client_without_the_grant_type_is_told_so() {
+    let introspecting = registered(|form| form.grant_types = GrantTypes::NONE);
+    for profile in [Profile::Platform, Profile::Strict] {
+        let world = World::with(profile, |_| {}).await;
+        let client = world.register(introspecting.clone()).await;
+        let query = world.query_of(&client, &[("state", "s"), PKCE[0], PKCE[1]]);
+        let redirect = red(&world.refused(&query).await, "unauthorized_client");
+        assert_eq!(text(&redirect, "state"), "s");
+        code(&world.approve(&world.query(&PKCE)).await);
+    }
+}
+
+/// 6749-4.1.2.1-03
+#[tokio::test]
+async fn a_scope_that_is_unknown_or_too_much_is_refused() {
+    for profile in [Profile::Platform, Profile::Strict] {
+        let world = World::with(profile, |_| {}).await;
+        let query = |scope| world.query(&[("scope", scope), ("state", "s"), PKCE[0], PKCE[1]]);
+        for scope in [
+            "unknown",
+            "repo-code:r unknown:r",
+            "repo-pr:r",
+            "account-profile:rw",
+            "repo-code:rw repo-pr:r",
+            "repo-security:rw",
+            "repo-delete:r",
+        ] {
+            println!("{scope}");
+            assert_eq!(text(&red(&world.refused(&query(scope)).await, "invalid_scope"), "state"), "s");
+        }
+        for scope in ["repo-code:r", "repo-code", "account-profile:r repo-issue:rw"] {
+            code(&world.approve(&query(scope)).await);
+        }
+    }
+}
+
+/// 6749-4.1.2.1-06
+#[tokio::test]
+async fn faults_of_client_and_redirect_uri_are_told_to_the_user() {
+    for profile in [Profile::Platform, Profile::Strict, Profile::Mcp] {
+        let world = World::with(profile, |_| {}).await;
+        let registrar = world.server.registrar().unwrap();
+        let pending = registrar.submit(world.alice.clone(), form(), Some(crate::world::logo())).await.unwrap();
+        let suspended = world.register(form()).await;
+        registrar.suspend(&suspended.client_id()).await.unwrap();
+        let id = &world.client.id;
+        for query in [
+            "client_id=".to_owned(),
+            "client_id=unknown".into(),
+            "client_id=%ff".into(),
+            format!("client_id={pending}"),
+            format!("client_id={}", suspended.id),
+            format!("client_id={}", "x".repeat(256)),
+            String::new(),
+            format!("client_id={id}&redirect_uri=https%3A%2F%2Fother.example%2Fcb"),
+            format!("client_id={id}&redirect_uri=https%3A%2F%2Fapp.example.com%2Fcb%23f"),
+            format!("client_id={id}&redirect_uri=x"),
+            format!("client_id={id}&redirect_uri=%ff"),
+            format!("client_id={id}&redirect_uri=%00"),
+            format!("client_id={id}&redirect_uri=%zz"),
+        ] {
+            let query = format!("response_type=code&state=s&{query}&{}", crate::world::encode(&PKCE));
+            println!("{profile:?}: {query}");
+            let error = world.authorize(&query).await.unwrap_err();
+            assert!(!error.needs_sign_in());
+            page(&error.response(Some(&world.alice)));
+        }
+        let good = format!("response_type=code&state=s&client_id={id}&{}", crate::world::encode(&PKCE));
+        code(&world.approve(&good).await);
+    }
+}
+
+/// 6749-4.1.2.1-06
+///
+/// D-01: scheme, host and port decide in the platform profile, the whole string in the strict one.
+#[tokio::test]
+async fn the_domain_has_to_match_or_the_whole_string() {
+    let platform = World::platform().await;
+    let strict = World::strict().await;
+    assert_eq!(platform.server.config().redirect_uris.comparison, RedirectUriComparison::Domain);
+    for (uri, domain, exact) in [
+        (REDIRECT_URI, true, true),
+        ("https://app.example.com/other?x=1", true, false),
+        ("https://app.example.com", true, false),
+        ("https://APP.example.com/cb", true, false),
+        ("https://app.example.com:443/cb", true, false),
+        ("https://app.example.com/cb/", true, false),
+        ("https://app.example.com:8443/cb", false, false),
+        ("http://app.example.com/cb", false, false),
+        ("https://sub.app.example.com/cb", false, false),
+        ("https://example.com/cb", false, false),
+        ("https://app.example.com.evil.example/cb", false, false),
+        ("https://app.example.com@evil.example/cb", false, false),
+        ("https://evil.example/app.example.com/cb", false, false),
+        ("https://app.example.com\\@evil.example/cb", false, false),
+        ("https://app.example.com/cb#", false, false),
+        ("https://app.example.com/../cb", false, false),
+        ("//app.example.com/cb", false, false),
+    ] {
+        for (world, accepted) in [(&platform, domain), (&strict, exact)] {
+            println!("{uri}: {accepted}");
+            let query = world.query(&[("redirect_uri", uri), PKCE[0], PKCE[1]]);
+            if accepted {
+                let response = world.approve(&query).await;
+                code(&response);
+                assert!(response.header("Location").unwrap().starts_with(uri));
+            } else {
+                page(&world.refused(&query).await);
+            }
+        }
+    }
+}
+
+/// 6749-4.1.2.1-06
+///
+/// D-02: what the described service lists shows the page, what only the RFCs define goes to the client;
+/// in the strict profile all but client and redirect URI goes to the client.
+#[tokio::test]
+async fn which_faults_show_the_page_depends_on_the_profile() {
+    let platform = World::platform().await;
+    let strict = World::strict().await;
+    let challenge = crate::world::encode(&PKCE);
+    let unknown_scope = format!("response_type=code&scope=unknown&{challenge}");
+    for (pairs, paged, error) in [
+        (&*unknown_scope, false, "invalid_scope"),
+        ("response_type=token", true, "unsupported_response_type"),
+        ("", true, "invalid_request"),
+        ("response_type=code&state=a&state=b", true, "invalid_request"),
+        ("response_type=code&response_type=code", true, "invalid_request"),
+        ("response_type=code&code_challenge=x&code_challenge_method=S256", false, "invalid_request"),
+        ("response_type=code&code_challenge=x&code_challenge_method=plain", false, "invalid_request"),
+        ("response_type=code&code_challenge=x", false, "invalid_request"),
+        ("response_type=code&scope=a&scope=b", false, "invalid_request"),
+    ] {
+        println!("{pairs}");
+        let query = |world: &World| format!("client_id={}&{pairs}", world.client.id);
+        let response = platform.refused(&query(&platform)).await;
+        if paged {
+            page(&response)
+        } else {
+            drop(red(&response, error))
+        }
+        red(&strict.refused(&query(&strict)).await, error);
+    }
+}
+
+/// 9700-4.12-01
+///
+/// D-20: 302, 303 in the strict profile; both can be chosen.
+#[tokio::test]
+async fn redirects_are_found_or_see_other() {
+    for (profile, status) in [(Profile::Platform, 302), (Profile::Strict, 303), (Profile::Mcp, 302)] {
+        let world = World::with(profile, |_| {}).await;
+        let query = world.query(&PKCE);
+        assert_eq!(world.approve(&query).await.status(), status);
+        assert_eq!(world.decide(&query, Decision::Deny).await.status(), status);
+        assert_eq!(world.refused(&format!("{query}&scope=x")).await.status(), status);
+    }
+    let chosen = |config: &mut grantor::Config| config.redirect_status = grantor::wire::RedirectStatus::SeeOther;
+    let world = World::with(Profile::Platform, chosen).await;
+    assert_eq!(world.approve(&world.query(&[])).await.status(), 303);
+}
+
+/// 9207-2-01
+///
+/// D-21: whenever an issuer is set, unless it is switched off.
+#[tokio::test]
+async fn iss_is_sent_when_there_is_an_issuer() {
+    let with = World::platform().await;
+    let without = World::built(|builder| builder).await;
+    let off = World::with(Profile::Platform, |config| config.response_issuer = false).await;
+    for (world, expected) in [(with, 1), (without, 0), (off, 0)] {
+        let query = world.query(&[]);
+        let answers = [
+            world.approve(&query).await,
+            world.decide(&query, Decision::Deny).await,
+            world.refused(&format!("{query}&scope=x")).await,
+        ];
+        for response in answers {
+            let location = response.header("Location").unwrap();
+            assert_eq!(count(&parameters(location), "iss"), expected, "{location}");
+            if expected == 1 {
+                redirect(&response);
+            }
+        }
+    }
+}

@@ -1,0 +1,205 @@
+//! RFC 6749, section 4.1.2.1: what fails after validation, and the words of errors.
+
+use std::sync::{Arc, Mutex};
+
+use grantor::store::{Authorization, ClientStore, CodeStore, Insertion, Page, Purge, Replacement, StoreError, Stores};
+use grantor::testing::SeededEntropy;
+use grantor::wire::Endpoint;
+use grantor::{
+    AuthorizationId, AuthorizationServer, Client, ClientId, Consent, Decision, MemoryStore, Profile, Subject, Timestamp,
+};
+
+use crate::world::{ISSUER, PKCE, REDIRECT_URI, World, code, e400, is_error_character, ok, red, text};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Trouble {
+    None,
+    Clients(bool),
+    Writes(bool),
+    All(bool),
+}
+
+/// A memory store that fails as told; `true` stands for a failure that may pass.
+#[derive(Clone, Debug)]
+struct Failing(MemoryStore, Arc<Mutex<Trouble>>);
+
+impl Failing {
+    fn check(&self, fails: impl Fn(Trouble) -> Option<bool>) -> Result<(), StoreError> {
+        match fails(*self.1.lock().unwrap()) {
+            None => Ok(()),
+            Some(true) => Err(StoreError::transient("the connection to db.internal was lost")),
+            Some(false) => Err(StoreError::permanent("the table of db.internal is missing")),
+        }
+    }
+
+    fn check_read(&self) -> Result<(), StoreError> {
+        self.check(|trouble| if let Trouble::All(passes) = trouble { Some(passes) } else { None })
+    }
+
+    fn check_write(&self) -> Result<(), StoreError> {
+        self.check(|trouble| match trouble {
+            Trouble::All(passes) | Trouble::Writes(passes) => Some(passes),
+            Trouble::None | Trouble::Clients(_) => None,
+        })
+    }
+}
+
+#[async_trait::async_trait]
+impl ClientStore for Failing {
+    async fn find(&self, id: &ClientId) -> Result<Option<Arc<Client>>, StoreError> {
+        self.check(|trouble| if let Trouble::Clients(passes) = trouble { Some(passes) } else { None })?;
+        ClientStore::find(&self.0, id).await
+    }
+
+    async fn current(&self, id: &ClientId) -> Result<Option<Arc<Client>>, StoreError> {
+        ClientStore::find(self, id).await
+    }
+}
+
+#[async_trait::async_trait]
+impl CodeStore for Failing {
+    async fn find(&self, id: &AuthorizationId) -> Result<Option<Arc<Authorization>>, StoreError> {
+        self.check_read()?;
+        CodeStore::find(&self.0, id).await
+    }
+
+    async fn insert(&self, record: Arc<Authorization>) -> Result<Insertion, StoreError> {
+        self.check_write()?;
+        self.0.insert(record).await
+    }
+
+    async fn replace(&self, version: u32, record: Arc<Authorization>) -> Result<Replacement, StoreError> {
+        self.check_write()?;
+        self.0.replace(version, record).await
+    }
+
+    async fn authorizations_of(
+        &self,
+        subject: &Subject,
+        page: Page<AuthorizationId>,
+    ) -> Result<Vec<Arc<Authorization>>, StoreError> {
+        self.0.authorizations_of(subject, page).await
+    }
+
+    async fn purge_expired(&self, now: Timestamp, limit: usize) -> Result<Purge, StoreError> {
+        CodeStore::purge_expired(&self.0, now, limit).await
+    }
+}
+
+async fn failing_world(profile: Profile) -> (World, Arc<Mutex<Trouble>>) {
+    let mut world = World::with(profile, |_| {}).await;
+    let trouble = Arc::new(Mutex::new(Trouble::None));
+    let failing = Failing(world.store.clone(), trouble.clone());
+    let stores = Stores::new(failing.clone(), failing, world.store.clone());
+    let builder = AuthorizationServer::builder(stores).profile(profile).issuer(ISSUER).events(world.events.clone());
+    world.server = builder.clock(world.clock.clone()).entropy(SeededEntropy::new(9)).build().unwrap();
+    (world, trouble)
+}
+
+/// 6749-4.1.2.1-04
+#[tokio::test]
+async fn a_failure_after_validation_goes_to_the_client() {
+    for profile in [Profile::Platform, Profile::Strict] {
+        let (world, trouble) = failing_world(profile).await;
+        let query = world.query(&[("state", "s"), PKCE[0], PKCE[1]]);
+        let approve = Decision::Approve(Consent::to_everything());
+        for (passes, error) in [(false, "server_error"), (true, "temporarily_unavailable")] {
+            let pending = world.authorize(&query).await.unwrap();
+            for fails in [Trouble::Writes(passes), Trouble::All(passes)] {
+                *trouble.lock().unwrap() = fails;
+                let failed = world.server.hold(&pending, &world.alice, b"session").await.unwrap_err();
+                let redirect = red(&failed.response(Some(&world.alice)), error);
+                assert_eq!(text(&redirect, "state"), "s");
+            }
+            *trouble.lock().unwrap() = Trouble::None;
+            let handle = world.server.hold(&pending, &world.alice, b"session").await.unwrap();
+
+            *trouble.lock().unwrap() = Trouble::Writes(passes);
+            let failed = world.server.decide(handle.expose(), &world.alice, b"session", &approve).await.unwrap_err();
+            let response = failed.response(Some(&world.alice));
+            assert!(response.header("Location").unwrap().starts_with(REDIRECT_URI));
+            let redirect = red(&response, error);
+            assert_eq!(text(&redirect, "state"), "s");
+            assert!(!text(&redirect, "error_description").contains("db"), "the cause is for the log alone");
+
+            *trouble.lock().unwrap() = Trouble::None;
+            code(&world.server.decide(handle.expose(), &world.alice, b"session", &approve).await.unwrap());
+        }
+    }
+}
+
+/// 6749-4.1.2.1-04
+#[tokio::test]
+async fn a_failure_before_validation_is_told_to_the_user() {
+    let (world, trouble) = failing_world(Profile::Strict).await;
+    let query = world.query(&PKCE);
+    let pending = world.authorize(&query).await.unwrap();
+    let handle = world.server.hold(&pending, &world.alice, b"session").await.unwrap();
+    for (passes, status) in [(false, 500), (true, 503)] {
+        *trouble.lock().unwrap() = Trouble::Clients(passes);
+        let before = world.refused(&query).await;
+        let approve = Decision::Approve(Consent::to_everything());
+        let failed = world.server.decide(handle.expose(), &world.alice, b"session", &approve).await.unwrap_err();
+        *trouble.lock().unwrap() = Trouble::All(passes);
+        let unread = world.server.decide(handle.expose(), &world.alice, b"session", &Decision::Deny).await;
+        for response in [before, failed.response(Some(&world.alice)), unread.unwrap_err().response(Some(&world.alice))]
+        {
+            assert_eq!(response.status(), status);
+            assert_eq!(response.header("Location"), None);
+            assert_eq!(response.header("X-Frame-Options"), Some("DENY"));
+            assert_eq!(response.header("Retry-After").is_some(), passes);
+            assert!(!String::from_utf8_lossy(response.body()).contains("db"));
+        }
+    }
+    *trouble.lock().unwrap() = Trouble::None;
+    red(
+        &world.server.decide(handle.expose(), &world.alice, b"session", &Decision::Deny).await.unwrap(),
+        "access_denied",
+    );
+}
+
+/// 6749-4.1.2.1-05, 6749-A-05
+#[tokio::test]
+async fn error_texts_keep_to_their_characters() {
+    let hostile = "\u{e4}\"\\<script>\r\n\0%22";
+    let uri = "https://docs.example/errors";
+    for profile in [Profile::Platform, Profile::Strict] {
+        for error_uri in [None, Some(uri.to_owned())] {
+            let expected = usize::from(error_uri.is_some());
+            let world = World::with(profile, |config| config.error_uri = error_uri.clone()).await;
+            for name in ["scope", "code_challenge", "code_challenge_method", "response_type", "state"] {
+                let base = [("client_id", &*world.client.id), ("response_type", "code"), PKCE[0], PKCE[1]];
+                let kept = base.into_iter().filter(|(own, _)| *own != name);
+                let pairs: Vec<_> = kept.chain([(name, hostile)]).collect();
+                let Err(error) = world.authorize(&crate::world::encode(&pairs)).await else {
+                    assert!(name == "state" && profile == Profile::Platform);
+                    continue;
+                };
+                let response = error.response(Some(&world.alice));
+                let Some(location) = response.header("Location") else { continue };
+                let told = crate::world::parameters(location);
+                for part in ["error", "error_description"] {
+                    let text = text(&told, part);
+                    assert!(!text.is_empty() && text.bytes().all(is_error_character), "{text}");
+                }
+                assert_eq!(crate::world::count(&told, "error_uri"), expected);
+                assert!(expected == 0 || text(&told, "error_uri") == uri);
+            }
+            for endpoint in [Endpoint::Token, Endpoint::Revocation, Endpoint::Introspection] {
+                for body in
+                    ["", "%zz", "token=a&token=b", "grant_type=x", &crate::world::encode(&[("grant_type", hostile)])]
+                {
+                    let response = world.post(endpoint, &[]).client(&world.client).raw_body(body).send().await;
+                    if response.status() == 200 {
+                        continue;
+                    }
+                    let json: serde_json::Value = serde_json::from_slice(response.body()).unwrap();
+                    e400(&response, json["error"].as_str().unwrap());
+                    assert_eq!(json["error_uri"].as_str(), error_uri.as_deref());
+                    assert!(!json["error_description"].as_str().unwrap().contains("script"));
+                }
+            }
+            ok(&world.exchange(&world.code().await).await);
+        }
+    }
+}

@@ -1,0 +1,287 @@
+//! RFC 6749, sections 2 and 3: clients, their authentication, the two endpoints, scopes.
+
+mod directory;
+mod endpoints;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use grantor::wire::Endpoint;
+use grantor::{ClientAuthentication, Profile};
+
+use crate::world::{Call, Credentials, Reviewer as _, VERIFIER, World, e400, e401, empty, form, ok, public_form, r401};
+
+/// The exchange of a code with the verifier of the world, without credentials.
+fn exchange<'w>(world: &'w World, code: &str) -> Call<'w> {
+    world.token(&[("grant_type", "authorization_code"), ("code", code), ("code_verifier", VERIFIER)])
+}
+
+/// A request that fails authentication at all three endpoints, each in its own form.
+async fn fails_everywhere(world: &World, bend: impl Fn(Call<'_>) -> Call<'_>, case: &str) {
+    let form = [("grant_type", "refresh_token"), ("refresh_token", "x"), ("token", "x")];
+    println!("{case}");
+    e401(&bend(world.post(Endpoint::Token, &form)).send().await, "invalid_client");
+    r401(&bend(world.post(Endpoint::Revocation, &form)).send().await);
+    e401(&bend(world.post(Endpoint::Introspection, &form)).send().await, "invalid_client");
+}
+
+/// Says that a closure gives back the call it was given.
+fn bend<F: Fn(Call<'_>) -> Call<'_>>(change: F) -> F {
+    change
+}
+
+fn empty_secret<'w>(call: Call<'w>, id: &str, by_basic: bool) -> Call<'w> {
+    if by_basic { call.basic(id, "") } else { call.field("client_id", id).field("client_secret", "") }
+}
+
+fn basic(pair: &[u8]) -> String {
+    format!("Basic {}", STANDARD.encode(pair))
+}
+
+/// 6749-2.2-01
+#[tokio::test]
+async fn a_client_id_is_unique_and_proves_no_confidential_client() {
+    let world = World::platform().await;
+    let mut ids = vec![world.client.id.clone()];
+    for _ in 0..20 {
+        ids.push(world.register(form()).await.id);
+    }
+    ids.sort_unstable();
+    ids.dedup();
+    assert_eq!(ids.len(), 21);
+
+    let code = world.code().await;
+    e401(&exchange(&world, &code).field("client_id", &world.client.id).send().await, "invalid_client");
+    fails_everywhere(&world, |call| call.field("client_id", &world.client.id), "client_id alone").await;
+    ok(&world.exchange(&code).await);
+}
+
+/// 6749-2.3-01
+#[tokio::test]
+async fn more_than_one_way_to_authenticate_is_refused() {
+    let world = World::platform().await;
+    let Credentials { id, secret } = &world.client;
+    let code = world.code().await;
+    for (case, more) in [
+        ("the same secret", vec![("client_secret", secret.as_str())]),
+        ("another secret", vec![("client_secret", "x")]),
+        ("id and secret", vec![("client_id", id.as_str()), ("client_secret", secret.as_str())]),
+    ] {
+        println!("{case}");
+        let with = bend(|call| more.iter().fold(call, |call, (name, value)| call.field(name, value)));
+        e400(&with(exchange(&world, &code).client(&world.client)).send().await, "invalid_request");
+        for endpoint in [Endpoint::Revocation, Endpoint::Introspection] {
+            let call = world.post(endpoint, &[("token", "x")]).client(&world.client);
+            e400(&with(call).send().await, "invalid_request");
+        }
+    }
+    ok(&world.exchange(&code).await);
+}
+
+/// 6749-2.3-02
+#[tokio::test]
+async fn the_form_may_name_the_client_that_the_header_proves() {
+    let world = World::platform().await;
+    let other = world.register(form()).await;
+    let code = world.code().await;
+    for id in [other.id.as_str(), "unknown", "\u{e4}", &format!("{} ", world.client.id)] {
+        println!("{id}");
+        let response = exchange(&world, &code).client(&world.client).field("client_id", id).send().await;
+        e400(&response, "invalid_request");
+        let revocation = world.post(Endpoint::Revocation, &[("token", "x")]);
+        e400(&revocation.client(&world.client).field("client_id", id).send().await, "invalid_request");
+    }
+    ok(&exchange(&world, &code).client(&world.client).field("client_id", &world.client.id).send().await);
+    let revocation = world.post(Endpoint::Revocation, &[("token", "x")]);
+    empty(&revocation.client(&world.client).field("client_id", &world.client.id).send().await);
+}
+
+/// 6749-2.3-03
+#[tokio::test]
+async fn two_authorization_lines_are_more_than_one_credential() {
+    let world = World::platform().await;
+    let code = world.code().await;
+    let own = basic(format!("{}:{}", world.client.id, world.client.secret).as_bytes());
+    for second in [own.as_str(), "Basic !", "Bearer x", ""] {
+        println!("{second}");
+        let call = exchange(&world, &code).header("authorization", own.as_bytes());
+        e400(&call.header("AUTHORIZATION", second.as_bytes()).send().await, "invalid_request");
+    }
+    ok(&exchange(&world, &code).header("authorization", own.as_bytes()).send().await);
+}
+
+/// 6749-2.3.1-03
+#[tokio::test]
+async fn malformed_basic_credentials_fail_as_authentication() {
+    let world = World::platform().await;
+    let Credentials { id, secret } = &world.client;
+    let unpadded = basic(b"a:bc").trim_end_matches('=').to_owned();
+    let cases: Vec<(&str, Vec<u8>)> = vec![
+        ("empty", b"".into()),
+        ("scheme alone", b"Basic".into()),
+        ("scheme and space", b"Basic ".into()),
+        ("bad Base64", b"Basic !!!!".into()),
+        ("base64url", b"Basic -_-_".into()),
+        ("without padding", unpadded.into()),
+        ("two items", format!("{} {}", basic(b"a:b"), basic(b"a:b")).into()),
+        ("no colon", basic(id.as_bytes()).into()),
+        ("empty pair", basic(b"").into()),
+        ("colon alone", basic(b":").into()),
+        ("not UTF-8", basic(b"\xff\xfe:\xff").into()),
+        ("not UTF-8 after decoding", basic(b"%ff:%fe").into()),
+        ("bad escape", basic(b"%zz:%").into()),
+        ("NUL in the id", basic(format!("{id}\0:{secret}").as_bytes()).into()),
+        ("line feed in the secret", basic(format!("{id}:{secret}\n").as_bytes()).into()),
+        ("escaped control octet", basic(format!("{id}:{secret}%00").as_bytes()).into()),
+        ("DEL", basic(format!("{id}:{secret}\x7f").as_bytes()).into()),
+        ("plain text", format!("Basic {id}:{secret}").into()),
+        ("octets", b"Basic \xff\xfe\x80".into()),
+        ("very long", basic("x:y".repeat(20_000).as_bytes()).into()),
+    ];
+    for profile in [Profile::Platform, Profile::Strict] {
+        let world = World::with(profile, |_| {}).await;
+        for (case, header) in &cases {
+            fails_everywhere(&world, |call| call.header("Authorization", header), case).await;
+        }
+    }
+    ok(&world.exchange(&world.code().await).await);
+}
+
+/// 6749-2.3.1-04
+#[tokio::test]
+async fn the_scheme_is_read_in_any_case_and_any_number_of_spaces_follows() {
+    let world = World::platform().await;
+    let pair = STANDARD.encode(format!("{}:{}", world.client.id, world.client.secret));
+    for scheme in ["Basic", "basic", "BASIC", "bAsIc"] {
+        for spaces in [" ", "  ", "      "] {
+            let header = format!("{scheme}{spaces}{pair}");
+            println!("{header}");
+            let code = world.code().await;
+            ok(&exchange(&world, &code).header("Authorization", header.as_bytes()).send().await);
+        }
+    }
+    fails_everywhere(&world, |call| call.header("Authorization", format!("Basic{pair}").as_bytes()), "none").await;
+}
+
+/// 6749-2.3.1-05
+#[tokio::test]
+async fn credentials_in_the_url_are_ignored() {
+    let world = World::platform().await;
+    let Credentials { id, secret } = &world.client;
+    let code = world.code().await;
+    let query = format!("client_id={id}&client_secret={secret}");
+    e401(&exchange(&world, &code).query(&query).send().await, "invalid_client");
+    e401(&exchange(&world, &code).field("client_id", id).query(&query).send().await, "invalid_client");
+    fails_everywhere(&world, |call| call.query(&query), "in the query").await;
+    // Beside proper ones they are neither a second credential nor a repeat.
+    let call = exchange(&world, &code).client(&world.client).query("client_id=x&client_secret=y&code=z");
+    ok(&call.send().await);
+}
+
+/// 6749-2.3.1-07
+///
+/// D-17: unless the application is registered for one method alone.
+#[tokio::test]
+async fn credentials_in_the_form_are_accepted_unless_another_method_is_registered() {
+    for profile in [Profile::Platform, Profile::Strict, Profile::Mcp] {
+        let world = World::with(profile, |_| {}).await;
+        ok(&exchange(&world, &world.code().await).form_secret(&world.client).send().await);
+        let wrong = Credentials { secret: "wrong".into(), ..world.client.clone() };
+        fails_everywhere(&world, |call| call.form_secret(&wrong), "wrong secret").await;
+
+        for (registered, by_basic) in [(ClientAuthentication::Basic, true), (ClientAuthentication::Post, false)] {
+            let mut form = form();
+            form.authentication = registered;
+            let client = world.register(form).await;
+            let code = world.code_for(&world.query_of(&client, &crate::world::PKCE)).await;
+            let Credentials { id, secret } = &client;
+            let refused = bend(|call| if by_basic { call.form_secret(&client) } else { call.basic(id, secret) });
+            e401(&refused(exchange(&world, &code)).send().await, "invalid_client");
+            r401(&refused(world.post(Endpoint::Revocation, &[("token", "x")])).send().await);
+            let call = exchange(&world, &code);
+            let call = if by_basic { call.basic(id, secret) } else { call.form_secret(&client) };
+            ok(&call.send().await);
+        }
+    }
+}
+
+/// 6749-2.3.1-08
+#[tokio::test]
+async fn an_empty_secret_counts_as_none() {
+    let world = World::platform().await;
+    let public = world.register(public_form()).await;
+    for by_basic in [true, false] {
+        let code = world.code_for(&world.query_of(&public, &crate::world::PKCE)).await;
+        ok(&empty_secret(exchange(&world, &code), &public.id, by_basic).send().await);
+        fails_everywhere(&world, |call| empty_secret(call, &world.client.id, by_basic), "confidential").await;
+    }
+    fails_everywhere(&world, |call| call.basic(&public.id, "x"), "a public client with a secret").await;
+}
+
+/// 6749-2.3.2-01
+#[tokio::test]
+async fn another_scheme_is_an_unsupported_method() {
+    let world = World::platform().await;
+    let token = world.pair().await.access;
+    let code = world.code().await;
+    for header in [format!("Bearer {token}"), "Digest a=b".into(), "Negotiate x".into(), "DPoP x".into(), "x".into()] {
+        fails_everywhere(&world, |call| call.header("Authorization", header.as_bytes()), &header).await;
+        // It is not passed over in favour of what stands in the form.
+        let call = exchange(&world, &code).field("client_id", &world.client.id);
+        e401(&call.header("Authorization", header.as_bytes()).send().await, "invalid_client");
+    }
+    ok(&world.exchange(&code).await);
+}
+
+/// 6749-3.2.1-01
+#[tokio::test]
+async fn a_public_client_names_itself() {
+    let world = World::platform().await;
+    let public = world.register(public_form()).await;
+    let code = world.code_for(&world.query_of(&public, &crate::world::PKCE)).await;
+    e401(&exchange(&world, &code).send().await, "invalid_client");
+    fails_everywhere(&world, |call| call, "nobody").await;
+    ok(&exchange(&world, &code).field("client_id", &public.id).send().await);
+}
+
+/// 6749-5.2-03
+///
+/// D-04: 401 by whatever way, and nothing tells an unknown client, a wrong secret and an application
+/// out of use apart.
+#[tokio::test]
+async fn every_failed_authentication_gets_the_same_answer() {
+    let world = World::platform().await;
+    let suspended = world.register(form()).await;
+    let registrar = world.server.registrar().unwrap();
+    registrar.suspend(&suspended.client_id()).await.unwrap();
+    let pending = registrar.submit(world.alice.clone(), form(), Some(crate::world::logo())).await.unwrap();
+    let rejected = registrar.submit(world.alice.clone(), form(), Some(crate::world::logo())).await.unwrap();
+    registrar.reject_now(&rejected, "no").await.unwrap();
+    let secret = world.client.secret.as_str();
+    let cases = [
+        ("unknown", "nobody", secret),
+        ("wrong secret", &world.client.id, "wrong"),
+        ("almost right", &world.client.id, &secret[..42]),
+        ("suspended", &suspended.id, &suspended.secret),
+        ("suspended, wrong secret", &suspended.id, "wrong"),
+        ("pending", pending.as_str(), secret),
+        ("rejected", rejected.as_str(), secret),
+        ("no id", "", secret),
+    ];
+    for endpoint in [Endpoint::Token, Endpoint::Revocation, Endpoint::Introspection] {
+        let mut answers = Vec::new();
+        for (case, id, secret) in cases {
+            println!("{case}");
+            let client = Credentials { id: id.into(), secret: secret.into() };
+            let call = || world.post(endpoint, &[("grant_type", "refresh_token"), ("token", "x")]);
+            answers.push(call().basic(id, secret).send().await);
+            answers.push(call().form_secret(&client).send().await);
+        }
+        if endpoint == Endpoint::Revocation {
+            r401(&answers[0])
+        } else {
+            e401(&answers[0], "invalid_client")
+        }
+        assert!(answers.iter().all(|answer| *answer == answers[0]));
+    }
+    ok(&world.exchange(&world.code().await).await);
+}

@@ -1,0 +1,235 @@
+//! RFC 6749, appendices A and B: which characters a value may hold, and how forms are decoded.
+
+use grantor::Profile;
+use grantor::wire::Endpoint;
+
+use crate::world::{
+    PKCE, SCOPES, VERIFIER, World, code, count, e400, e401, empty, encode, error_body, is_error_character, ok, page,
+    pair, r401, red, text, wa,
+};
+
+/// 6749-A-01
+#[tokio::test]
+async fn client_ids_and_secrets_are_visible_ascii() {
+    let world = World::platform().await;
+    let [id, secret] = [world.client.id.as_str(), world.client.secret.as_str()];
+    for hostile in ["\t", "\0", "\r\n", "\u{e9}", "\u{7f}", "\u{200b}", "\u{ff21}"] {
+        for id in [format!("{id}{hostile}"), format!("{hostile}{id}"), hostile.to_owned()] {
+            println!("id {id:?}");
+            page(&world.refused(&encode(&[("response_type", "code"), ("client_id", &*id)])).await);
+            e401(&world.token(&[]).basic(&id, secret).send().await, "invalid_client");
+            e401(&world.token(&[("client_id", &id), ("client_secret", secret)]).send().await, "invalid_client");
+            r401(&world.post(Endpoint::Revocation, &[("client_id", &id), ("client_secret", secret)]).send().await);
+        }
+        for secret in [format!("{secret}{hostile}"), format!("{hostile}{secret}"), hostile.to_owned()] {
+            println!("secret {secret:?}");
+            e401(&world.token(&[]).basic(id, &secret).send().await, "invalid_client");
+            e401(&world.token(&[("client_id", id), ("client_secret", &secret)]).send().await, "invalid_client");
+        }
+    }
+    ok(&world.exchange(&world.code().await).await);
+}
+
+/// 6749-A-02
+#[tokio::test]
+async fn a_response_type_of_other_characters_is_an_unknown_one() {
+    let platform = World::platform().await;
+    let strict = World::strict().await;
+    for response_type in ["co de", "code\t", " code", "code\0", "code\u{e9}", "code-", "c\u{f6}de", "code  code"] {
+        println!("{response_type:?}");
+        let query = |world: &World| {
+            encode(&[("response_type", response_type), ("client_id", &*world.client.id), PKCE[0], PKCE[1]])
+        };
+        page(&platform.refused(&query(&platform)).await);
+        red(&strict.refused(&query(&strict)).await, "unsupported_response_type");
+    }
+    let octets = format!("response_type=code%ff&client_id={}", strict.client.id);
+    red(&strict.refused(&octets).await, "unsupported_response_type");
+}
+
+/// 6749-A-03
+#[tokio::test]
+async fn a_scope_of_other_characters_is_refused() {
+    let world = World::platform().await;
+    let first = world.pair().await;
+    for octet in (0..=255_u8).filter(|octet| !matches!(octet, 0x20..=0x21 | 0x23..=0x5b | 0x5d..=0x7e)) {
+        let scope = format!("scope=repo-code:r%{octet:02x}");
+        red(&world.refused(&format!("{}&{scope}", world.query(&[]))).await, "invalid_scope");
+        let form = format!("grant_type=refresh_token&refresh_token={}&{scope}", first.refresh);
+        let response = world.token(&[]).client(&world.client).raw_body(form).send().await;
+        // What is no UTF-8 makes the whole form malformed.
+        e400(&response, if octet < 0x80 { "invalid_scope" } else { "invalid_request" });
+    }
+    for visible in ["!", "#", "[", "]", "~", "'"] {
+        red(&world.refused(&world.query(&[("scope", &format!("repo-code:r{visible}"))])).await, "invalid_scope");
+    }
+    assert_eq!(pair(&world.refresh(&first.refresh).await).scope, SCOPES);
+}
+
+/// 6749-A-04
+#[tokio::test]
+async fn state_is_visible_ascii_in_strict_mode_alone() {
+    let platform = World::platform().await;
+    let strict = World::strict().await;
+    for octet in 0..=255_u8 {
+        let query = |world: &World| format!("{}&state=a%{octet:02x}b", world.query(&PKCE));
+        let redirect = code(&platform.approve(&query(&platform)).await);
+        let state = &redirect.iter().find(|(name, _)| name == "state").unwrap().1;
+        assert_eq!(*state, [b'a', octet, b'b']);
+        if matches!(octet, 0x20..=0x7e) {
+            code(&strict.approve(&query(&strict)).await);
+        } else {
+            let redirect = red(&strict.refused(&query(&strict)).await, "invalid_request");
+            assert_eq!(count(&redirect, "state"), 0, "{octet}");
+        }
+    }
+}
+
+/// 6749-A-05
+#[tokio::test]
+async fn error_answers_hold_nothing_but_their_characters() {
+    let uri = "https://docs.example/errors?of=oauth2";
+    let world = World::with(Profile::Strict, |config| config.error_uri = Some(uri.into())).await;
+    let client = &world.client;
+    let code = world.code().await;
+    let form = |pairs: &[(&str, &str)]| world.token(pairs).client(client);
+    let used = world.code().await;
+    ok(&world.exchange(&used).await);
+    for call in [
+        form(&[]),
+        form(&[("grant_type", "\"\\")]),
+        form(&[("grant_type", "authorization_code")]),
+        form(&[("grant_type", "authorization_code"), ("code", "\"\\\u{e9}")]),
+        form(&[("grant_type", "authorization_code"), ("code", &code)]),
+        form(&[("grant_type", "authorization_code"), ("code", &code), ("code_verifier", "\"\\")]),
+        form(&[("grant_type", "authorization_code"), ("code", &code), ("redirect_uri", "\"\\")]),
+        form(&[("grant_type", "authorization_code"), ("code", &used), ("code_verifier", VERIFIER)]),
+        form(&[("grant_type", "refresh_token")]),
+        form(&[("grant_type", "refresh_token"), ("refresh_token", "\"\\")]),
+        form(&[]).raw_body("%"),
+        form(&[]).method("GET"),
+        world.token(&[]),
+        world.token(&[]).basic("\"", "\\"),
+        world.post(Endpoint::Revocation, &[]),
+        world.post(Endpoint::Introspection, &[("token", "\"")]),
+    ] {
+        let response = call.send().await;
+        let json: serde_json::Value = serde_json::from_slice(response.body()).unwrap();
+        let error = json["error"].as_str().unwrap();
+        assert!(error.bytes().all(is_error_character));
+        error_body(&response, error);
+        assert_eq!(json["error_uri"], uri);
+    }
+    for more in [("scope", "\"\\"), ("response_type", "\"\\"), ("state", "\u{e9}"), ("code_challenge", "\"\\")] {
+        let base = [("client_id", &*client.id), ("response_type", "code"), PKCE[0], PKCE[1]];
+        let kept = base.into_iter().filter(|(own, _)| *own != more.0);
+        let response = world.refused(&encode(&kept.chain([more]).collect::<Vec<_>>())).await;
+        let told = crate::world::redirect(&response);
+        for part in ["error", "error_description"] {
+            assert!(text(&told, part).bytes().all(is_error_character));
+        }
+        assert_eq!(text(&told, "error_uri"), uri);
+    }
+    let challenge = wa(world.access("\"\\").await.unwrap_err(), 401, "invalid_token");
+    assert!(challenge.bytes().all(|octet| octet == b'"' || is_error_character(octet)), "{challenge}");
+}
+
+/// 6749-A-06
+#[tokio::test]
+async fn a_grant_type_of_other_characters_is_an_unknown_one() {
+    let world = World::platform().await;
+    let code = world.code().await;
+    for grant_type in [
+        "authorization code",
+        "authorization_code ",
+        "authorization_code\0",
+        "authorization_code\r\n",
+        "\u{e4}",
+        "authorization-code",
+        "Authorization_Code",
+        "urn:ietf:params:oauth:grant-type:device_code",
+        "https://example.com/grant",
+        "::",
+        " ",
+    ] {
+        println!("{grant_type:?}");
+        let form = [("grant_type", grant_type), ("code", &code), ("code_verifier", VERIFIER)];
+        e400(&world.token(&form).client(&world.client).send().await, "unsupported_grant_type");
+    }
+    ok(&world.exchange(&code).await);
+}
+
+/// 6749-A-07
+#[tokio::test]
+async fn codes_and_tokens_of_other_characters_are_invalid() {
+    let world = World::platform().await;
+    let own = world.code().await;
+    let first = world.pair().await;
+    for hostile in ["\0", "\t", "\r\n", "\u{e9}", "\u{7f}", "\"", "\\", " ", "'; --", "\u{1f600}", "=", "."] {
+        let bend = |text: &str| {
+            let middle = text.len() / 2;
+            let replaced = format!("{}{hostile}{}", &text[..middle], &text[middle + hostile.len()..]);
+            [hostile.to_owned(), format!("{text}{hostile}"), format!("{hostile}{text}"), replaced]
+        };
+        for code in bend(&own) {
+            e400(&world.exchange(&code).await, "invalid_grant");
+        }
+        for token in bend(&first.refresh) {
+            e400(&world.refresh(&token).await, "invalid_grant");
+            empty(&world.revoke(&token).await);
+        }
+        for token in bend(&first.access) {
+            let trimmed = token.trim_ascii() == first.access;
+            assert_eq!(world.opens(&token).await, trimmed, "{token:?}");
+            empty(&world.revoke(&token).await);
+            let described = world.introspect_as(&world.client, &token).await;
+            assert_eq!(described, serde_json::json!({ "active": false }));
+        }
+    }
+    assert!(world.opens(&first.access).await);
+    ok(&world.exchange(&own).await);
+    ok(&world.refresh(&first.refresh).await);
+}
+
+/// 6749-A-08
+#[tokio::test]
+async fn expires_in_is_an_integer() {
+    for seconds in [300, 28_800, 31_536_000] {
+        let world = World::with(Profile::Platform, |config| {
+            config.access_token_lifetime = time::Duration::seconds(seconds);
+        });
+        let world = world.await;
+        let exchanged = world.exchange(&world.code().await).await;
+        let refreshed = world.refresh(&pair(&exchanged).refresh).await;
+        for response in [exchanged, refreshed] {
+            let body = String::from_utf8(response.into_body()).unwrap();
+            let (_, after) = body.split_once("\"expires_in\":").unwrap();
+            let digits = after.split([',', '}']).next().unwrap();
+            assert_eq!(digits, seconds.to_string(), "{body}");
+        }
+    }
+}
+
+/// 6749-B-01
+#[tokio::test]
+async fn forms_are_decoded_as_the_appendix_says() {
+    // U+0020 U+0025 U+0026 U+002B U+00A3 U+20AC
+    let (written, read) = ("+%25%26%2B%C2%A3%E2%82%AC", " %&+\u{a3}\u{20ac}");
+    let world = World::platform().await;
+    let redirect = code(&world.approve(&format!("{}&state={written}", world.query(&[]))).await);
+    assert_eq!(text(&redirect, "state"), read);
+
+    for (body, decoded) in [
+        ("grant_type=authorization%5Fcode&code=", true),
+        ("gr%61nt_type=authorization_code&%63ode=", true),
+        ("grant_type=authorization%255Fcode&code=", false),
+        ("grant_type=authorization+code&code=", false),
+    ] {
+        println!("{body}");
+        let body = format!("{body}{}", world.code_for(&world.query(&[])).await);
+        let response = world.token(&[]).client(&world.client).raw_body(body).send().await;
+        if decoded { drop(ok(&response)) } else { e400(&response, "unsupported_grant_type") }
+    }
+    let scope = format!("{}&scope=repo-code%3Ar+repo-issue%3arw", world.query(&PKCE));
+    assert_eq!(pair(&world.exchange(&world.code_for(&scope).await).await).scope, "repo-code:r repo-issue:rw");
+}
