@@ -4,5 +4,6 @@
 mod interleaved;
 mod world;
 
+mod rfc6749_refresh;
 mod rfc6749_token;
 mod service;
