@@ -4,6 +4,10 @@
 mod interleaved;
 mod world;
 
+mod grant_bounds;
+mod grant_states;
+mod rfc6749_answers;
+mod rfc6749_grace;
 mod rfc6749_refresh;
 mod rfc6749_token;
 mod service;
