@@ -158,7 +158,8 @@ impl Judge<'_> {
         if grant.pairs.len() <= room {
             return Ok(());
         }
-        let ends = grant.pairs.iter().filter(|pair| pair.superseded.is_some()).map(|pair| pair.refresh_end);
+        // As long as one of its tokens is in grace, the record holds the pair.
+        let ends = grant.pairs.iter().filter(|pair| pair.superseded.is_some()).map(TokenPair::last_end);
         let in_grace = ends.filter(|end| self.now < *end);
         let (count, first_end) =
             in_grace.fold((0, Timestamp::from_seconds(u32::MAX)), |(count, first), end| (count + 1, first.min(end)));
@@ -184,7 +185,10 @@ impl Judge<'_> {
         let mut next = grant.clone();
         let mut superseded_oldest = false;
         match used.superseded {
-            None => self.supersede(&mut next, |pair| pair.refresh == used.refresh),
+            None => {
+                self.end_other_graces(&mut next);
+                self.supersede(&mut next, |pair| pair.refresh == used.refresh);
+            }
             Some(_) => superseded_oldest = self.make_room(&mut next),
         }
         next.pairs.push(record, |pair| !pair.is_spent(self.now, self.config.reuse_margin));
@@ -194,20 +198,23 @@ impl Judge<'_> {
         Claim { next: Arc::new(next), told, in_grace_since, superseded_oldest }
     }
 
+    /// In the strict profile the first refresh with any pair ends the refresh grace of those before it.
+    fn end_other_graces(&self, grant: &mut Grant) {
+        if self.config.grace.end == GraceEnd::WithNextRefresh {
+            for pair in grant.pairs.iter_mut().filter(|pair| pair.superseded.is_some()) {
+                pair.refresh_end = pair.refresh_end.min(self.now);
+            }
+        }
+    }
+
     /// Gives both tokens of the chosen pair their grace, once; it never lengthens a life.
     fn supersede(&self, grant: &mut Grant, chosen: impl Fn(&TokenPair) -> bool) {
         let access_grace_end = self.now.plus(self.config.grace.access_token);
         let refresh_grace_end = self.now.plus(self.config.refresh_token_grace(self.request.client));
-        for pair in grant.pairs.iter_mut() {
-            if pair.superseded.is_some() {
-                if self.config.grace.end == GraceEnd::WithNextRefresh {
-                    pair.refresh_end = pair.refresh_end.min(self.now);
-                }
-            } else if chosen(pair) {
-                pair.superseded = Some(self.now);
-                pair.access_end = pair.access_end.min(access_grace_end);
-                pair.refresh_end = pair.refresh_end.min(refresh_grace_end);
-            }
+        for pair in grant.pairs.iter_mut().filter(|pair| pair.superseded.is_none() && chosen(pair)) {
+            pair.superseded = Some(self.now);
+            pair.access_end = pair.access_end.min(access_grace_end);
+            pair.refresh_end = pair.refresh_end.min(refresh_grace_end);
         }
     }
 

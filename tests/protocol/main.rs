@@ -2,13 +2,20 @@
 //! the checklist of `src/guide/conformance.md`.
 
 mod administration;
+mod grant_bounds;
+mod grant_states;
 mod grant_table;
 mod hooks;
 mod http;
+mod interleaved;
 mod registration;
+mod rfc6749_answers;
 mod rfc6749_authorize;
 mod rfc6749_client;
+mod rfc6749_grace;
+mod rfc6749_refresh;
 mod rfc6749_syntax;
+mod rfc6749_token;
 mod secrets;
 mod service;
 mod world;

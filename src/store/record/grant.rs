@@ -163,7 +163,8 @@ pub(crate) struct TokenPair {
 }
 
 impl TokenPair {
-    fn last_end(&self) -> Timestamp {
+    /// The end of the token that lives longer.
+    pub(crate) fn last_end(&self) -> Timestamp {
         if self.refresh.is_some() { self.access_end.max(self.refresh_end) } else { self.access_end }
     }
 

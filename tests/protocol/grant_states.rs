@@ -1,0 +1,430 @@
+//! What a grant's record and a refresh token tell together: superseded tokens of any age, altered and
+//! forged ones, a store that went back.
+
+use std::sync::Arc;
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use grantor::store::{CodeStore, Grant, Insertion, Page, TokenStore};
+use grantor::{Consent, Decision, MemoryStore, Profile};
+use sha2::{Digest, Sha256};
+
+use crate::interleaved::serve_from;
+use crate::world::{
+    PKCE, REDIRECT_URI, SESSION, START, World, code, e400, empty, form, ok, page, pair, public_form, red,
+};
+
+/// The record of the world's only grant.
+pub(crate) async fn record(world: &World) -> Arc<Grant> {
+    let grants = world.store.grants_of(&world.alice, Page::first(2)).await.unwrap();
+    assert_eq!(grants.len(), 1);
+    grants[0].clone()
+}
+
+// Superseded tokens.
+
+/// D-12, 9700-4.14.2-02
+#[tokio::test]
+async fn a_token_of_five_hundred_generations_ago_is_noticed_while_the_record_stays_small() {
+    let world = World::platform().await;
+    let first = world.pair().await;
+    let mut newest = first.clone();
+    let mut sizes = Vec::new();
+    for _ in 0..500 {
+        world.advance(1000);
+        newest = pair(&world.refresh(&newest.refresh).await);
+        sizes.push(record(&world).await.encode().len());
+    }
+    // The newest pair, and the one in grace.
+    assert!(sizes.iter().all(|size| *size == sizes[0]), "{sizes:?}");
+    assert!(sizes[0] < 500, "{}", sizes[0]);
+    assert!(world.opens(&newest.access).await);
+    world.events.take();
+    e400(&world.refresh(&first.refresh).await, "invalid_grant");
+    assert!(world.events.saw("RefreshTokenReused"));
+    assert!(!world.opens(&newest.access).await);
+    e400(&world.refresh(&newest.refresh).await, "invalid_grant");
+}
+
+/// D-12
+#[tokio::test]
+async fn a_superseded_token_that_left_the_record_accuses_until_its_own_end() {
+    for (age, accuses) in [(15_551_999, true), (15_552_000, false), (15_552_001, false)] {
+        let world = World::platform().await;
+        let first = world.pair().await;
+        let mut newest = first.clone();
+        for _ in 0..3 {
+            world.advance(5_000_000);
+            newest = pair(&world.refresh(&newest.refresh).await);
+        }
+        world.advance(age - 15_000_000);
+        e400(&world.refresh(&first.refresh).await, "invalid_grant");
+        assert_eq!(world.events.saw("RefreshTokenReused"), accuses, "after {age} s");
+        assert_eq!(world.refresh(&newest.refresh).await.status(), if accuses { 400 } else { 200 }, "after {age} s");
+    }
+}
+
+/// D-12
+#[tokio::test]
+async fn a_superseded_token_within_the_margin_accuses_nobody() {
+    let profiles = [(Profile::Platform, 300, 60), (Profile::Mcp, 60, 60), (Profile::Strict, 60, 0)];
+    for (profile, grace, margin) in profiles {
+        for age in grace - 1..=grace + margin + 1 {
+            if age > grace + 1 && age < grace + margin - 1 && age % 10 != 0 {
+                continue;
+            }
+            let world = World::with(profile, |_| {}).await;
+            let first = world.pair().await;
+            let second = pair(&world.refresh(&first.refresh).await);
+            world.advance(age);
+            let before = record(&world).await.encode();
+            let status = world.refresh(&first.refresh).await.status();
+            assert_eq!(status, if age < grace { 200 } else { 400 }, "{profile:?}, {age} s");
+            let accused = age >= grace + margin;
+            assert_eq!(world.events.saw("RefreshTokenReused"), accused, "{profile:?}, {age} s");
+            assert_eq!(world.opens(&second.access).await, !accused, "{profile:?}, {age} s");
+            if age >= grace && !accused {
+                assert_eq!(record(&world).await.encode(), before, "{profile:?}, {age} s");
+            }
+        }
+    }
+}
+
+/// D-15, 7009-2.2-01
+#[tokio::test]
+async fn a_superseded_token_at_revocation_changes_nothing_but_is_told() {
+    let world = World::platform().await;
+    let others = [world.register(form()).await, world.register(public_form()).await];
+    let first = world.pair().await;
+    let mut newest = pair(&world.refresh(&first.refresh).await);
+    // At the end of its grace, at the end of the margin, and after it left the record.
+    for (seconds, told) in [(300, true), (60, true), (10_000, true), (15_551_999 - 10_360, true), (1, false)] {
+        world.advance(seconds);
+        let before = record(&world).await.encode();
+        world.events.take();
+        for other in &others {
+            empty(&world.revoke_as(other, &first.refresh).await);
+        }
+        assert!(!world.events.saw("SupersededTokenAtRevocation"), "a stranger tells nothing, {seconds}");
+        empty(&world.revoke(&first.refresh).await);
+        assert_eq!(world.events.saw("SupersededTokenAtRevocation"), told, "{seconds}");
+        assert_eq!(record(&world).await.encode(), before, "{seconds}");
+        if told {
+            newest = pair(&world.refresh(&newest.refresh).await);
+        }
+    }
+    // A live one takes the whole grant along, and after that nothing is told.
+    empty(&world.revoke(&newest.refresh).await);
+    assert!(!world.opens(&newest.access).await);
+    world.events.take();
+    empty(&world.revoke(&first.refresh).await);
+    assert_eq!(world.events.take(), Vec::<String>::new());
+}
+
+/// D-14, D-15
+#[tokio::test]
+async fn a_token_in_grace_is_live_at_revocation() {
+    let world = World::platform().await;
+    let other = world.register(form()).await;
+    let first = world.pair().await;
+    let second = pair(&world.refresh(&first.refresh).await);
+    world.advance(299);
+    e400(&world.revoke_as(&other, &first.refresh).await, "invalid_grant");
+    assert!(world.opens(&second.access).await);
+    empty(&world.revoke(&first.refresh).await);
+    for token in [&first, &second] {
+        assert!(!world.opens(&token.access).await);
+        e400(&world.refresh(&token.refresh).await, "invalid_grant");
+    }
+    assert!(!world.events.saw("SupersededTokenAtRevocation"));
+}
+
+// Altered and forged tokens.
+
+/// Every text of the same length that differs in one character, some that are no base64url too.
+fn flips(text: &str) -> impl Iterator<Item = String> {
+    let others = "ABCDQgwxyz0189-_+/=. \u{7f}";
+    (0..text.len()).flat_map(move |position| {
+        let (head, tail) = text.split_at(position);
+        let own = tail.chars().next().unwrap();
+        let rest = &tail[1..];
+        others.chars().filter(move |other| *other != own).map(move |other| format!("{head}{other}{rest}"))
+    })
+}
+
+/// Every part from the beginning or to the end, and some longer texts.
+fn cuts(text: &str) -> impl Iterator<Item = String> {
+    let parts = (1..text.len()).flat_map(move |at| [text[..at].to_owned(), text[at..].to_owned()]);
+    let longer =
+        [format!("{text}A"), format!("A{text}"), format!("{text}="), format!(" {text}"), format!("{text}{text}")];
+    parts.chain(longer)
+}
+
+/// 6749-10.3-01, 6749-5.2-05
+#[tokio::test]
+async fn no_altered_code_is_exchanged_or_takes_anything_back() {
+    let world = World::platform().await;
+    let spent = world.code().await;
+    let tokens = pair(&world.exchange(&spent).await);
+    let before = record(&world).await.encode();
+    let unspent = world.code().await;
+    for altered in [&spent, &unspent].into_iter().flat_map(|code| flips(code).chain(cuts(code))) {
+        assert_eq!(world.exchange(&altered).await.status(), 400, "{altered}");
+    }
+    assert_eq!(record(&world).await.encode(), before);
+    assert!(world.opens(&tokens.access).await);
+    ok(&world.exchange(&unspent).await);
+}
+
+/// 6749-10.3-01, 7009-2.2-01, 6750-3.1-01
+#[tokio::test]
+async fn no_altered_access_token_opens_or_revokes() {
+    let world = World::platform().await;
+    let token = world.pair().await.access;
+    let before = record(&world).await.encode();
+    for altered in flips(&token).chain(cuts(&token)) {
+        // The field of a header carries no blanks at its ends.
+        assert!(altered.trim() == token || !world.opens(&altered).await, "{altered}");
+        empty(&world.revoke(&altered).await);
+        let shown = world.introspect_as(&world.client, &altered).await;
+        assert_eq!(shown, serde_json::json!({"active": false}), "{altered}");
+    }
+    assert_eq!(record(&world).await.encode(), before);
+    assert!(world.opens(&token).await);
+}
+
+/// 6749-10.3-01, D-12
+#[tokio::test]
+async fn no_altered_refresh_token_brings_or_revokes_anything() {
+    let world = World::platform().await;
+    let old = world.pair().await;
+    let live = pair(&world.refresh(&old.refresh).await);
+    world.advance(360);
+    let before = record(&world).await.encode();
+    world.events.take();
+    // One that would accuse if it were whole, and one that would bring a pair.
+    for altered in [&old.refresh, &live.refresh].into_iter().flat_map(|token| flips(token).chain(cuts(token))) {
+        assert_eq!(world.refresh(&altered).await.status(), 400, "{altered}");
+        empty(&world.revoke(&altered).await);
+    }
+    assert_eq!(record(&world).await.encode(), before);
+    let events = world.events.take();
+    assert!(events.iter().all(|event| event.starts_with("Refused")), "no flip looks like theft");
+    ok(&world.refresh(&live.refresh).await);
+}
+
+/// 6749-10.12-01
+#[tokio::test]
+async fn no_altered_handle_decides() {
+    let world = World::platform().await;
+    let pending = world.authorize(&world.query(&PKCE)).await.unwrap();
+    let handle = world.server.hold(&pending, &world.alice, SESSION).await.unwrap();
+    for decision in [Decision::Deny, Decision::Approve(Consent::to_everything())] {
+        for altered in flips(handle.expose()).chain(cuts(handle.expose())) {
+            let answer = world.server.decide(&altered, &world.alice, SESSION, &decision).await;
+            page(&answer.expect_err(&altered).response(Some(&world.alice)));
+        }
+    }
+    let before = world.store.authorizations_of(&world.alice, Page::first(9)).await.unwrap();
+    assert_eq!((before.len(), before[0].version()), (1, 1));
+    let approve = Decision::Approve(Consent::to_everything());
+    let redirect = world.server.decide(handle.expose(), &world.alice, SESSION, &approve).await.unwrap();
+    assert!(redirect.header("Location").unwrap().starts_with(REDIRECT_URI));
+    code(&redirect);
+    // And a denial is one as well.
+    red(&world.decide(&world.query(&PKCE), Decision::Deny).await, "access_denied");
+}
+
+const SECRET_BEGINS: usize = "rt_".len() + 22;
+const LINEAGE: std::ops::Range<usize> = 0..16;
+const END: std::ops::Range<usize> = 16..20;
+const NUMBER: std::ops::Range<usize> = 20..24;
+const FRESH: std::ops::Range<usize> = 24..56;
+
+/// The token with some octets of its secret replaced, and a check that is right again.
+fn forged(token: &str, range: std::ops::Range<usize>, octets: &[u8]) -> String {
+    with_check(&token[3..SECRET_BEGINS], token, range, octets)
+}
+
+fn with_check(id: &str, token: &str, range: std::ops::Range<usize>, octets: &[u8]) -> String {
+    let mut secret = URL_SAFE_NO_PAD.decode(&token[SECRET_BEGINS..]).unwrap();
+    secret.truncate(56);
+    secret[range].copy_from_slice(octets);
+    let digest = Sha256::digest([URL_SAFE_NO_PAD.decode(id).unwrap(), secret.clone()].concat());
+    secret.extend_from_slice(&digest[..4]);
+    format!("rt_{id}{}", URL_SAFE_NO_PAD.encode(secret))
+}
+
+fn octets_of(token: &str, range: std::ops::Range<usize>) -> Vec<u8> {
+    URL_SAFE_NO_PAD.decode(&token[SECRET_BEGINS..]).unwrap()[range].to_vec()
+}
+
+/// 6749-10.3-01
+#[tokio::test]
+async fn a_token_carries_its_own_end_its_number_and_what_its_grant_has_in_common() {
+    let world = World::platform().await;
+    let first = world.pair().await.refresh;
+    world.advance(1000);
+    let second = pair(&world.refresh(&first).await).refresh;
+    let other = world.pair().await.refresh;
+    assert_eq!(octets_of(&first, LINEAGE), octets_of(&second, LINEAGE));
+    assert_ne!(octets_of(&first, LINEAGE), octets_of(&other, LINEAGE));
+    assert_eq!(octets_of(&first, END), (START + 15_552_000).to_be_bytes());
+    assert_eq!(octets_of(&second, END), (START + 1000 + 15_552_000).to_be_bytes());
+    assert_eq!([octets_of(&first, NUMBER), octets_of(&second, NUMBER)], [[0, 0, 0, 1], [0, 0, 0, 2]]);
+    assert_ne!(octets_of(&first, FRESH), octets_of(&second, FRESH));
+    assert_eq!(forged(&first, END, &octets_of(&first, END)), first);
+}
+
+/// 6749-10.3-01
+#[tokio::test]
+async fn a_forged_token_brings_no_pair_and_takes_no_more_than_the_genuine_one_would() {
+    let long_ago = START.to_be_bytes();
+    let never = u32::MAX.to_be_bytes();
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    enum Outcome {
+        Nothing,
+        WentBack,
+        Reused,
+    }
+    let cases = [
+        ("the lineage", LINEAGE, vec![7; 16], Outcome::Nothing),
+        ("an end that is past", END, long_ago.to_vec(), Outcome::Nothing),
+        ("an end that never comes", END, never.to_vec(), Outcome::Reused),
+        ("a number never reached", NUMBER, never.to_vec(), Outcome::WentBack),
+        ("the next number", NUMBER, vec![0, 0, 0, 3], Outcome::WentBack),
+        ("the newest number", NUMBER, vec![0, 0, 0, 2], Outcome::Reused),
+        ("no number", NUMBER, vec![0; 4], Outcome::Reused),
+        ("what is random", FRESH, vec![7; 32], Outcome::Reused),
+    ];
+    for (name, range, octets, outcome) in cases {
+        let world = World::platform().await;
+        let other = world.register(form()).await;
+        let first = world.pair().await;
+        let second = pair(&world.refresh(&first.refresh).await);
+        world.advance(360);
+        let forged = forged(&first.refresh, range.clone(), &octets);
+        let before = record(&world).await.encode();
+        world.events.take();
+        e400(&world.refresh_as(&other, &forged).await, "invalid_grant");
+        empty(&world.revoke(&forged).await);
+        empty(&world.revoke_as(&other, &forged).await);
+        assert_eq!(record(&world).await.encode(), before, "{name}");
+        world.events.take();
+        e400(&world.refresh(&forged).await, "invalid_grant");
+        let events = world.events.take();
+        let saw = |event: &str| events.iter().any(|own| own.starts_with(event));
+        assert_eq!(saw("RefreshTokenReused"), outcome == Outcome::Reused, "{name}");
+        assert_eq!(saw("StoreWentBack"), outcome == Outcome::WentBack, "{name}");
+        assert_eq!(record(&world).await.encode() == before, outcome != Outcome::Reused, "{name}");
+        assert_eq!(world.opens(&second.access).await, outcome != Outcome::Reused, "{name}");
+    }
+}
+
+/// 6749-10.3-01
+#[tokio::test]
+async fn a_token_whose_own_end_is_past_accuses_only_if_somebody_forges_its_end() {
+    let world = World::platform().await;
+    let first = world.pair().await;
+    world.advance(10_000_000);
+    let second = pair(&world.refresh(&first.refresh).await);
+    world.advance(5_552_000);
+    e400(&world.refresh(&first.refresh).await, "invalid_grant");
+    assert!(!world.events.saw("RefreshTokenReused"));
+    let forged = forged(&first.refresh, END, &u32::MAX.to_be_bytes());
+    e400(&world.refresh(&forged).await, "invalid_grant");
+    assert!(world.events.saw("RefreshTokenReused"), "he held a genuine one, which would have done the same before");
+    e400(&world.refresh(&second.refresh).await, "invalid_grant");
+}
+
+/// 6749-10.3-01
+#[tokio::test]
+async fn a_secret_under_the_id_of_another_grant_is_unknown() {
+    let world = World::platform().await;
+    let (mine, theirs) = (world.pair().await, world.pair().await);
+    let moved = with_check(&theirs.refresh[3..SECRET_BEGINS], &mine.refresh, 0..0, &[]);
+    world.events.take();
+    e400(&world.refresh(&moved).await, "invalid_grant");
+    empty(&world.revoke(&moved).await);
+    for (kind, length) in [("ac_", 68), ("at_", 68)] {
+        let code = world.code().await;
+        let token = if kind == "ac_" { &code } else { &mine.access };
+        let moved = format!("{kind}{}{}", &theirs.access[3..SECRET_BEGINS], &token[SECRET_BEGINS..]);
+        assert_eq!(moved.len(), length);
+        e400(&world.exchange(&moved).await, "invalid_grant");
+        assert!(!world.opens(&moved).await);
+        empty(&world.revoke(&moved).await);
+    }
+    let events = world.events.take();
+    assert!(!events.iter().any(|event| event.contains("Reused") || event.contains("Revoked")), "{events:?}");
+    assert!(world.opens(&mine.access).await && world.opens(&theirs.access).await);
+    ok(&world.refresh(&mine.refresh).await);
+    ok(&world.refresh(&theirs.refresh).await);
+}
+
+// A store that lost acknowledged writes.
+
+/// Lets the world go on from a copy of a grant that was made earlier.
+async fn restore(world: &mut World, backup: &[u8]) {
+    let tokens = MemoryStore::new();
+    let grant = Arc::new(Grant::decode(backup).unwrap());
+    assert_eq!(TokenStore::insert(&tokens, grant).await.unwrap(), Insertion::Inserted);
+    serve_from(world, Profile::Platform, tokens);
+}
+
+/// D-12
+#[tokio::test]
+async fn a_store_that_went_back_accuses_nobody_until_another_holder_has_refreshed() {
+    let mut world = World::platform().await;
+    let first = world.pair().await;
+    world.advance(1000);
+    let second = pair(&world.refresh(&first.refresh).await);
+    let backup = record(&world).await.encode();
+    world.advance(1000);
+    let third = pair(&world.refresh(&second.refresh).await);
+    let fourth = pair(&world.refresh(&third.refresh).await);
+    world.advance(1000);
+    restore(&mut world, &backup).await;
+
+    // Its tokens are newer than the store: it is told so again and again, and nothing is taken.
+    for token in [&third, &fourth, &third, &fourth] {
+        world.events.take();
+        e400(&world.refresh(&token.refresh).await, "invalid_grant");
+        let events = world.events.take();
+        assert!(events.iter().any(|event| event.starts_with("StoreWentBack")), "{events:?}");
+        assert!(!events.iter().any(|event| event.starts_with("RefreshTokenReused")), "{events:?}");
+        empty(&world.revoke(&token.refresh).await);
+        assert!(world.opens(&second.access).await);
+    }
+    assert!(!world.opens(&third.access).await);
+
+    // The store knows of two pairs. Whoever refreshes now makes the third, and with it the genuine
+    // third becomes one that cannot be told from a superseded one; the fourth still can.
+    let other_third = pair(&world.refresh(&second.refresh).await);
+    e400(&world.refresh(&fourth.refresh).await, "invalid_grant");
+    assert!(world.opens(&other_third.access).await);
+    world.events.take();
+    e400(&world.refresh(&third.refresh).await, "invalid_grant");
+    assert!(world.events.saw("RefreshTokenReused"));
+    assert!(!world.opens(&other_third.access).await);
+}
+
+/// D-12
+#[tokio::test]
+async fn a_restored_store_goes_on_with_the_tokens_that_it_knows() {
+    let mut world = World::platform().await;
+    let first = world.pair().await;
+    let backup = record(&world).await.encode();
+    assert_eq!(Grant::decode(&backup).unwrap(), *record(&world).await);
+    pair(&world.refresh(&first.refresh).await);
+    restore(&mut world, &backup).await;
+    let second = pair(&world.refresh(&first.refresh).await);
+    assert!(world.opens(&first.access).await && world.opens(&second.access).await);
+
+    // A grant that the store has lost altogether is unknown, and that too accuses nobody.
+    serve_from(&mut world, Profile::Platform, MemoryStore::new());
+    world.events.take();
+    e400(&world.refresh(&second.refresh).await, "invalid_grant");
+    assert!(!world.opens(&second.access).await);
+    assert!(world.events.take().iter().all(|event| event.starts_with("Refused")));
+}

@@ -1,0 +1,91 @@
+//! Races: a store that lets everybody else go on before each of its steps, and callers on threads of
+//! their own that start together.
+
+use std::sync::Arc;
+
+use grantor::store::{Grant, Insertion, Page, Purge, Replacement, StoreError, Stores, TokenStore};
+use grantor::wire::Response;
+use grantor::{AuthorizationServer, GrantId, MemoryStore, Profile, Subject, Timestamp};
+use tokio::sync::Barrier;
+use tokio::task::yield_now;
+
+use crate::world::World;
+
+/// How many try at once.
+pub(crate) const CALLERS: usize = 50;
+
+/// The answers to the same request made by all callers at once on one thread, each step of one between
+/// the steps of the others.
+pub(crate) async fn side_by_side(
+    world: &mut World,
+    profile: Profile,
+    call: impl AsyncFn(&World) -> Response,
+) -> Vec<Response> {
+    serve_from(world, profile, Interleaved(world.store.clone()));
+    let world = &*world;
+    futures::future::join_all((0..CALLERS).map(|_| call(world))).await
+}
+
+/// The answers to an exchange or refresh made by all callers at once, from several threads.
+pub(crate) async fn from_threads(world: &Arc<World>, form: &[(&str, &str)]) -> Vec<Response> {
+    let start = Arc::new(Barrier::new(CALLERS));
+    let form: Vec<(String, String)> = form.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect();
+    let tasks: Vec<_> = (0..CALLERS)
+        .map(|_| {
+            let (world, start, form) = (world.clone(), start.clone(), form.clone());
+            tokio::spawn(async move {
+                let form: Vec<_> = form.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+                let call = world.token(&form);
+                start.wait().await;
+                call.send().await
+            })
+        })
+        .collect();
+    let mut responses = Vec::with_capacity(CALLERS);
+    for task in tasks {
+        responses.push(task.await.unwrap());
+    }
+    responses
+}
+
+/// Lets the world's server keep its grants in another store.
+pub(crate) fn serve_from(world: &mut World, profile: Profile, tokens: impl TokenStore) {
+    let stores = Stores::new(world.store.clone(), world.store.clone(), tokens).with_registry(world.store.clone());
+    let settings = world.server.config().clone();
+    let builder = AuthorizationServer::builder(stores)
+        .profile(profile)
+        .configure(|config| *config = settings)
+        .issuer(crate::world::ISSUER)
+        .clock(world.clock.clone())
+        .events(world.events.clone());
+    world.server = builder.build().unwrap();
+}
+
+#[derive(Debug)]
+struct Interleaved(MemoryStore);
+
+#[async_trait::async_trait]
+impl TokenStore for Interleaved {
+    async fn find(&self, id: &GrantId) -> Result<Option<Arc<Grant>>, StoreError> {
+        yield_now().await;
+        TokenStore::find(&self.0, id).await
+    }
+
+    async fn insert(&self, record: Arc<Grant>) -> Result<Insertion, StoreError> {
+        yield_now().await;
+        TokenStore::insert(&self.0, record).await
+    }
+
+    async fn replace(&self, version: u32, record: Arc<Grant>) -> Result<Replacement, StoreError> {
+        yield_now().await;
+        TokenStore::replace(&self.0, version, record).await
+    }
+
+    async fn grants_of(&self, subject: &Subject, page: Page<GrantId>) -> Result<Vec<Arc<Grant>>, StoreError> {
+        self.0.grants_of(subject, page).await
+    }
+
+    async fn purge_expired(&self, now: Timestamp, limit: usize) -> Result<Purge, StoreError> {
+        TokenStore::purge_expired(&self.0, now, limit).await
+    }
+}

@@ -1,0 +1,444 @@
+//! Grace and reuse of refresh tokens: RFC 6749 section 6 with RFC 9700 section 4.14.2.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use grantor::wire::Response;
+use grantor::{ApplicationForm, Config, Grace, GraceEnd, Profile, ReuseResponse};
+use time::Duration;
+
+use crate::interleaved::{self, CALLERS};
+use crate::rfc6749_refresh::{native_form, records};
+use crate::world::{Credentials, Pair, World, e400, e401, form, ok, pair, public_form};
+
+#[derive(Clone, Copy)]
+enum Ask {
+    Access(usize),
+    Refresh(usize),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Answer {
+    /// The access token opens.
+    Accepted,
+    /// The access token does not.
+    Invalid,
+    /// A new pair of this number.
+    Pair(usize),
+    /// `invalid_grant`, nothing is revoked.
+    Refused,
+    /// `invalid_grant`, the whole grant is revoked.
+    Dead,
+    /// There is no such token here.
+    None,
+}
+
+struct Row {
+    at: i64,
+    ask: Ask,
+    platform: Answer,
+    /// A public client, whose grace is 0.
+    strict_public: Answer,
+    /// A confidential client with the 60 s of the profile.
+    strict: Answer,
+    /// The same with 300 s set, where only a later refresh ends the grace of R1.
+    strict_long: Answer,
+}
+
+const fn row(at: i64, ask: Ask, answers: [Answer; 4]) -> Row {
+    let [platform, strict_public, strict, strict_long] = answers;
+    Row { at, ask, platform, strict_public, strict, strict_long }
+}
+
+const TIMELINE: [Row; 12] = {
+    use Answer::{Accepted, Dead, Invalid, Pair, Refused};
+    use Ask::{Access, Refresh};
+    [
+        row(1000, Refresh(1), [Pair(2), Pair(2), Pair(2), Pair(2)]),
+        row(1100, Access(1), [Accepted, Accepted, Accepted, Accepted]),
+        row(1100, Refresh(1), [Pair(3), Dead, Dead, Pair(3)]),
+        row(1150, Access(2), [Accepted, Accepted, Accepted, Accepted]),
+        row(1150, Access(3), [Accepted, Answer::None, Answer::None, Accepted]),
+        row(1200, Refresh(2), [Pair(4), Pair(4), Pair(4), Pair(4)]),
+        row(1250, Refresh(1), [Pair(5), Dead, Dead, Dead]),
+        row(1299, Access(1), [Accepted, Accepted, Accepted, Accepted]),
+        row(1300, Access(1), [Invalid, Invalid, Invalid, Invalid]),
+        row(1300, Refresh(1), [Refused, Dead, Dead, Dead]),
+        row(1360, Refresh(1), [Dead, Dead, Dead, Dead]),
+        row(1361, Access(4), [Invalid, Invalid, Invalid, Invalid]),
+    ]
+};
+
+/// One run through the timeline.
+struct Run {
+    world: World,
+    client: Credentials,
+    now: i64,
+    pairs: BTreeMap<usize, Pair>,
+}
+
+impl Run {
+    async fn begin(profile: Profile, form: ApplicationForm, change: impl FnOnce(&mut Config)) -> Self {
+        let world = World::with(profile, change).await;
+        let client = world.register(form).await;
+        let pairs = BTreeMap::from([(1, world.pair_of(&client).await)]);
+        Self { world, client, now: 0, pairs }
+    }
+
+    async fn step(&mut self, row: &Row, answer: Answer) {
+        let Row { at, ask, .. } = *row;
+        self.world.advance(at - self.now);
+        self.now = at;
+        let before = records(&self.world).await;
+        match (ask, answer) {
+            (_, Answer::None) => {}
+            (Ask::Access(number), _) => {
+                let opens = self.world.opens(&self.pairs[&number].access).await;
+                assert_eq!(opens, answer == Answer::Accepted, "A{number} at {at}");
+            }
+            (Ask::Refresh(number), _) => {
+                self.stranger_changes_nothing(&self.pairs[&number].refresh).await;
+                let response = self.world.refresh_as(&self.client, &self.pairs[&number].refresh).await;
+                match answer {
+                    Answer::Pair(new) => assert!(self.pairs.insert(new, pair(&response)).is_none()),
+                    Answer::Refused => {
+                        e400(&response, "invalid_grant");
+                        assert_eq!(records(&self.world).await, before, "R{number} at {at}");
+                    }
+                    _ => {
+                        e400(&response, "invalid_grant");
+                        self.is_dead().await;
+                    }
+                }
+            }
+        }
+    }
+
+    async fn stranger_changes_nothing(&self, token: &str) {
+        let before = records(&self.world).await;
+        let wrong = Credentials { secret: "wrong".into(), ..self.client.clone() };
+        e401(&self.world.refresh_as(&wrong, token).await, "invalid_client");
+        assert_eq!(records(&self.world).await, before);
+    }
+
+    async fn is_dead(&self) {
+        assert!(self.world.events.saw("RefreshTokenReused"), "at {}", self.now);
+        for (number, pair) in &self.pairs {
+            assert!(!self.world.opens(&pair.access).await, "A{number} at {}", self.now);
+            e400(&self.world.refresh_as(&self.client, &pair.refresh).await, "invalid_grant");
+        }
+        assert!(!self.world.events.saw("RefreshTokenReused"), "a grant dies once");
+    }
+}
+
+/// D-11, D-12, SVC-3-03, 6750-3.1-01, 9700-4.14.2-02
+#[tokio::test]
+async fn the_timeline_of_the_platform_profile() {
+    let mut run = Run::begin(Profile::Platform, form(), |_| {}).await;
+    for row in &TIMELINE {
+        run.step(row, row.platform).await;
+    }
+    // Every client has the same grace there.
+    for form in [public_form(), native_form()] {
+        let mut run = Run::begin(Profile::Platform, form.clone(), |_| {}).await;
+        for row in &TIMELINE {
+            run.step(row, row.platform).await;
+        }
+    }
+}
+
+/// D-11, D-12, 9700-4.14.2-02
+#[tokio::test]
+async fn the_timeline_of_the_strict_profile() {
+    let nothing: fn(&mut Config) = |_| {};
+    let longer: fn(&mut Config) = |config| config.grace.refresh_token = Duration::seconds(300);
+    type Column = fn(&Row) -> Answer;
+    let columns: [(_, _, Column); 4] = [
+        (public_form(), nothing, |row| row.strict_public),
+        (native_form(), nothing, |row| row.strict_public),
+        (form(), nothing, |row| row.strict),
+        (form(), longer, |row| row.strict_long),
+    ];
+    for (form, change, answer) in columns {
+        // No earlier request of the column was refused, except just before the last row.
+        for last in 0..TIMELINE.len() {
+            let mut run = Run::begin(Profile::Strict, form.clone(), change).await;
+            for (number, row) in TIMELINE.iter().enumerate().take(last + 1) {
+                let refused = answer(row) == Answer::Dead;
+                if number == last || !refused || last == 11 && number == 10 {
+                    run.step(row, answer(row)).await;
+                }
+            }
+        }
+    }
+}
+
+/// D-11, SVC-3-03, 7662-2.2-03
+#[tokio::test]
+async fn the_deadline_of_grace_is_set_once() {
+    let world = World::platform().await;
+    let first = world.pair().await;
+    let mut newest = pair(&world.refresh(&first.refresh).await);
+    world.events.take();
+    for (seconds, age) in [(0, 0), (100, 100), (100, 200), (99, 299)] {
+        world.advance(seconds);
+        let sibling = pair(&world.refresh(&first.refresh).await);
+        let event = world.events.take().into_iter().find(|event| event.starts_with("RefreshedInGrace")).unwrap();
+        assert!(event.contains(&format!("age: {age}")), "{event}");
+        newest = pair(&world.refresh(&newest.refresh).await);
+        let shown = world.introspect_as(&world.client, &first.access).await;
+        assert_eq!(shown["exp"], 1_000_000_300);
+        assert!(world.opens(&first.access).await && world.opens(&sibling.access).await);
+    }
+    world.advance(1);
+    assert!(!world.opens(&first.access).await);
+    e400(&world.refresh(&first.refresh).await, "invalid_grant");
+    ok(&world.refresh(&newest.refresh).await);
+}
+
+/// SVC-3-04, SVC-3-01, D-11, D-12, 9700-4.14.2-03
+#[tokio::test]
+async fn grace_never_lengthens_a_life() {
+    for (used_after, good) in [(59, true), (60, false), (61, false)] {
+        let world = World::platform().await;
+        let first = world.pair().await;
+        world.advance(28_740);
+        ok(&world.refresh(&first.refresh).await);
+        world.advance(used_after);
+        assert_eq!(world.opens(&first.access).await, good, "after {used_after} s");
+        ok(&world.refresh(&first.refresh).await);
+    }
+    for (used_after, good) in [(59, true), (60, false), (61, false), (299, false), (420, false)] {
+        let world = World::platform().await;
+        let first = world.pair().await;
+        world.advance(15_551_940);
+        let second = pair(&world.refresh(&first.refresh).await);
+        world.advance(used_after);
+        let response = world.refresh(&first.refresh).await;
+        assert_eq!(response.status(), if good { 200 } else { 400 }, "after {used_after} s");
+        // Expired by age is not reused.
+        assert!(!world.events.saw("RefreshTokenReused"), "after {used_after} s");
+        assert!(world.opens(&second.access).await, "after {used_after} s");
+    }
+    // Nor does it move an end that is past.
+    let world = World::platform().await;
+    let first = world.pair().await;
+    world.advance(28_800);
+    ok(&world.refresh(&first.refresh).await);
+    assert!(!world.opens(&first.access).await);
+}
+
+/// D-11, D-12, SVC-8-01
+#[tokio::test]
+async fn each_profile_has_its_grace_and_margin() {
+    let [web, public, native] = [form(), public_form(), native_form()];
+    let cases = [
+        (Profile::Platform, &web, 300, 300, 60),
+        (Profile::Platform, &public, 300, 300, 60),
+        (Profile::Platform, &native, 300, 300, 60),
+        (Profile::Strict, &web, 300, 60, 0),
+        (Profile::Strict, &public, 300, 0, 0),
+        (Profile::Strict, &native, 300, 0, 0),
+        (Profile::Mcp, &web, 60, 60, 60),
+        (Profile::Mcp, &public, 60, 60, 60),
+        (Profile::Mcp, &native, 60, 60, 60),
+    ];
+    for (profile, form, access_grace, grace, margin) in cases {
+        let name = format!("{profile:?}, {:?}, {:?}", form.client_type, form.application_type);
+        for (age, good) in [(access_grace - 1, true), (access_grace, false), (access_grace + 1, false)] {
+            let run = Run::begin(profile, form.clone(), |_| {}).await;
+            ok(&run.world.refresh_as(&run.client, &run.pairs[&1].refresh).await);
+            run.world.advance(age);
+            assert_eq!(run.world.opens(&run.pairs[&1].access).await, good, "{name}: access token after {age} s");
+        }
+        for age in [grace - 1, grace, grace + 1, grace + margin - 1, grace + margin, grace + margin + 1] {
+            if age < 0 {
+                continue;
+            }
+            let run = Run::begin(profile, form.clone(), |_| {}).await;
+            let (world, old) = (&run.world, &run.pairs[&1]);
+            let new = pair(&world.refresh_as(&run.client, &old.refresh).await);
+            world.advance(age);
+            let response = world.refresh_as(&run.client, &old.refresh).await;
+            assert_eq!(response.status(), if age < grace { 200 } else { 400 }, "{name}: refresh after {age} s");
+            assert_eq!(world.opens(&new.access).await, age < grace + margin, "{name}: successor after {age} s");
+        }
+    }
+}
+
+/// D-11
+#[tokio::test]
+async fn a_later_refresh_ends_the_grace_of_refresh_tokens_in_the_strict_profile_alone() {
+    for (profile, later_ends_it) in [(Profile::Platform, false), (Profile::Strict, true), (Profile::Mcp, false)] {
+        let world = World::with(profile, |_| {}).await;
+        let first = world.pair().await;
+        let second = pair(&world.refresh(&first.refresh).await);
+        world.advance(10);
+        let sibling = pair(&world.refresh(&first.refresh).await);
+        ok(&world.refresh(&first.refresh).await);
+        world.advance(10);
+        let fourth = pair(&world.refresh(&second.refresh).await);
+        for token in [&first, &second, &sibling, &fourth] {
+            assert!(world.opens(&token.access).await, "{profile:?}: access tokens keep their own grace");
+        }
+        ok(&world.refresh(&second.refresh).await);
+        let response = world.refresh(&first.refresh).await;
+        assert_eq!(response.status(), if later_ends_it { 400 } else { 200 }, "{profile:?}");
+        assert_eq!(world.opens(&fourth.access).await, !later_ends_it, "{profile:?}");
+    }
+}
+
+/// D-11, D-12
+#[tokio::test]
+async fn grace_and_the_answer_to_reuse_are_settings() {
+    let cases = [
+        (ReuseResponse::RevokeGrant, form(), true),
+        (ReuseResponse::RevokeGrant, public_form(), true),
+        (ReuseResponse::RevokeGrant, native_form(), true),
+        (ReuseResponse::RevokeGrantOfPublicClients, form(), false),
+        (ReuseResponse::RevokeGrantOfPublicClients, public_form(), true),
+        (ReuseResponse::RevokeGrantOfPublicClients, native_form(), true),
+        (ReuseResponse::Refuse, form(), false),
+        (ReuseResponse::Refuse, public_form(), false),
+        (ReuseResponse::Refuse, native_form(), false),
+    ];
+    for (reuse, form, revokes) in cases {
+        let run = Run::begin(Profile::Platform, form, |config| {
+            config.reuse = reuse;
+            config.reuse_margin = Duration::ZERO;
+            config.grace.refresh_token = Duration::seconds(7);
+            config.grace.public_refresh_token = Duration::seconds(7);
+        })
+        .await;
+        let (world, client, old) = (&run.world, &run.client, &run.pairs[&1]);
+        ok(&world.refresh_as(client, &old.refresh).await);
+        world.advance(6);
+        let new = pair(&world.refresh_as(client, &old.refresh).await);
+        world.advance(1);
+        world.events.take();
+        e400(&world.refresh_as(client, &old.refresh).await, "invalid_grant");
+        let events = world.events.take();
+        let event = events.iter().find(|event| event.starts_with("RefreshTokenReused")).expect("an event");
+        assert!(event.contains(&format!("revoked: {revokes}")), "{reuse:?}: {event}");
+        assert_eq!(world.opens(&new.access).await, !revokes, "{reuse:?}");
+        assert_eq!(world.refresh_as(client, &new.refresh).await.status(), if revokes { 400 } else { 200 });
+    }
+    let Grace { access_token, refresh_token, public_refresh_token, end, .. } = Config::platform().grace;
+    assert_eq!([access_token, refresh_token, public_refresh_token], [Duration::seconds(300); 3]);
+    assert_eq!(end, GraceEnd::ByTheClock);
+}
+
+/// D-12, 9700-4.14.2-02
+#[tokio::test]
+async fn only_the_reuse_of_a_good_token_by_its_own_client_accuses() {
+    let world = World::platform().await;
+    let first = world.pair().await;
+    let second = pair(&world.refresh(&first.refresh).await);
+    world.advance(360);
+    e400(&world.refresh(&first.refresh).await, "invalid_grant");
+    assert!(world.events.saw("RefreshTokenReused"));
+    let before = records(&world).await;
+    for token in [&first, &second] {
+        e400(&world.refresh(&token.refresh).await, "invalid_grant");
+    }
+    assert_eq!(records(&world).await, before, "a revoked grant is not written again");
+    assert!(!world.events.saw("RefreshTokenReused"));
+
+    // The user has to be asked again, and other grants of the client live on.
+    let other = world.pair().await;
+    let third = world.pair().await;
+    world.revoke(&third.refresh).await;
+    world.events.take();
+    e400(&world.refresh(&third.refresh).await, "invalid_grant");
+    world.advance(15_552_000);
+    e400(&world.refresh(&other.refresh).await, "invalid_grant");
+    assert!(!world.events.saw("RefreshTokenReused"), "revoked and expired tokens accuse nobody");
+}
+
+// Fifty at once.
+
+/// D-11, SVC-3-03
+#[tokio::test(flavor = "multi_thread", worker_threads = 8)]
+async fn of_fifty_parallel_refreshes_one_rotates_and_the_others_are_in_grace() {
+    for profile in [Profile::Platform, Profile::Strict, Profile::Mcp] {
+        let mut world = Arc::new(World::with(profile, |_| {}).await);
+        for _ in 0..4 {
+            let first = world.pair().await;
+            world.events.take();
+            let responses = interleaved::from_threads(&world, &refresh_form(&first, &world.client)).await;
+            all_refreshed(&world, &first, &responses).await;
+        }
+        let first = world.pair().await;
+        world.events.take();
+        let world = Arc::get_mut(&mut world).unwrap();
+        let call = async |world: &World| world.refresh(&first.refresh).await;
+        let responses = interleaved::side_by_side(world, profile, call).await;
+        all_refreshed(world, &first, &responses).await;
+    }
+}
+
+fn refresh_form<'a>(tokens: &'a Pair, client: &'a Credentials) -> Vec<(&'a str, &'a str)> {
+    let mut form = vec![("grant_type", "refresh_token"), ("refresh_token", &*tokens.refresh)];
+    form.push(("client_id", &client.id));
+    if !client.secret.is_empty() {
+        form.push(("client_secret", &client.secret));
+    }
+    form
+}
+
+async fn all_refreshed(world: &World, first: &Pair, responses: &[Response]) {
+    let events = world.events.take();
+    for (name, count) in [("Refreshed {", 1), ("RefreshedInGrace {", CALLERS - 1), ("Refused", 0)] {
+        assert_eq!(events.iter().filter(|event| event.starts_with(name)).count(), count, "{name}");
+    }
+    assert!(world.opens(&first.access).await);
+    let pairs: Vec<_> = responses.iter().map(pair).collect();
+    for pair in &pairs {
+        assert!(world.opens(&pair.access).await);
+    }
+    let by_the_clock = world.server.config().grace.end == GraceEnd::ByTheClock;
+    for pair in &pairs {
+        ok(&world.refresh(&pair.refresh).await);
+        assert!(world.opens(&pair.access).await);
+    }
+    if by_the_clock {
+        ok(&world.refresh(&first.refresh).await);
+    }
+}
+
+/// D-11, D-12, 9700-4.14.2-02
+#[tokio::test(flavor = "multi_thread", worker_threads = 8)]
+async fn of_fifty_parallel_refreshes_of_a_strict_public_client_one_succeeds() {
+    for form in [public_form(), native_form()] {
+        let mut world = Arc::new(World::strict().await);
+        let client = world.register(form).await;
+        for _ in 0..10 {
+            let first = world.pair_of(&client).await;
+            world.events.take();
+            let responses = interleaved::from_threads(&world, &refresh_form(&first, &client)).await;
+            one_refreshed(&world, &client, &responses).await;
+        }
+        let first = world.pair_of(&client).await;
+        world.events.take();
+        let world = Arc::get_mut(&mut world).unwrap();
+        let call = async |world: &World| world.refresh_as(&client, &first.refresh).await;
+        let responses = interleaved::side_by_side(world, Profile::Strict, call).await;
+        one_refreshed(world, &client, &responses).await;
+    }
+}
+
+/// Those that come second have no grace: whoever they are, the grant is not safe any more.
+async fn one_refreshed(world: &World, client: &Credentials, responses: &[Response]) {
+    let (winners, losers): (Vec<_>, Vec<_>) = responses.iter().partition(|response| response.status() == 200);
+    assert_eq!((winners.len(), losers.len()), (1, CALLERS - 1));
+    for loser in losers {
+        e400(loser, "invalid_grant");
+    }
+    let events = world.events.take();
+    for (name, count) in [("Refreshed {", 1), ("RefreshedInGrace", 0), ("RefreshTokenReused", 1), ("GrantRevoked", 1)] {
+        assert_eq!(events.iter().filter(|event| event.starts_with(name)).count(), count, "{name}");
+    }
+    let tokens = pair(winners[0]);
+    assert!(!world.opens(&tokens.access).await);
+    e400(&world.refresh_as(client, &tokens.refresh).await, "invalid_grant");
+}

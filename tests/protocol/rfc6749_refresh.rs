@@ -1,0 +1,236 @@
+//! RFC 6749 section 6: what a refresh asks for, and who may ask.
+
+use grantor::scope::{Permission, Resource};
+use grantor::store::{Page, TokenStore};
+use grantor::wire::Response;
+use grantor::{ApplicationForm, ApplicationType, Consent, Decision, Profile};
+
+use crate::world::{Credentials, PKCE, World, code, e400, e401, form, ok, pair, public_form, text};
+
+pub(crate) fn native_form() -> ApplicationForm {
+    let mut form = form();
+    form.application_type = ApplicationType::Native;
+    form
+}
+
+/// The octets of all grants: equal before and after where nothing was written.
+pub(crate) async fn records(world: &World) -> Vec<Vec<u8>> {
+    let grants = world.store.grants_of(&world.alice, Page::first(100)).await.unwrap();
+    grants.iter().map(|grant| grant.encode()).collect()
+}
+
+async fn refresh_scope(world: &World, token: &str, scope: &str) -> Response {
+    let form = [("grant_type", "refresh_token"), ("refresh_token", token), ("scope", scope)];
+    world.token(&form).client(&world.client).send().await
+}
+
+/// 6749-6-01
+#[tokio::test]
+async fn a_refresh_token_is_required() {
+    let world = World::platform().await;
+    let tokens = world.pair().await;
+    let before = records(&world).await;
+    let cases: [&[(&str, &str)]; 3] = [
+        &[("grant_type", "refresh_token")],
+        &[("grant_type", "refresh_token"), ("refresh_token", "")],
+        &[("grant_type", "refresh_token"), ("token", &tokens.refresh)],
+    ];
+    for form in cases {
+        e400(&world.token(form).client(&world.client).send().await, "invalid_request");
+    }
+    assert_eq!(records(&world).await, before);
+    ok(&world.refresh(&tokens.refresh).await);
+}
+
+/// SVC-3-02, SVC-4.3-01, 9700-2.2.2-01
+#[tokio::test]
+async fn a_refresh_gives_two_new_tokens_to_every_kind_of_client() {
+    let world = World::platform().await;
+    for form in [form(), public_form(), native_form()] {
+        let client = world.register(form).await;
+        let old = world.pair_of(&client).await;
+        let new = pair(&world.refresh_as(&client, &old.refresh).await);
+        assert!(new.access != old.access && new.refresh != old.refresh);
+        assert_eq!(new.scope, old.scope);
+        assert!(world.opens(&old.access).await && world.opens(&new.access).await);
+    }
+}
+
+/// 6749-6-02, 9700-4.14.2-01, D-09
+#[tokio::test]
+async fn a_refresh_may_ask_for_a_part_of_what_was_granted() {
+    let subsets = [
+        ("repo-code:r", "repo-code:r"),
+        ("repo-code", "repo-code:r"),
+        ("repo-issue:rw repo-code:rw", "repo-code:rw repo-issue:rw"),
+        ("repo-code:rw repo-code:r", "repo-code:rw"),
+        ("", "repo-code:rw repo-issue:rw account-profile:r"),
+        ("account-profile:r repo-issue:rw repo-code:rw", "repo-code:rw repo-issue:rw account-profile:r"),
+    ];
+    for (asked, answered) in subsets {
+        let world = World::platform().await;
+        let tokens = world.pair().await;
+        assert_eq!(pair(&refresh_scope(&world, &tokens.refresh, asked).await).scope, answered, "{asked}");
+    }
+    let world = World::platform().await;
+    let consent = Consent::to_everything().scopes(["repo-code:r", "account-profile:r"]);
+    let redirect = world.decide(&world.query(&PKCE), Decision::Approve(consent)).await;
+    let granted = pair(&world.exchange(&text(&code(&redirect), "code")).await);
+    assert_eq!(granted.scope, "repo-code:r account-profile:r");
+    let before = records(&world).await;
+    world.events.take();
+    for asked in [
+        "repo-code:rw",
+        "repo-issue:r",
+        "repo-code:r repo-issue:r",
+        "account-profile:rw",
+        "repo-pr:r",
+        "nothing",
+        "repo-code:x",
+        "\"",
+        " repo-code:r",
+    ] {
+        e400(&refresh_scope(&world, &granted.refresh, asked).await, "invalid_scope");
+        assert_eq!(records(&world).await, before, "{asked:?}");
+    }
+    let again = pair(&refresh_scope(&world, &granted.refresh, "repo-code:r").await);
+    assert!(world.events.saw("Refreshed {"), "it was the first refresh with this token");
+    // In grace too a fault in the scope makes no pair.
+    let before = records(&world).await;
+    e400(&refresh_scope(&world, &granted.refresh, "repo-issue:r").await, "invalid_scope");
+    assert_eq!(records(&world).await, before);
+    ok(&world.refresh(&again.refresh).await);
+}
+
+/// 6749-6-03
+#[tokio::test]
+async fn narrowing_holds_for_one_access_token() {
+    let world = World::platform().await;
+    let first = world.pair().await;
+    let narrow = pair(&refresh_scope(&world, &first.refresh, "repo-code:r").await);
+    let full = pair(&world.refresh(&narrow.refresh).await);
+    assert_eq!(full.scope, first.scope);
+    let sibling = pair(&world.refresh(&first.refresh).await);
+    assert_eq!(sibling.scope, first.scope);
+    for (token, writes) in [(&first, true), (&narrow, false), (&full, true), (&sibling, true)] {
+        let token = world.access(&token.access).await.unwrap();
+        let permits = |scope, permission| token.permits(scope, permission, Resource::Public("any"));
+        assert!(permits("repo-code", Permission::Read));
+        assert_eq!(permits("repo-code", Permission::ReadWrite), writes);
+        assert_eq!(permits("repo-issue", Permission::Read), writes);
+    }
+}
+
+/// 6749-6-04, D-12
+#[tokio::test]
+async fn a_refresh_token_is_bound_to_its_client() {
+    let world = World::platform().await;
+    let public = world.register(public_form()).await;
+    let others = [world.register(form()).await, world.register(public_form()).await];
+    for client in [&world.client, &public] {
+        let first = world.pair_of(client).await;
+        let mut live = first.clone();
+        // Live, then in grace, in the margin, and past both.
+        for seconds in [0, 100, 200, 60] {
+            world.advance(seconds);
+            let before = records(&world).await;
+            world.events.take();
+            for other in &others {
+                e400(&world.refresh_as(other, &first.refresh).await, "invalid_grant");
+                e400(&world.refresh_as(other, &live.refresh).await, "invalid_grant");
+            }
+            assert_eq!(records(&world).await, before);
+            assert!(!world.events.saw("RefreshTokenReused"));
+            if seconds == 0 {
+                live = pair(&world.refresh_as(client, &first.refresh).await);
+            }
+        }
+        assert!(world.opens(&live.access).await);
+        ok(&world.refresh_as(client, &live.refresh).await);
+    }
+}
+
+/// 6749-6-05
+#[tokio::test]
+async fn the_client_is_authenticated_before_the_token_is_looked_at() {
+    let world = World::platform().await;
+    let wrong = Credentials { secret: "wrong".into(), ..world.client.clone() };
+    let first = world.pair().await;
+    for seconds in [0, 299, 1, 60] {
+        world.advance(seconds);
+        let before = records(&world).await;
+        for token in [&*first.refresh, "rt_x"] {
+            e401(&world.refresh_as(&wrong, token).await, "invalid_client");
+            let form = [("grant_type", "refresh_token"), ("refresh_token", token), ("client_id", &world.client.id)];
+            e401(&world.token(&form).send().await, "invalid_client");
+        }
+        assert_eq!(records(&world).await, before);
+        if seconds == 0 {
+            ok(&world.refresh(&first.refresh).await);
+        }
+    }
+}
+
+/// 6749-6-06, 6750-3.1-03
+#[tokio::test]
+async fn kinds_of_tokens_are_not_interchangeable() {
+    let unlike = World::platform().await;
+    let alike = World::with(Profile::Platform, |config| {
+        let prefixes = &mut config.prefixes;
+        for prefix in
+            [&mut prefixes.handle, &mut prefixes.code, &mut prefixes.access_token, &mut prefixes.refresh_token]
+        {
+            prefix.clear();
+        }
+    })
+    .await;
+    for world in [unlike, alike] {
+        let tokens = world.pair().await;
+        let code = world.code().await;
+        let before = records(&world).await;
+        for token in [&tokens.access, &code] {
+            e400(&world.refresh(token).await, "invalid_grant");
+        }
+        for token in [&tokens.access, &tokens.refresh] {
+            e400(&world.exchange(token).await, "invalid_grant");
+        }
+        for token in [&tokens.refresh, &code] {
+            assert!(!world.opens(token).await);
+        }
+        assert_eq!(records(&world).await, before);
+        assert!(world.opens(&tokens.access).await);
+        ok(&world.exchange(&code).await);
+        ok(&world.refresh(&tokens.refresh).await);
+    }
+}
+
+/// 6749-6-07
+#[tokio::test]
+async fn a_withdrawn_grant_or_a_suspended_application_is_not_refreshed() {
+    let world = World::platform().await;
+    let registrar = world.server.registrar().unwrap();
+    let id = world.client.client_id();
+
+    let tokens = world.pair().await;
+    registrar.suspend(&id).await.unwrap();
+    e401(&world.refresh(&tokens.refresh).await, "invalid_client");
+    registrar.resume(&id).await.unwrap();
+    let grant = world.access(&tokens.access).await.unwrap().grant();
+    assert!(world.server.revoke_grant(grant, &world.alice).await.unwrap());
+    e400(&world.refresh(&tokens.refresh).await, "invalid_grant");
+
+    let tokens = world.pair().await;
+    let next = pair(&world.refresh(&tokens.refresh).await);
+    assert_eq!(world.server.revoke_subject(&world.alice).await.unwrap(), 1);
+    for token in [&tokens, &next] {
+        e400(&world.refresh(&token.refresh).await, "invalid_grant");
+        assert!(!world.opens(&token.access).await);
+    }
+
+    let tokens = world.pair().await;
+    registrar.withdraw_grants(&id).await.unwrap();
+    world.events.take();
+    e400(&world.refresh(&tokens.refresh).await, "invalid_grant");
+    assert!(!world.opens(&tokens.access).await);
+    ok(&world.refresh(&world.pair().await.refresh).await);
+}

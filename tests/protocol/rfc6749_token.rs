@@ -1,0 +1,248 @@
+//! RFC 6749 section 4.1.3: the exchange of a code.
+
+use std::sync::Arc;
+
+use grantor::wire::Response;
+use grantor::{ExchangeRedirectUri, Profile};
+
+use crate::interleaved::{self, CALLERS};
+use crate::world::{Credentials, PKCE, REDIRECT_URI, VERIFIER, World, e400, e401, form, ok, pair, public_form};
+
+/// The redirect URI of a request with a query of its own.
+const NAMED: &str = "https://app.example.com/cb/in?one=1&two=%7e";
+
+pub(crate) fn exchange_form(code: &str) -> [(&str, &str); 3] {
+    [("grant_type", "authorization_code"), ("code", code), ("code_verifier", VERIFIER)]
+}
+
+/// The right shape and nothing else.
+const WRONG_VERIFIER: &str = "wrong-wrong-wrong-wrong-wrong-wrong-wrong-w";
+
+pub(crate) async fn exchange_with(world: &World, form: &[(&str, &str)]) -> Response {
+    world.token(form).client(&world.client).send().await
+}
+
+/// 6749-4.1.3-01
+#[tokio::test]
+async fn grant_type_and_code_are_required() {
+    let world = World::platform().await;
+    let code = world.code().await;
+    let cases: [&[(&str, &str)]; 6] = [
+        &[("code", &code), ("code_verifier", VERIFIER)],
+        &[("grant_type", ""), ("code", &code), ("code_verifier", VERIFIER)],
+        &[("grant_type", "authorization_code"), ("code_verifier", VERIFIER)],
+        &[("grant_type", "authorization_code"), ("code", ""), ("code_verifier", VERIFIER)],
+        &[("code_verifier", VERIFIER)],
+        &[],
+    ];
+    for form in cases {
+        e400(&exchange_with(&world, form).await, "invalid_request");
+    }
+    ok(&world.exchange(&code).await);
+}
+
+/// 6749-4.1.3-02, SVC-2.2-04, 9700-4.8.2-01, D-06
+#[tokio::test]
+async fn a_redirect_uri_that_is_sent_is_equal_octet_for_octet() {
+    let named = [
+        "https://app.example.com/cb/in?one=1&two=%7E",
+        "https://app.example.com/cb/in?one=1&two=~",
+        "https://app.example.com/cb/in?two=%7e&one=1",
+        "https://app.example.com/cb/in/?one=1&two=%7e",
+        "https://app.example.com/cb/in?one=1&two=%7e&",
+        "https://app.example.com:443/cb/in?one=1&two=%7e",
+        "https://APP.example.com/cb/in?one=1&two=%7e",
+        "HTTPS://app.example.com/cb/in?one=1&two=%7e",
+        "https://app.example.com/cb/In?one=1&two=%7e",
+        "https://app.example.com/cb/%69n?one=1&two=%7e",
+        "https://app.example.com/cb/in?one=1&two=%7e#",
+        " https://app.example.com/cb/in?one=1&two=%7e",
+        "https://app.example.com/cb/in",
+        REDIRECT_URI,
+        "https://other.example/cb/in?one=1&two=%7e",
+    ];
+    let registered = ["https://app.example.com/cb/", "https://app.example.com/", "https://app.example.com/CB", NAMED];
+    let world = World::platform().await;
+    for (request, bound, others) in [(Some(NAMED), NAMED, &named[..]), (None, REDIRECT_URI, &registered[..])] {
+        let sent = request.map(|uri| ("redirect_uri", uri));
+        let code = world.code_for(&world.query(&sent.into_iter().chain(PKCE).collect::<Vec<_>>())).await;
+        for other in others {
+            let form = [&exchange_form(&code)[..], &[("redirect_uri", *other)]].concat();
+            e400(&exchange_with(&world, &form).await, "invalid_grant");
+        }
+        let form = [&exchange_form(&code)[..], &[("redirect_uri", bound)]].concat();
+        ok(&exchange_with(&world, &form).await);
+    }
+}
+
+/// 6749-4.1.3-02, SVC-4.2-03, 21-10.2-01, D-06
+#[tokio::test]
+async fn a_redirect_uri_may_be_left_out_where_the_profile_or_pkce_allows_it() {
+    for profile in [Profile::Platform, Profile::Strict, Profile::Mcp] {
+        let world = World::with(profile, |_| {}).await;
+        for named in [None, Some(("redirect_uri", REDIRECT_URI))] {
+            let query = world.query(&named.into_iter().chain(PKCE).collect::<Vec<_>>());
+            ok(&exchange_with(&world, &exchange_form(&world.code_for(&query).await)).await);
+            let code = world.code_for(&query).await;
+            let empty = [&exchange_form(&code)[..], &[("redirect_uri", "")]].concat();
+            ok(&exchange_with(&world, &empty).await);
+        }
+    }
+    // § 4.1.3 to the letter: without PKCE, what was named has to be named again.
+    for (required, named) in [(false, false), (false, true), (true, false), (true, true)] {
+        let world = World::with(Profile::Platform, |config| {
+            if required {
+                config.exchange_redirect_uri = ExchangeRedirectUri::RequiredWithoutPkce;
+            }
+        })
+        .await;
+        let query = if named { world.query(&[("redirect_uri", REDIRECT_URI)]) } else { world.query(&[]) };
+        let code = world.code_for(&query).await;
+        let without = [("grant_type", "authorization_code"), ("code", &code)];
+        if required && named {
+            e400(&exchange_with(&world, &without).await, "invalid_grant");
+            e400(&exchange_with(&world, &[&without[..], &[("redirect_uri", "")]].concat()).await, "invalid_grant");
+            ok(&exchange_with(&world, &[&without[..], &[("redirect_uri", REDIRECT_URI)]].concat()).await);
+        } else {
+            ok(&exchange_with(&world, &without).await);
+        }
+    }
+}
+
+/// 6749-4.1.3-03, 6749-5.2-02, 6749-5.2-03
+#[tokio::test]
+async fn a_confidential_client_that_fails_to_authenticate_leaves_the_code_untouched() {
+    let world = World::platform().await;
+    let wrong = Credentials { secret: "wrong".into(), ..world.client.clone() };
+    let no_client = Credentials { id: "nobody".into(), secret: "wrong".into() };
+    let code = world.code().await;
+    let call = || world.token(&exchange_form(&code));
+    let calls = [
+        call().basic(&wrong.id, &wrong.secret),
+        call().basic(&wrong.id, ""),
+        call().basic(&no_client.id, &no_client.secret),
+        call().form_secret(&wrong),
+        call().form_secret(&no_client),
+        call().field("client_id", &world.client.id),
+        call(),
+    ];
+    for call in calls {
+        e401(&call.send().await, "invalid_client");
+    }
+    assert_eq!(world.store.grant_count(), 0);
+    ok(&world.exchange(&code).await);
+}
+
+/// 6749-4.1.3-04, SVC-2.2-03
+#[tokio::test]
+async fn a_code_belongs_to_the_client_it_was_issued_to() {
+    let world = World::platform().await;
+    let others = [world.register(form()).await, world.register(public_form()).await];
+    let code = world.code().await;
+    for other in &others {
+        e400(&world.exchange_as(other, &code).await, "invalid_grant");
+    }
+    let own = pair(&world.exchange(&code).await);
+    for other in &others {
+        e400(&world.exchange_as(other, &code).await, "invalid_grant");
+    }
+    assert!(world.opens(&own.access).await);
+}
+
+/// 6749-4.1.3-05, 6749-4.1.2-02, SVC-2.2-02, D-07
+#[tokio::test(flavor = "multi_thread", worker_threads = 8)]
+async fn one_of_fifty_parallel_exchanges_wins_and_the_replays_take_back_what_it_got() {
+    let world = Arc::new(World::platform().await);
+    for round in 0..20 {
+        let code = world.code().await;
+        world.events.take();
+        let form = [&exchange_form(&code)[..], &credentials(&world.client)].concat();
+        let responses = interleaved::from_threads(&world, &form).await;
+        one_winner(&world, &responses).await;
+        assert_eq!(world.store.grant_count(), round + 1);
+    }
+    let mut world = World::platform().await;
+    let code = world.code().await;
+    world.events.take();
+    let responses =
+        interleaved::side_by_side(&mut world, Profile::Platform, async |world| world.exchange(&code).await).await;
+    one_winner(&world, &responses).await;
+}
+
+fn credentials(client: &Credentials) -> [(&str, &str); 2] {
+    [("client_id", &client.id), ("client_secret", &client.secret)]
+}
+
+async fn one_winner(world: &World, responses: &[Response]) {
+    let (winners, losers): (Vec<_>, Vec<_>) = responses.iter().partition(|response| response.status() == 200);
+    assert_eq!((winners.len(), losers.len()), (1, CALLERS - 1));
+    for loser in losers {
+        e400(loser, "invalid_grant");
+    }
+    let events = world.events.take();
+    for (name, count) in [("Exchanged", 1), ("CodeReplayed", 1), ("GrantRevoked", 1)] {
+        assert_eq!(events.iter().filter(|event| event.starts_with(name)).count(), count, "{name} in {events:?}");
+    }
+    let tokens = pair(winners[0]);
+    assert!(!world.opens(&tokens.access).await);
+    e400(&world.refresh(&tokens.refresh).await, "invalid_grant");
+}
+
+/// 6749-4.1.2-02, 21-4.1.3-02, D-07
+#[tokio::test]
+async fn only_an_otherwise_valid_replay_takes_the_tokens_back() {
+    let world = World::platform().await;
+    let stranger = world.register(form()).await;
+    let code = world.code().await;
+    let tokens = pair(&world.exchange(&code).await);
+    world.events.take();
+    let grant = [("grant_type", "authorization_code"), ("code", &*code)];
+    let wrong_verifier = [&grant[..], &[("code_verifier", WRONG_VERIFIER)]].concat();
+    let wrong_uri = [&exchange_form(&code)[..], &[("redirect_uri", "https://app.example.com/other")]].concat();
+    e400(&exchange_with(&world, &wrong_verifier).await, "invalid_grant");
+    e400(&exchange_with(&world, &grant).await, "invalid_grant");
+    e400(&exchange_with(&world, &wrong_uri).await, "invalid_grant");
+    e400(&world.exchange_as(&stranger, &code).await, "invalid_grant");
+    e401(&world.token(&exchange_form(&code)).basic(&world.client.id, "wrong").send().await, "invalid_client");
+    assert!(!world.events.saw("GrantRevoked"));
+    assert!(world.opens(&tokens.access).await);
+    let tokens = [tokens.clone(), pair(&world.refresh(&tokens.refresh).await)];
+    world.events.take();
+
+    e400(&world.exchange(&code).await, "invalid_grant");
+    assert!(world.events.saw("CodeReplayed"));
+    for pair in &tokens {
+        assert!(!world.opens(&pair.access).await);
+        e400(&world.refresh(&pair.refresh).await, "invalid_grant");
+    }
+    world.events.take();
+    e400(&world.exchange(&code).await, "invalid_grant");
+    assert!(!world.events.saw("CodeReplayed"), "what is revoked is not revoked again");
+}
+
+/// 6749-4.1.2-02, SVC-2.2-01, D-07
+#[tokio::test]
+async fn a_replay_is_noticed_until_an_hour_after_the_end_of_the_code() {
+    // The memory store removes it an hour after the end of the hold that it began as.
+    for (age, noticed) in [(599, true), (600, true), (4199, true), (5400, false)] {
+        let world = World::platform().await;
+        let code = world.code().await;
+        let tokens = pair(&world.exchange(&code).await);
+        world.advance(age);
+        let purge = world.server.purge_expired(usize::MAX).await.unwrap();
+        assert!(purge.is_finished());
+        e400(&world.exchange(&code).await, "invalid_grant");
+        assert_eq!(world.events.saw("CodeReplayed"), noticed, "after {age} s");
+        assert_eq!(world.opens(&tokens.access).await, !noticed, "after {age} s");
+    }
+    for (age, good) in [(599, true), (600, false), (601, false)] {
+        let world = World::platform().await;
+        let code = world.code().await;
+        world.advance(age);
+        world.events.take();
+        let response = world.exchange(&code).await;
+        assert_eq!(response.status(), if good { 200 } else { 400 }, "after {age} s");
+        assert_eq!(world.store.grant_count(), usize::from(good), "after {age} s");
+        assert!(!world.events.saw("CodeReplayed"), "after {age} s");
+    }
+}
