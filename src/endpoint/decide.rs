@@ -162,14 +162,22 @@ async fn find_held(
 
 /// § 4.1.2.1: the client learns that the user refused.
 async fn deny(context: &Context, held: &Authorization) -> Result<Response, AuthorizationError> {
-    let page = |reason| AuthorizationError::page(context, reason);
-    match context.stores.codes.replace(held.version, Arc::new(held.denied())).await {
-        Ok(Replacement::Replaced) => {}
-        Ok(Replacement::Lost) => return Err(page(Reason::AlreadyDecided)),
-        Err(error) => return Err(page(error.into())),
-    }
+    refuse(context, held).await.map_err(|reason| AuthorizationError::page(context, reason))?;
     context.raise(&Event::Denied { client: &held.client, subject: &held.subject });
     Ok(destination(held).error(context, &Reason::AccessDenied))
+}
+
+/// One swap; after `Lost` or an error the row tells whether the request is denied.
+async fn refuse(context: &Context, held: &Authorization) -> Result<(), Reason> {
+    let failure = match context.stores.codes.replace(held.version, Arc::new(held.denied())).await {
+        Ok(Replacement::Replaced) => return Ok(()),
+        Ok(Replacement::Lost) => Reason::AlreadyDecided,
+        Err(error) => error.into(),
+    };
+    match context.stores.codes.find(&held.id).await? {
+        Some(found) if found.stage == Stage::Denied => Ok(()),
+        Some(_) | None => Err(failure),
+    }
 }
 
 /// Checks everything again as it is now, then makes the code by one swap.
