@@ -2,9 +2,10 @@
 //!
 //! Each call of the store waits once before and once after its effect; each step is polled so often
 //! and dropped, for every count until it completes, and then the world is looked at.
-#![expect(dead_code, reason = "the fixtures are made for other tests as well")]
 
+#[expect(dead_code, reason = "the fixture has more than these tests need")]
 mod intercepted;
+#[expect(dead_code, reason = "the fixture has more than these tests need")]
 #[path = "protocol/world.rs"]
 mod world;
 

@@ -1,8 +1,9 @@
 //! A store that fails, loses answers and repeats writes: nothing acknowledged is lost or doubled, a
 //! hiccup takes nothing from anybody, and trouble is told as trouble.
-#![expect(dead_code, reason = "the fixtures are made for other tests as well")]
 
+#[expect(dead_code, reason = "the fixture has more than these tests need")]
 mod intercepted;
+#[expect(dead_code, reason = "the fixture has more than these tests need")]
 #[path = "protocol/world.rs"]
 mod world;
 

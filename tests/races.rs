@@ -2,9 +2,10 @@
 //!
 //! First every deterministic order: one step is taken from beginning to end in every gap between the
 //! store calls of another. Then real threads, let loose by a barrier.
-#![expect(dead_code, reason = "the fixtures are made for other tests as well")]
 
+#[expect(dead_code, reason = "the fixture has more than these tests need")]
 mod intercepted;
+#[expect(dead_code, reason = "the fixture has more than these tests need")]
 #[path = "protocol/world.rs"]
 mod world;
 

@@ -2,12 +2,12 @@
 //!
 //! Records have no public constructor: they are taken from the flows of a server, of which a store in
 //! between keeps what was to be written.
-#![expect(dead_code, reason = "the fixtures are made for other tests as well")]
 
 #[path = "stores/records.rs"]
 mod records;
 #[path = "stores/registry.rs"]
 mod registry;
+#[expect(dead_code, reason = "the fixture has more than these tests need")]
 #[path = "protocol/world.rs"]
 mod world;
 
@@ -202,7 +202,7 @@ fn a_purge_removes_a_row_at_its_time_and_not_a_second_before() {
 
         // An id that is free again is one like any other.
         assert_eq!(K::insert(&store, first.clone()), Insertion::Inserted);
-        assert_eq!(listed::<K>(&store), [first.clone()]);
+        assert_eq!(listed::<K>(&store), std::slice::from_ref(&first));
         assert_eq!(K::purge(&store, Timestamp::from_seconds(due), 100).removed(), 1);
     }
     rule::<Codes>();

@@ -100,7 +100,7 @@ impl<'a> Reader<'a> {
                     self.words.insert(token.clone());
                     // `pub(in crate::…)` says who may see, and uses nothing.
                     if path.len() > 1 && before != "in" {
-                        let path = self.from_root(&path);
+                        let path = self.rooted(&path);
                         self.source.paths.extend(path);
                     }
                 }
@@ -121,7 +121,7 @@ impl<'a> Reader<'a> {
     fn take_use(&mut self, tree: &[String], is_public: bool) {
         let mut paths = Vec::new();
         open(tree, &[], &mut paths);
-        let own: Vec<_> = paths.iter().filter_map(|path| self.from_root(path)).collect();
+        let own: Vec<_> = paths.iter().filter_map(|path| self.rooted(path)).collect();
         if is_public {
             let named = own.into_iter().filter_map(|path| Some((path.last()?.clone(), path)));
             self.source.passed_on.extend(named);
@@ -131,7 +131,7 @@ impl<'a> Reader<'a> {
     }
 
     /// A path of this crate from its root; `None` for one of another crate, or within the file.
-    fn from_root(&self, path: &[String]) -> Option<Vec<String>> {
+    fn rooted(&self, path: &[String]) -> Option<Vec<String>> {
         let mut base: Vec<_> = self.source.module.split('/').map(str::to_owned).collect();
         let mut depth = self.inner_modules.len();
         let mut rest = path;

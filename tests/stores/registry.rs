@@ -90,7 +90,7 @@ fn an_insert_of_a_client_succeeds_for_exactly_one_of_all_callers_with_the_same_i
         assert_eq!(winners.len(), 1);
         let found = block_on(ClientStore::find(&store, &life.id)).unwrap();
         assert_eq!(found.as_deref(), Some(&winners[0].client));
-        assert_eq!(list(&store, &ApplicationFilter::All), [life.id.clone()]);
+        assert_eq!(list(&store, &ApplicationFilter::All), std::slice::from_ref(&life.id));
     }
 }
 
