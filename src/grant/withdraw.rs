@@ -125,13 +125,18 @@ async fn withdraw_authorization(context: &Context, first: Arc<Authorization>) ->
             }
             Stage::Held => {}
         }
-        let denied = authorization.denied();
-        if context.stores.codes.replace(authorization.version, Arc::new(denied)).await? == Replacement::Replaced {
-            return Ok(true);
-        }
-        match context.stores.codes.find(&authorization.id).await? {
-            Some(current) => authorization = current,
-            None => return Ok(false),
+        let denied = Arc::new(authorization.denied());
+        let failure = match context.stores.codes.replace(authorization.version, denied).await {
+            Ok(Replacement::Replaced) => return Ok(true),
+            Ok(Replacement::Lost) => None,
+            Err(error) => Some(error),
+        };
+        let Some(current) = context.stores.codes.find(&authorization.id).await? else { return Ok(false) };
+        match failure {
+            None => authorization = current,
+            // The write may have taken effect all the same.
+            Some(_) if current.stage == Stage::Denied => return Ok(true),
+            Some(error) => return Err(error),
         }
     }
 }
@@ -144,11 +149,16 @@ async fn kill_code(
     reason: RevocationReason,
 ) -> Result<bool, StoreError> {
     let tombstone = Arc::new(tombstone(context, authorization, reason));
-    match context.stores.tokens.insert(tombstone).await {
-        Ok(Insertion::Inserted) => Ok(true),
-        Ok(Insertion::Exists) => Ok(revoke(context, authorization.id.into(), reason).await? == Outcome::Revoked),
-        Err(error) if !is_revoked(context, authorization.id.into()).await? => Err(error),
-        Err(_) => Ok(true),
+    let failure = match context.stores.tokens.insert(tombstone).await {
+        Ok(Insertion::Inserted) => return Ok(true),
+        Ok(Insertion::Exists) => None,
+        Err(error) => Some(error),
+    };
+    match (revoke(context, authorization.id.into(), reason).await?, failure) {
+        (Outcome::Missing, Some(error)) => Err(error),
+        // The write may have taken effect all the same.
+        (Outcome::Revoked, _) | (Outcome::AlreadyRevoked, Some(_)) => Ok(true),
+        (Outcome::AlreadyRevoked | Outcome::Missing, None) => Ok(false),
     }
 }
 
