@@ -15,7 +15,7 @@ use grantor::{ClientId, ClientState, Subject};
 
 use crate::intercepted::Fate::{Done, FailsAfter, FailsBefore, Repeated};
 use crate::intercepted::step::{Answer, Step};
-use crate::intercepted::{Failure, Fate, Script, over};
+use crate::intercepted::{Failure, Fate, Script, copy, over};
 use crate::world::{Credentials, Pair, World, e400, empty, form, logo, pair, public_form};
 
 /// One call meets its fate; those after it fail as well if the store stays away.
@@ -216,6 +216,9 @@ impl Kind {
         Self::Purge,
     ];
 
+    const WITHOUT_GRACE: [Self; 5] =
+        [Self::Agree, Self::Exchange, Self::Refresh, Self::RevokeRefreshToken, Self::RevokeAccessToken];
+
     async fn step(self, world: &World, pair: &Pair) -> Step {
         let handle = async || Step::Hold.run(world).await.good().given;
         match self {
@@ -254,21 +257,41 @@ impl Kind {
     }
 }
 
-/// Takes a step of each kind with a fault at each of its calls, each time in a new world.
+/// Takes a step of each kind with a fault at each of its calls, each time in a new world: with grace,
+/// and where nothing has any.
 async fn at_every_call(faults: impl Fn(usize) -> Arc<Faults>, look: impl AsyncFn(Kind, &Scene, Answer, &str)) {
     for kind in Kind::ALL {
-        for at in 0..200 {
-            let scene = Scene::new(kind).await;
-            let script = faults(at);
-            let answer = scene.step.run(&over(&scene.world, script.clone())).await;
-            let Some(call) = script.met() else {
-                assert!(at > 0, "{kind:?} made no call");
-                break;
-            };
-            let case = format!("{kind:?}, {:?} at call {at}, {call}", script.fate);
-            look(kind, &scene, answer, &case).await;
-        }
+        at_every_call_of(kind, async || World::platform().await, &faults, &look).await;
     }
+    for kind in Kind::WITHOUT_GRACE {
+        at_every_call_of(kind, strict_public, &faults, &look).await;
+    }
+}
+
+async fn at_every_call_of(
+    kind: Kind,
+    world: impl AsyncFn() -> World,
+    faults: impl Fn(usize) -> Arc<Faults>,
+    look: impl AsyncFn(Kind, &Scene, Answer, &str),
+) {
+    for at in 0..200 {
+        let scene = Scene::of(world().await, kind).await;
+        scene.world.events.take();
+        let script = faults(at);
+        let answer = scene.step.run(&over(&scene.world, script.clone())).await;
+        let Some(call) = script.met() else {
+            assert!(at > 0, "{kind:?} made no call");
+            return;
+        };
+        let case = format!("{kind:?}, {:?} at call {at}, {call}", script.fate);
+        look(kind, &scene, answer, &case).await;
+    }
+}
+
+async fn strict_public() -> World {
+    let mut world = World::strict().await;
+    world.client = world.register(public_form()).await;
+    world
 }
 
 #[tokio::test]
@@ -284,6 +307,9 @@ async fn a_single_failure_is_told_as_trouble_and_the_next_try_works() {
                         let expected =
                             if failure == Failure::Transient { Answer::is_transient } else { Answer::is_permanent };
                         assert!(expected(&answer), "{case}: {answer:?}");
+                        // A write that took effect is found by the look that follows.
+                        let is_write = case.ends_with("insert") || case.ends_with("replace");
+                        assert!(!is_write || fate == FailsBefore(failure), "{case}: {answer:?}");
                         let again = scene.step.run(&scene.world).await;
                         assert!(again.is_good(), "{case}: {again:?}");
                         again
@@ -300,8 +326,13 @@ async fn a_single_failure_is_told_as_trouble_and_the_next_try_works() {
 async fn a_write_that_is_sent_twice_counts_once() {
     at_every_call(
         |at| Faults::new(at, Repeated),
-        async |_, scene, answer, case| {
+        async |kind, scene, answer, case| {
             assert!(answer.is_good(), "{case}: {answer:?}");
+            let events = scene.world.events.take();
+            assert!(events.len() <= 1 || kind == Kind::WithdrawSubject, "{case}: {events:?}");
+            if kind == Kind::Refresh {
+                assert!(events[0].starts_with("Refreshed {"), "{case}: {events:?}");
+            }
             scene.holds(answer, case).await;
         },
     )
@@ -329,42 +360,49 @@ async fn a_store_that_is_away_takes_nothing_from_anybody() {
 /// its next try is told so.
 #[tokio::test]
 async fn a_store_that_goes_away_after_a_write_leaves_what_was_written() {
-    at_every_call(
-        |at| Faults::outage(at, FailsAfter(Failure::Transient)),
-        async |kind, scene, answer, case| {
-            assert!(answer.is_transient() || answer.is_good(), "{case}: {answer:?}");
-            let again = scene.step.run(&scene.world).await;
-            // A third secret takes the place of the oldest, so the first one may be gone by now.
-            if kind == Kind::RotateSecret {
-                let client = Credentials { secret: again.good().given, ..scene.world.client.clone() };
-                return assert!(scene.client_opens(&client).await, "{case}");
-            }
-            if again.is_good() {
-                return scene.holds(again, case).await;
-            }
-            match kind {
-                // The user is told that the decision was taken; the code reached nobody.
-                Kind::Agree | Kind::Deny => assert_eq!((again.status, again.error.as_str()), (400, ""), "{case}"),
-                // The one that costs a new sign-in, below.
-                Kind::Exchange => assert_eq!((again.status, again.error.as_str()), (400, "invalid_grant"), "{case}"),
-                // The state is as wanted; the secret that reached nobody is made anew.
-                Kind::ApproveApplication | Kind::Suspend | Kind::Resume => assert_eq!(again.status, 409, "{case}"),
-                _ => panic!("{case}: {again:?}"),
-            }
-            if kind == Kind::Suspend {
-                Step::Resume.run(&scene.world).await.good();
-            }
-            if let Step::ApproveApplication(id) = &scene.step {
-                let registrar = scene.world.server.registrar().unwrap();
-                assert_eq!(registrar.client(id).await.unwrap().state(), ClientState::Approved, "{case}");
-                let secret = registrar.rotate_secret(id).await.unwrap().expose().to_owned();
-                assert!(scene.client_opens(&Credentials { id: id.to_string(), secret }).await, "{case}");
-            }
-            scene.bystander_lives(case).await;
-            assert_eq!(scene.live_grants().await, if kind == Kind::ApproveApplication { 3 } else { 2 }, "{case}");
-        },
-    )
-    .await;
+    let faults = |at| Faults::outage(at, FailsAfter(Failure::Transient));
+    for kind in Kind::ALL {
+        at_every_call_of(
+            kind,
+            async || World::platform().await,
+            faults,
+            async |kind, scene, answer, case| {
+                assert!(answer.is_transient() || answer.is_good(), "{case}: {answer:?}");
+                let again = scene.step.run(&scene.world).await;
+                // A third secret takes the place of the oldest, so the first one may be gone by now.
+                if kind == Kind::RotateSecret {
+                    let client = Credentials { secret: again.good().given, ..scene.world.client.clone() };
+                    return assert!(scene.client_opens(&client).await, "{case}");
+                }
+                if again.is_good() {
+                    return scene.holds(again, case).await;
+                }
+                match kind {
+                    // The user is told that the decision was taken; the code reached nobody.
+                    Kind::Agree | Kind::Deny => assert_eq!((again.status, again.error.as_str()), (400, ""), "{case}"),
+                    // The one that costs a new sign-in, below.
+                    Kind::Exchange => {
+                        assert_eq!((again.status, again.error.as_str()), (400, "invalid_grant"), "{case}")
+                    }
+                    // The state is as wanted; the secret that reached nobody is made anew.
+                    Kind::ApproveApplication | Kind::Suspend | Kind::Resume => assert_eq!(again.status, 409, "{case}"),
+                    _ => panic!("{case}: {again:?}"),
+                }
+                if kind == Kind::Suspend {
+                    Step::Resume.run(&scene.world).await.good();
+                }
+                if let Step::ApproveApplication(id) = &scene.step {
+                    let registrar = scene.world.server.registrar().unwrap();
+                    assert_eq!(registrar.client(id).await.unwrap().state(), ClientState::Approved, "{case}");
+                    let secret = registrar.rotate_secret(id).await.unwrap().expose().to_owned();
+                    assert!(scene.client_opens(&Credentials { id: id.to_string(), secret }).await, "{case}");
+                }
+                scene.bystander_lives(case).await;
+                assert_eq!(scene.live_grants().await, if kind == Kind::ApproveApplication { 3 } else { 2 }, "{case}");
+            },
+        )
+        .await;
+    }
 }
 
 /// The exchange was applied, the look after it failed as well, and the client was told 503: its next
@@ -387,9 +425,7 @@ async fn an_exchange_whose_answer_and_look_are_lost_costs_a_new_sign_in() {
 /// The same at a refresh, where there is no grace; with grace the next try gives a sibling.
 #[tokio::test]
 async fn a_refresh_without_grace_whose_answer_and_look_are_lost_costs_a_new_sign_in() {
-    let mut world = World::strict().await;
-    world.client = world.register(public_form()).await;
-    for (world, has_grace) in [(world, false), (World::platform().await, true)] {
+    for (world, has_grace) in [(strict_public().await, false), (World::platform().await, true)] {
         let scene = Scene::of(world, Kind::Refresh).await;
         let script = outage_after(&scene, "tokens.replace").await;
         let answer = scene.step.run(&over(&scene.world, script)).await;
@@ -405,6 +441,53 @@ async fn a_refresh_without_grace_whose_answer_and_look_are_lost_costs_a_new_sign
             assert!(scene.world.opens(&scene.world.pair().await.access).await);
         }
     }
+}
+
+/// An exchange of unknown outcome finds that another one won. It cannot know whether it was its own
+/// client that came first, so it accuses nobody.
+#[tokio::test]
+async fn an_exchange_that_failed_does_not_take_what_another_was_given() {
+    for fate in [FailsBefore(Failure::Transient), FailsAfter(Failure::Transient)] {
+        let scene = Scene::new(Kind::Exchange).await;
+        let (world, step) = (copy(&scene.world), scene.step.clone());
+        let winner = Arc::new(Mutex::default());
+        let script = Overtaken { world, step, winner: winner.clone(), fate };
+        let answer = scene.step.run(&over(&scene.world, script)).await;
+        assert_eq!((answer.status, answer.error.as_str()), (503, "temporarily_unavailable"));
+        let given: Answer = winner.lock().unwrap().take().unwrap();
+        let given = given.pair();
+        assert!(scene.world.opens(&given.access).await);
+        Step::Refresh(given.refresh).run(&scene.world).await.good();
+        assert_eq!(scene.live_grants().await, 3);
+    }
+}
+
+/// Another takes the same step in front of the insert, which then meets its fate.
+struct Overtaken {
+    world: World,
+    step: Step,
+    winner: Arc<Mutex<Option<Answer>>>,
+    fate: Fate,
+}
+
+impl std::fmt::Debug for Overtaken {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Overtaken")
+    }
+}
+
+#[async_trait]
+impl Script for Overtaken {
+    async fn before(&self, call: &'static str) -> Fate {
+        if call != "tokens.insert" {
+            return Done;
+        }
+        let answer = self.step.run(&self.world).await;
+        *self.winner.lock().unwrap() = Some(answer);
+        self.fate
+    }
+
+    async fn after(&self, _: &'static str) {}
 }
 
 /// A store that goes away with the first call of that name, which is applied, in the scene's step.

@@ -144,8 +144,8 @@ async fn strict_public() -> World {
 async fn revocation_beats_every_refresh_in_flight() {
     let withdraw_grant =
         async |world: &World, pair: &Pair| Step::WithdrawGrant(world.access(&pair.access).await.unwrap().grant());
-    let counts = Tally::default();
     for kind in 0..4 {
+        let counts = Tally::default();
         let steps = async |world: &World, pair: &Pair| {
             let taking = match kind {
                 0 => Step::Revoke(pair.refresh.clone()),
@@ -171,8 +171,8 @@ async fn revocation_beats_every_refresh_in_flight() {
             },
         )
         .await;
+        counts.both();
     }
-    counts.both();
 }
 
 #[tokio::test]
@@ -193,8 +193,8 @@ async fn a_revoked_access_token_stays_dead_and_its_refresh_goes_on() {
 
 #[tokio::test]
 async fn withdrawal_beats_every_exchange_in_flight() {
-    let counts = Tally::default();
     for taking in [Step::WithdrawSubject, Step::WithdrawClient] {
+        let counts = Tally::default();
         let steps = async |world: &World, _: &Pair| (Step::Exchange(world.code().await), taking.clone());
         in_every_order(
             async || platform(steps).await,
@@ -216,8 +216,8 @@ async fn withdrawal_beats_every_exchange_in_flight() {
             },
         )
         .await;
+        counts.both();
     }
-    counts.both();
 }
 
 /// The first token of a grant is revoked while the code that brought it is used again.
