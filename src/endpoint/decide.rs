@@ -163,15 +163,9 @@ async fn find_held(
 
 /// § 4.1.2.1: the client learns that the user refused.
 async fn deny(context: &Context, held: &Authorization, client: &Client) -> Result<Response, AuthorizationError> {
-    let failure = match context.stores.codes.replace(held.version, Arc::new(held.denied())).await {
-        Ok(Replacement::Replaced) => {
-            context.raise(&Event::Denied { client: &held.client, subject: &held.subject });
-            return Ok(destination(held).error(context, &Reason::AccessDenied));
-        }
-        Ok(Replacement::Lost) => Reason::AlreadyDecided,
-        Err(error) => error.into(),
-    };
-    Err(undecided(context, held, client, failure))
+    refuse(context, held).await.map_err(|reason| undecided(context, held, client, reason))?;
+    context.raise(&Event::Denied { client: &held.client, subject: &held.subject });
+    Ok(destination(held).error(context, &Reason::AccessDenied))
 }
 
 /// What keeps a decision from being taken goes to the client, unless another decision was taken.
@@ -180,6 +174,19 @@ fn undecided(context: &Context, held: &Authorization, client: &Client, reason: R
         return AuthorizationError::page_for(context, client, reason);
     }
     AuthorizationError::redirect(context, client, destination(held), reason)
+}
+
+/// One swap; after `Lost` or an error the row tells whether the request is denied.
+async fn refuse(context: &Context, held: &Authorization) -> Result<(), Reason> {
+    let failure = match context.stores.codes.replace(held.version, Arc::new(held.denied())).await {
+        Ok(Replacement::Replaced) => return Ok(()),
+        Ok(Replacement::Lost) => Reason::AlreadyDecided,
+        Err(error) => error.into(),
+    };
+    match context.stores.codes.find(&held.id).await? {
+        Some(found) if found.stage == Stage::Denied => Ok(()),
+        Some(_) | None => Err(failure),
+    }
 }
 
 /// Checks everything again as it is now, then makes the code by one swap.

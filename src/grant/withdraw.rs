@@ -132,13 +132,19 @@ async fn withdraw_authorization(context: &Context, first: Arc<Authorization>) ->
             }
             Stage::Held => {}
         }
-        let denied = authorization.denied();
-        if context.stores.codes.replace(authorization.version, Arc::new(denied)).await? == Replacement::Replaced {
-            return Ok(context.now() < authorization.end);
-        }
-        match context.stores.codes.find(&authorization.id).await? {
-            Some(current) => authorization = current,
-            None => return Ok(false),
+        let was_live = context.now() < authorization.end;
+        let denied = Arc::new(authorization.denied());
+        let failure = match context.stores.codes.replace(authorization.version, denied).await {
+            Ok(Replacement::Replaced) => return Ok(was_live),
+            Ok(Replacement::Lost) => None,
+            Err(error) => Some(error),
+        };
+        let Some(current) = context.stores.codes.find(&authorization.id).await? else { return Ok(false) };
+        match failure {
+            None => authorization = current,
+            // The write may have taken effect all the same.
+            Some(_) if current.stage == Stage::Denied => return Ok(was_live),
+            Some(error) => return Err(error),
         }
     }
 }
@@ -153,14 +159,17 @@ async fn kill_code(
     let id = GrantId::from(authorization.id);
     let was_live = context.now() < authorization.end;
     let tombstone = Arc::new(tombstone(context, authorization, reason));
-    match context.stores.tokens.insert(tombstone).await {
-        Ok(Insertion::Inserted) => Ok(was_live),
-        Ok(Insertion::Exists) => match context.stores.tokens.find(&id).await? {
-            Some(grant) => end(context, &grant, reason).await,
-            None => Ok(false),
-        },
-        Err(error) if !is_revoked(context, id).await? => Err(error),
-        Err(_) => Ok(was_live),
+    let failure = match context.stores.tokens.insert(tombstone).await {
+        Ok(Insertion::Inserted) => return Ok(was_live),
+        Ok(Insertion::Exists) => None,
+        Err(error) => Some(error),
+    };
+    match (context.stores.tokens.find(&id).await?, failure) {
+        (None, Some(error)) => Err(error),
+        (None, None) => Ok(false),
+        // The write may have taken effect all the same: then this is the tombstone.
+        (Some(grant), Some(_)) if grant.revoked.is_some() => Ok(was_live),
+        (Some(grant), _) => end(context, &grant, reason).await,
     }
 }
 

@@ -278,19 +278,18 @@ impl Registrar {
         for _ in 0..ATTEMPTS {
             let Some(current) = self.look(id, step).await? else { continue };
             let before = current.client.state;
-            // An answer may have been lost after the write was applied.
-            if step.is_carried_by(&current.client) {
-                return Ok(Taken { client: current.client, before });
-            }
             let next = step.judge(&current, &self.rules, now)?;
-            let client = Arc::new(next.client.clone());
-            match self.registry.replace(current.client.version, next).await {
-                Ok(Replacement::Replaced) => return Ok(Taken { client, before }),
-                Ok(Replacement::Lost) => {}
-                Err(error) => {
-                    let client = self.carried(id, step).await.ok_or(error)?;
-                    return Ok(Taken { client, before });
-                }
+            let failure = match self.registry.replace(current.client.version, next.clone()).await {
+                Ok(Replacement::Replaced) => return Ok(Taken { client: Arc::new(next.client), before }),
+                Ok(Replacement::Lost) => None,
+                Err(error) => Some(error),
+            };
+            // An answer may have been lost after the write was applied.
+            match (self.applied(&next, step).await, failure) {
+                (Ok(Some(client)), _) => return Ok(Taken { client, before }),
+                (Ok(None), None) => {}
+                (Err(error), None) => return Err(error),
+                (Ok(None) | Err(_), Some(error)) => return Err(error.into()),
             }
         }
         Err(Contended.into())
@@ -317,9 +316,11 @@ impl Registrar {
         Ok(is_whole.then_some(Current { client, application, proposed_logo }))
     }
 
-    async fn carried(&self, id: &ClientId, step: &Step) -> Option<Arc<Client>> {
-        let client = self.client(id).await.ok()?;
-        step.is_carried_by(&client).then_some(client)
+    /// The client, if this very step is what made it, or made it before others changed it.
+    async fn applied(&self, next: &Registration, step: &Step) -> Result<Option<Arc<Client>>, RegistrarError> {
+        let client = self.client(&next.client.id).await?;
+        let is_next = *client == next.client && self.holds(next).await?;
+        Ok((is_next || step.is_carried_by(&client)).then_some(client))
     }
 
     async fn holds(&self, meant: &Registration) -> Result<bool, RegistrarError> {

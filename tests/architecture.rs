@@ -1,0 +1,119 @@
+//! The shape of the crate: who imports whom, what the default features bring in, what is public, and
+//! which rules have a test.
+
+#[path = "architecture/layers.rs"]
+mod layers;
+#[path = "architecture/public_types.rs"]
+mod public_types;
+#[path = "architecture/source.rs"]
+mod source;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+/// Frameworks, HTTP and runtimes: with default features none of them is under the library.
+const FORBIDDEN: [&str; 11] =
+    ["actix-web", "async-std", "axum", "futures", "http", "hyper", "reqwest", "smol", "tokio", "tower", "warp"];
+
+#[test]
+fn the_default_features_bring_no_framework_no_http_and_no_runtime() {
+    let tree = Command::new(env!("CARGO"))
+        .args(["tree", "--edges", "normal", "--prefix", "none", "--format", "{p}", "--offline", "--locked"])
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .output()
+        .unwrap();
+    assert!(tree.status.success(), "{}", String::from_utf8_lossy(&tree.stderr));
+    let tree = String::from_utf8(tree.stdout).unwrap();
+    let packages: BTreeSet<_> = tree.lines().filter_map(|line| line.split(' ').next()).collect();
+    assert!(packages.contains("grantor") && packages.contains("serde"), "{packages:?}");
+    let found: Vec<_> = FORBIDDEN.iter().filter(|name| packages.contains(**name)).collect();
+    assert!(found.is_empty(), "default features bring {found:?}");
+    let of_frameworks: Vec<_> = packages
+        .iter()
+        .filter(|name| ["actix", "axum", "hyper", "tokio"].iter().any(|of| name.starts_with(of)))
+        .collect();
+    assert!(of_frameworks.is_empty(), "default features bring {of_frameworks:?}");
+}
+
+#[test]
+fn every_id_has_a_row_in_the_guide_and_every_row_a_test() {
+    let tested = ids_in_tests();
+    let listed = ids_in_guide();
+    assert!(!tested.is_empty() && !listed.is_empty());
+    let unlisted: Vec<_> = tested.iter().filter(|(id, _)| !listed.contains(*id)).collect();
+    let untested: Vec<_> = listed.iter().filter(|id| !tested.contains_key(*id)).collect();
+    assert!(
+        unlisted.is_empty() && untested.is_empty(),
+        "tested, but not in src/guide/conformance.md: {unlisted:#?}\nin src/guide/conformance.md, but not tested: {untested:#?}"
+    );
+}
+
+/// The ids in the first doc line of each test, with the test that has them.
+fn ids_in_tests() -> BTreeMap<String, String> {
+    let mut ids = BTreeMap::new();
+    for file in source::files_below(&root().join("tests/protocol")) {
+        let text = fs::read_to_string(&file).unwrap();
+        let lines: Vec<_> = text.lines().map(str::trim).collect();
+        for (number, line) in lines.iter().enumerate() {
+            let is_first = number == 0 || !lines[number - 1].starts_with("///");
+            let Some(doc) = line.strip_prefix("///").filter(|_| is_first) else { continue };
+            let found: Vec<_> = doc.split(',').map(str::trim).collect();
+            // Cases of other projects have names of their own, with a `#`.
+            let (found, others): (Vec<_>, Vec<_>) = found.into_iter().partition(|id| is_id(id));
+            let mistaken = others.iter().any(|other| !other.contains('#'));
+            assert!(found.is_empty() || !mistaken, "{}: ids and other words in {line:?}", file.display());
+            let name = lines[number..].iter().find_map(|line| line.split_once("fn ").map(|(_, rest)| rest));
+            let name = name.and_then(|rest| rest.split(['(', '<']).next()).unwrap_or_default();
+            let stem = file.file_stem().unwrap().to_string_lossy();
+            for id in found {
+                ids.insert(id.to_owned(), format!("{stem}::{name}"));
+            }
+        }
+    }
+    ids
+}
+
+/// The first column of the table.
+fn ids_in_guide() -> BTreeSet<String> {
+    let guide = fs::read_to_string(root().join("src/guide/conformance.md")).unwrap();
+    let mut ids = BTreeSet::new();
+    for row in guide.lines().filter_map(|line| line.strip_prefix('|')) {
+        let id = row.split('|').next().unwrap_or_default().trim().trim_matches('`');
+        if is_id(id) {
+            assert!(ids.insert(id.to_owned()), "{id} has two rows");
+        }
+    }
+    ids
+}
+
+/// Such as SVC-2.1-01, 6749-4.1.2.1-02, HTTP-04, MCP-0618-05 and CVE-2020-15223.
+fn is_id(text: &str) -> bool {
+    let mut parts = text.split('-');
+    let source = parts.next().unwrap_or_default();
+    let rest: Vec<_> = parts.collect();
+    let named = |part: &str| {
+        !part.is_empty() && part.chars().all(|own| own.is_ascii_uppercase() || own.is_ascii_digit() || own == '.')
+    };
+    let number = |part: &str| part.len() >= 2 && part.chars().all(|own| own.is_ascii_digit());
+    named(source)
+        && !rest.is_empty()
+        && rest.iter().all(|part| named(part))
+        && rest.last().is_some_and(|last| number(last))
+}
+
+#[test]
+fn an_id_is_told_from_a_word() {
+    for id in ["SVC-2.1-01", "6749-4.1.2.1-02", "HTTP-04", "MCP-0618-05", "21-5.1-01", "8252-7.3-01", "CVE-2020-15223"]
+    {
+        assert!(is_id(id), "{id}");
+    }
+    for word in ["", "RFC", "RFC 6749", "D-4", "the", "SVC-", "-01", "SVC--01", "svc-2.1-01", "SHA-256 of it"] {
+        assert!(!is_id(word), "{word}");
+    }
+}
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}

@@ -1,0 +1,184 @@
+//! Everything public may be shared between threads.
+
+use std::collections::BTreeSet;
+use std::fs;
+
+use grantor::message::*;
+use grantor::scope::*;
+use grantor::store::*;
+use grantor::testing::*;
+use grantor::wire::*;
+use grantor::*;
+
+use crate::source;
+
+/// Compiles only if every one of the types is `Send` and `Sync`, and keeps their names.
+macro_rules! shared {
+    ($($name:ty),* $(,)?) => {
+        const _: () = { $(is_send_and_sync::<$name>();)* };
+        const NAMES: &[&str] = &[$(stringify!($name)),*];
+    };
+}
+
+const fn is_send_and_sync<T: ?Sized + Send + Sync>() {}
+
+shared! {
+    AccessToken,
+    AccessTokenRevocation,
+    Application,
+    ApplicationChange,
+    ApplicationFilter,
+    ApplicationForm,
+    ApplicationType,
+    Approval,
+    Approved,
+    Attempt<'static>,
+    Authenticated,
+    Authorization,
+    AuthorizationCode,
+    AuthorizationCodeExchange,
+    AuthorizationError,
+    AuthorizationErrorResponse,
+    AuthorizationErrors,
+    AuthorizationHandle,
+    AuthorizationId,
+    AuthorizationRequest,
+    AuthorizationResponse,
+    AuthorizationServer,
+    BasicReading,
+    Body<'static>,
+    Builder,
+    CheckedForm,
+    Client,
+    ClientAuthentication,
+    ClientBuilder,
+    ClientId,
+    ClientIdError,
+    dyn ClientRegistry,
+    ClientSecret,
+    ClientSecretError,
+    ClientState,
+    dyn ClientStore,
+    ClientType,
+    dyn Clock,
+    CodeChallenge,
+    CodeChallengeError,
+    dyn CodeStore,
+    CodeVerifier,
+    CodeVerifierError,
+    Config,
+    ConfigError,
+    Consent,
+    Decision,
+    DecodeError,
+    Endpoint,
+    dyn Entropy,
+    ErrorCode,
+    ErrorResponse,
+    Event<'static>,
+    dyn EventSink,
+    ExchangeRedirectUri,
+    Field,
+    FieldError,
+    Finding,
+    ForeignTokenAnswer,
+    FormError,
+    Grace,
+    GraceEnd,
+    Grant,
+    GrantId,
+    GrantTypes,
+    IdError,
+    Insertion,
+    IntrospectionRequest,
+    IntrospectionResponse,
+    Logo,
+    LogoSlot,
+    LogoWrite,
+    ManualClock,
+    MemoryStore,
+    Metadata,
+    Page<ClientId>,
+    PendingAuthorization,
+    Permission,
+    Permissions,
+    PkceRequirement,
+    Problem,
+    Profile,
+    Purge,
+    Reason,
+    RedirectStatus,
+    RedirectUri,
+    RedirectUriComparison,
+    RedirectUriError,
+    RedirectUriPolicy,
+    RefreshToken,
+    RegisteredRedirectUri,
+    Registrar,
+    RegistrarError,
+    Registration,
+    RegistrationLimits,
+    Replacement,
+    Request<'static>,
+    RequestedScope<'static>,
+    Resource<'static>,
+    ResourceError,
+    ResourceList,
+    ResourceScope,
+    ResourceScopeError,
+    Response,
+    ReuseResponse,
+    Revocation,
+    RevocationReason,
+    RevocationRequest,
+    Scope<'static>,
+    ScopeCatalog,
+    ScopeCatalogBuilder,
+    ScopeCatalogError,
+    ScopeDefinition,
+    ScopeError,
+    ScopeNotation,
+    ScopeSet,
+    SecurityReport,
+    SeededEntropy,
+    StateCharacters,
+    StoreError,
+    Stores,
+    Subject,
+    SubjectError,
+    dyn Subjects,
+    SubjectStatus,
+    SystemClock,
+    SystemEntropy,
+    dyn Throttle,
+    ThrottleDecision,
+    Timestamp,
+    TimestampError,
+    TokenPrefixes,
+    TokenRefresh,
+    TokenRequest,
+    TokenResponse,
+    dyn TokenStore,
+    TokenType,
+    UnknownTokenType,
+}
+
+/// C-SEND-SYNC of the API guidelines.
+#[test]
+fn every_public_type_is_in_the_list_of_those_that_threads_share() {
+    let bare = |name: &str| name.trim_start_matches("dyn ").split('<').next().unwrap_or_default().trim().to_owned();
+    let listed: BTreeSet<_> = NAMES.iter().map(|name| bare(name)).collect();
+    let mut public = BTreeSet::new();
+    for file in source::files_below(&crate::root().join("src")) {
+        let tokens = source::tokens(&fs::read_to_string(file).unwrap());
+        for three in tokens.windows(3) {
+            let is_type = three[0] == "pub" && matches!(three[1].as_str(), "struct" | "enum" | "union" | "trait");
+            // `$name` is a secret text, made by a macro.
+            if is_type && three[2] != "$" {
+                public.insert(three[2].clone());
+            }
+        }
+    }
+    let missing: Vec<_> = public.difference(&listed).collect();
+    assert!(public.len() > 100 && missing.is_empty(), "public types without a check: {missing:?}");
+}

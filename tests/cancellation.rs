@@ -1,0 +1,430 @@
+//! The future of every request may be dropped at any await: nothing acknowledged is lost or doubled.
+//!
+//! Each call of the store waits once before and once after its effect; each step is polled so often
+//! and dropped, for every count until it completes, and then the world is looked at.
+
+#[expect(dead_code, reason = "the fixture has more than these tests need")]
+mod intercepted;
+#[expect(dead_code, reason = "the fixture has more than these tests need")]
+#[path = "protocol/world.rs"]
+mod world;
+
+use std::pin::pin;
+use std::task::{Context, Poll};
+
+use async_trait::async_trait;
+use futures::task::noop_waker;
+use grantor::store::Page;
+use grantor::{ApplicationFilter, ClientState, LogoSlot, Subject};
+
+use crate::intercepted::step::{Answer, Step};
+use crate::intercepted::{Fate, Script, copy, over};
+use crate::world::{Credentials, Pair, World, e401, form, logo, public_form};
+
+/// Every call is interrupted once before and once after its effect.
+#[derive(Debug)]
+struct Interrupted;
+
+#[async_trait]
+impl Script for Interrupted {
+    async fn before(&self, _: &'static str) -> Fate {
+        pending_once().await;
+        Fate::Done
+    }
+
+    async fn after(&self, _: &'static str) {
+        pending_once().await;
+    }
+}
+
+async fn pending_once() {
+    let mut waited = false;
+    std::future::poll_fn(|_| if std::mem::replace(&mut waited, true) { Poll::Ready(()) } else { Poll::Pending }).await;
+}
+
+/// Runs a step until it has waited so often, then drops it; gives the answer if it was complete before.
+fn cut_off(world: &World, step: &Step, polls: usize) -> Option<Answer> {
+    let interrupted = over(world, Interrupted);
+    let waker = noop_waker();
+    let mut context = Context::from_waker(&waker);
+    let mut future = pin!(step.run(&interrupted));
+    for _ in 0..polls {
+        if let Poll::Ready(answer) = future.as_mut().poll(&mut context) {
+            return Some(answer.good());
+        }
+    }
+    None
+}
+
+/// A world with a grant that stands aside, and what the step under test needs.
+struct Scene {
+    world: World,
+    /// Of another grant of the same user: no step may touch it.
+    bystander: Pair,
+    step: Step,
+    /// The tokens, if any, that the step is about.
+    pair: Pair,
+}
+
+impl Scene {
+    async fn new(prepare: impl AsyncFn(&World, &Pair) -> Step) -> Self {
+        Self::of(World::platform().await, prepare).await
+    }
+
+    async fn of(world: World, prepare: impl AsyncFn(&World, &Pair) -> Step) -> Self {
+        let bystander = world.pair().await;
+        let pair = world.pair().await;
+        let step = prepare(&world, &pair).await;
+        Self { world, bystander, step, pair }
+    }
+
+    async fn live_grants(&self) -> usize {
+        self.world.server.grants_of(&self.world.alice).await.unwrap().len()
+    }
+
+    async fn bystander_lives(&self) {
+        assert!(self.world.opens(&self.bystander.access).await);
+        Step::Refresh(self.bystander.refresh.clone()).run(&self.world).await.good();
+    }
+}
+
+/// Cuts a step off at every await, each time in a new world, and looks at what is left.
+async fn at_every_await(scene: impl AsyncFn() -> Scene, look: impl AsyncFn(&Scene, Option<Answer>)) {
+    for polls in 0..200 {
+        let scene = scene().await;
+        let answer = cut_off(&scene.world, &scene.step, polls);
+        let is_complete = answer.is_some();
+        look(&scene, answer).await;
+        if is_complete {
+            assert!(polls > 2, "the step never waited");
+            return;
+        }
+    }
+    panic!("the step never ended");
+}
+
+#[tokio::test]
+async fn steps_that_only_look_change_nothing_and_work_the_next_time() {
+    let kinds: [fn(&Pair) -> Step; 4] = [
+        |_| Step::Authorize,
+        |pair| Step::Introspect(pair.access.clone()),
+        |pair| Step::Authenticate(pair.access.clone()),
+        |_| Step::Purge,
+    ];
+    for kind in kinds {
+        let scene = async || Scene::new(async |_, pair| kind(pair)).await;
+        at_every_await(scene, async |scene, _| {
+            let counts = || (scene.world.store.authorization_count(), scene.world.store.grant_count());
+            assert_eq!(counts(), (2, 2), "{:?}", scene.step);
+            scene.step.run(&scene.world).await.good();
+            assert_eq!((counts(), scene.live_grants().await), ((2, 2), 2), "{:?}", scene.step);
+            assert!(scene.world.opens(&scene.pair.access).await);
+            scene.bystander_lives().await;
+        })
+        .await;
+    }
+}
+
+#[tokio::test]
+async fn a_dropped_hold_leaves_at_most_a_request_that_nobody_can_decide() {
+    let scene = async || Scene::new(async |_, _| Step::Hold).await;
+    at_every_await(scene, async |scene, answer| {
+        assert!(scene.world.store.authorization_count() <= 3);
+        let handle = match answer {
+            Some(answer) => answer.given,
+            None => Step::Hold.run(&scene.world).await.good().given,
+        };
+        let code = Step::Agree(handle).run(&scene.world).await.good().given;
+        let pair = Step::Exchange(code).run(&scene.world).await.pair();
+        assert!(scene.world.opens(&pair.access).await);
+        assert_eq!(scene.live_grants().await, 3);
+        scene.bystander_lives().await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_dropped_decision_is_taken_once() {
+    let handle = async |world: &World| Step::Hold.run(world).await.good().given;
+    let (taken, open) = (Tally::default(), Tally::default());
+    let scene = async || Scene::new(async |world, _| Step::Agree(handle(world).await)).await;
+    at_every_await(scene, async |scene, answer| {
+        let again = scene.step.run(&scene.world).await;
+        let codes: Vec<_> = [answer, Some(again.clone())].into_iter().flatten().filter(Answer::is_good).collect();
+        if again.is_good() {
+            open.add();
+        } else {
+            assert_eq!((again.status, again.error.as_str()), (400, ""), "a page says that it was decided");
+            taken.add();
+        }
+        assert!(codes.len() <= 1, "two codes of one consent");
+        for code in codes {
+            let pair = Step::Exchange(code.given).run(&scene.world).await.pair();
+            assert!(scene.world.opens(&pair.access).await);
+        }
+        scene.bystander_lives().await;
+    })
+    .await;
+    assert!(taken.any() && open.any());
+
+    let scene = async || Scene::new(async |world, _| Step::Deny(handle(world).await)).await;
+    at_every_await(scene, async |scene, _| {
+        let again = scene.step.run(&scene.world).await;
+        assert!(again.is_good() || again.status == 400, "{again:?}");
+        let Step::Deny(handle) = &scene.step else { unreachable!() };
+        assert_eq!(Step::Agree(handle.clone()).run(&scene.world).await.status, 400, "what was denied stays denied");
+        scene.bystander_lives().await;
+    })
+    .await;
+}
+
+/// A dropped exchange may have been applied: then its code is spent, and trying again is a replay.
+#[tokio::test]
+async fn a_dropped_exchange_never_leaves_two_live_grants() {
+    let (spent, open) = (Tally::default(), Tally::default());
+    let scene = async || Scene::new(async |world, _| Step::Exchange(world.code().await)).await;
+    at_every_await(scene, async |scene, answer| {
+        if let Some(answer) = answer {
+            assert!(scene.world.opens(&answer.pair().access).await);
+            assert_eq!(scene.live_grants().await, 3);
+            return;
+        }
+        let before = scene.live_grants().await;
+        let again = scene.step.run(&scene.world).await;
+        if before == 2 {
+            open.add();
+            assert!(scene.world.opens(&again.pair().access).await);
+            assert_eq!(scene.live_grants().await, 3);
+        } else {
+            spent.add();
+            assert_eq!((again.status, again.error.as_str()), (400, "invalid_grant"));
+            assert_eq!((before, scene.live_grants().await), (3, 2));
+        }
+        scene.bystander_lives().await;
+        assert!(scene.world.opens(&scene.world.pair().await.access).await, "a new sign-in works");
+    })
+    .await;
+    assert!(spent.any() && open.any());
+}
+
+#[tokio::test]
+async fn a_dropped_refresh_may_be_tried_again_within_the_grace() {
+    let scene = async || Scene::new(async |_, pair| Step::Refresh(pair.refresh.clone())).await;
+    at_every_await(scene, async |scene, answer| {
+        if let Some(answer) = answer {
+            assert!(scene.world.opens(&answer.pair().access).await);
+        }
+        assert!(scene.world.opens(&scene.pair.access).await);
+        let again = scene.step.run(&scene.world).await.pair();
+        assert!(scene.world.opens(&again.access).await);
+        let next = Step::Refresh(again.refresh).run(&scene.world).await.pair();
+        assert!(scene.world.opens(&next.access).await);
+        assert_eq!(scene.live_grants().await, 2);
+        scene.bystander_lives().await;
+    })
+    .await;
+}
+
+/// Without grace, a refresh that was applied and never answered looks like a stolen token.
+#[tokio::test]
+async fn a_dropped_refresh_without_grace_leaves_one_line_of_tokens_or_none() {
+    let (lost, open) = (Tally::default(), Tally::default());
+    let scene = async || {
+        let mut world = World::strict().await;
+        world.client = world.register(public_form()).await;
+        Scene::of(world, async |_, pair| Step::Refresh(pair.refresh.clone())).await
+    };
+    at_every_await(scene, async |scene, answer| {
+        let is_complete = answer.is_some();
+        let again = scene.step.run(&scene.world).await;
+        if again.is_good() {
+            assert!(!is_complete);
+            open.add();
+            assert_eq!(scene.live_grants().await, 2);
+            Step::Refresh(again.pair().refresh).run(&scene.world).await.good();
+        } else {
+            lost.add();
+            assert_eq!((again.status, again.error.as_str()), (400, "invalid_grant"));
+            assert_eq!(scene.live_grants().await, 1);
+            assert!(!scene.world.opens(&scene.pair.access).await);
+        }
+        scene.bystander_lives().await;
+    })
+    .await;
+    assert!(lost.any() && open.any());
+}
+
+#[tokio::test]
+async fn a_dropped_revocation_is_done_by_the_next_one() {
+    let scene = async || Scene::new(async |_, pair| Step::Revoke(pair.refresh.clone())).await;
+    at_every_await(scene, async |scene, answer| {
+        let alive = scene.world.opens(&scene.pair.access).await;
+        assert!(answer.is_none() || !alive, "an acknowledged revocation is lost");
+        scene.step.run(&scene.world).await.good();
+        assert!(!scene.world.opens(&scene.pair.access).await);
+        assert_eq!(scene.live_grants().await, 1);
+        scene.bystander_lives().await;
+    })
+    .await;
+
+    let scene = async || Scene::new(async |_, pair| Step::Revoke(pair.access.clone())).await;
+    at_every_await(scene, async |scene, answer| {
+        let alive = scene.world.opens(&scene.pair.access).await;
+        assert!(answer.is_none() || !alive, "an acknowledged revocation is lost");
+        scene.step.run(&scene.world).await.good();
+        assert!(!scene.world.opens(&scene.pair.access).await);
+        Step::Refresh(scene.pair.refresh.clone()).run(&scene.world).await.good();
+        assert_eq!(scene.live_grants().await, 2);
+        scene.bystander_lives().await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_dropped_withdrawal_of_a_grant_is_done_by_the_next_one() {
+    let scene = async || {
+        Scene::new(async |world, pair| Step::WithdrawGrant(world.access(&pair.access).await.unwrap().grant())).await
+    };
+    at_every_await(scene, async |scene, answer| {
+        let alive = scene.world.opens(&scene.pair.access).await;
+        assert!(answer.is_none() || !alive, "an acknowledged withdrawal is lost");
+        scene.step.run(&scene.world).await.good();
+        assert!(!scene.world.opens(&scene.pair.access).await);
+        scene.bystander_lives().await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_dropped_withdrawal_of_a_user_is_done_by_the_next_one() {
+    for polls in 0..200 {
+        let world = World::platform().await;
+        let pair = world.pair().await;
+        let code = world.code().await;
+        let handle = Step::Hold.run(&world).await.good().given;
+        let mut other = copy(&world);
+        other.alice = Subject::new("bob").unwrap();
+        let bystander = other.pair().await;
+
+        let is_complete = cut_off(&world, &Step::WithdrawSubject, polls).is_some();
+        if !is_complete {
+            Step::WithdrawSubject.run(&world).await.good();
+        }
+        assert!(!world.opens(&pair.access).await);
+        let refused = [Step::Refresh(pair.refresh), Step::Exchange(code), Step::Agree(handle)];
+        for step in refused {
+            assert_eq!(step.run(&world).await.status, 400, "{step:?} after {polls} polls");
+        }
+        assert_eq!(world.server.grants_of(&world.alice).await.unwrap().len(), 0);
+        assert!(other.opens(&bystander.access).await);
+        if is_complete {
+            return;
+        }
+    }
+    panic!("the withdrawal never ended");
+}
+
+#[tokio::test]
+async fn a_dropped_submission_is_whole_or_not_there() {
+    let scene = async || Scene::new(async |_, _| Step::Submit).await;
+    at_every_await(scene, async |scene, _| {
+        let id = Step::Submit.run(&scene.world).await.good().given;
+        let registrar = scene.world.server.registrar().unwrap();
+        let waiting = registrar.list(&ApplicationFilter::AwaitingReview, Page::first(10)).await.unwrap();
+        assert!(matches!(waiting.len(), 1 | 2) && waiting.iter().any(|waiting| waiting.id().as_str() == id));
+        for waiting in waiting {
+            assert!(registrar.client(waiting.id()).await.is_ok());
+            assert_eq!(registrar.logo(waiting.id(), LogoSlot::InForce).await.unwrap().as_deref(), Some(&logo()));
+            let secret = Step::ApproveApplication(waiting.id().clone()).run(&scene.world).await.good().given;
+            let client = Credentials { id: waiting.id().to_string(), secret };
+            assert!(scene.world.opens(&scene.world.pair_of(&client).await.access).await);
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_dropped_approval_took_effect_or_can_be_given_again() {
+    let (done, open) = (Tally::default(), Tally::default());
+    let submit = async |world: &World| {
+        let developer = Subject::new("developer").unwrap();
+        world.server.registrar().unwrap().submit(developer, form(), Some(logo())).await.unwrap()
+    };
+    let scene = async || Scene::new(async |world, _| Step::ApproveApplication(submit(world).await)).await;
+    at_every_await(scene, async |scene, answer| {
+        let Step::ApproveApplication(id) = &scene.step else { unreachable!() };
+        let again = scene.step.run(&scene.world).await;
+        let registrar = scene.world.server.registrar().unwrap();
+        assert_eq!(registrar.client(id).await.unwrap().state(), ClientState::Approved);
+        let secret = match answer.filter(|_| !again.is_good()) {
+            Some(answer) => answer.given,
+            None if again.is_good() => {
+                open.add();
+                again.given
+            }
+            // The secret of the approval reached nobody: the next one is made.
+            None => {
+                done.add();
+                registrar.rotate_secret(id).await.unwrap().expose().to_owned()
+            }
+        };
+        let client = Credentials { id: id.to_string(), secret };
+        assert!(scene.world.opens(&scene.world.pair_of(&client).await.access).await);
+        scene.bystander_lives().await;
+    })
+    .await;
+    assert!(done.any() && open.any());
+}
+
+#[tokio::test]
+async fn dropped_steps_of_the_registrar_are_done_by_the_next_one() {
+    for step in [Step::Suspend, Step::WithdrawClient, Step::RotateSecret, Step::ChangeApplication] {
+        let scene = async || Scene::new(async |_, _| step.clone()).await;
+        at_every_await(scene, async |scene, answer| {
+            let again = scene.step.run(&scene.world).await;
+            // Whoever suspends twice is told that it is suspended.
+            assert!(again.is_good() || matches!(scene.step, Step::Suspend), "{again:?}");
+            let opens = scene.world.opens(&scene.pair.access).await;
+            let refreshed = scene.world.refresh(&scene.pair.refresh).await;
+            match scene.step {
+                Step::Suspend => {
+                    assert!(!opens);
+                    e401(&refreshed, "invalid_client");
+                    Step::Resume.run(&scene.world).await.good();
+                    scene.bystander_lives().await;
+                }
+                Step::WithdrawClient => {
+                    assert!(!opens);
+                    assert_eq!(Answer::from(refreshed).error, "invalid_grant");
+                    assert!(scene.world.opens(&scene.world.pair().await.access).await);
+                }
+                Step::RotateSecret => {
+                    assert!(opens);
+                    for secret in [again.given].into_iter().chain(answer.map(|answer| answer.given)) {
+                        let client = Credentials { secret, ..scene.world.client.clone() };
+                        Answer::from(scene.world.refresh_as(&client, &scene.pair.refresh).await).good();
+                    }
+                }
+                _ => {
+                    assert!(opens);
+                    scene.bystander_lives().await;
+                }
+            }
+        })
+        .await;
+    }
+}
+
+/// Counts how often a branch of a test was taken.
+#[derive(Default)]
+struct Tally(std::cell::Cell<usize>);
+
+impl Tally {
+    fn add(&self) {
+        self.0.set(self.0.get() + 1);
+    }
+
+    fn any(&self) -> bool {
+        self.0.get() > 0
+    }
+}

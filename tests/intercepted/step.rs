@@ -1,0 +1,221 @@
+//! Everything that can be asked of a server, as data.
+
+use grantor::message::TokenResponse;
+use grantor::store::StoreError;
+use grantor::wire::{Endpoint, Response};
+use grantor::{
+    Approval, AuthorizationError, ClientId, Consent, Decision, GrantId, PendingAuthorization, RegistrarError, Subject,
+};
+
+use crate::world::{PKCE, Pair, SESSION, World, form, logo, parameters};
+
+/// One request or one call of the embedder.
+#[derive(Clone, Debug)]
+pub(crate) enum Step {
+    Authorize,
+    Hold,
+    /// The user of the handle agrees to everything.
+    Agree(String),
+    Deny(String),
+    Exchange(String),
+    Refresh(String),
+    Revoke(String),
+    Introspect(String),
+    Authenticate(String),
+    Submit,
+    ApproveApplication(ClientId),
+    /// Takes in a change of the world's client.
+    ChangeApplication,
+    Suspend,
+    Resume,
+    RotateSecret,
+    /// Withdraws everything that the world's client has.
+    WithdrawClient,
+    WithdrawGrant(GrantId),
+    /// Withdraws everything of the world's user.
+    WithdrawSubject,
+    Purge,
+}
+
+/// What came of it, whatever the way it was told.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    /// The error code of a body or a redirect.
+    pub(crate) error: String,
+    /// A handle, a code, a client id or a client secret.
+    pub(crate) given: String,
+    pub(crate) pair: Option<Pair>,
+}
+
+impl Answer {
+    pub(crate) fn is_good(&self) -> bool {
+        self.error.is_empty() && matches!(self.status, 200 | 302 | 303)
+    }
+
+    /// 503 or 500, or the same told to the client by a redirect.
+    pub(crate) fn is_trouble(&self) -> bool {
+        self.is_transient() || self.is_permanent()
+    }
+
+    pub(crate) fn is_transient(&self) -> bool {
+        match self.status {
+            503 => matches!(self.error.as_str(), "" | "temporarily_unavailable"),
+            status => matches!(status, 302 | 303) && self.error == "temporarily_unavailable",
+        }
+    }
+
+    pub(crate) fn is_permanent(&self) -> bool {
+        match self.status {
+            500 => matches!(self.error.as_str(), "" | "server_error"),
+            status => matches!(status, 302 | 303) && self.error == "server_error",
+        }
+    }
+
+    #[track_caller]
+    pub(crate) fn good(self) -> Self {
+        assert!(self.is_good(), "{self:?}");
+        self
+    }
+
+    #[track_caller]
+    pub(crate) fn pair(self) -> Pair {
+        self.good().pair.expect("a pair")
+    }
+
+    fn given(text: impl Into<String>) -> Self {
+        Self { status: 200, given: text.into(), ..Self::default() }
+    }
+
+    fn done() -> Self {
+        Self::given("")
+    }
+
+    fn refused(status: u16, error: impl Into<String>) -> Self {
+        Self { status, error: error.into(), ..Self::default() }
+    }
+}
+
+impl Step {
+    pub(crate) async fn run(&self, world: &World) -> Answer {
+        let registrar = || world.server.registrar().expect("the store has a registry");
+        let client = world.client.client_id();
+        match self {
+            Self::Authorize => match pending(world).await {
+                Ok(_) => Answer::done(),
+                Err(error) => error.into(),
+            },
+            Self::Hold => hold(world, &world.alice).await,
+            Self::Agree(handle) => decide(world, handle, Decision::Approve(Consent::to_everything())).await,
+            Self::Deny(handle) => decide(world, handle, Decision::Deny).await,
+            Self::Exchange(code) => world.exchange(code).await.into(),
+            Self::Refresh(token) => world.refresh(token).await.into(),
+            Self::Revoke(token) => world.revoke(token).await.into(),
+            Self::Introspect(token) => {
+                world.post(Endpoint::Introspection, &[("token", token)]).client(&world.client).send().await.into()
+            }
+            Self::Authenticate(token) => match world.access(token).await {
+                Ok(_) => Answer::done(),
+                Err(error) => error.into_response().into(),
+            },
+            Self::Submit => {
+                let developer = Subject::new("developer").unwrap();
+                let submitted = registrar().submit(developer, form(), Some(logo())).await;
+                submitted.map(|id| Answer::given(id.as_str())).unwrap_or_else(Answer::from)
+            }
+            Self::ApproveApplication(id) => {
+                let approved = registrar().approve(id, 1, Approval::default()).await;
+                let secret = approved.map(|approved| approved.client_secret().map(|secret| secret.expose().to_owned()));
+                secret.map(|secret| Answer::given(secret.unwrap_or_default())).unwrap_or_else(Answer::from)
+            }
+            Self::ChangeApplication => registrar().change(&client, form(), None).await.into(),
+            Self::Suspend => registrar().suspend(&client).await.into(),
+            Self::Resume => registrar().resume(&client).await.into(),
+            Self::RotateSecret => {
+                let secret = registrar().rotate_secret(&client).await;
+                secret.map(|secret| Answer::given(secret.expose())).unwrap_or_else(Answer::from)
+            }
+            Self::WithdrawClient => registrar().withdraw_grants(&client).await.into(),
+            Self::WithdrawGrant(id) => world.server.revoke_grant(*id, &world.alice).await.into(),
+            Self::WithdrawSubject => world.server.revoke_subject(&world.alice).await.into(),
+            Self::Purge => world.server.purge_expired(100).await.into(),
+        }
+    }
+}
+
+/// A request of the world's client that was found good.
+pub(crate) async fn pending(world: &World) -> Result<PendingAuthorization, AuthorizationError> {
+    world.authorize(&world.query(&PKCE)).await
+}
+
+/// A handle for that user.
+pub(crate) async fn hold(world: &World, subject: &Subject) -> Answer {
+    let pending = match pending(world).await {
+        Ok(pending) => pending,
+        Err(error) => return error.into(),
+    };
+    match world.server.hold(&pending, subject, SESSION).await {
+        Ok(handle) => Answer::given(handle.expose()),
+        Err(error) => error.into(),
+    }
+}
+
+async fn decide(world: &World, handle: &str, decision: Decision) -> Answer {
+    match world.server.decide(handle, &world.alice, SESSION, &decision).await {
+        // The client learns of a refusal by an error; here that is what was wanted.
+        Ok(response) if decision == Decision::Deny => {
+            let answer = Answer::from(response);
+            if answer.error == "access_denied" { Answer::done() } else { answer }
+        }
+        Ok(response) => response.into(),
+        Err(error) => error.into(),
+    }
+}
+
+impl From<Response> for Answer {
+    fn from(response: Response) -> Self {
+        let status = response.status();
+        if let Some(location) = response.header("Location") {
+            let text = |name: &str| {
+                let value = parameters(location).into_iter().find(|(own, _)| own == name);
+                value.map(|(_, value)| String::from_utf8(value).unwrap()).unwrap_or_default()
+            };
+            return Self { status, error: text("error"), given: text("code"), pair: None };
+        }
+        let json: serde_json::Value = serde_json::from_slice(response.body()).unwrap_or_default();
+        let token: Option<TokenResponse> = serde_json::from_slice(response.body()).ok();
+        let pair = token.map(|token| Pair {
+            access: token.access_token.expose().to_owned(),
+            refresh: token.refresh_token.map(|token| token.expose().to_owned()).unwrap_or_default(),
+            scope: token.scope.unwrap_or_default(),
+        });
+        Self { status, error: json["error"].as_str().unwrap_or_default().to_owned(), given: String::new(), pair }
+    }
+}
+
+impl From<AuthorizationError> for Answer {
+    fn from(error: AuthorizationError) -> Self {
+        error.response(Some(&Subject::new("alice").unwrap())).into()
+    }
+}
+
+impl From<StoreError> for Answer {
+    fn from(error: StoreError) -> Self {
+        Self::refused(if error.is_transient() { 503 } else { 500 }, "")
+    }
+}
+
+impl From<RegistrarError> for Answer {
+    fn from(error: RegistrarError) -> Self {
+        match error {
+            RegistrarError::Store(error) => error.into(),
+            other => Self::refused(409, other.to_string()),
+        }
+    }
+}
+
+impl<T, E: Into<Self>> From<Result<T, E>> for Answer {
+    fn from(result: Result<T, E>) -> Self {
+        result.map_or_else(Into::into, |_| Self::done())
+    }
+}
