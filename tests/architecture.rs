@@ -20,7 +20,7 @@ const FORBIDDEN: [&str; 11] =
 #[test]
 fn the_default_features_bring_no_framework_no_http_and_no_runtime() {
     let tree = Command::new(env!("CARGO"))
-        .args(["tree", "--edges", "normal", "--prefix", "none", "--format", "{p}", "--offline", "--locked"])
+        .args(["tree", "--edges", "normal", "--prefix", "none", "--format", "{p}", "--locked"])
         .current_dir(env!("CARGO_MANIFEST_DIR"))
         .output()
         .unwrap();
@@ -37,9 +37,13 @@ fn the_default_features_bring_no_framework_no_http_and_no_runtime() {
     assert!(of_frameworks.is_empty(), "default features bring {of_frameworks:?}");
 }
 
+/// With `WRITE_GUIDES` set, the table is written instead of compared.
 #[test]
 fn every_id_has_a_row_in_the_guide_and_every_row_a_test() {
     let tested = ids_in_tests();
+    if std::env::var_os("WRITE_GUIDES").is_some() {
+        write_table(&tested);
+    }
     let listed = ids_in_guide();
     assert!(!tested.is_empty() && !listed.is_empty());
     let unlisted: Vec<_> = tested.iter().filter(|(id, _)| !listed.contains(*id)).collect();
@@ -50,10 +54,11 @@ fn every_id_has_a_row_in_the_guide_and_every_row_a_test() {
     );
 }
 
-/// The ids in the first doc line of each test, with the test that has them.
-fn ids_in_tests() -> BTreeMap<String, String> {
-    let mut ids = BTreeMap::new();
-    for file in source::files_below(&root().join("tests/protocol")) {
+/// The ids in the first doc line of each test, with the tests that have them.
+fn ids_in_tests() -> BTreeMap<String, BTreeSet<String>> {
+    let mut ids: BTreeMap<_, BTreeSet<_>> = BTreeMap::new();
+    let folder = root().join("tests/protocol");
+    for file in source::files_below(&folder) {
         let text = fs::read_to_string(&file).unwrap();
         let lines: Vec<_> = text.lines().map(str::trim).collect();
         for (number, line) in lines.iter().enumerate() {
@@ -66,13 +71,31 @@ fn ids_in_tests() -> BTreeMap<String, String> {
             assert!(found.is_empty() || !mistaken, "{}: ids and other words in {line:?}", file.display());
             let name = lines[number..].iter().find_map(|line| line.split_once("fn ").map(|(_, rest)| rest));
             let name = name.and_then(|rest| rest.split(['(', '<']).next()).unwrap_or_default();
-            let stem = file.file_stem().unwrap().to_string_lossy();
             for id in found {
-                ids.insert(id.to_owned(), format!("{stem}::{name}"));
+                ids.entry(id.to_owned()).or_default().insert(format!("{}::{name}", module(&file, &folder)));
             }
         }
     }
     ids
+}
+
+/// `rfc6749_client/mod.rs` is the module `rfc6749_client`.
+fn module(file: &Path, folder: &Path) -> String {
+    let path = file.strip_prefix(folder).unwrap().with_extension("");
+    let parts = path.iter().map(|part| part.to_string_lossy().into_owned());
+    parts.filter(|part| part != "mod").collect::<Vec<_>>().join("::")
+}
+
+fn write_table(tested: &BTreeMap<String, BTreeSet<String>>) {
+    let path = root().join("src/guide/conformance.md");
+    let guide = fs::read_to_string(&path).unwrap();
+    let (intro, _) = guide.split_once("| id |").unwrap();
+    let mut text = format!("{intro}| id | tests |\n|---|---|\n");
+    for (id, tests) in tested {
+        let tests: Vec<_> = tests.iter().map(|test| format!("`{test}`")).collect();
+        text.push_str(&format!("| {id} | {} |\n", tests.join("<br>")));
+    }
+    fs::write(path, text).unwrap();
 }
 
 /// The first column of the table.

@@ -146,8 +146,8 @@ shared! {
     Stores,
     Subject,
     SubjectError,
-    dyn Subjects,
     SubjectStatus,
+    dyn Subjects,
     SystemClock,
     SystemEntropy,
     dyn Throttle,
@@ -160,6 +160,7 @@ shared! {
     TokenResponse,
     dyn TokenStore,
     TokenType,
+    TracingEvents,
     UnknownTokenType,
 }
 
