@@ -14,6 +14,7 @@ use crate::grant::issue::{self, Drawn, Issued, NewPair, Place, Told};
 use crate::grant::withdraw;
 use crate::hooks::Event;
 use crate::scope::ScopeSet;
+use crate::secret::Digest;
 use crate::secret::refresh::PresentedRefresh;
 use crate::store::Replacement;
 use crate::store::record::{Grant, RevocationReason, TokenPair};
@@ -182,51 +183,43 @@ impl Judge<'_> {
             narrowed: narrowing.narrowed,
         };
         let NewPair { record, told } = issue::pair(self.config, drawn, place);
-        let mut next = grant.clone();
-        let mut superseded_oldest = false;
-        match used.superseded {
-            None => {
-                self.end_other_graces(&mut next);
-                self.supersede(&mut next, |pair| pair.refresh == used.refresh);
-            }
-            Some(_) => superseded_oldest = self.make_room(&mut next),
-        }
-        next.pairs.push(record, |pair| !pair.is_spent(self.now, self.config.reuse_margin));
-        next.version = grant.version.saturating_add(1);
-        next.pairs_made = number;
+        let oldest = used.superseded.and_then(|_| self.one_too_many(grant));
+        let pairs = grant.pairs.succeeded_by(record, |pair| self.aged(pair, used, oldest));
         let in_grace_since = used.superseded.map(|since| self.now.seconds_since(since));
-        Claim { next: Arc::new(next), told, in_grace_since, superseded_oldest }
+        let superseded_oldest = oldest.is_some();
+        Claim { next: Arc::new(grant.refreshed_with(pairs, number)), told, in_grace_since, superseded_oldest }
     }
 
-    /// In the strict profile the first refresh with any pair ends the refresh grace of those before it.
-    fn end_other_graces(&self, grant: &mut Grant) {
-        if self.config.grace.end == GraceEnd::WithNextRefresh {
-            for pair in grant.pairs.iter_mut().filter(|pair| pair.superseded.is_some()) {
-                pair.refresh_end = pair.refresh_end.min(self.now);
+    /// What becomes of a pair when the next one is made; nothing if it has told all it could.
+    fn aged(&self, pair: &TokenPair, used: &TokenPair, oldest: Option<Digest>) -> Option<TokenPair> {
+        let mut pair = pair.clone();
+        let ends_graces = used.superseded.is_none() && self.config.grace.end == GraceEnd::WithNextRefresh;
+        if pair.superseded.is_none() {
+            if pair.access == used.access || Some(pair.access) == oldest {
+                self.supersede(&mut pair);
             }
+        } else if ends_graces {
+            // In the strict profile the first refresh with any pair ends the grace of those before it.
+            pair.refresh_end = pair.refresh_end.min(self.now);
         }
+        (!pair.is_spent(self.now, self.config.reuse_margin)).then_some(pair)
     }
 
-    /// Gives both tokens of the chosen pair their grace, once; it never lengthens a life.
-    fn supersede(&self, grant: &mut Grant, chosen: impl Fn(&TokenPair) -> bool) {
-        let access_grace_end = self.now.plus(self.config.grace.access_token);
-        let refresh_grace_end = self.now.plus(self.config.refresh_token_grace(self.request.client));
-        for pair in grant.pairs.iter_mut().filter(|pair| pair.superseded.is_none() && chosen(pair)) {
-            pair.superseded = Some(self.now);
-            pair.access_end = pair.access_end.min(access_grace_end);
-            pair.refresh_end = pair.refresh_end.min(refresh_grace_end);
-        }
+    /// Gives both tokens of a pair their grace, once; it never lengthens a life.
+    fn supersede(&self, pair: &mut TokenPair) {
+        let grace = self.config.refresh_token_grace(self.request.client);
+        pair.superseded = Some(self.now);
+        pair.access_end = pair.access_end.min(self.now.plus(self.config.grace.access_token));
+        pair.refresh_end = pair.refresh_end.min(self.now.plus(grace));
     }
 
-    /// Supersedes the oldest live pair where a sibling would be one too many.
-    fn make_room(&self, grant: &mut Grant) -> bool {
+    /// The oldest live pair, by its access token, where a sibling would be one too many.
+    fn one_too_many(&self, grant: &Grant) -> Option<Digest> {
         let is_live = |pair: &&TokenPair| pair.superseded.is_none() && self.now < pair.refresh_end;
         if grant.pairs.iter().filter(is_live).count() < LIVE_PAIRS {
-            return false;
+            return None;
         }
-        let Some(oldest) = grant.pairs.iter().rev().find(is_live).map(|pair| pair.access) else { return false };
-        self.supersede(grant, |pair| pair.access == oldest);
-        true
+        grant.pairs.iter().rev().find(is_live).map(|pair| pair.access)
     }
 }
 

@@ -112,6 +112,25 @@ impl Grant {
         self.last_end().max(self.keep_until).plus(RETENTION)
     }
 
+    /// The next state with other pairs; written out, so that the old ones are not copied for nothing.
+    pub(crate) fn refreshed_with(&self, pairs: Pairs, pairs_made: u32) -> Self {
+        Self {
+            id: self.id,
+            version: self.version.saturating_add(1),
+            client: self.client.clone(),
+            epoch: self.epoch,
+            subject: self.subject.clone(),
+            scopes: self.scopes.clone(),
+            resource_scope: self.resource_scope.clone(),
+            created: self.created,
+            keep_until: self.keep_until,
+            lineage: self.lineage,
+            pairs_made,
+            pairs,
+            revoked: self.revoked,
+        }
+    }
+
     pub(crate) fn revoked_at(&self, at: Timestamp, reason: RevocationReason) -> Self {
         Self { version: self.version.saturating_add(1), revoked: Some(Revocation { at, reason }), ..self.clone() }
     }
@@ -218,11 +237,10 @@ impl Pairs {
         self.iter().find(|pair| pair.refresh.as_ref() == Some(digest))
     }
 
-    /// Adds a pair in front and drops those that `keep` no longer wants.
-    pub(crate) fn push(&mut self, pair: TokenPair, keep: impl Fn(&TokenPair) -> bool) {
-        let count = self.iter().filter(|pair| keep(pair)).count();
-        let mut older = Vec::with_capacity(count);
-        older.extend(self.newest.take().into_iter().chain(std::mem::take(&mut self.older)).filter(keep));
-        *self = Self { newest: Some(pair), older: older.into_boxed_slice() };
+    /// The same with a pair in front, each of the others as the rule leaves it, or gone.
+    pub(crate) fn succeeded_by(&self, newest: TokenPair, rule: impl Fn(&TokenPair) -> Option<TokenPair>) -> Self {
+        let mut older = Vec::with_capacity(self.len());
+        older.extend(self.iter().filter_map(rule));
+        Self { newest: Some(newest), older: older.into_boxed_slice() }
     }
 }

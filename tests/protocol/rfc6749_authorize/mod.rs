@@ -106,7 +106,7 @@ async fn a_client_that_was_changed_meanwhile_gets_no_more_than_it_has_now() {
 /// 6749-4.1.2-01
 #[tokio::test]
 async fn codes_are_unguessable() {
-    let world = World::built(|builder| builder.entropy(SystemEntropy::default()).issuer(ISSUER)).await;
+    let world = World::built(|builder| builder.entropy(SystemEntropy).issuer(ISSUER)).await;
     let query = world.query(&PKCE);
     let mut codes = HashSet::new();
     let mut ones = [0_u32; 256];
