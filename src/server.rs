@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::client::Client;
 use crate::clock::{Clock, SystemClock};
 use crate::config::check::ConfigError;
-use crate::config::report::SecurityReport;
+use crate::config::report::{NO_THROTTLE, SecurityReport};
 use crate::config::{Config, Profile};
 use crate::context::Context;
 use crate::endpoint::decide::Decision;
@@ -73,7 +73,11 @@ impl AuthorizationServer {
     /// Lists the settings that are looser than the current best practice asks [RFC 9700].
     #[must_use]
     pub fn security_report(&self) -> SecurityReport {
-        self.context.config.security_report(self.issuer())
+        let mut report = self.context.config.security_report(self.issuer());
+        if self.context.throttle.is_none() {
+            report.findings.push(NO_THROTTLE);
+        }
+        report
     }
 
     /// Returns the path under which an endpoint is reached from outside: below the issuer's path, and

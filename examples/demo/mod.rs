@@ -59,7 +59,8 @@ pub(crate) async fn register(server: &AuthorizationServer, options: &Options) ->
     Ok(())
 }
 
-/// The browser's session. A service has its own; this one signs everybody in as the same user.
+/// The browser's session. A service has its own, which refuses ids that it did not make; this one takes
+/// any, and signs everybody in as the same user.
 pub(crate) struct Session {
     pub(crate) user: Subject,
     pub(crate) id: String,
@@ -102,11 +103,16 @@ pub(crate) fn consent_page(pending: &PendingAuthorization, session: &Session, ha
         .collect();
     let (user, host) = (escape(session.user.as_str()), escape(pending.redirect_host()));
     let handle = escape(handle.expose());
+    let resources = match pending.resource_scope() {
+        ResourceScope::All => "all resources of the account".to_owned(),
+        ResourceScope::Public => "all public resources of the account".to_owned(),
+        ResourceScope::Specified(list) => escape(&list.iter().collect::<Vec<_>>().join(", ")),
+    };
     format!(
         "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><title>Authorize {name}</title>\
          <meta name=\"viewport\" content=\"width=device-width\"></head><body><main><h1>Authorize {name}</h1>\
          <p>{name} ({website}) asks for access to the account <strong>{user}</strong>:</p>\
-         <form method=\"post\" action=\"/consent\"><ul>{boxes}</ul><p>You will be sent to <strong>{host}</strong>.</p>\
+         <form method=\"post\" action=\"/consent\"><ul>{boxes}</ul><p>It reaches {resources}. You will be sent to <strong>{host}</strong>.</p>\
          <input type=\"hidden\" name=\"handle\" value=\"{handle}\">\
          <button name=\"decision\" value=\"allow\">Allow</button> <button name=\"decision\" value=\"deny\">Deny</button>\
          </form></main></body></html>"

@@ -98,7 +98,7 @@ pub(crate) fn read_resource_scope(reader: &mut Reader<'_>) -> Result<ResourceSco
         1 => Ok(ResourceScope::Public),
         2 => {
             let resources = reader.list(Reader::text)?;
-            ResourceScope::specified(resources).map_err(|_| DecodeError::Malformed)
+            ResourceScope::from_record(resources).map_err(|_| DecodeError::Malformed)
         }
         _ => Err(DecodeError::Malformed),
     }

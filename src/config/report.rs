@@ -161,6 +161,13 @@ const GRANT_LIFETIME: Finding = Finding {
     consequence: "a grant that is refreshed at least every 180 days has no end but its revocation",
 };
 
+/// Not a setting: raised where no throttle was given to the builder.
+pub(crate) const NO_THROTTLE: Finding = Finding {
+    setting: "throttle",
+    rule: "RFC 6749 section 2.3.1",
+    consequence: "nothing slows down who guesses secrets or holds requests without end",
+};
+
 #[cfg(test)]
 mod tests {
     use super::*;

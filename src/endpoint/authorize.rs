@@ -153,7 +153,8 @@ fn challenge(context: &Context, client: &Client, query: &Query<'_>) -> Result<Op
 /// § 3.3: no more than was registered; nothing asked means all of it.
 fn scopes(context: &Context, client: &Client, query: &Query<'_>) -> Result<ScopeSet, Reason> {
     let Some(scope) = query.octets("scope") else {
-        let registered = client.scopes.clone();
+        // What left the catalog since cannot be shown, so it is not asked for.
+        let registered = context.config.scopes.known_part(&client.scopes);
         return if registered.is_empty() { Err(Reason::Scope(ScopeError::Malformed)) } else { Ok(registered) };
     };
     let asked = context.config.scopes.parse(scope).map_err(Reason::Scope)?;

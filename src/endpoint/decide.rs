@@ -198,6 +198,9 @@ async fn approve(
     now: Timestamp,
 ) -> Result<Response, AuthorizationError> {
     let fail = |reason| undecided(context, held, client, reason);
+    if context.config.needs_pkce(client) && held.challenge.is_none() {
+        return Err(fail(Reason::MissingChallenge));
+    }
     let granted = match judge_consent(context, held, client, consent) {
         Ok(granted) => granted,
         Err(Reason::AccessDenied) => return deny(context, held, client).await,
@@ -263,7 +266,7 @@ fn judge_consent(
     consent: &Consent,
 ) -> Result<Granted, Reason> {
     let chosen = match &consent.scopes {
-        None => held.scopes.clone(),
+        None => context.config.scopes.known_part(&held.scopes),
         Some(tokens) => {
             let tokens = tokens.iter().map(String::as_str);
             context.config.scopes.select(tokens).map_err(|_| Reason::ExcessDecision)?
@@ -279,7 +282,7 @@ fn judge_consent(
     }
     let scopes = chosen.intersection(&client.scopes);
     let resource_scope = resource_scope.narrowed_to(&client.resource_scope);
-    if scopes.is_empty() || matches!(&resource_scope, ResourceScope::Specified(list) if list.is_empty()) {
+    if scopes.is_empty() || resource_scope.is_empty() {
         return Err(Reason::AccessDenied);
     }
     Ok(Granted { scopes, resource_scope })

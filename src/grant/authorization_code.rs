@@ -15,7 +15,7 @@ use crate::grant::withdraw;
 use crate::hooks::Event;
 use crate::id::{AuthorizationId, GrantId};
 use crate::pkce::CodeVerifier;
-use crate::scope::ScopeSet;
+use crate::scope::{ResourceScope, ScopeSet};
 use crate::secret::Digest;
 use crate::secret::opaque::Presented;
 use crate::secret::refresh::Lineage;
@@ -40,18 +40,31 @@ pub(crate) async fn exchange(context: &Context, request: &Exchange<'_>) -> Resul
     if now >= authorization.end {
         return Err(after_the_end(context, &authorization).await?);
     }
-    let scopes = authorization.scopes.intersection(&request.client.scopes);
-    if scopes.is_empty() {
-        return Err(Reason::CodeSpent);
-    }
+    let granted = still_granted(&authorization, request.client)?;
     context.check_subject(&authorization.subject, request.client).await?;
 
     let drawn = Drawn::new(&context.config, id.into(), &*context.entropy);
-    let (grant, told) = first_pair(context, request.client, &authorization, scopes, &drawn, now);
+    let (grant, told) = first_pair(context, request.client, &authorization, granted, &drawn, now);
     claim(context, grant, &drawn.access_digest).await?;
     let (client, subject) = (&request.client.id, &authorization.subject);
     context.raise(&Event::Exchanged { grant: id.into(), client, subject });
     Ok(drawn.issued(told))
+}
+
+/// What of the consent the client may still have.
+struct Granted {
+    scopes: ScopeSet,
+    resource_scope: ResourceScope,
+}
+
+/// The client may have been narrowed since the user consented, to nothing too.
+fn still_granted(authorization: &Authorization, client: &Client) -> Result<Granted, Reason> {
+    let scopes = authorization.scopes.intersection(&client.scopes);
+    let resource_scope = authorization.resource_scope.narrowed_to(&client.resource_scope);
+    if scopes.is_empty() || resource_scope.is_empty() {
+        return Err(Reason::CodeSpent);
+    }
+    Ok(Granted { scopes, resource_scope })
 }
 
 /// Everything but time and first use, in the order in which a wrong party learns least.
@@ -65,6 +78,10 @@ fn judge(authorization: &Authorization, code: &Digest, request: &Exchange<'_>, c
         return Err(Reason::CodeOfAnotherClient);
     }
     judge_redirect_uri(authorization, request.redirect_uri, config)?;
+    // PKCE may be demanded of the client since; a code without it is not honoured any more.
+    if config.needs_pkce(request.client) && authorization.challenge.is_none() {
+        return Err(Reason::MissingVerifier);
+    }
     judge_verifier(authorization, request.verifier)?;
     // All grants of the client were withdrawn since.
     if authorization.epoch != request.client.epoch {
@@ -126,7 +143,7 @@ fn first_pair(
     context: &Context,
     client: &Client,
     authorization: &Authorization,
-    scopes: ScopeSet,
+    granted: Granted,
     drawn: &Drawn,
     now: Timestamp,
 ) -> (Grant, Told) {
@@ -139,8 +156,8 @@ fn first_pair(
         number: 1,
         now,
         created: now,
-        scopes: scopes.clone(),
-        narrowed: None,
+        granted: &granted.scopes,
+        scopes: granted.scopes.clone(),
     };
     let NewPair { record, told } = issue::pair(&context.config, drawn, place);
     let grant = Grant {
@@ -149,8 +166,8 @@ fn first_pair(
         client: client.id.clone(),
         epoch: authorization.epoch,
         subject: authorization.subject.clone(),
-        scopes,
-        resource_scope: authorization.resource_scope.narrowed_to(&client.resource_scope),
+        scopes: granted.scopes,
+        resource_scope: granted.resource_scope,
         created: now,
         keep_until: withdraw::keep_until(context, authorization.end),
         lineage: lineage.digest(),

@@ -35,10 +35,10 @@ pub(crate) struct Place<'a> {
     pub(crate) now: Timestamp,
     /// When the grant began.
     pub(crate) created: Timestamp,
-    /// All that the user granted, as far as the client may still have it.
+    /// All that the grant has.
+    pub(crate) granted: &'a ScopeSet,
+    /// What the client is told that this access token may do; never more than that, later on either.
     pub(crate) scopes: ScopeSet,
-    /// The part of it that this access token is for, where the client asked for less.
-    pub(crate) narrowed: Option<ScopeSet>,
 }
 
 /// What the client is told, its access token apart.
@@ -85,12 +85,12 @@ pub(crate) fn pair(config: &Config, drawn: &Drawn, place: Place<'_>) -> NewPair 
         refresh_end,
         superseded: None,
         access_revoked: false,
-        narrowed: place.narrowed.clone().map(Box::new),
+        narrowed: (place.scopes != *place.granted).then(|| Box::new(place.scopes.clone())),
     };
     let told = Told {
         refresh_token: refresh.map(|refresh| refresh.token),
         expires_in: access_end.seconds_since(place.now),
-        scopes: place.narrowed.unwrap_or(place.scopes),
+        scopes: place.scopes,
     };
     NewPair { record, told }
 }

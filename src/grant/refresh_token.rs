@@ -133,24 +133,22 @@ impl Judge<'_> {
             Standing::Reused => Err(Reason::RefreshTokenReused),
             Standing::Usable(pair) => {
                 let available = grant.scopes.intersection(&self.request.client.scopes);
-                if available.is_empty() {
+                let resources = grant.resource_scope.narrowed_to(&self.request.client.resource_scope);
+                if available.is_empty() || resources.is_empty() || grant.is_worn_out() {
                     return Err(Reason::GrantRevoked);
                 }
-                let narrowed = self.narrowed(&available)?;
+                let scopes = self.asked(available)?;
                 self.check_room(grant, pair)?;
-                Ok(self.rotate(grant, pair, Narrowing { available, narrowed }, drawn))
+                Ok(self.rotate(grant, pair, scopes, drawn))
             }
         }
     }
 
     /// § 6: the scope must not include what was not granted; absent, it is all that was.
-    fn narrowed(&self, available: &ScopeSet) -> Result<Option<ScopeSet>, Reason> {
-        let Some(scope) = self.request.scope else { return Ok(None) };
+    fn asked(&self, available: ScopeSet) -> Result<ScopeSet, Reason> {
+        let Some(scope) = self.request.scope else { return Ok(available) };
         let asked = self.config.scopes.parse(scope).map_err(Reason::Scope)?;
-        if !asked.is_subset_of(available) {
-            return Err(Reason::ExcessScope);
-        }
-        Ok((asked != *available).then_some(asked))
+        if asked.is_subset_of(&available) { Ok(asked) } else { Err(Reason::ExcessScope) }
     }
 
     /// Keeps the record small: a first refresh waits while too many pairs are in grace.
@@ -170,7 +168,7 @@ impl Judge<'_> {
         Err(Reason::TooManyInGrace { retry_after: first_end.seconds_since(self.now).max(1) })
     }
 
-    fn rotate(&self, grant: &Grant, used: &TokenPair, narrowing: Narrowing, drawn: &Drawn) -> Claim {
+    fn rotate(&self, grant: &Grant, used: &TokenPair, scopes: ScopeSet, drawn: &Drawn) -> Claim {
         let number = grant.pairs_made.saturating_add(1);
         let place = Place {
             grant: grant.id,
@@ -179,8 +177,8 @@ impl Judge<'_> {
             number,
             now: self.now,
             created: grant.created,
-            scopes: narrowing.available,
-            narrowed: narrowing.narrowed,
+            granted: &grant.scopes,
+            scopes,
         };
         let NewPair { record, told } = issue::pair(self.config, drawn, place);
         let oldest = used.superseded.and_then(|_| self.one_too_many(grant));
@@ -221,12 +219,6 @@ impl Judge<'_> {
         }
         grant.pairs.iter().rev().find(is_live).map(|pair| pair.access)
     }
-}
-
-/// What the new access token may do.
-struct Narrowing {
-    available: ScopeSet,
-    narrowed: Option<ScopeSet>,
 }
 
 /// Raises the events of a claim that was won.

@@ -34,7 +34,7 @@ impl Approval {
         Self { trusted: true, ..self }
     }
 
-    /// Makes the client a resource server: see
+    /// Makes a confidential client a resource server: see
     /// [`Client::may_introspect`](crate::Client::may_introspect).
     #[must_use]
     pub fn may_introspect(self) -> Self {

@@ -20,7 +20,8 @@ pub enum RegistrarError {
     /// The application is approved, and no change of it awaits review.
     #[error("the application has no change that awaits review")]
     NothingProposed,
-    /// A public client has no secret [RFC 6749 section 2.1].
+    /// A public client has no secret [RFC 6749 section 2.1], so it proves nothing at introspection
+    /// either.
     #[error("a public client has no secret")]
     PublicClient,
     /// Scopes are to be approved that the application did not ask for.

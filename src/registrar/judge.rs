@@ -192,6 +192,9 @@ fn approve(
         }
         form.scopes = scopes;
     }
+    if approval.may_introspect && form.client_type == ClientType::Public {
+        return Err(RegistrarError::PublicClient);
+    }
     put_in_force(&mut next.client, &form);
     next.client.require_pkce |= approval.require_pkce;
     next.client.trusted |= approval.trusted;
@@ -393,7 +396,9 @@ mod tests {
         assert!(next.client.require_pkce && next.client.trusted && next.client.may_introspect);
         assert_eq!(next.application.decided, Some(NOW));
         let public = ApplicationForm { client_type: ClientType::Public, ..form() };
-        let next = step.judge(&current(&public, ClientState::Pending), &rules(), NOW).unwrap();
+        let public = current(&public, ClientState::Pending);
+        assert!(matches!(step.judge(&public, &rules(), NOW), Err(RegistrarError::PublicClient)));
+        let next = approve_with(&public, Approval::default()).judge(&public, &rules(), NOW).unwrap();
         assert_eq!((next.client.secrets.current, next.client.secrets.previous), (None, None));
         let changed = with_proposed(&form(), &renamed("New"), ClientState::Approved);
         let step = approve_with(&changed, Approval::default());

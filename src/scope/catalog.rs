@@ -121,6 +121,11 @@ impl ScopeCatalog {
         })
     }
 
+    /// The part of the set that is in this catalog.
+    pub(crate) fn known_part(&self, scopes: &ScopeSet) -> ScopeSet {
+        if self.knows(scopes) { scopes.clone() } else { scopes.intersection(&self.all()) }
+    }
+
     fn assemble(definitions: Vec<ScopeDefinition>, notation: ScopeNotation) -> Self {
         let mut tokens = Vec::with_capacity(definitions.len().saturating_mul(3));
         for (position, definition) in definitions.iter().enumerate() {

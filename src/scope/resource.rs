@@ -24,15 +24,20 @@ impl ResourceScope {
     ///
     /// # Errors
     ///
-    /// [`ResourceScopeError`] when there is no resource or there are more than 1000, or when a name
-    /// is empty, longer than 255 octets or holds a control character.
+    /// [`ResourceScopeError`] when there is no resource, or there are more than 1000 or of more than
+    /// 32 768 octets in all, or when a name is empty, longer than 255 octets or holds a control
+    /// character.
     pub fn specified(items: impl IntoIterator<Item: Into<String>>) -> Result<Self, ResourceScopeError> {
         let mut resources = BTreeSet::new();
+        let mut octets = 0;
         for item in items {
             let name: String = item.into();
             judge_name(&name)?;
-            resources.insert(name.into_boxed_str());
-            if resources.len() > MAX_RESOURCES {
+            let length = name.len();
+            if resources.insert(name.into_boxed_str()) {
+                octets += length;
+            }
+            if resources.len() > MAX_RESOURCES || octets > MAX_OCTETS {
                 return Err(ResourceScopeError::TooMany);
             }
         }
@@ -40,6 +45,19 @@ impl ResourceScope {
             return Err(ResourceScopeError::Empty);
         }
         Ok(Self::Specified(ResourceList(resources.into_iter().collect())))
+    }
+
+    /// Takes a stored list, which narrowing may have left empty.
+    pub(crate) fn from_record(names: Vec<&str>) -> Result<Self, ResourceScopeError> {
+        if names.is_empty() {
+            return Ok(Self::Specified(ResourceList(Arc::default())));
+        }
+        Self::specified(names)
+    }
+
+    /// Whether nothing is left of a list that was narrowed.
+    pub(crate) fn is_empty(&self) -> bool {
+        matches!(self, Self::Specified(list) if list.is_empty())
     }
 
     /// Whether the scope reaches `resource`.
@@ -173,6 +191,8 @@ fn judge_name(name: &str) -> Result<(), ResourceScopeError> {
 
 const MAX_RESOURCES: usize = 1000;
 const MAX_NAME_OCTETS: usize = 255;
+/// Octets of all names together: each request that is held keeps the list.
+const MAX_OCTETS: usize = 32_768;
 
 #[cfg(test)]
 mod tests {

@@ -2,6 +2,7 @@
 //! the checklist of `src/guide/conformance.md`.
 
 mod administration;
+mod changed_meanwhile;
 mod grant_bounds;
 mod grant_states;
 mod grant_table;

@@ -211,6 +211,11 @@ impl World {
         self.token(&form).client(client).send().await
     }
 
+    /// Exchanges a code that is bound to no challenge.
+    pub(crate) async fn exchange_without_pkce(&self, code: &str) -> Response {
+        self.token(&[("grant_type", "authorization_code"), ("code", code)]).client(&self.client).send().await
+    }
+
     pub(crate) async fn refresh(&self, token: &str) -> Response {
         self.refresh_as(&self.client, token).await
     }

@@ -19,6 +19,9 @@ pub(crate) fn plain_text(text: &str, limit: usize) -> Result<Option<Box<str>>, P
     if text.chars().any(|character| character != '\n' && is_control(character)) {
         return Err(Problem::ControlCharacter);
     }
+    if text.chars().any(changes_direction) {
+        return Err(Problem::DirectionCharacter);
+    }
     Ok((!text.is_empty()).then(|| text.into()))
 }
 

@@ -1,5 +1,6 @@
 //! One authorization request, from the consent page to the end of its code.
 
+use std::fmt;
 use std::sync::Arc;
 
 use time::Duration;
@@ -19,7 +20,7 @@ pub(crate) const RETENTION: Duration = Duration::HOUR;
 
 /// One authorization request: held while its user looks at the consent page, then with a code, or
 /// denied [RFC 6749 section 4.1].
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Authorization {
     pub(crate) id: AuthorizationId,
     pub(crate) version: u32,
@@ -40,6 +41,20 @@ pub struct Authorization {
     pub(crate) state: Option<Box<[u8]>>,
     pub(crate) scopes: ScopeSet,
     pub(crate) resource_scope: ResourceScope,
+}
+
+impl fmt::Debug for Authorization {
+    /// Leaves out the client's state, with which it recognises its own requests.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Authorization")
+            .field("id", &self.id)
+            .field("version", &self.version)
+            .field("client", &self.client)
+            .field("subject", &self.subject)
+            .field("stage", &self.stage)
+            .field("end", &self.end)
+            .finish_non_exhaustive()
+    }
 }
 
 /// How far an authorization request has come.

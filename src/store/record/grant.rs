@@ -10,6 +10,9 @@ use crate::secret::refresh::LineageDigest;
 use crate::store::record::RETENTION;
 use crate::subject::Subject;
 
+/// Versions that no refresh takes.
+const VERSIONS_KEPT: u32 = 1 << 16;
+
 /// All tokens that grew from one consent: the row that rotation and revocation both swap.
 ///
 /// Its size is bounded: pairs whose ends are past leave it, and what a dropped refresh token was can
@@ -129,6 +132,12 @@ impl Grant {
             pairs,
             revoked: self.revoked,
         }
+    }
+
+    /// Tells whether the last versions have come: they are kept for revocation, which must not lose its
+    /// place to a version that can no longer rise.
+    pub(crate) const fn is_worn_out(&self) -> bool {
+        self.version >= u32::MAX - VERSIONS_KEPT
     }
 
     pub(crate) fn revoked_at(&self, at: Timestamp, reason: RevocationReason) -> Self {

@@ -1,0 +1,149 @@
+//! What was registered, configured or demanded changes between the steps of a flow: nobody gets more
+//! than was shown and told, and nothing is written that cannot be read.
+
+use grantor::scope::{Permission, Permissions, Resource, ResourceScope, ScopeCatalog, ScopeDefinition};
+use grantor::store::{Grant, Page, TokenStore};
+use grantor::{ApplicationForm, Approval, AuthorizationServer, Consent, Decision, RegistrarError, Subject};
+
+use crate::world::{
+    Credentials, ISSUER, PKCE, REDIRECT_URI, Reviewer as _, SESSION, World, code, e400, form, logo, ok, pair,
+    public_form, red, text,
+};
+
+/// Has that form approved in the place of the one in force.
+async fn change(world: &World, client: &Credentials, form: ApplicationForm, approval: Approval) {
+    let registrar = world.server.registrar().unwrap();
+    registrar.change(&client.client_id(), form, None).await.unwrap();
+    registrar.approve_now(&client.client_id(), approval).await.unwrap();
+}
+
+fn specified(resources: &[&str]) -> ApplicationForm {
+    let mut form = form();
+    form.resource_scope = Some(ResourceScope::specified(resources.iter().copied()).unwrap());
+    form
+}
+
+/// D-29
+#[tokio::test]
+async fn a_code_whose_resources_are_all_gone_gives_nothing() {
+    let world = World::platform().await;
+    let client = world.register(specified(&["one", "two"])).await;
+    let kept = world.code_for(&world.query_of(&client, &PKCE)).await;
+    let gone = world.code_for(&world.query_of(&client, &PKCE)).await;
+    let pair_before = pair(&world.exchange_as(&client, &kept).await);
+    let mut public = form();
+    public.resource_scope = Some(ResourceScope::Public);
+    for other in [specified(&["three"]), public] {
+        change(&world, &client, other, Approval::default()).await;
+        e400(&world.exchange_as(&client, &gone).await, "invalid_grant");
+        e400(&world.refresh_as(&client, &pair_before.refresh).await, "invalid_grant");
+        let token = world.access(&pair_before.access).await.unwrap();
+        assert!(!token.permits("repo-code", Permission::Read, Resource::Private("one")));
+    }
+    // Nothing was taken back: what comes back to the registration works again.
+    change(&world, &client, specified(&["two"]), Approval::default()).await;
+    ok(&world.exchange_as(&client, &gone).await);
+    ok(&world.refresh_as(&client, &pair_before.refresh).await);
+    let rows = TokenStore::grants_of(&world.store, &world.alice, Page::first(10)).await.unwrap();
+    for row in rows {
+        assert_eq!(Grant::decode(&row.encode()).unwrap(), *row);
+    }
+    assert_eq!(world.server.revoke_subject(&world.alice).await.unwrap(), 2);
+}
+
+/// 6749-6-03, D-29
+#[tokio::test]
+async fn a_token_never_has_more_than_its_answer_told() {
+    let world = World::platform().await;
+    let first = world.pair().await;
+    let mut narrow = form();
+    narrow.scopes = "repo-code:r".into();
+    change(&world, &world.client, narrow, Approval::default()).await;
+    let asked = [("grant_type", "refresh_token"), ("refresh_token", first.refresh.as_str()), ("scope", "repo-code:r")];
+    let by_request = pair(&world.token(&asked).client(&world.client).send().await);
+    let by_default = pair(&world.refresh(&first.refresh).await);
+    assert_eq!((by_request.scope.as_str(), by_default.scope.as_str()), ("repo-code:r", "repo-code:r"));
+    change(&world, &world.client, form(), Approval::default()).await;
+    for told in [by_request, by_default] {
+        let token = world.access(&told.access).await.unwrap();
+        assert_eq!(token.scopes().as_str(), "repo-code:r");
+        assert!(!token.permits("repo-code", Permission::ReadWrite, Resource::Account));
+        // The next one has all of the grant again.
+        assert_eq!(pair(&world.refresh(&told.refresh).await).scope, first.scope);
+    }
+}
+
+/// A server over the world's store whose catalog has one scope less than the registration.
+fn without_issues(world: &World) -> AuthorizationServer {
+    let catalog = ScopeCatalog::builder()
+        .scope(ScopeDefinition::new("repo-code", Permissions::ReadOnlyOrReadWrite))
+        .scope(ScopeDefinition::new("account-profile", Permissions::ReadOnlyOrReadWrite))
+        .build()
+        .unwrap();
+    AuthorizationServer::builder(world.store.clone())
+        .clock(world.clock.clone())
+        .issuer(ISSUER)
+        .configure(|config| config.scopes = catalog)
+        .build()
+        .unwrap()
+}
+
+/// 6749-4.1.1-01
+#[tokio::test]
+async fn what_the_page_cannot_show_is_not_granted() {
+    let mut world = World::platform().await;
+    let held_before = world.authorize(&world.query(&[])).await.unwrap();
+    let handle = world.server.hold(&held_before, &world.alice, SESSION).await.unwrap();
+    world.server = without_issues(&world);
+
+    let shown = world.authorize(&world.query(&[])).await.unwrap();
+    let tokens: Vec<_> = shown.requested().map(|scope| scope.token().to_owned()).collect();
+    assert_eq!(tokens, ["repo-code:rw", "account-profile:r"]);
+    assert_eq!(shown.scopes().as_str(), "repo-code:rw account-profile:r");
+
+    let agreed = Decision::Approve(Consent::to_everything());
+    let redirect = world.server.decide(handle.expose(), &world.alice, SESSION, &agreed).await.unwrap();
+    let response = world.exchange_without_pkce(&text(&code(&redirect), "code")).await;
+    assert_eq!(pair(&response).scope, "repo-code:rw account-profile:r");
+}
+
+/// 7636-4.4.1-01
+#[tokio::test]
+async fn pkce_that_is_demanded_meanwhile_is_demanded_at_every_step() {
+    let world = World::platform().await;
+    let early = world.code_for(&world.query(&[("state", "early")])).await;
+    let with_challenge = world.code().await;
+    let pending = world.authorize(&world.query(&[])).await.unwrap();
+    let handle = world.server.hold(&pending, &world.alice, SESSION).await.unwrap();
+    change(&world, &world.client, form(), Approval::default().require_pkce()).await;
+
+    red(&world.refused(&world.query(&[])).await, "invalid_request");
+    let agreed = Decision::Approve(Consent::to_everything());
+    let refused = world.server.decide(handle.expose(), &world.alice, SESSION, &agreed).await.unwrap_err();
+    red(&refused.response(Some(&world.alice)), "invalid_request");
+    e400(&world.exchange_without_pkce(&early).await, "invalid_grant");
+    ok(&world.exchange(&with_challenge).await);
+}
+
+/// 7662-2.1-01
+#[tokio::test]
+async fn a_public_client_is_no_resource_server() {
+    let world = World::platform().await;
+    let registrar = world.server.registrar().unwrap();
+    let id = registrar.submit(Subject::new("developer").unwrap(), public_form(), Some(logo())).await.unwrap();
+    let refused = registrar.approve_now(&id, Approval::default().may_introspect()).await;
+    assert!(matches!(refused, Err(RegistrarError::PublicClient)), "{refused:?}");
+    let approved = registrar.approve_now(&id, Approval::default()).await.unwrap();
+    assert!(approved.client_secret().is_none());
+}
+
+/// SVC-2.1-07
+#[tokio::test]
+async fn a_list_of_resources_has_bounds() {
+    let names = |count: usize, length: usize| (0..count).map(move |number| format!("{number:0length$}"));
+    assert!(ResourceScope::specified(names(1000, 32)).is_ok());
+    assert!(ResourceScope::specified(names(1001, 4)).is_err());
+    assert!(ResourceScope::specified(names(128, 255)).is_ok());
+    assert!(ResourceScope::specified(names(129, 255)).is_err());
+    assert!(ResourceScope::specified([REDIRECT_URI; 2000]).is_ok(), "named twice counts once");
+}
