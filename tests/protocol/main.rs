@@ -17,6 +17,8 @@ mod rfc6749_grace;
 mod rfc6749_refresh;
 mod rfc6749_syntax;
 mod rfc6749_token;
+mod rfc6750;
 mod secrets;
 mod service;
+mod unreliable;
 mod world;

@@ -1,0 +1,105 @@
+//! A store of grants that fails as told, and counts what is written.
+
+use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
+use grantor::store::{Grant, Insertion, Page, Purge, Replacement, StoreError, TokenStore};
+use grantor::{GrantId, MemoryStore, Profile, Subject, Timestamp};
+
+use crate::interleaved::serve_from;
+use crate::world::World;
+
+/// What fails, each time with a failure that may pass.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fault {
+    None,
+    Writes,
+    Everything,
+}
+
+/// A memory store of grants that can be switched off.
+#[derive(Clone, Debug)]
+pub(crate) struct Unreliable {
+    inner: MemoryStore,
+    fault: Arc<Mutex<Fault>>,
+    writes: Arc<AtomicUsize>,
+    reads_until_back: Arc<AtomicU8>,
+}
+
+impl Unreliable {
+    /// A world whose grants are kept in such a store.
+    pub(crate) async fn world(profile: Profile) -> (World, Self) {
+        let mut world = World::with(profile, |_| {}).await;
+        let store = Self {
+            inner: world.store.clone(),
+            fault: Arc::new(Mutex::new(Fault::None)),
+            writes: Arc::default(),
+            reads_until_back: Arc::default(),
+        };
+        serve_from(&mut world, profile, store.clone());
+        (world, store)
+    }
+
+    pub(crate) fn fail(&self, fault: Fault) {
+        *self.fault.lock().unwrap() = fault;
+    }
+
+    /// Lets the next reads fail, no more than so many.
+    pub(crate) fn fail_reads(&self, count: u8) {
+        self.reads_until_back.store(count, Ordering::SeqCst);
+    }
+
+    /// The count of writes since the last call.
+    pub(crate) fn writes(&self) -> usize {
+        self.writes.swap(0, Ordering::SeqCst)
+    }
+
+    fn check_read(&self) -> Result<(), StoreError> {
+        let missing = self.reads_until_back.load(Ordering::SeqCst);
+        if missing > 0 {
+            self.reads_until_back.store(missing - 1, Ordering::SeqCst);
+            return Err(StoreError::transient("the read timed out"));
+        }
+        match *self.fault.lock().unwrap() {
+            Fault::Everything => Err(StoreError::transient("the connection was lost")),
+            Fault::None | Fault::Writes => Ok(()),
+        }
+    }
+
+    fn check_write(&self) -> Result<(), StoreError> {
+        match *self.fault.lock().unwrap() {
+            Fault::None => {
+                self.writes.fetch_add(1, Ordering::SeqCst);
+                Ok(())
+            }
+            Fault::Writes | Fault::Everything => Err(StoreError::transient("the connection was lost")),
+        }
+    }
+}
+
+#[async_trait::async_trait]
+impl TokenStore for Unreliable {
+    async fn find(&self, id: &GrantId) -> Result<Option<Arc<Grant>>, StoreError> {
+        self.check_read()?;
+        TokenStore::find(&self.inner, id).await
+    }
+
+    async fn insert(&self, record: Arc<Grant>) -> Result<Insertion, StoreError> {
+        self.check_write()?;
+        TokenStore::insert(&self.inner, record).await
+    }
+
+    async fn replace(&self, version: u32, record: Arc<Grant>) -> Result<Replacement, StoreError> {
+        self.check_write()?;
+        TokenStore::replace(&self.inner, version, record).await
+    }
+
+    async fn grants_of(&self, subject: &Subject, page: Page<GrantId>) -> Result<Vec<Arc<Grant>>, StoreError> {
+        self.check_read()?;
+        self.inner.grants_of(subject, page).await
+    }
+
+    async fn purge_expired(&self, now: Timestamp, limit: usize) -> Result<Purge, StoreError> {
+        TokenStore::purge_expired(&self.inner, now, limit).await
+    }
+}
