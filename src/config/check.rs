@@ -66,8 +66,8 @@ impl Config {
     fn check_issuer(&self, issuer: &str) -> Result<(), ConfigError> {
         let url = Url::parse(issuer).map_err(|_| ConfigError::Issuer)?;
         let plain = issuer.bytes().all(|octet| octet.is_ascii_graphic() && !matches!(octet, b'"' | b'\\'));
-        let bare = url.query().is_none() && url.fragment().is_none() && url.username().is_empty();
-        if !plain || !bare || url.password().is_some() || url.host().is_none() {
+        let bare = url.query().is_none() && url.fragment().is_none() && has_bare_authority(issuer);
+        if !plain || !bare || url.host().is_none() {
             return Err(ConfigError::Issuer);
         }
         let loopback = match url.host() {
@@ -174,6 +174,13 @@ impl Config {
     }
 }
 
+/// The URL library supplies slashes that are missing, and drops one too many and an empty user name: the
+/// issuer is published as the string it is, so it has to be an absolute URL as it stands.
+fn has_bare_authority(issuer: &str) -> bool {
+    let authority = issuer.split_once("://").and_then(|(_, rest)| rest.split('/').next());
+    authority.is_some_and(|authority| !authority.is_empty() && !authority.contains('@'))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -197,6 +204,9 @@ mod tests {
             "https://auth.example?x",
             "https://auth.example/#x",
             "https://user@auth.example",
+            "https://@auth.example",
+            "https:auth.example",
+            "https:///auth.example",
             "https://auth.example/a b",
             "https://auth.example/\u{e9}",
         ] {
