@@ -1,0 +1,392 @@
+//! RFC 7009: revocation by the client.
+
+use std::sync::{Arc, Mutex};
+
+use async_trait::async_trait;
+use grantor::wire::{Endpoint, Response};
+use grantor::{AccessTokenRevocation, Attempt, ForeignTokenAnswer, Profile, Throttle, ThrottleDecision};
+use time::Duration;
+
+use crate::unreliable::{Fault, Unreliable};
+use crate::world::{
+    Credentials, FORM, ISSUER, Pair, World, e400, empty, error_body, form, ok, pair, public_form, r401,
+};
+
+/// Asserts which tokens of a pair are good; looks at the refresh token by using it.
+async fn stands(world: &World, pair: &Pair, access: bool, refresh: bool, case: &str) {
+    assert_eq!(world.opens(&pair.access).await, access, "access token: {case}");
+    let response = world.refresh(&pair.refresh).await;
+    if refresh {
+        ok(&response);
+    } else {
+        e400(&response, "invalid_grant");
+    }
+}
+
+async fn revoke_with(world: &World, token: &str, more: &[(&str, &str)]) -> Response {
+    let call = world.post(Endpoint::Revocation, &[("token", token)]);
+    more.iter().fold(call, |call, (name, value)| call.field(name, value)).client(&world.client).send().await
+}
+
+/// 7009-2-01, SVC-3-05, SVC-4.4-01
+#[tokio::test]
+async fn both_kinds_of_token_can_be_revoked_and_end_at_once() {
+    let world = World::platform().await;
+    let first = world.pair().await;
+    empty(&world.revoke(&first.access).await);
+    assert!(!world.opens(&first.access).await);
+    let second = world.pair().await;
+    empty(&world.revoke(&second.refresh).await);
+    e400(&world.refresh(&second.refresh).await, "invalid_grant");
+    stands(&world, &first, false, true, "another grant is not touched").await;
+}
+
+/// 7009-2-02
+#[tokio::test]
+async fn the_endpoint_takes_posted_forms_alone() {
+    let world = World::platform().await;
+    let first = world.pair().await;
+    let call = || world.post(Endpoint::Revocation, &[("token", &first.access)]).client(&world.client);
+    for method in ["GET", "HEAD", "PUT", "DELETE", "post"] {
+        let response = call().method(method).send().await;
+        assert_eq!(response.status(), 405, "{method}");
+        assert_eq!(response.header("Allow"), Some("POST"), "{method}");
+        assert_eq!(response.header("Cache-Control"), Some("no-store"), "{method}");
+    }
+    let json = format!("{{\"token\":\"{}\"}}", first.access);
+    for media_type in ["application/json", "multipart/form-data; boundary=x", ""] {
+        let call = call().without_header("Content-Type").header("Content-Type", media_type.as_bytes());
+        e400(&call.raw_body(json.as_bytes()).send().await, "invalid_request");
+    }
+    e400(&call().without_header("Content-Type").send().await, "invalid_request");
+    for body in ["token=%zz", "token=%ff", "token=%"] {
+        e400(&call().raw_body(body).send().await, "invalid_request");
+    }
+    assert!(world.opens(&first.access).await);
+    let upper = call().without_header("Content-Type").header("content-type", b"Application/X-WWW-Form-Urlencoded;x=y");
+    empty(&upper.send().await);
+    assert!(!world.opens(&first.access).await);
+}
+
+/// 7009-2.1-01
+#[tokio::test]
+async fn the_token_is_required_once() {
+    let world = World::platform().await;
+    let first = world.pair().await;
+    let call = |form: &[(&str, &str)]| world.post(Endpoint::Revocation, form).client(&world.client);
+    e400(&call(&[]).send().await, "invalid_request");
+    e400(&call(&[("token", "")]).send().await, "invalid_request");
+    e400(&call(&[("token", &first.access), ("token", &first.access)]).send().await, "invalid_request");
+    e400(&call(&[("token", ""), ("token", &first.access)]).send().await, "invalid_request");
+    let hints = [("token_type_hint", "access_token"), ("token_type_hint", "access_token"), ("token", &first.access)];
+    e400(&call(&hints).send().await, "invalid_request");
+    let in_query = call(&[]).query(&format!("token={}", first.access)).send().await;
+    e400(&in_query, "invalid_request");
+    assert!(world.opens(&first.access).await);
+    empty(&call(&[("token", &first.access), ("foo", "1"), ("foo", "2")]).send().await);
+    assert!(!world.opens(&first.access).await);
+}
+
+/// 7009-2.1-02, SVC-4.4-03, D-04, D-23
+#[tokio::test]
+async fn the_client_is_authenticated_before_the_token_is_looked_at() {
+    let world = World::platform().await;
+    let first = world.pair().await;
+    let id = world.client.id.as_str();
+    for form in [&[] as &[(&str, &str)], &[("token", "")], &[("token", &first.access)], &[("token", "garbage")]] {
+        let call = || world.post(Endpoint::Revocation, form);
+        r401(&call().basic(id, "wrong").send().await);
+        r401(&call().field("client_id", id).field("client_secret", "wrong").send().await);
+        r401(&call().field("client_id", id).send().await);
+        r401(&call().basic("nobody", "x").send().await);
+        r401(&call().send().await);
+        r401(&call().header("Authorization", format!("Bearer {}", first.access).as_bytes()).send().await);
+        let twice = call().basic(id, &world.client.secret).field("client_secret", &world.client.secret);
+        e400(&twice.send().await, "invalid_request");
+    }
+    assert!(world.opens(&first.access).await);
+}
+
+/// SVC-4.4-02
+#[tokio::test]
+async fn credentials_come_by_basic_or_in_the_form() {
+    let world = World::platform().await;
+    let first = world.pair().await;
+    let call = |token| world.post(Endpoint::Revocation, &[("token", token)]);
+    empty(&call(&first.access).client(&world.client).send().await);
+    assert!(!world.opens(&first.access).await);
+    empty(&call(&first.refresh).form_secret(&world.client).send().await);
+    stands(&world, &first, false, false, "both were revoked").await;
+}
+
+/// 7009-2.1-03, D-14
+#[tokio::test]
+async fn a_live_token_of_another_client_is_refused_and_told() {
+    let world = World::platform().await;
+    let other = world.register(form()).await;
+    let public = world.register(public_form()).await;
+    let first = world.pair().await;
+    for stranger in [&other, &public] {
+        for token in [&first.access, &first.refresh] {
+            e400(&world.revoke_as(stranger, token).await, "invalid_grant");
+        }
+    }
+    assert!(!world.events.saw("GrantRevoked"));
+    assert!(world.opens(&first.access).await);
+    let second = pair(&world.refresh(&first.refresh).await);
+    for token in [&first.access, &first.refresh] {
+        e400(&world.revoke_as(&other, token).await, "invalid_grant");
+    }
+    stands(&world, &second, true, true, "nothing was revoked in grace either").await;
+
+    empty(&world.revoke(&second.refresh).await);
+    for token in [&second.access, &second.refresh, &first.access, &first.refresh] {
+        empty(&world.revoke_as(&other, token).await);
+    }
+}
+
+/// D-14
+#[tokio::test]
+async fn a_stranger_may_be_told_nothing_instead() {
+    let world = World::with(Profile::Platform, |config| config.foreign_token = ForeignTokenAnswer::Accept).await;
+    let other = world.register(form()).await;
+    let first = world.pair().await;
+    for token in [&first.access, &first.refresh] {
+        empty(&world.revoke_as(&other, token).await);
+    }
+    stands(&world, &first, true, true, "nothing was revoked").await;
+    empty(&world.revoke(&first.access).await);
+    assert!(!world.opens(&first.access).await);
+}
+
+/// 7009-2.1-04
+#[tokio::test]
+async fn no_hint_hides_a_token() {
+    let world = World::platform().await;
+    for hint in ["access_token", "refresh_token", "foo", ""] {
+        let first = world.pair().await;
+        empty(&revoke_with(&world, &first.access, &[("token_type_hint", hint)]).await);
+        assert!(!world.opens(&first.access).await, "{hint}");
+        let second = world.pair().await;
+        empty(&revoke_with(&world, &second.refresh, &[("token_type_hint", hint)]).await);
+        stands(&world, &second, false, false, hint).await;
+    }
+}
+
+/// 7009-2.1-05, D-13
+#[tokio::test]
+async fn a_refresh_token_takes_the_whole_family_with_it() {
+    let world = World::platform().await;
+    let first = world.pair().await;
+    let second = pair(&world.refresh(&first.refresh).await);
+    let sibling = pair(&world.refresh(&first.refresh).await);
+    let third = pair(&world.refresh(&second.refresh).await);
+    let family = [&first, &second, &sibling, &third];
+    for pair in family {
+        assert!(world.opens(&pair.access).await);
+    }
+    world.events.take();
+    empty(&world.revoke(&third.refresh).await);
+    assert_eq!(world.events.take().iter().filter(|event| event.starts_with("GrantRevoked")).count(), 1);
+    for pair in family {
+        stands(&world, pair, false, false, "a member of the family").await;
+    }
+    assert_eq!(world.server.grants_of(&world.alice).await.unwrap().len(), 0);
+}
+
+/// 7009-2.1-06, D-13
+#[tokio::test]
+async fn an_access_token_takes_only_itself() {
+    let world = World::platform().await;
+    let first = world.pair().await;
+    let second = pair(&world.refresh(&first.refresh).await);
+    world.events.take();
+    empty(&world.revoke(&second.access).await);
+    let events = world.events.take();
+    assert!(events.iter().any(|event| event.starts_with("AccessTokenRevoked")), "{events:?}");
+    assert!(world.opens(&first.access).await);
+    stands(&world, &second, false, true, "the refresh token lives on").await;
+    assert!(!world.opens(&second.access).await, "a refresh does not bring it back");
+}
+
+/// D-13
+#[tokio::test]
+async fn an_access_token_may_be_told_to_take_the_family() {
+    let whole = |config: &mut grantor::Config| config.access_token_revocation = AccessTokenRevocation::WholeGrant;
+    let world = World::with(Profile::Platform, whole).await;
+    let first = world.pair().await;
+    let second = pair(&world.refresh(&first.refresh).await);
+    empty(&world.revoke(&first.access).await);
+    stands(&world, &second, false, false, "the family").await;
+    stands(&world, &first, false, false, "the family").await;
+}
+
+/// 7009-2.1-07
+#[tokio::test]
+async fn public_clients_revoke_their_own_tokens_by_their_id_alone() {
+    let world = World::platform().await;
+    let [public, other] = [world.register(public_form()).await, world.register(public_form()).await];
+    let first = world.pair_of(&public).await;
+    for token in [&first.access, &first.refresh] {
+        e400(&world.revoke_as(&other, token).await, "invalid_grant");
+    }
+    assert!(world.opens(&first.access).await);
+    empty(&world.revoke_as(&public, &first.access).await);
+    assert!(!world.opens(&first.access).await);
+    let second = pair(&world.refresh_as(&public, &first.refresh).await);
+    empty(&world.revoke_as(&public, &second.refresh).await);
+    assert!(!world.opens(&second.access).await);
+    e400(&world.refresh_as(&public, &second.refresh).await, "invalid_grant");
+    r401(&world.revoke_as(&Credentials { id: "nobody".into(), secret: String::new() }, &first.access).await);
+}
+
+/// 7009-2.2-01, SVC-3-06
+#[tokio::test]
+async fn an_invalid_token_is_no_error_and_changes_nothing() {
+    let world = World::platform().await;
+    let code = world.code().await;
+    let kept = world.pair().await;
+    for garbage in ["garbage", "at_", "rt_x", "\0", "a b", "\u{e9}", &"x".repeat(4096)] {
+        empty(&world.revoke(garbage).await);
+    }
+    empty(&world.revoke(&code).await);
+    let first = pair(&world.exchange(&code).await);
+    empty(&world.revoke(&code).await);
+    assert!(world.opens(&first.access).await, "a code names no token to revoke");
+
+    empty(&world.revoke(&first.access).await);
+    empty(&world.revoke(&first.access).await);
+    empty(&world.revoke(&first.refresh).await);
+    world.events.take();
+    empty(&world.revoke(&first.refresh).await);
+    assert!(!world.events.saw("GrantRevoked"), "it was revoked before");
+
+    world.advance(28_800);
+    empty(&world.revoke(&kept.access).await);
+    world.advance(15_552_000 - 28_800 - 1);
+    let late = pair(&world.refresh(&kept.refresh).await);
+    world.advance(1);
+    empty(&world.revoke(&kept.refresh).await);
+    stands(&world, &late, true, true, "an expired refresh token takes nothing with it").await;
+}
+
+/// 7009-2.2-01, D-15
+#[tokio::test]
+async fn out_of_its_grace_a_refresh_token_is_invalid_and_no_signal_of_reuse() {
+    let world = World::platform().await;
+    let first = world.pair().await;
+    let second = pair(&world.refresh(&first.refresh).await);
+    for seconds in [300, 59, 1, 86_400] {
+        world.advance(seconds);
+        world.events.take();
+        empty(&world.revoke(&first.refresh).await);
+        let events = world.events.take();
+        assert_eq!(events.len(), 1, "{events:?}");
+        assert!(events[0].starts_with("SupersededTokenAtRevocation"), "{events:?}");
+        empty(&world.revoke(&first.access).await);
+    }
+    ok(&world.refresh(&second.refresh).await);
+}
+
+/// D-15
+#[tokio::test]
+async fn revoking_in_grace_ends_the_access_token_alone_or_the_whole_family() {
+    let world = World::platform().await;
+    let first = world.pair().await;
+    let second = pair(&world.refresh(&first.refresh).await);
+    world.advance(299);
+    empty(&world.revoke(&first.access).await);
+    assert!(!world.opens(&first.access).await, "a revoked token has no grace");
+    assert!(world.opens(&second.access).await);
+    let sibling = pair(&world.refresh(&first.refresh).await);
+    empty(&world.revoke(&first.refresh).await);
+    for pair in [&first, &second, &sibling] {
+        stands(&world, pair, false, false, "the family").await;
+    }
+}
+
+/// 7009-2.2-02
+#[tokio::test]
+async fn success_says_nothing() {
+    let world = World::platform().await;
+    let first = world.pair().await;
+    for response in [world.revoke(&first.access).await, world.revoke("garbage").await] {
+        empty(&response);
+        assert_eq!(response.header("Content-Type"), None);
+        assert_eq!(response.header("Cache-Control"), Some("no-store"));
+    }
+}
+
+/// 7009-2.2.1-01
+#[tokio::test]
+async fn trouble_of_the_store_is_told_and_the_token_lives_on() {
+    let (world, store) = Unreliable::world(Profile::Platform).await;
+    let first = world.pair().await;
+    for fault in [Fault::Writes, Fault::Everything] {
+        for token in [&first.access, &first.refresh] {
+            store.fail(fault);
+            let response = world.revoke(token).await;
+            assert_eq!(response.status(), 503, "{fault:?}");
+            assert!(response.header("Retry-After").is_some_and(|seconds| seconds.parse::<u32>().is_ok()));
+            error_body(&response, "temporarily_unavailable");
+            store.fail(Fault::None);
+            assert!(world.opens(&first.access).await, "{fault:?}");
+        }
+    }
+    empty(&world.revoke(&first.refresh).await);
+    stands(&world, &first, false, false, "the store is back").await;
+}
+
+/// 7009-2.3-01
+#[tokio::test]
+async fn a_callback_is_ignored() {
+    let world = World::platform().await;
+    let first = world.pair().await;
+    let response = revoke_with(&world, &first.access, &[("callback", "package.method")]).await;
+    empty(&response);
+    assert!(!world.opens(&first.access).await);
+    let failed = world.post(Endpoint::Revocation, &[("token", "x"), ("callback", "package.method")]).send().await;
+    r401(&failed);
+    assert!(!String::from_utf8_lossy(failed.body()).contains("package"));
+}
+
+/// Refuses from the third failure of one client on.
+#[derive(Clone, Debug, Default)]
+struct ThreeTries(Arc<Mutex<Vec<String>>>);
+
+#[async_trait]
+impl Throttle for ThreeTries {
+    async fn check(&self, attempt: &Attempt<'_>) -> ThrottleDecision {
+        let failed = |client: &&String| Some(client.as_str()) == attempt.client;
+        match self.0.lock().unwrap().iter().filter(failed).count() {
+            0..3 => ThrottleDecision::Allow,
+            _ => ThrottleDecision::Refuse { retry_after: Duration::seconds(7) },
+        }
+    }
+
+    async fn failed(&self, attempt: &Attempt<'_>) {
+        assert_eq!(attempt.endpoint, Endpoint::Revocation);
+        self.0.lock().unwrap().push(attempt.client.unwrap_or_default().to_owned());
+    }
+}
+
+/// 7009-5-01
+#[tokio::test]
+async fn guessing_is_slowed_down() {
+    let throttle = ThreeTries::default();
+    let build = |builder: grantor::Builder| builder.issuer(ISSUER).throttle(throttle.clone());
+    let world = World::built(build).await;
+    let first = world.pair().await;
+    for _ in 0..3 {
+        let call = world.post(Endpoint::Revocation, &[("token", &first.access)]).basic(&world.client.id, "guess");
+        r401(&call.send().await);
+    }
+    let response = world.revoke(&first.access).await;
+    assert_eq!(response.status(), 429);
+    assert_eq!(response.header("Retry-After"), Some("7"));
+    assert!(world.opens(&first.access).await);
+    assert_eq!(throttle.0.lock().unwrap().len(), 3);
+    let media_type = world.post(Endpoint::Revocation, &[]).header("Content-Type", FORM.as_bytes());
+    e400(&media_type.send().await, "invalid_request");
+    assert_eq!(throttle.0.lock().unwrap().len(), 3, "a fault of form is no guess");
+}
