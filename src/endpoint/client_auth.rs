@@ -47,6 +47,11 @@ pub(crate) async fn authenticate(
         Err(reason) => Err(reason),
     };
     match outcome {
+        // RFC 7662 section 2.1: whoever asks about tokens is authorized to, and a name alone proves nothing.
+        Ok(client) if endpoint == Endpoint::Introspection && client.client_type == ClientType::Public => {
+            context.note_failed_authentication(&attempt, &Reason::MissingSecret).await;
+            Err(Reason::MissingSecret)
+        }
         Err(reason) if !matches!(reason, Reason::Store(_)) => {
             context.note_failed_authentication(&attempt, &reason).await;
             Err(reason)
