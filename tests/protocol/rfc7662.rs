@@ -1,0 +1,251 @@
+//! RFC 7662: introspection.
+
+use std::sync::{Arc, Mutex};
+
+use async_trait::async_trait;
+use grantor::scope::ResourceScope;
+use grantor::wire::{Endpoint, Response};
+use grantor::{Approval, Attempt, GrantTypes, Profile, Throttle, ThrottleDecision};
+use serde_json::{Value, json};
+use time::Duration;
+
+use crate::world::{Call, Credentials, ISSUER, PKCE, START, World, e400, e401, empty, form, ok, pair, public_form};
+
+/// A resource server elsewhere: it asks, and does nothing else.
+async fn resource_server(world: &World) -> Credentials {
+    let mut form = form();
+    form.grant_types = GrantTypes::NONE;
+    form.redirect_uris.clear();
+    form.scopes.clear();
+    world.register_as(form, Approval::default().may_introspect()).await
+}
+
+fn ask<'w>(world: &'w World, token: &str) -> Call<'w> {
+    world.post(Endpoint::Introspection, &[("token", token)])
+}
+
+/// 200 with the headers of the token endpoint; gives the body.
+#[track_caller]
+fn told(response: &Response) -> Value {
+    assert_eq!(response.status(), 200);
+    assert_eq!(response.header("Content-Type"), Some("application/json;charset=UTF-8"));
+    assert_eq!(response.header("Cache-Control"), Some("no-store"));
+    serde_json::from_slice(response.body()).unwrap()
+}
+
+async fn inactive(world: &World, caller: &Credentials, token: &str, case: &str) {
+    let response = ask(world, token).client(caller).send().await;
+    assert_eq!(String::from_utf8_lossy(response.body()), "{\"active\":false}", "{case}");
+    told(&response);
+}
+
+/// 7662-2.1-01
+#[tokio::test]
+async fn the_caller_posts_a_form_and_proves_itself() {
+    let world = World::platform().await;
+    let first = world.pair().await;
+    let call = || ask(&world, &first.access);
+    e401(&call().send().await, "invalid_client");
+    e401(&call().basic(&world.client.id, "wrong").send().await, "invalid_client");
+    e401(&call().basic("nobody", &world.client.secret).send().await, "invalid_client");
+    e401(&call().field("client_id", &world.client.id).send().await, "invalid_client");
+    e401(&call().header("Authorization", format!("Bearer {}", first.access).as_bytes()).send().await, "invalid_client");
+    e400(&call().client(&world.client).field("client_secret", "x").send().await, "invalid_request");
+    e400(&call().client(&world.client).without_header("Content-Type").send().await, "invalid_request");
+    for method in ["GET", "HEAD", "PUT"] {
+        let response = call().client(&world.client).method(method).send().await;
+        assert_eq!(response.status(), 405);
+        assert_eq!(response.header("Allow"), Some("POST"));
+    }
+    assert_eq!(told(&call().client(&world.client).send().await)["active"], true);
+    assert_eq!(told(&call().form_secret(&world.client).send().await)["active"], true);
+
+    world.server.registrar().unwrap().suspend(&world.client.client_id()).await.unwrap();
+    e401(&call().client(&world.client).send().await, "invalid_client");
+}
+
+/// 7662-2.1-01
+/// The metadata does not list `none` for this endpoint.
+#[tokio::test]
+async fn a_public_client_has_nothing_to_prove_itself_with() {
+    let world = World::platform().await;
+    let public = world.register(public_form()).await;
+    let first = world.pair_of(&public).await;
+    world.events.take();
+    e401(&ask(&world, &first.access).client(&public).send().await, "invalid_client");
+    assert!(world.events.saw("AuthenticationFailed"));
+    let asking = world.register_as(public_form(), Approval::default().may_introspect()).await;
+    e401(&ask(&world, &first.access).client(&asking).send().await, "invalid_client");
+    let server = resource_server(&world).await;
+    assert_eq!(told(&ask(&world, &first.access).client(&server).send().await)["active"], true);
+}
+
+/// 7662-2.1-02
+#[tokio::test]
+async fn the_token_is_required_once() {
+    let world = World::platform().await;
+    let first = world.pair().await;
+    for form in [&[] as &[(&str, &str)], &[("token", "")], &[("token", &first.access), ("token", &first.access)]] {
+        let call = world.post(Endpoint::Introspection, form).client(&world.client);
+        e400(&call.send().await, "invalid_request");
+    }
+    let in_query = world.post(Endpoint::Introspection, &[]).query(&format!("token={}", first.access));
+    e400(&in_query.client(&world.client).send().await, "invalid_request");
+}
+
+/// 7662-2.1-03
+#[tokio::test]
+async fn a_hint_is_only_a_hint() {
+    let world = World::platform().await;
+    let first = world.pair().await;
+    for hint in ["access_token", "refresh_token", "foo", ""] {
+        let call = ask(&world, &first.access).field("token_type_hint", hint).client(&world.client);
+        assert_eq!(told(&call.send().await)["active"], true, "{hint}");
+    }
+}
+
+/// 7662-2.2-01, 9700-2.3-01, SVC-5-02
+#[tokio::test]
+async fn a_live_token_is_described_in_full() {
+    let world = World::with(Profile::Platform, |config| config.audience = Some("https://api.example".into())).await;
+    let server = resource_server(&world).await;
+    let mut specified = form();
+    specified.resource_scope = Some(ResourceScope::specified(["b", "a"]).unwrap());
+    let specified = world.register(specified).await;
+    let query = world.query_of(&specified, &[("scope", "repo-issue repo-code:r"), PKCE[0], PKCE[1]]);
+    world.advance(7);
+    let first = pair(&world.exchange_as(&specified, &world.code_for(&query).await).await);
+    world.advance(100);
+    let expected = json!({
+        "active": true,
+        "scope": "repo-code:r repo-issue:r",
+        "client_id": specified.id,
+        "token_type": "bearer",
+        "exp": START + 7 + 28_800,
+        "iat": START + 7,
+        "sub": "alice",
+        "aud": "https://api.example",
+        "iss": ISSUER,
+        "resource_scope": "specified",
+        "resources": ["a", "b"],
+    });
+    for caller in [&server, &specified] {
+        assert_eq!(world.introspect_as(caller, &first.access).await, expected);
+    }
+    let second = world.pair().await;
+    let told = world.introspect_as(&server, &second.access).await;
+    assert_eq!((&told["resource_scope"], told.get("resources")), (&json!("all"), None));
+
+    let own = World::platform().await;
+    let first = own.pair().await;
+    assert_eq!(own.introspect_as(&own.client, &first.access).await["aud"], ISSUER);
+}
+
+/// 7662-2.2-02
+#[tokio::test]
+async fn of_all_else_nothing_is_told() {
+    let world = World::platform().await;
+    let server = resource_server(&world).await;
+    let code = world.code().await;
+    let first = pair(&world.exchange(&code).await);
+    for (case, token) in [
+        ("garbage", "garbage"),
+        ("one character less", &first.access[..first.access.len() - 1]),
+        ("one character more", &format!("{}A", first.access)),
+        ("control", "a\0b"),
+        ("not ASCII", "\u{e9}"),
+        ("a code", &code),
+        ("a refresh token", &first.refresh),
+    ] {
+        inactive(&world, &server, token, case).await;
+    }
+    assert_eq!(world.introspect_as(&server, &first.access).await["active"], true);
+
+    let second = pair(&world.refresh(&first.refresh).await);
+    world.advance(300);
+    inactive(&world, &server, &first.access, "out of grace").await;
+    empty(&world.revoke(&second.access).await);
+    inactive(&world, &server, &second.access, "revoked").await;
+    let third = pair(&world.refresh(&second.refresh).await);
+    world.advance(28_799);
+    assert_eq!(world.introspect_as(&server, &third.access).await["active"], true);
+    world.advance(1);
+    inactive(&world, &server, &third.access, "expired").await;
+    let fourth = pair(&world.refresh(&third.refresh).await);
+    empty(&world.revoke(&fourth.refresh).await);
+    inactive(&world, &server, &fourth.access, "its grant was revoked").await;
+
+    let fifth = world.pair().await;
+    let registrar = world.server.registrar().unwrap();
+    registrar.suspend(&world.client.client_id()).await.unwrap();
+    inactive(&world, &server, &fifth.access, "its client is suspended").await;
+    registrar.resume(&world.client.client_id()).await.unwrap();
+    assert_eq!(world.introspect_as(&server, &fifth.access).await["active"], true);
+    registrar.withdraw_grants(&world.client.client_id()).await.unwrap();
+    inactive(&world, &server, &fifth.access, "all grants of its client were withdrawn").await;
+}
+
+/// 7662-2.2-03
+#[tokio::test]
+async fn in_grace_a_token_has_its_shortened_end() {
+    let world = World::platform().await;
+    let first = world.pair().await;
+    world.advance(1000);
+    ok(&world.refresh(&first.refresh).await);
+    world.advance(10);
+    let told = world.introspect_as(&world.client, &first.access).await;
+    assert_eq!((&told["active"], &told["exp"], &told["iat"]), (&json!(true), &json!(START + 1300), &json!(START)));
+    world.advance(289);
+    assert_eq!(world.introspect_as(&world.client, &first.access).await["exp"], START + 1300);
+    world.advance(1);
+    inactive(&world, &world.client, &first.access, "the end has come").await;
+}
+
+/// 7662-2.2-04
+#[tokio::test]
+async fn an_ordinary_client_sees_only_its_own_tokens() {
+    let world = World::platform().await;
+    let other = world.register(form()).await;
+    let first = world.pair().await;
+    inactive(&world, &other, &first.access, "of another client").await;
+    assert_eq!(world.introspect_as(&world.client, &first.access).await["active"], true);
+    let second = world.pair_of(&other).await;
+    inactive(&world, &world.client, &second.access, "the other way round").await;
+}
+
+/// Refuses from the third failure on.
+#[derive(Clone, Debug, Default)]
+struct ThreeTries(Arc<Mutex<usize>>);
+
+#[async_trait]
+impl Throttle for ThreeTries {
+    async fn check(&self, attempt: &Attempt<'_>) -> ThrottleDecision {
+        if attempt.endpoint == Endpoint::Introspection && *self.0.lock().unwrap() >= 3 {
+            return ThrottleDecision::Refuse { retry_after: Duration::seconds(9) };
+        }
+        ThrottleDecision::Allow
+    }
+
+    async fn failed(&self, _attempt: &Attempt<'_>) {
+        *self.0.lock().unwrap() += 1;
+    }
+}
+
+/// 7662-4-01
+#[tokio::test]
+async fn probing_is_limited_and_no_answer_is_kept() {
+    let world = World::built(|builder| builder.issuer(ISSUER).throttle(ThreeTries::default())).await;
+    let first = world.pair().await;
+    let live = ask(&world, &first.access).client(&world.client).send().await;
+    let dead = ask(&world, "x").client(&world.client).send().await;
+    for response in [&live, &dead] {
+        assert_eq!(response.header("Cache-Control"), Some("no-store"));
+        assert_eq!(response.header("Pragma"), Some("no-cache"));
+    }
+    for _ in 0..3 {
+        e401(&ask(&world, &first.access).basic(&world.client.id, "guess").send().await, "invalid_client");
+    }
+    let refused = ask(&world, &first.access).client(&world.client).send().await;
+    assert_eq!((refused.status(), refused.header("Retry-After")), (429, Some("9")));
+    assert_eq!(refused.header("Cache-Control"), Some("no-store"));
+}
