@@ -64,7 +64,7 @@ impl Config {
             (self.authorization_errors != AuthorizationErrors::Rfc6749, ERRORS),
             (self.basic == BasicReading::Either, BASIC),
             (issuer.is_none() || !self.response_issuer, ISSUER),
-            (issuer.is_some_and(|issuer| issuer.starts_with("http:")), PLAIN_HTTP_ISSUER),
+            (issuer.is_some_and(is_plain_http), PLAIN_HTTP_ISSUER),
             (refresh_grace > Duration::ZERO, REFRESH_GRACE),
             (self.reuse_margin > Duration::ZERO, REUSE_MARGIN),
             (self.reuse != ReuseResponse::RevokeGrant, REUSE),
@@ -72,6 +72,10 @@ impl Config {
             (self.grant_lifetime.is_none(), GRANT_LIFETIME),
         ]
     }
+}
+
+fn is_plain_http(issuer: &str) -> bool {
+    issuer.split_once(':').is_some_and(|(scheme, _)| scheme.eq_ignore_ascii_case("http"))
 }
 
 const DOMAIN_RULE: Finding = Finding {
