@@ -1,0 +1,157 @@
+//! The Model Context Protocol's authorization, as far as it needs no part of its own.
+
+use grantor::wire::Endpoint;
+use grantor::{AuthorizationServer, ConfigError, MemoryStore, Profile, RedirectUriComparison, RegistrarError};
+
+use crate::rfc8414::metadata;
+use crate::world::{
+    CHALLENGE, ISSUER, PKCE, REDIRECT_URI, VERIFIER, World, code, count, e400, empty, logo, ok, page, pair,
+    public_form, red, text,
+};
+
+/// 8707-2-03
+/// Such clients name their resource in both requests.
+#[tokio::test]
+async fn a_resource_is_ignored_where_the_feature_is_off() {
+    for world in [World::mcp().await, World::strict().await, World::platform().await] {
+        for resource in ["https://mcp.example.com", "https://mcp.example.com/", "relative", "https://a/#x", ""] {
+            let query = world.query(&[("resource", resource), ("resource", "urn:x"), PKCE[0], PKCE[1]]);
+            let code = world.code_for(&query).await;
+            let exchange = [("grant_type", "authorization_code"), ("code", &code), ("code_verifier", VERIFIER)];
+            let call = world.token(&exchange).field("resource", resource).field("resource", "urn:x");
+            let first = pair(&call.client(&world.client).send().await);
+            let refresh = [("grant_type", "refresh_token"), ("refresh_token", &first.refresh), ("resource", resource)];
+            ok(&world.token(&refresh).client(&world.client).send().await);
+        }
+    }
+}
+
+/// MCP-0618-01, MCP-1125-01
+#[tokio::test]
+async fn the_metadata_is_served_and_lists_s256() {
+    let metadata = metadata(&World::mcp().await).await;
+    assert_eq!(metadata["issuer"], ISSUER);
+    assert_eq!(metadata["code_challenge_methods_supported"], serde_json::json!(["S256"]));
+    let methods = metadata["token_endpoint_auth_methods_supported"].as_array().unwrap();
+    assert!(methods.contains(&"none".into()) && methods.contains(&"client_secret_basic".into()), "{methods:?}");
+}
+
+/// MCP-0618-03, MCP-0728-01
+#[tokio::test]
+async fn a_public_client_goes_the_whole_way() {
+    let world = World::mcp().await;
+    let mut form = public_form();
+    form.redirect_uris = vec!["http://127.0.0.1/callback".into()];
+    let client = world.register(form).await;
+    assert_eq!(client.secret, "");
+    let uri = "http://127.0.0.1:51004/callback";
+    let query = world.query_of(&client, &[("redirect_uri", uri), ("state", "s"), PKCE[0], PKCE[1]]);
+    let response = world.approve(&query).await;
+    assert!(response.header("Location").unwrap().starts_with("http://127.0.0.1:51004/callback?"));
+    let redirect = code(&response);
+    assert_eq!((text(&redirect, "state"), text(&redirect, "iss")), ("s".into(), ISSUER.into()));
+    assert!(["code", "state", "iss"].iter().all(|name| count(&redirect, name) == 1));
+
+    let code = text(&redirect, "code");
+    let form = [("grant_type", "authorization_code"), ("code", code.as_str()), ("redirect_uri", uri)];
+    e400(&world.token(&form).client(&client).send().await, "invalid_grant");
+    let first = pair(&world.token(&form).field("code_verifier", VERIFIER).client(&client).send().await);
+    assert!(world.opens(&first.access).await);
+    let second = pair(&world.refresh_as(&client, &first.refresh).await);
+    empty(&world.revoke_as(&client, &second.refresh).await);
+    assert!(!world.opens(&first.access).await && !world.opens(&second.access).await);
+}
+
+/// MCP-0618-03
+#[tokio::test]
+async fn a_confidential_client_goes_the_whole_way() {
+    let world = World::mcp().await;
+    red(&world.refused(&world.query(&[])).await, "invalid_request");
+    red(&world.refused(&world.query(&[("code_challenge", CHALLENGE)])).await, "invalid_request");
+    let first = world.pair().await;
+    assert!(world.opens(&first.access).await);
+    let second = pair(&world.refresh(&first.refresh).await);
+    empty(&world.revoke(&second.refresh).await);
+    assert!(!world.opens(&first.access).await);
+}
+
+/// MCP-0618-04
+/// Clients of this protocol race with themselves: the one before works 60 s longer.
+#[tokio::test]
+async fn refresh_tokens_of_public_clients_rotate() {
+    let world = World::mcp().await;
+    let client = world.register(public_form()).await;
+    let first = world.pair_of(&client).await;
+    let second = pair(&world.refresh_as(&client, &first.refresh).await);
+    assert_ne!(second.refresh, first.refresh);
+    world.advance(59);
+    let sibling = pair(&world.refresh_as(&client, &first.refresh).await);
+    assert!(sibling.refresh != second.refresh && sibling.refresh != first.refresh);
+    world.advance(1);
+    e400(&world.refresh_as(&client, &first.refresh).await, "invalid_grant");
+    ok(&world.refresh_as(&client, &second.refresh).await);
+}
+
+/// MCP-0618-05
+#[tokio::test]
+async fn redirect_uris_are_compared_exactly() {
+    let world = World::mcp().await;
+    for other in ["https://app.example.com/other", "https://app.example.com/cb/", "https://APP.example.com/cb"] {
+        page(&world.refused(&world.query(&[("redirect_uri", other), PKCE[0], PKCE[1]])).await);
+    }
+    code(&world.approve(&world.query(&[("redirect_uri", REDIRECT_URI), PKCE[0], PKCE[1]])).await);
+    let builder = AuthorizationServer::builder(MemoryStore::new()).profile(Profile::Mcp);
+    let domain = builder.configure(|config| config.redirect_uris.comparison = RedirectUriComparison::Domain);
+    assert_eq!(domain.build().err(), Some(ConfigError::ExactRedirectUris));
+}
+
+/// MCP-0618-06
+#[tokio::test]
+async fn redirect_uris_are_https_or_on_the_users_own_machine() {
+    let world = World::mcp().await;
+    let registrar = world.server.registrar().unwrap();
+    let submit = |uri: &str| {
+        let mut form = public_form();
+        form.redirect_uris = vec![uri.into()];
+        registrar.submit(world.alice.clone(), form, Some(logo()))
+    };
+    for refused in ["com.example.app:/cb", "myapp:/cb", "http://app.example.com/cb", "cursor://anysphere/cb"] {
+        assert!(matches!(submit(refused).await, Err(RegistrarError::Invalid(_))), "{refused}");
+    }
+    for accepted in ["https://a.example/cb", "http://localhost:3000/cb", "http://127.0.0.1/cb", "http://[::1]/cb"] {
+        submit(accepted).await.expect(accepted);
+    }
+    let builder = AuthorizationServer::builder(MemoryStore::new()).profile(Profile::Mcp);
+    let schemes = builder.configure(|config| config.redirect_uris.private_use_schemes = true);
+    assert_eq!(schemes.build().err(), Some(ConfigError::ExactRedirectUris));
+}
+
+/// MCP-0618-07
+#[tokio::test]
+async fn every_endpoint_is_reached_over_https() {
+    for plain in ["http://auth.example", "http://127.0.0.1:8080"] {
+        let builder = AuthorizationServer::builder(MemoryStore::new()).profile(Profile::Mcp).issuer(plain);
+        assert_eq!(builder.build().err(), Some(ConfigError::PlainHttpIssuer));
+    }
+    let metadata = metadata(&World::mcp().await).await;
+    let endpoints = metadata.as_object().unwrap().iter().filter(|(name, _)| name.ends_with("_endpoint"));
+    let addresses: Vec<_> = endpoints.map(|(_, address)| address.as_str().unwrap()).collect();
+    assert_eq!(addresses.len(), 4);
+    assert!(addresses.iter().all(|address| address.starts_with("https://auth.example/")), "{addresses:?}");
+}
+
+/// MCP-1125-05
+/// An adapter routes what these paths say, and answers 404 to all else.
+#[tokio::test]
+async fn of_the_well_known_forms_only_one_has_a_path() {
+    for (issuer, path) in [
+        ("https://auth.example", "/.well-known/oauth-authorization-server"),
+        ("https://auth.example/tenant", "/.well-known/oauth-authorization-server/tenant"),
+    ] {
+        let builder = AuthorizationServer::builder(MemoryStore::new()).profile(Profile::Mcp).issuer(issuer);
+        let server = builder.build().unwrap();
+        let paths: Vec<_> = Endpoint::MACHINE.into_iter().map(|endpoint| server.path(endpoint)).collect();
+        assert_eq!(paths.iter().filter(|path| path.contains(".well-known")).collect::<Vec<_>>(), [&path]);
+        assert!(!paths.iter().any(|path| path.contains("openid")), "{paths:?}");
+    }
+}

@@ -1,0 +1,137 @@
+//! The vectors of `tests/data/redirect-vectors.json`, through the whole authorization endpoint.
+
+use std::collections::HashMap;
+
+use grantor::{Field, Profile, RegistrarError};
+use serde_json::Value;
+
+use crate::world::{Credentials, PKCE, World, code, count, form, logo, page, text};
+
+const VECTORS: &str = include_str!("../data/redirect-vectors.json");
+
+struct Vector {
+    id: String,
+    registered: String,
+    requested: String,
+    accept: bool,
+    accept_exact: bool,
+}
+
+impl Vector {
+    fn all() -> Vec<Self> {
+        let vectors: Vec<Value> = serde_json::from_str(VECTORS).unwrap();
+        let read = |vector: &Value| {
+            let text = |name: &str| vector[name].as_str().unwrap().to_owned();
+            Self {
+                id: text("id"),
+                registered: text("registered"),
+                requested: text("requested"),
+                accept: vector["accept"].as_bool().unwrap(),
+                accept_exact: vector["accept_exact"].as_bool().unwrap(),
+            }
+        };
+        let vectors: Vec<_> = vectors.iter().map(read).collect();
+        assert_eq!(vectors.len(), 181);
+        vectors
+    }
+
+    fn accepted(&self, profile: Profile) -> bool {
+        if profile == Profile::Platform { self.accept } else { self.accept_exact }
+    }
+
+    /// Registered and requested alike, and refused all the same: the registration is what is wrong.
+    fn fails_at_registration(&self, profile: Profile) -> bool {
+        let no_host = profile == Profile::Mcp && !self.registered.to_lowercase().starts_with("http");
+        self.registered == self.requested && !self.accept || no_host
+    }
+}
+
+/// Registers each redirect URI once; those that are refused stay out.
+async fn register(world: &World, profile: Profile) -> HashMap<String, Credentials> {
+    let registrar = world.server.registrar().unwrap();
+    let mut clients = HashMap::new();
+    for vector in Vector::all() {
+        if clients.contains_key(&vector.registered) {
+            continue;
+        }
+        let mut form = form();
+        form.redirect_uris = vec![vector.registered.clone()];
+        if vector.fails_at_registration(profile) {
+            let outcome = registrar.submit(world.alice.clone(), form, Some(logo())).await;
+            let Err(RegistrarError::Invalid(errors)) = outcome else { panic!("{}: was registered", vector.id) };
+            assert_eq!(errors.len(), 1, "{}", vector.id);
+            assert_eq!(errors[0].field(), Field::RedirectUris, "{}", vector.id);
+        } else {
+            clients.insert(vector.registered, world.register(form).await);
+        }
+    }
+    clients
+}
+
+/// The count is that of the column, and one more for the vector that names none.
+async fn run_all(profile: Profile, count_of_accepted: usize) {
+    let world = World::with(profile, |_| {}).await;
+    let clients = register(&world, profile).await;
+    let mut accepted = 0;
+    for vector in Vector::all() {
+        let Some(client) = clients.get(&vector.registered) else { continue };
+        println!("{}: {:?} requested as {:?}", vector.id, vector.registered, vector.requested);
+        let query = world.query_of(client, &[("redirect_uri", &vector.requested), ("state", "s"), PKCE[0], PKCE[1]]);
+        // § 3.1: a parameter without a value counts as left out.
+        let expected = if vector.requested.is_empty() { &vector.registered } else { &vector.requested };
+        let outcome = world.authorize(&query).await;
+        assert_eq!(outcome.is_ok(), vector.accepted(profile) || vector.requested.is_empty(), "{}", vector.id);
+        if let Err(error) = outcome {
+            assert!(!error.needs_sign_in(), "{}", vector.id);
+            page(&error.response(Some(&world.alice)));
+            continue;
+        }
+        accepted += 1;
+        let response = world.approve(&query).await;
+        let redirect = code(&response);
+        let location = response.header("Location").unwrap();
+        let separator = if expected.contains('?') { '&' } else { '?' };
+        assert!(location.starts_with(&format!("{expected}{separator}code=")), "{}: {location}", vector.id);
+        assert_eq!((text(&redirect, "state"), count(&redirect, "code")), ("s".into(), 1), "{}", vector.id);
+    }
+    assert_eq!(accepted, count_of_accepted);
+}
+
+/// 6749-3.1.2-01, D-01, SVC-2.1-05
+#[tokio::test]
+async fn every_vector_holds_under_the_domain_rule() {
+    run_all(Profile::Platform, 28).await;
+}
+
+/// 9700-2.1-01, 6749-3.1.2-01, 8252-7.1-01, 8252-7.3-01, 8252-8.3-01
+#[tokio::test]
+async fn every_vector_holds_under_the_exact_rule() {
+    run_all(Profile::Strict, 10).await;
+}
+
+/// MCP-0618-05, MCP-0618-06
+#[tokio::test]
+async fn every_vector_holds_in_the_mcp_profile() {
+    run_all(Profile::Mcp, 9).await;
+}
+
+/// 6749-3.1.2.3-01, D-30
+#[tokio::test]
+async fn each_of_several_registered_uris_is_good_and_one_has_to_be_named() {
+    for profile in [Profile::Platform, Profile::Strict] {
+        let world = World::with(profile, |_| {}).await;
+        let uris = ["https://one.example/cb", "https://two.example/cb?x=1", "http://127.0.0.1/cb"];
+        let mut form = form();
+        form.redirect_uris = uris.map(str::to_owned).to_vec();
+        let client = world.register(form).await;
+        for uri in uris {
+            let query = world.query_of(&client, &[("redirect_uri", uri), PKCE[0], PKCE[1]]);
+            let response = world.approve(&query).await;
+            code(&response);
+            assert!(response.header("Location").unwrap().starts_with(uri), "{uri}");
+        }
+        for more in [&[] as &[(&str, &str)], &[("redirect_uri", "")], &[("redirect_uri", "https://three.example/cb")]] {
+            page(&world.refused(&world.query_of(&client, &[more, &PKCE].concat())).await);
+        }
+    }
+}
