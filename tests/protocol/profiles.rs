@@ -167,7 +167,7 @@ async fn each_profile_has_its_grace() {
             e400(&world.refresh_as(&client, &first.refresh).await, "invalid_grant");
             assert!(!world.opens(&second.access).await, "{case}: the family is dead");
         }
-        let world = self::world(profile).await;
+        let world = World::with(profile, |_| {}).await;
         let first = world.pair().await;
         ok(&world.refresh(&first.refresh).await);
         world.advance(access - 1);
@@ -436,6 +436,9 @@ fn the_report_names_what_each_profile_leaves_looser() {
     }
 }
 
+/// A change, and the setting that the report then names.
+type Loosening = (fn(&mut Config), &'static str);
+
 /// D-01, D-06
 #[test]
 fn the_report_follows_every_setting() {
@@ -446,7 +449,7 @@ fn the_report_follows_every_setting() {
     };
     let strict = || builder(Profile::Strict).configure(tight);
     assert_eq!(settings(strict()), Vec::<&str>::new());
-    let cases: [(fn(&mut Config), &str); 13] = [
+    let cases: [Loosening; 13] = [
         (|config| config.redirect_uris.localhost = true, "redirect_uris.localhost"),
         (|config| config.redirect_status = grantor::wire::RedirectStatus::Found, "redirect_status"),
         (|config| config.state = StateCharacters::Any, "state"),

@@ -270,7 +270,7 @@ async fn an_invalid_token_is_no_error_and_changes_nothing() {
     stands(&world, &late, true, true, "an expired refresh token takes nothing with it").await;
 }
 
-/// 7009-2.2-01, D-15
+/// 7009-2.2-01, D-15, negative case #7
 #[tokio::test]
 async fn out_of_its_grace_a_refresh_token_is_invalid_and_no_signal_of_reuse() {
     let world = World::platform().await;

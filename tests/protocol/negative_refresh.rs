@@ -1,0 +1,443 @@
+//! What broke around refresh and grace in other authorization servers, in the order of the list.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use async_trait::async_trait;
+use grantor::store::{Page, TokenStore};
+use grantor::wire::Response;
+use grantor::{Client, Profile, Subject, SubjectStatus, Subjects};
+use time::Duration;
+use tokio::sync::Barrier;
+
+use crate::interleaved::{CALLERS, from_threads};
+use crate::unreliable::{Fault, Unreliable};
+use crate::world::{ISSUER, PKCE, Pair, World, e400, empty, error_body, form, ok, pair, public_form};
+
+const DAY: i64 = 86_400;
+
+async fn alive(world: &World, pair: &Pair) {
+    assert!(world.opens(&pair.access).await);
+    ok(&world.refresh(&pair.refresh).await);
+}
+
+async fn dead(world: &World, pair: &Pair) {
+    assert!(!world.opens(&pair.access).await);
+    e400(&world.refresh(&pair.refresh).await, "invalid_grant");
+}
+
+#[track_caller]
+fn unavailable(response: &Response) {
+    assert_eq!(response.status(), 503);
+    assert!(response.header("Retry-After").is_some());
+    error_body(response, "temporarily_unavailable");
+}
+
+/// negative case #1, django-oauth-toolkit #1816
+#[tokio::test]
+async fn revoked_is_not_superseded() {
+    let world = World::platform().await;
+    for revoked_first in [true, false] {
+        let first = world.pair().await;
+        let second = if revoked_first { None } else { Some(pair(&world.refresh(&first.refresh).await)) };
+        empty(&world.revoke(&first.refresh).await);
+        for seconds in [0, 1, 298] {
+            world.advance(seconds);
+            dead(&world, &first).await;
+            if let Some(second) = &second {
+                dead(&world, second).await;
+            }
+        }
+    }
+}
+
+/// negative case #2, django-oauth-toolkit #1617
+/// Where grace is by the clock alone, the age of a token counts and not its generation.
+#[tokio::test]
+async fn grace_is_for_the_generation_that_has_it() {
+    for profile in [Profile::Strict, Profile::Platform] {
+        let world = World::with(profile, |_| {}).await;
+        let first = world.pair().await;
+        let second = pair(&world.refresh(&first.refresh).await);
+        let third = pair(&world.refresh(&second.refresh).await);
+        let old = world.refresh(&first.refresh).await;
+        if profile == Profile::Strict {
+            e400(&old, "invalid_grant");
+            dead(&world, &third).await;
+        } else {
+            ok(&old);
+            alive(&world, &third).await;
+            world.advance(300);
+            e400(&world.refresh(&first.refresh).await, "invalid_grant");
+        }
+    }
+}
+
+/// negative case #3, django-oauth-toolkit #1687, django-oauth-toolkit #702, django-oauth-toolkit #660
+#[tokio::test]
+async fn a_replay_whose_successor_is_gone_is_an_answer_and_no_failure() {
+    let world = World::platform().await;
+    let first = world.pair().await;
+    let second = pair(&world.refresh(&first.refresh).await);
+    empty(&world.revoke(&second.access).await);
+    let sibling = pair(&world.refresh(&first.refresh).await);
+    assert_ne!(sibling, second, "what was revoked does not come back");
+    assert!(world.opens(&sibling.access).await && !world.opens(&second.access).await);
+
+    world.advance(200 * DAY);
+    for _ in 0..3 {
+        let _ = world.server.purge_expired(1000).await.unwrap();
+    }
+    for token in [&first.refresh, &second.refresh, &sibling.refresh] {
+        e400(&world.refresh(token).await, "invalid_grant");
+        empty(&world.revoke(token).await);
+    }
+    assert!(world.store.grants_of(&world.alice, Page::first(10)).await.unwrap().is_empty());
+}
+
+/// negative case #4, django-oauth-toolkit #558, hydra #3004, openiddict #262
+#[tokio::test(flavor = "multi_thread")]
+async fn contention_is_never_told_as_the_clients_fault() {
+    let world = Arc::new(World::platform().await);
+    let first = world.pair().await;
+    let [id, secret] = [world.client.id.clone(), world.client.secret.clone()];
+    let refresh = [
+        ("grant_type", "refresh_token"),
+        ("refresh_token", first.refresh.as_str()),
+        ("client_id", id.as_str()),
+        ("client_secret", secret.as_str()),
+    ];
+    let responses = from_threads(&world, &refresh).await;
+    assert_eq!(responses.len(), CALLERS);
+    for response in &responses {
+        ok(response);
+    }
+
+    let (world, store) = Unreliable::world(Profile::Platform).await;
+    let first = world.pair().await;
+    for fault in [Fault::Writes, Fault::Everything] {
+        store.fail(fault);
+        unavailable(&world.refresh(&first.refresh).await);
+    }
+    store.fail(Fault::None);
+    alive(&world, &first).await;
+}
+
+/// negative case #5
+#[tokio::test]
+async fn requests_in_flight_keep_their_access_token() {
+    for profile in [Profile::Platform, Profile::Strict, Profile::Mcp] {
+        let world = World::with(profile, |_| {}).await;
+        let public = world.register(public_form()).await;
+        for client in [&world.client, &public] {
+            let first = world.pair_of(client).await;
+            let second = pair(&world.refresh_as(client, &first.refresh).await);
+            assert!(world.opens(&first.access).await && world.opens(&second.access).await, "{profile:?}");
+            world.advance(59);
+            assert!(world.opens(&first.access).await, "{profile:?}");
+        }
+    }
+}
+
+/// negative case #6
+#[tokio::test]
+async fn reuse_is_noticed_after_any_time() {
+    let world = World::platform().await;
+    let first = world.pair().await;
+    let mut newest = first.clone();
+    for _ in 0..17 {
+        newest = pair(&world.refresh(&newest.refresh).await);
+        world.advance(10 * DAY);
+        let _ = world.server.purge_expired(1000).await.unwrap();
+    }
+    newest = pair(&world.refresh(&newest.refresh).await);
+    world.advance(10 * DAY - 1);
+    newest = pair(&world.refresh(&newest.refresh).await);
+    assert!(world.opens(&newest.access).await);
+    world.events.take();
+    e400(&world.refresh(&first.refresh).await, "invalid_grant");
+    assert!(world.events.saw("RefreshTokenReused"));
+    dead(&world, &newest).await;
+}
+
+/// negative case #7
+#[tokio::test]
+async fn revoking_with_an_old_token_is_seen() {
+    let world = World::platform().await;
+    let first = world.pair().await;
+    let second = pair(&world.refresh(&first.refresh).await);
+    world.advance(300);
+    world.events.take();
+    empty(&world.revoke(&first.refresh).await);
+    assert!(world.events.saw("SupersededTokenAtRevocation"));
+    alive(&world, &second).await;
+}
+
+/// negative case #8
+#[tokio::test]
+async fn a_stranger_with_an_old_token_ends_nothing() {
+    for profile in [Profile::Platform, Profile::Strict, Profile::Mcp] {
+        let world = World::with(profile, |_| {}).await;
+        let strangers = [world.register(form()).await, world.register(public_form()).await];
+        let first = world.pair().await;
+        let second = pair(&world.refresh(&first.refresh).await);
+        world.advance(1000);
+        world.events.take();
+        for stranger in &strangers {
+            e400(&world.refresh_as(stranger, &first.refresh).await, "invalid_grant");
+        }
+        let events = world.events.take();
+        assert!(!events.iter().any(|event| event.contains("Reused {") || event.contains("Revoked {")), "{events:?}");
+        assert!(world.opens(&second.access).await);
+        e400(&world.refresh(&first.refresh).await, "invalid_grant");
+        dead(&world, &second).await;
+    }
+}
+
+/// negative case #9
+#[tokio::test(flavor = "multi_thread")]
+async fn a_revocation_beats_the_refreshes_in_flight() {
+    let world = Arc::new(World::platform().await);
+    for _ in 0..20 {
+        let first = world.pair().await;
+        let start = Arc::new(Barrier::new(9));
+        let refreshes: Vec<_> = (0..8)
+            .map(|_| {
+                let (world, start, token) = (world.clone(), start.clone(), first.refresh.clone());
+                tokio::spawn(async move {
+                    start.wait().await;
+                    world.refresh(&token).await
+                })
+            })
+            .collect();
+        start.wait().await;
+        empty(&world.revoke(&first.refresh).await);
+        dead(&world, &first).await;
+        for refresh in refreshes {
+            let response = refresh.await.unwrap();
+            if response.status() == 200 {
+                dead(&world, &pair(&response)).await;
+            } else {
+                e400(&response, "invalid_grant");
+            }
+        }
+    }
+}
+
+/// negative case #10, django-oauth-toolkit #1809, openiddict #1381
+#[tokio::test]
+async fn ending_a_family_is_one_write_and_a_second_replay_none() {
+    let (world, store) = Unreliable::world(Profile::Platform).await;
+    let first = world.pair().await;
+    let mut family = vec![first.clone()];
+    for _ in 0..40 {
+        family.push(pair(&world.refresh(&first.refresh).await));
+    }
+    world.advance(360);
+    store.writes();
+    e400(&world.refresh(&first.refresh).await, "invalid_grant");
+    assert_eq!(store.writes(), 1);
+    for _ in 0..3 {
+        e400(&world.refresh(&first.refresh).await, "invalid_grant");
+    }
+    for member in &family {
+        assert!(!world.opens(&member.access).await);
+    }
+    assert_eq!(store.writes(), 0);
+}
+
+/// negative case #11
+#[tokio::test]
+async fn a_family_is_what_grew_from_one_consent() {
+    let world = World::platform().await;
+    let [stolen, other_device] = [world.pair().await, world.pair().await];
+    let second = pair(&world.refresh(&stolen.refresh).await);
+    let third = pair(&world.refresh(&second.refresh).await);
+    world.advance(360);
+    e400(&world.refresh(&stolen.refresh).await, "invalid_grant");
+    for member in [&second, &third] {
+        dead(&world, member).await;
+    }
+    alive(&world, &other_device).await;
+}
+
+/// negative case #12
+#[tokio::test]
+async fn grace_needs_no_token_in_clear() {
+    let world = World::platform().await;
+    let first = world.pair().await;
+    let second = pair(&world.refresh(&first.refresh).await);
+    let sibling = pair(&world.refresh(&first.refresh).await);
+    assert!(second.access != sibling.access && second.refresh != sibling.refresh);
+    let grants = world.store.grants_of(&world.alice, Page::first(10)).await.unwrap();
+    let record = grants[0].encode();
+    for pair in [&first, &second, &sibling] {
+        for token in [&pair.access, &pair.refresh] {
+            let secret = &token.as_bytes()[25..];
+            assert!(!record.windows(16).any(|window| secret.starts_with(window)), "in clear");
+        }
+    }
+    alive(&world, &second).await;
+    alive(&world, &sibling).await;
+}
+
+/// negative case #13, doorkeeper #1787, workers-oauth-provider #43
+#[tokio::test]
+async fn using_an_access_token_writes_nothing_and_ends_no_grace() {
+    let (world, store) = Unreliable::world(Profile::Platform).await;
+    let first = world.pair().await;
+    let second = pair(&world.refresh(&first.refresh).await);
+    store.writes();
+    for _ in 0..5 {
+        assert!(world.opens(&second.access).await);
+        assert_eq!(world.introspect_as(&world.client, &second.access).await["active"], true);
+    }
+    assert_eq!(store.writes(), 0);
+    world.advance(299);
+    ok(&world.refresh(&first.refresh).await);
+    world.advance(1);
+    e400(&world.refresh(&first.refresh).await, "invalid_grant");
+}
+
+/// Counts how often it is asked.
+#[derive(Clone, Debug, Default)]
+struct Asked(Arc<AtomicUsize>);
+
+#[async_trait]
+impl Subjects for Asked {
+    async fn status(&self, _subject: &Subject, _client: &Client) -> SubjectStatus {
+        self.0.fetch_add(1, Ordering::SeqCst);
+        SubjectStatus::Active
+    }
+}
+
+/// negative case #14, workers-oauth-provider #216
+/// The hook only asks, so that it may be asked by each of many; one request asks once.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_refresh_asks_about_its_user_once_however_often_it_loses() {
+    let asked = Asked::default();
+    let world = World::built(|builder| builder.issuer(ISSUER).subjects(asked.clone())).await;
+    let world = Arc::new(world);
+    let first = world.pair().await;
+    asked.0.store(0, Ordering::SeqCst);
+    let [id, secret] = [world.client.id.clone(), world.client.secret.clone()];
+    let refresh = [
+        ("grant_type", "refresh_token"),
+        ("refresh_token", first.refresh.as_str()),
+        ("client_id", id.as_str()),
+        ("client_secret", secret.as_str()),
+    ];
+    for response in from_threads(&world, &refresh).await {
+        ok(&response);
+    }
+    assert_eq!(asked.0.load(Ordering::SeqCst), CALLERS);
+}
+
+/// negative case #15
+#[tokio::test]
+async fn a_typing_error_costs_nobody_a_sign_in() {
+    for profile in [Profile::Platform, Profile::Strict, Profile::Mcp] {
+        let world = World::with(profile, |_| {}).await;
+        let public = world.register(public_form()).await;
+        let first = world.pair_of(&public).await;
+        let form = [("grant_type", "refresh_token"), ("refresh_token", first.refresh.as_str())];
+        for scope in ["repo-cod", "repo-code:rw repo-delete:rw", "a\"b"] {
+            let response = world.token(&form).field("scope", scope).client(&public).send().await;
+            e400(&response, "invalid_scope");
+        }
+        let twice = world.token(&form).field("refresh_token", "x").client(&public);
+        e400(&twice.send().await, "invalid_request");
+        let flipped =
+            first.refresh.replace(&first.refresh[40..41], if &first.refresh[40..41] == "A" { "B" } else { "A" });
+        e400(&world.refresh_as(&public, &flipped).await, "invalid_grant");
+        assert!(world.opens(&first.access).await, "{profile:?}");
+        ok(&world.refresh_as(&public, &first.refresh).await);
+    }
+}
+
+/// negative case #16
+#[tokio::test]
+async fn what_is_superseded_does_not_depend_on_what_became_of_its_successor() {
+    for successor_revoked in [false, true] {
+        let world = World::platform().await;
+        let first = world.pair().await;
+        let second = pair(&world.refresh(&first.refresh).await);
+        if successor_revoked {
+            empty(&world.revoke(&second.access).await);
+        }
+        world.advance(299);
+        ok(&world.refresh(&first.refresh).await);
+        world.advance(28_800);
+        let _ = world.server.purge_expired(1000).await.unwrap();
+        world.events.take();
+        e400(&world.refresh(&first.refresh).await, "invalid_grant");
+        assert!(world.events.saw("RefreshTokenReused"));
+        e400(&world.refresh(&second.refresh).await, "invalid_grant");
+    }
+}
+
+/// negative case #17, workers-oauth-provider #233
+#[tokio::test]
+async fn a_refresh_in_the_last_second_of_a_grant_is_like_any_other() {
+    let world = World::with(Profile::Platform, |config| config.grant_lifetime = Some(Duration::hours(1))).await;
+    let mut newest = world.pair().await;
+    for (seconds, left) in [(3_540, 60), (1, 59), (58, 1)] {
+        world.advance(seconds);
+        let token = ok(&world.refresh(&newest.refresh).await);
+        assert_eq!(token.expires_in, Some(left));
+        newest = Pair {
+            access: token.access_token.expose().to_owned(),
+            refresh: token.refresh_token.unwrap().expose().to_owned(),
+            scope: token.scope.unwrap(),
+        };
+        assert!(world.opens(&newest.access).await);
+    }
+    world.advance(1);
+    dead(&world, &newest).await;
+}
+
+/// negative case #18
+#[tokio::test]
+async fn trouble_of_the_store_accuses_nobody() {
+    let (world, store) = Unreliable::world(Profile::Platform).await;
+    let first = world.pair().await;
+    let second = pair(&world.refresh(&first.refresh).await);
+    world.advance(1000);
+    store.fail_reads(1);
+    unavailable(&world.refresh(&second.refresh).await);
+    store.fail_reads(1);
+    unavailable(&world.refresh(&first.refresh).await);
+    store.fail(Fault::Writes);
+    unavailable(&world.refresh(&first.refresh).await);
+    store.fail(Fault::None);
+    assert!(world.opens(&second.access).await);
+    alive(&world, &second).await;
+    e400(&world.refresh(&first.refresh).await, "invalid_grant");
+    dead(&world, &second).await;
+}
+
+/// negative case #19
+/// Several workers with one token, of which each goes on with what it got.
+#[tokio::test]
+async fn workers_that_share_a_token_all_go_on() {
+    for profile in [Profile::Platform, Profile::Mcp] {
+        let world = World::with(profile, |_| {}).await;
+        let public = world.register(public_form()).await;
+        for client in [&world.client, &public] {
+            let code = world.code_for(&world.query_of(client, &PKCE)).await;
+            let shared = pair(&world.exchange_as(client, &code).await);
+            let mut workers = Vec::new();
+            for _ in 0..10 {
+                world.advance(5);
+                workers.push(pair(&world.refresh_as(client, &shared.refresh).await));
+            }
+            for _ in 0..3 {
+                world.advance(28_700);
+                for worker in &mut workers {
+                    assert!(world.opens(&worker.access).await, "{profile:?}");
+                    *worker = pair(&world.refresh_as(client, &worker.refresh).await);
+                }
+            }
+        }
+    }
+}
