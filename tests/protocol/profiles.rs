@@ -6,9 +6,10 @@ use grantor::scope::ScopeCatalog;
 use grantor::store::{ClientStore, StoreError, Stores};
 use grantor::testing::SeededEntropy;
 use grantor::{
-    AuthorizationErrors, AuthorizationServer, BasicReading, Builder, Client, ClientId, ClientSecret, Config,
+    Attempt, AuthorizationErrors, AuthorizationServer, BasicReading, Builder, Client, ClientId, ClientSecret, Config,
     ConfigError, Decision, ExchangeRedirectUri, Field, MemoryStore, PkceRequirement, Problem, Profile,
     RedirectUriComparison, RedirectUriPolicy, RegisteredRedirectUri, RegistrarError, ReuseResponse, StateCharacters,
+    Throttle, ThrottleDecision,
 };
 use time::Duration;
 
@@ -408,6 +409,23 @@ fn settings(builder: Builder) -> Vec<&'static str> {
     builder.build().unwrap().security_report().findings.iter().map(|finding| finding.setting).collect()
 }
 
+/// Lets everybody go on; the report asks no more than that there is one.
+#[derive(Debug)]
+struct NoLimit;
+
+#[async_trait::async_trait]
+impl Throttle for NoLimit {
+    async fn check(&self, _attempt: &Attempt<'_>) -> ThrottleDecision {
+        ThrottleDecision::Allow
+    }
+
+    async fn failed(&self, _attempt: &Attempt<'_>) {}
+}
+
+fn throttled(profile: Profile) -> Builder {
+    builder(profile).throttle(NoLimit)
+}
+
 /// D-01, D-06
 #[test]
 fn the_report_names_what_each_profile_leaves_looser() {
@@ -424,10 +442,10 @@ fn the_report_names_what_each_profile_leaves_looser() {
         "reuse_margin",
         "grant_lifetime",
     ];
-    assert_eq!(settings(builder(Profile::Platform)), platform);
-    assert_eq!(settings(builder(Profile::Strict)), ["redirect_uris.localhost", "grace", "grant_lifetime"]);
+    assert_eq!(settings(throttled(Profile::Platform)), platform);
+    assert_eq!(settings(throttled(Profile::Strict)), ["redirect_uris.localhost", "grace", "grant_lifetime"]);
     let mcp = ["redirect_uris.localhost", "redirect_status", "basic", "grace", "reuse_margin", "grant_lifetime"];
-    assert_eq!(settings(builder(Profile::Mcp)), mcp);
+    assert_eq!(settings(throttled(Profile::Mcp)), mcp);
 
     let report = builder(Profile::Platform).build().unwrap().security_report();
     for finding in &report.findings {
@@ -447,8 +465,9 @@ fn the_report_follows_every_setting() {
         config.grace.refresh_token = Duration::ZERO;
         config.grant_lifetime = Some(Duration::days(365));
     };
-    let strict = || builder(Profile::Strict).configure(tight);
+    let strict = || throttled(Profile::Strict).configure(tight);
     assert_eq!(settings(strict()), Vec::<&str>::new());
+    assert_eq!(settings(builder(Profile::Strict).configure(tight)), ["throttle"]);
     let cases: [Loosening; 13] = [
         (|config| config.redirect_uris.localhost = true, "redirect_uris.localhost"),
         (|config| config.redirect_status = grantor::wire::RedirectStatus::Found, "redirect_status"),
@@ -472,7 +491,7 @@ fn the_report_follows_every_setting() {
         assert_eq!(settings(development), ["development"], "{plain}");
     }
     let nameless = AuthorizationServer::builder(MemoryStore::new()).profile(Profile::Strict).configure(tight);
-    assert_eq!(settings(nameless), ["issuer"]);
+    assert_eq!(settings(nameless.throttle(NoLimit)), ["issuer"]);
     let loose = builder(Profile::Platform).configure(|config| {
         config.redirect_uris.any_port = true;
         config.redirect_uris.development_http = true;

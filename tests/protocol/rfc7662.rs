@@ -5,11 +5,13 @@ use std::sync::{Arc, Mutex};
 use async_trait::async_trait;
 use grantor::scope::ResourceScope;
 use grantor::wire::{Endpoint, Response};
-use grantor::{Approval, Attempt, GrantTypes, Profile, Throttle, ThrottleDecision};
+use grantor::{Approval, Attempt, GrantTypes, Profile, RegistrarError, Throttle, ThrottleDecision};
 use serde_json::{Value, json};
 use time::Duration;
 
-use crate::world::{Call, Credentials, ISSUER, PKCE, START, World, e400, e401, empty, form, ok, pair, public_form};
+use crate::world::{
+    Call, Credentials, ISSUER, PKCE, Reviewer, START, World, e400, e401, empty, form, logo, ok, pair, public_form,
+};
 
 /// A resource server elsewhere: it asks, and does nothing else.
 async fn resource_server(world: &World) -> Credentials {
@@ -74,8 +76,11 @@ async fn a_public_client_has_nothing_to_prove_itself_with() {
     world.events.take();
     e401(&ask(&world, &first.access).client(&public).send().await, "invalid_client");
     assert!(world.events.saw("AuthenticationFailed"));
-    let asking = world.register_as(public_form(), Approval::default().may_introspect()).await;
-    e401(&ask(&world, &first.access).client(&asking).send().await, "invalid_client");
+
+    let registrar = world.server.registrar().unwrap();
+    let id = registrar.submit(world.alice.clone(), public_form(), Some(logo())).await.unwrap();
+    let outcome = registrar.approve_now(&id, Approval::default().may_introspect()).await;
+    assert!(matches!(outcome, Err(RegistrarError::PublicClient)));
     let server = resource_server(&world).await;
     assert_eq!(told(&ask(&world, &first.access).client(&server).send().await)["active"], true);
 }
