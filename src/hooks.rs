@@ -16,7 +16,9 @@ use crate::wire::Endpoint;
 
 /// Receives what happened, after it was acknowledged by the store.
 ///
-/// It is called within the request: it should hand over and return. No event holds a secret.
+/// It is called within the request: it should hand over and return. No event holds a secret. The check
+/// at a resource raises none, since there is one for every call; what it refuses is in
+/// [`ResourceError::reason`](crate::ResourceError::reason).
 pub trait EventSink: fmt::Debug + Send + Sync + 'static {
     /// Takes note of one event.
     fn record(&self, event: &Event<'_>);
@@ -202,7 +204,9 @@ pub enum ApplicationChange {
 /// Slows down who tries too often.
 ///
 /// Failures are to be counted by client and network together, never by client alone: a stranger must
-/// not lock an honest client out [RFC 6749 section 2.3.1].
+/// not lock an honest client out [RFC 6749 section 2.3.1]. The client is what the request claims and
+/// may be anything, so bound what is kept, and let counts fade with time: nothing tells of a success.
+/// Without a peer address all strangers look alike; see that the adapter passes it.
 #[async_trait]
 pub trait Throttle: fmt::Debug + Send + Sync + 'static {
     /// Decides before authentication, or before a request is held, whether to go on.
@@ -227,6 +231,12 @@ pub struct Attempt<'a> {
 }
 
 impl Attempt<'_> {
+    /// An attempt of which nothing but the endpoint is known, for tests of a [`Throttle`].
+    #[must_use]
+    pub const fn new(endpoint: Endpoint) -> Self {
+        Self { endpoint, client: None, subject: None, peer: None }
+    }
+
     /// Returns what to count by: the IPv4 address, or the first 64 bits of the IPv6 address, since one
     /// host has all addresses of such a network.
     #[must_use]
@@ -254,7 +264,9 @@ pub enum ThrottleDecision {
 /// Answers for the embedder's users.
 ///
 /// It is asked when a user decides, at exchange and at refresh, in grace too, before anything is
-/// claimed: a locked or deleted user gets no token.
+/// claimed: a locked or deleted user gets no token. Access tokens that are out already stay good until
+/// their end; to end them too, call
+/// [`revoke_subject`](crate::AuthorizationServer::revoke_subject).
 #[async_trait]
 pub trait Subjects: fmt::Debug + Send + Sync + 'static {
     /// Tells whether this user may be given tokens for that client.

@@ -31,17 +31,15 @@ use crate::wire::{Endpoint, Request, Response};
 #[derive(Clone, Debug)]
 pub struct AuthorizationServer {
     context: Arc<Context>,
-    metadata_path: Arc<str>,
 }
 
 impl AuthorizationServer {
     /// Starts a server on these stores: a [`MemoryStore`](crate::MemoryStore), or any value that
-    /// implements the three traits, or [`Stores::new`].
+    /// implements the traits, or [`Stores::new`].
     #[must_use]
     pub fn builder(stores: impl Into<Stores>) -> Builder {
         Builder {
             stores: stores.into(),
-            profile: Profile::default(),
             config: Config::default(),
             issuer: None,
             clock: Arc::new(SystemClock),
@@ -80,14 +78,15 @@ impl AuthorizationServer {
         report
     }
 
-    /// Returns the path under which an endpoint is reached from outside: below the issuer's path, and
-    /// for the metadata between host and that path [RFC 8414 section 3.1].
+    /// Returns the whole path under which an endpoint is reached from outside: the issuer's path comes
+    /// first, for the metadata last [RFC 8414 section 3.1].
     #[must_use]
-    pub fn path(&self, endpoint: Endpoint) -> &str {
+    pub fn path(&self, endpoint: Endpoint) -> String {
+        let below = metadata::issuer_path(self.issuer());
         match endpoint {
-            Endpoint::Metadata => &self.metadata_path,
+            Endpoint::Metadata => format!("{}{below}", endpoint.path()),
             Endpoint::Authorization | Endpoint::Token | Endpoint::Revocation | Endpoint::Introspection => {
-                endpoint.path()
+                format!("{below}{}", endpoint.path())
             }
         }
     }
@@ -175,6 +174,10 @@ impl AuthorizationServer {
     /// # Errors
     ///
     /// [`ResourceError`] with 403 and the scope that is needed [RFC 6750 section 3.1].
+    ///
+    /// # Security
+    ///
+    /// As with [`Authenticated::permits`], whether the user may reach the resource is checked elsewhere.
     pub fn require(
         &self,
         token: &Authenticated,
@@ -185,7 +188,8 @@ impl AuthorizationServer {
         resource::require(&self.context, token, scope, permission, resource)
     }
 
-    /// Returns who takes applications in and reviews them; nobody if the stores have no registry.
+    /// Returns the registrar, through which applications are submitted and reviewed; there is none if the
+    /// stores have no registry.
     #[must_use]
     pub fn registrar(&self) -> Option<Registrar> {
         Registrar::new(self.context.clone())
@@ -250,7 +254,6 @@ impl AuthorizationServer {
 #[derive(Debug)]
 pub struct Builder {
     stores: Stores,
-    profile: Profile,
     config: Config,
     issuer: Option<String>,
     clock: Arc<dyn Clock>,
@@ -271,7 +274,6 @@ impl Builder {
     /// Takes all settings of a profile; those changed before are gone.
     #[must_use]
     pub fn profile(mut self, profile: Profile) -> Self {
-        self.profile = profile;
         self.config = profile.into();
         self
     }
@@ -297,21 +299,21 @@ impl Builder {
         self
     }
 
-    /// Sets who is told what happens.
+    /// Sets the sink that events go to.
     #[must_use]
     pub fn events(mut self, events: impl EventSink) -> Self {
         self.events = Some(Arc::new(events));
         self
     }
 
-    /// Sets who slows down those that try too often.
+    /// Sets the throttle.
     #[must_use]
     pub fn throttle(mut self, throttle: impl Throttle) -> Self {
         self.throttle = Some(Arc::new(throttle));
         self
     }
 
-    /// Sets who answers for the users.
+    /// Sets the hook that answers for the embedder's users.
     #[must_use]
     pub fn subjects(mut self, subjects: impl Subjects) -> Self {
         self.subjects = Some(Arc::new(subjects));
@@ -324,10 +326,9 @@ impl Builder {
     ///
     /// [`ConfigError`] if the settings contradict each other, the profile or the standards.
     pub fn build(self) -> Result<AuthorizationServer, ConfigError> {
-        let Self { stores, profile, config, issuer, clock, entropy, events, throttle, subjects } = self;
-        config.check(profile, issuer.as_deref())?;
-        let metadata_path = metadata::path(issuer.as_deref()).into();
+        let Self { stores, config, issuer, clock, entropy, events, throttle, subjects } = self;
+        config.check(issuer.as_deref())?;
         let context = Context { stores, config, issuer, clock, entropy, events, throttle, subjects };
-        Ok(AuthorizationServer { context: Arc::new(context), metadata_path })
+        Ok(AuthorizationServer { context: Arc::new(context) })
     }
 }

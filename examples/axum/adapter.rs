@@ -19,7 +19,7 @@ pub(crate) fn machine_endpoints(server: &AuthorizationServer) -> Router<Authoriz
             let incoming = Incoming::read(request, server.body_limit()).await;
             respond(server.serve(endpoint, &incoming.lend()).await)
         };
-        router.route(server.path(endpoint), any(serve))
+        router.route(&server.path(endpoint), any(serve))
     })
 }
 

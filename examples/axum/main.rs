@@ -34,7 +34,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     demo::register(&server, &options).await?;
     tokio::spawn(purge(server.clone()));
     let app = machine_endpoints(&server)
-        .route(server.path(Endpoint::Authorization), any(authorize))
+        .route(&server.path(Endpoint::Authorization), any(authorize))
         .route("/consent", any(consent))
         .route("/api/me", any(me))
         .with_state(server)
@@ -88,8 +88,12 @@ fn session(headers: &HeaderMap) -> Session {
 async fn purge(server: AuthorizationServer) {
     loop {
         tokio::time::sleep(Duration::from_secs(60)).await;
-        if let Err(error) = server.purge_expired(100_000).await {
-            eprintln!("purge: {error}");
+        loop {
+            match server.purge_expired(10_000).await {
+                Ok(purge) if !purge.is_finished() => tokio::task::yield_now().await,
+                Ok(_) => break,
+                Err(error) => break eprintln!("purge: {error}"),
+            }
         }
     }
 }

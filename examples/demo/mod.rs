@@ -90,32 +90,35 @@ fn new_session_id() -> String {
 pub(crate) fn consent_page(pending: &PendingAuthorization, session: &Session, handle: &AuthorizationHandle) -> String {
     let name = escape(pending.client().name());
     let website = escape(pending.client().website());
-    let boxes: String = pending
+    let scopes: String = pending
         .requested()
         .map(|scope| {
-            let (token, title) = (escape(scope.token()), escape(scope.definition().title()));
-            let description = escape(scope.definition().description());
-            format!(
-                "<li><label><input type=\"checkbox\" name=\"scope\" value=\"{token}\" checked> \
-                 <strong>{title}</strong> <small>{token}</small><br>{description}</label></li>"
-            )
+            let words = scope.definition();
+            checkbox("scope", scope.token(), &format!("{}: {}", words.title(), words.description()))
         })
         .collect();
     let (user, host) = (escape(session.user.as_str()), escape(pending.redirect_host()));
     let handle = escape(handle.expose());
     let resources = match pending.resource_scope() {
-        ResourceScope::All => "all resources of the account".to_owned(),
-        ResourceScope::Public => "all public resources of the account".to_owned(),
-        ResourceScope::Specified(list) => escape(&list.iter().collect::<Vec<_>>().join(", ")),
+        ResourceScope::Specified(list) => list.iter().map(|name| checkbox("resource", name, name)).collect(),
+        ResourceScope::All => "<li>all resources of the account</li>".to_owned(),
+        ResourceScope::Public => "<li>all public resources of the account</li>".to_owned(),
     };
     format!(
         "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><title>Authorize {name}</title>\
          <meta name=\"viewport\" content=\"width=device-width\"></head><body><main><h1>Authorize {name}</h1>\
          <p>{name} ({website}) asks for access to the account <strong>{user}</strong>:</p>\
-         <form method=\"post\" action=\"/consent\"><ul>{boxes}</ul><p>It reaches {resources}. You will be sent to <strong>{host}</strong>.</p>\
+         <form method=\"post\" action=\"/consent\"><ul>{scopes}</ul><p>on these resources:</p><ul>{resources}</ul><p>You will be sent to <strong>{host}</strong>.</p>\
          <input type=\"hidden\" name=\"handle\" value=\"{handle}\">\
          <button name=\"decision\" value=\"allow\">Allow</button> <button name=\"decision\" value=\"deny\">Deny</button>\
          </form></main></body></html>"
+    )
+}
+
+fn checkbox(name: &str, value: &str, text: &str) -> String {
+    let (value, text) = (escape(value), escape(text));
+    format!(
+        "<li><label><input type=\"checkbox\" name=\"{name}\" value=\"{value}\" checked> {text} ({value})</label></li>"
     )
 }
 
@@ -123,9 +126,11 @@ pub(crate) fn consent_page(pending: &PendingAuthorization, session: &Session, ha
 pub(crate) fn decision(body: &[u8]) -> Option<(String, Decision)> {
     let fields: Vec<(String, String)> = serde_urlencoded::from_bytes(body).ok()?;
     let value = |wanted: &str| fields.iter().find(|(name, _)| name == wanted).map(|(_, value)| value.clone());
-    let scopes = fields.iter().filter(|(name, _)| name == "scope").map(|(_, value)| value.clone());
+    let ticked =
+        |wanted: &str| fields.iter().filter(|(name, _)| name == wanted).map(|(_, value)| value.clone()).collect();
+    let (scopes, resources): (Vec<_>, Vec<_>) = (ticked("scope"), ticked("resource"));
     let decision = match value("decision")?.as_str() {
-        "allow" => Decision::Approve(Consent::to_everything().scopes(scopes)),
+        "allow" => Decision::Approve(Consent::ticked(scopes, resources)),
         _ => Decision::Deny,
     };
     Some((value("handle")?, decision))

@@ -38,7 +38,28 @@ impl Client {
     /// Starts the description of a client that is kept elsewhere: a fixed list, a directory.
     ///
     /// Unless told otherwise it is approved, confidential, a web application, and may use both grant
-    /// types; it has no redirect URI, no scope and no secret.
+    /// types; it has no redirect URI, no scope, no resource and no secret.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use grantor::scope::ResourceScope;
+    /// use grantor::{Client, ClientId, ClientSecret, Config, RegisteredRedirectUri};
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let config = Config::platform();
+    /// let client = Client::builder(ClientId::new("reports")?)
+    ///     .name("Reports")
+    ///     .redirect_uri(RegisteredRedirectUri::parse("https://reports.example/cb", &config.redirect_uris)?)
+    ///     .scopes(config.scopes.parse(b"repo-code:r account-profile:r")?)
+    ///     .resource_scope(ResourceScope::All)
+    ///     .secret(&ClientSecret::new("eighteen random words would do as well"))?
+    ///     .build();
+    /// // A directory keeps the record without its secret: digests alone are in it.
+    /// assert_eq!(Client::decode(&client.encode())?, client);
+    /// # Ok(())
+    /// # }
+    /// ```
     #[must_use]
     pub fn builder(id: ClientId) -> ClientBuilder {
         ClientBuilder { client: Self::blank(id) }
@@ -57,7 +78,7 @@ impl Client {
             secrets: ClientSecrets::default(),
             redirect_uris: Vec::new(),
             scopes: ScopeSet::empty(),
-            resource_scope: ResourceScope::All,
+            resource_scope: ResourceScope::none(),
             grant_types: GrantTypes::default(),
             authentication: ClientAuthentication::Any,
             require_pkce: false,
@@ -284,7 +305,8 @@ impl ClientBuilder {
         self
     }
 
-    /// Sets the count of times that all of the client's grants were withdrawn.
+    /// Sets the count of times that all of the client's grants were withdrawn: raise it by one to
+    /// withdraw them all.
     #[must_use]
     pub const fn epoch(mut self, epoch: u32) -> Self {
         self.client.epoch = epoch;

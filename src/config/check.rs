@@ -41,9 +41,9 @@ pub enum ConfigError {
     /// A limit is too small for requests that the service must accept.
     #[error("{0} is too small")]
     Limit(&'static str),
-    /// The profile forbids the domain rule, free ports, plain http and private-use schemes for redirect
-    /// URIs.
-    #[error("this profile compares redirect URIs exactly")]
+    /// The strict and MCP profiles compare redirect URIs exactly, with free ports and plain `http` on the
+    /// loopback alone; the MCP profile has no private-use schemes.
+    #[error("this profile compares redirect URIs exactly, and the MCP profile knows no private-use schemes")]
     ExactRedirectUris,
     /// The profile demands PKCE of every client.
     #[error("this profile requires PKCE of every client")]
@@ -52,11 +52,11 @@ pub enum ConfigError {
 
 impl Config {
     /// Checks the settings against each other and against what the profile promises.
-    pub(crate) fn check(&self, profile: Profile, issuer: Option<&str>) -> Result<(), ConfigError> {
+    pub(crate) fn check(&self, issuer: Option<&str>) -> Result<(), ConfigError> {
         if let Some(issuer) = issuer {
             self.check_issuer(issuer)?;
         }
-        self.check_profile(profile)?;
+        self.check_profile()?;
         self.check_lifetimes()?;
         self.check_prefixes()?;
         self.check_texts()?;
@@ -84,8 +84,8 @@ impl Config {
         }
     }
 
-    fn check_profile(&self, profile: Profile) -> Result<(), ConfigError> {
-        let uris = &self.redirect_uris;
+    fn check_profile(&self) -> Result<(), ConfigError> {
+        let (profile, uris) = (self.profile, &self.redirect_uris);
         let exact = uris.comparison == RedirectUriComparison::Exact && !uris.any_port && !uris.development_http;
         if profile != Profile::Platform && !exact || profile == Profile::Mcp && uris.private_use_schemes {
             return Err(ConfigError::ExactRedirectUris);
@@ -188,14 +188,14 @@ mod tests {
     #[test]
     fn profiles_hold_together() {
         for profile in [Profile::Platform, Profile::Strict, Profile::Mcp] {
-            assert_eq!(Config::from(profile).check(profile, Some("https://auth.example/tenant")), Ok(()));
-            assert_eq!(Config::from(profile).check(profile, None), Ok(()));
+            assert_eq!(Config::from(profile).check(Some("https://auth.example/tenant")), Ok(()));
+            assert_eq!(Config::from(profile).check(None), Ok(()));
         }
     }
 
     #[test]
     fn issuers_are_https_with_a_host_alone() {
-        let check = |issuer: &str| Config::platform().check(Profile::Platform, Some(issuer));
+        let check = |issuer: &str| Config::platform().check(Some(issuer));
         for bad in [
             "",
             "auth.example",
@@ -222,7 +222,7 @@ mod tests {
             ("http://localhost", Ok(())),
             ("http://auth.example", Err(ConfigError::PlainHttpIssuer)),
         ] {
-            assert_eq!(config.check(Profile::Platform, Some(issuer)), answer, "{issuer}");
+            assert_eq!(config.check(Some(issuer)), answer, "{issuer}");
         }
     }
 
@@ -247,7 +247,7 @@ mod tests {
         for (change, expected) in cases {
             let mut config = Config::platform();
             change(&mut config);
-            assert_eq!(config.check(Profile::Platform, None), Err(expected));
+            assert_eq!(config.check(None), Err(expected));
         }
     }
 
@@ -256,13 +256,13 @@ mod tests {
         for profile in [Profile::Strict, Profile::Mcp] {
             let mut config = Config::from(profile);
             config.redirect_uris.comparison = RedirectUriComparison::Domain;
-            assert_eq!(config.check(profile, None), Err(ConfigError::ExactRedirectUris));
+            assert_eq!(config.check(None), Err(ConfigError::ExactRedirectUris));
             let mut config = Config::from(profile);
             config.pkce = PkceRequirement::PublicClients;
-            assert_eq!(config.check(profile, None), Err(ConfigError::PkceForAll));
+            assert_eq!(config.check(None), Err(ConfigError::PkceForAll));
         }
         let mut config = Config::mcp();
         config.redirect_uris.private_use_schemes = true;
-        assert_eq!(config.check(Profile::Mcp, None), Err(ConfigError::ExactRedirectUris));
+        assert_eq!(config.check(None), Err(ConfigError::ExactRedirectUris));
     }
 }

@@ -31,12 +31,15 @@ pub enum Profile {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Config {
+    /// What the settings were taken from; `build` checks that they still keep its promises.
+    pub(crate) profile: Profile,
+
     /// What applications may ask for; the platform's 26 scopes by default.
     pub scopes: ScopeCatalog,
     /// The limits of the registration form.
     pub registration: RegistrationLimits,
-    /// Whether public clients may be registered [RFC 6749 section 2.1]. Off, except in the MCP profile;
-    /// on, the metadata lists the authentication method `none`.
+    /// Whether public clients may be registered and used [RFC 6749 section 2.1]. Off, except in the MCP
+    /// profile; on, the metadata lists the authentication method `none`.
     pub public_clients: bool,
 
     /// Which redirect URIs are accepted, and how they are compared [RFC 6749 section 3.1.2]. By domain
@@ -49,7 +52,8 @@ pub struct Config {
     /// Whether `_` is appended as a fragment, so that browsers re-attach no other one
     /// [RFC 9700 section 4.1.3]; off.
     pub dummy_fragment: bool,
-    /// Which clients need PKCE [RFC 7636]: public ones, or all. S256 is the only method.
+    /// Which clients need PKCE [RFC 7636]: public and native ones and those registered so, or all. S256
+    /// is the only method.
     pub pkce: PkceRequirement,
     /// Which octets `state` may hold: any, or the RFC's visible ones [RFC 6749 appendix A.5].
     pub state: StateCharacters,
@@ -114,6 +118,7 @@ impl Config {
     #[must_use]
     pub fn platform() -> Self {
         Self {
+            profile: Profile::Platform,
             scopes: ScopeCatalog::platform(),
             registration: RegistrationLimits::default(),
             public_clients: false,
@@ -157,7 +162,7 @@ impl Config {
     /// The settings of the strict profile.
     #[must_use]
     pub fn strict() -> Self {
-        let mut config = Self::platform();
+        let mut config = Self { profile: Profile::Strict, ..Self::platform() };
         config.redirect_uris.comparison = RedirectUriComparison::Exact;
         config.authorization_errors = AuthorizationErrors::Rfc6749;
         config.redirect_status = RedirectStatus::SeeOther;
@@ -175,7 +180,7 @@ impl Config {
     /// The settings of the MCP profile.
     #[must_use]
     pub fn mcp() -> Self {
-        let mut config = Self::strict();
+        let mut config = Self { profile: Profile::Mcp, ..Self::strict() };
         config.public_clients = true;
         config.redirect_uris.private_use_schemes = false;
         config.redirect_status = RedirectStatus::Found;

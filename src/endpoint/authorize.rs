@@ -5,8 +5,8 @@
 
 use std::sync::Arc;
 
-use crate::client::Client;
 use crate::client::redirect_uri::{RedirectUri, RedirectUriError};
+use crate::client::{Client, ClientType};
 use crate::config::{AuthorizationErrors, StateCharacters};
 use crate::context::Context;
 use crate::endpoint::pending::{AuthorizationError, Destination, PendingAuthorization};
@@ -31,7 +31,8 @@ pub(crate) async fn authorize(
     let client = client(context, &query).await.map_err(|reason| AuthorizationError::page(context, reason))?;
     let redirect_uri = redirect_uri(context, &client, &query)
         .map_err(|reason| AuthorizationError::page_for(context, &client, reason))?;
-    judge(context, &client, &redirect_uri, &query)
+    let pending = judge(context, &client, &redirect_uri, &query)?;
+    Ok(PendingAuthorization { peer: request.peer_address(), ..pending })
 }
 
 /// Method, size, form encoding, and repeats of what decides where an answer may go.
@@ -54,7 +55,8 @@ async fn client(context: &Context, query: &Query<'_>) -> Result<Arc<Client>, Rea
     let id = id.ok_or(Reason::MissingParameter("client_id"))?;
     let id = ClientId::new(id).map_err(|_| Reason::UnknownClient)?;
     let client = context.stores.clients.find(&id).await?.ok_or(Reason::UnknownClient)?;
-    if client.is_approved() { Ok(client) } else { Err(Reason::ClientNotApproved) }
+    let usable = client.client_type == ClientType::Confidential || context.config.public_clients;
+    if client.is_approved() && usable { Ok(client) } else { Err(Reason::ClientNotApproved) }
 }
 
 /// § 3.1.2.3: one of the registered ones; if only one is registered, it may be left out.
@@ -108,6 +110,7 @@ fn judge(
         state: state.map(Into::into),
         scopes,
         catalog: context.config.scopes.clone(),
+        peer: None,
     })
 }
 
@@ -152,6 +155,9 @@ fn challenge(context: &Context, client: &Client, query: &Query<'_>) -> Result<Op
 
 /// § 3.3: no more than was registered; nothing asked means all of it.
 fn scopes(context: &Context, client: &Client, query: &Query<'_>) -> Result<ScopeSet, Reason> {
+    if client.resource_scope.is_empty() {
+        return Err(Reason::ExcessScope);
+    }
     let Some(scope) = query.octets("scope") else {
         // What left the catalog since cannot be shown, so it is not asked for.
         let registered = context.config.scopes.known_part(&client.scopes);

@@ -213,7 +213,8 @@ async fn verify_reading(context: &Context, reading: Reading<'_>, method: Method)
     let proven = secrets.prove(&presented);
     let client = client.ok_or(Reason::UnknownClient)?;
     match (client.client_type, reading.secret) {
-        (ClientType::Public, None) => {}
+        (ClientType::Public, None) if context.config.public_clients => {}
+        (ClientType::Public, None) => return Err(Reason::UnregisteredAuthentication),
         (ClientType::Confidential, None) => return Err(Reason::MissingSecret),
         (ClientType::Confidential, Some(_)) if proven => {}
         (ClientType::Public | ClientType::Confidential, Some(_)) => return Err(Reason::WrongSecret),

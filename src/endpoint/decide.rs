@@ -35,6 +35,18 @@ pub struct Consent {
 }
 
 impl Consent {
+    /// Agrees to what the boxes of the page's form sent, and to nothing else.
+    ///
+    /// `resources` counts only where the application asked for specified ones, so it can always be
+    /// passed as it came; there, no resource means a refusal, as no scope does anywhere.
+    #[must_use]
+    pub fn ticked(
+        scopes: impl IntoIterator<Item: Into<String>>,
+        resources: impl IntoIterator<Item: Into<String>>,
+    ) -> Self {
+        Self::to_everything().scopes(scopes).resources(resources)
+    }
+
     /// Agrees to all that was asked.
     #[must_use]
     pub fn to_everything() -> Self {
@@ -49,6 +61,8 @@ impl Consent {
     }
 
     /// Agrees to these resources alone, of those the application specified; none means a refusal.
+    ///
+    /// Where the application did not ask for specified resources, an empty list changes nothing.
     #[must_use]
     pub fn resources(mut self, resources: impl IntoIterator<Item: Into<String>>) -> Self {
         self.resources = Some(resources.into_iter().map(Into::into).collect());
@@ -73,7 +87,7 @@ pub(crate) async fn hold(
         endpoint: Endpoint::Authorization,
         client: Some(client.id.as_str()),
         subject: Some(subject),
-        peer: None,
+        peer: pending.peer,
     };
     context.check_throttle(&attempt).await.map_err(|reason| AuthorizationError::page_for(context, client, reason))?;
     let now = context.now();
@@ -208,7 +222,8 @@ async fn approve(
     };
     if let Err(reason) = context.check_subject(&held.subject, client).await {
         if matches!(reason, Reason::SubjectRefused) {
-            deny(context, held, client).await?;
+            // Not the user's refusal: no event says so.
+            refuse(context, held).await.map_err(fail)?;
         }
         return Err(fail(reason));
     }
@@ -274,7 +289,10 @@ fn judge_consent(
     };
     let resource_scope = match &consent.resources {
         None => held.resource_scope.clone(),
-        Some(resources) if resources.is_empty() => return Err(Reason::AccessDenied),
+        Some(resources) if resources.is_empty() => match held.resource_scope {
+            ResourceScope::Specified(_) => return Err(Reason::AccessDenied),
+            ResourceScope::All | ResourceScope::Public => held.resource_scope.clone(),
+        },
         Some(resources) => ResourceScope::specified(resources).map_err(|_| Reason::ExcessDecision)?,
     };
     if !chosen.is_subset_of(&held.scopes) || !held.resource_scope.covers(&resource_scope) {

@@ -20,12 +20,10 @@ pub(crate) fn serve(context: &Context, request: &Request<'_>) -> Response {
     Response::new(200).with_header("Content-Type", "application/json").with_body(body)
 }
 
-/// The path of the document: between the host and the path of the issuer [section 3.1].
-pub(crate) fn path(issuer: Option<&str>) -> String {
-    let well_known = Endpoint::Metadata.path();
+/// The path of the issuer, without a slash at its end.
+pub(crate) fn issuer_path(issuer: Option<&str>) -> String {
     let issuer = issuer.and_then(|issuer| Url::parse(issuer).ok());
-    let below = issuer.as_ref().map_or("", |issuer| issuer.path().trim_end_matches('/'));
-    format!("{well_known}{below}")
+    issuer.as_ref().map_or("", |issuer| issuer.path().trim_end_matches('/')).to_owned()
 }
 
 fn document(issuer: &str, config: &Config) -> Metadata {
@@ -58,17 +56,16 @@ fn document(issuer: &str, config: &Config) -> Metadata {
 mod tests {
     use super::*;
 
-    /// 8414-3-01
     #[test]
-    fn the_well_known_part_comes_between_host_and_path() {
+    fn the_issuers_path_has_no_slash_at_its_end() {
         for (issuer, expected) in [
-            ("https://auth.example", "/.well-known/oauth-authorization-server"),
-            ("https://auth.example/", "/.well-known/oauth-authorization-server"),
-            ("https://auth.example/tenant", "/.well-known/oauth-authorization-server/tenant"),
-            ("https://auth.example/a/b/", "/.well-known/oauth-authorization-server/a/b"),
+            ("https://auth.example", ""),
+            ("https://auth.example/", ""),
+            ("https://auth.example/tenant", "/tenant"),
+            ("https://auth.example/a/b/", "/a/b"),
         ] {
-            assert_eq!(path(Some(issuer)), expected);
+            assert_eq!(issuer_path(Some(issuer)), expected);
         }
-        assert_eq!(path(None), "/.well-known/oauth-authorization-server");
+        assert_eq!(issuer_path(None), "");
     }
 }

@@ -1,4 +1,4 @@
-//! The doors: each takes a [`Request`](crate::wire::Request) and gives a
+//! The endpoints: each takes a [`Request`](crate::wire::Request) and gives a
 //! [`Response`](crate::wire::Response). Their paths and methods are in
 //! [`Endpoint`](crate::wire::Endpoint).
 

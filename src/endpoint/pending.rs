@@ -2,6 +2,7 @@
 
 use std::error::Error;
 use std::fmt;
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use crate::client::Client;
@@ -27,6 +28,7 @@ pub struct PendingAuthorization {
     pub(crate) state: Option<Box<[u8]>>,
     pub(crate) scopes: ScopeSet,
     pub(crate) catalog: ScopeCatalog,
+    pub(crate) peer: Option<IpAddr>,
 }
 
 impl PendingAuthorization {
@@ -146,6 +148,13 @@ impl AuthorizationError {
     #[must_use]
     pub const fn reason(&self) -> &Reason {
         &self.0.reason
+    }
+
+    /// Tells whether the answer goes to the client, for a user who is signed in; otherwise it is the
+    /// page, in whose place a service may show its own.
+    #[must_use]
+    pub const fn redirects(&self) -> bool {
+        self.0.redirect.is_some()
     }
 
     /// Tells whether the answer waits for the user to sign in, so that nobody's link makes the server

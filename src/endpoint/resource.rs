@@ -81,6 +81,12 @@ impl Authenticated {
     /// Tells whether the token covers this scope, with this permission, on this resource.
     ///
     /// A scope of a catalog without permissions covers any.
+    ///
+    /// # Security
+    ///
+    /// This bounds the application alone. Whether the [`subject`](Self::subject) itself may reach the
+    /// resource is the resource's own to check: with [`ResourceScope::All`], a token covers whatever is
+    /// named.
     #[must_use]
     pub fn permits(&self, scope: &str, permission: Permission, resource: Resource<'_>) -> bool {
         self.granted().contains(scope, permission)

@@ -49,10 +49,12 @@ impl ResourceScope {
 
     /// Takes a stored list, which narrowing may have left empty.
     pub(crate) fn from_record(names: Vec<&str>) -> Result<Self, ResourceScopeError> {
-        if names.is_empty() {
-            return Ok(Self::Specified(ResourceList(Arc::default())));
-        }
-        Self::specified(names)
+        if names.is_empty() { Ok(Self::none()) } else { Self::specified(names) }
+    }
+
+    /// Reaches no single resource.
+    pub(crate) fn none() -> Self {
+        Self::Specified(ResourceList(Arc::default()))
     }
 
     /// Whether nothing is left of a list that was narrowed.

@@ -1,4 +1,4 @@
-//! What is remembered: three small traits, their contract, and what travels through them.
+//! What is remembered: small traits, their contract, and what travels through them.
 //!
 //! Every state change of a flow is one write of one row by its primary key. A store holds no rule of
 //! OAuth: it finds, inserts and swaps records whose fields it need not understand.

@@ -1,6 +1,6 @@
 //! The one table of endpoints: path, methods, body.
 
-/// A door of the authorization server.
+/// An endpoint of the authorization server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Endpoint {
@@ -18,13 +18,12 @@ pub enum Endpoint {
 }
 
 impl Endpoint {
-    /// The doors that [`serve`](crate::AuthorizationServer::serve) answers by itself.
+    /// The endpoints that [`serve`](crate::AuthorizationServer::serve) answers by itself.
     pub const MACHINE: [Self; 4] = [Self::Token, Self::Revocation, Self::Introspection, Self::Metadata];
 
-    /// Returns the path below the base address; that of the metadata comes between host and base path
+    /// The path below the base address; that of the metadata comes between host and base path
     /// [RFC 8414 section 3.1].
-    #[must_use]
-    pub const fn path(self) -> &'static str {
+    pub(crate) const fn path(self) -> &'static str {
         match self {
             Self::Authorization => "/oauth2/auth",
             Self::Token => "/oauth2/token",

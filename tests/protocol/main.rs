@@ -3,6 +3,7 @@
 
 mod administration;
 mod changed_meanwhile;
+mod embedding;
 mod grant_bounds;
 mod grant_states;
 mod grant_table;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use grantor::scope::ScopeCatalog;
+use grantor::scope::{ResourceScope, ScopeCatalog};
 use grantor::store::{ClientStore, StoreError, Stores};
 use grantor::testing::SeededEntropy;
 use grantor::{
@@ -273,7 +273,10 @@ async fn basic_credentials_that_were_not_form_encoded_are_refused_in_the_strict_
     let secret = "a+secret%with:characters-that-differ";
     let uri = RegisteredRedirectUri::parse(REDIRECT_URI, &RedirectUriPolicy::default()).unwrap();
     let scopes = ScopeCatalog::platform().parse(SCOPES.as_bytes()).unwrap();
-    let client = Client::builder(ClientId::new("a+b").unwrap()).redirect_uri(uri).scopes(scopes);
+    let client = Client::builder(ClientId::new("a+b").unwrap())
+        .redirect_uri(uri)
+        .scopes(scopes)
+        .resource_scope(ResourceScope::All);
     let client = Arc::new(client.secret(&ClientSecret::new(secret)).unwrap().build());
     for profile in ALL {
         let mut world = world(profile).await;

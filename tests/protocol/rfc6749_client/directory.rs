@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use grantor::scope::ScopeCatalog;
+use grantor::scope::{ResourceScope, ScopeCatalog};
 use grantor::store::{ClientStore, StoreError, Stores};
 use grantor::testing::SeededEntropy;
 use grantor::{AuthorizationServer, Client, ClientId, ClientSecret, Profile, RedirectUriPolicy, RegisteredRedirectUri};
@@ -36,7 +36,7 @@ async fn world_of(profile: Profile, clients: Vec<Client>) -> World {
 
 fn client(id: &str, secret: &str, redirect_uris: &[&str]) -> Client {
     let scopes = ScopeCatalog::platform().parse(SCOPES.as_bytes()).unwrap();
-    let builder = Client::builder(ClientId::new(id).unwrap()).scopes(scopes);
+    let builder = Client::builder(ClientId::new(id).unwrap()).scopes(scopes).resource_scope(ResourceScope::All);
     let builder = builder.secret(&ClientSecret::new(secret)).unwrap();
     let parse = |uri| RegisteredRedirectUri::parse(uri, &RedirectUriPolicy::default()).unwrap();
     redirect_uris.iter().fold(builder, |builder, uri| builder.redirect_uri(parse(uri))).build()
