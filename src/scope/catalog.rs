@@ -14,7 +14,7 @@ use crate::scope::{Permission, Scope, ScopeDefinition, ScopeNotation, ScopeSet, 
 pub struct ScopeCatalog(Arc<Content>);
 
 impl ScopeCatalog {
-    /// The 26 scopes of the platform, in the default notation.
+    /// Returns the 26 scopes of the platform, in the default notation.
     pub fn platform() -> Self {
         Self::assemble(platform::SCOPES.to_vec(), ScopeNotation::default())
     }
@@ -70,7 +70,7 @@ impl ScopeCatalog {
         Cow::Owned(text)
     }
 
-    /// Every token that a request may hold, for `scopes_supported` [RFC 8414 section 2].
+    /// Returns every token that a request may hold, for `scopes_supported` [RFC 8414 section 2].
     ///
     /// A scope that can be granted in two ways has two tokens.
     pub fn supported(&self) -> Vec<String> {
@@ -89,18 +89,18 @@ impl ScopeCatalog {
         tokens
     }
 
-    /// What the catalog says about the scope `name`, given without permission.
+    /// Returns what the catalog says about the scope `name`, given without permission.
     pub fn definition(&self, name: &str) -> Option<&ScopeDefinition> {
         let token = self.0.token(name)?;
         self.0.definitions.get(token.position).filter(|definition| definition.name() == name)
     }
 
-    /// Every scope, in catalog order.
+    /// Returns every scope, in catalog order.
     pub fn definitions(&self) -> &[ScopeDefinition] {
         &self.0.definitions
     }
 
-    /// Every scope at its highest permission.
+    /// Returns every scope at its highest permission.
     pub fn all(&self) -> ScopeSet {
         ScopeSet::from_scopes(
             self.definitions()
@@ -109,7 +109,7 @@ impl ScopeCatalog {
         )
     }
 
-    /// Whether every scope of the set is in this catalog and allowed with its permission.
+    /// Tells whether every scope of the set is in this catalog and allowed with its permission.
     ///
     /// A set read from a store may come from an earlier catalog.
     pub fn knows(&self, scopes: &ScopeSet) -> bool {

@@ -49,12 +49,12 @@ impl ScopeDefinition {
         self
     }
 
-    /// The name that clients send, without permission.
+    /// Returns the name that clients send, without permission.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The permissions the scope can be granted with.
+    /// Returns the permissions the scope can be granted with.
     pub fn permissions(&self) -> Permissions {
         self.permissions
     }
@@ -69,7 +69,7 @@ impl ScopeDefinition {
         &self.description
     }
 
-    /// The heading under which a consent page lists the scope; empty when none was set.
+    /// Returns the heading under which a consent page lists the scope; empty when none was set.
     pub fn group(&self) -> &str {
         &self.group
     }
@@ -109,7 +109,7 @@ pub enum Permissions {
 }
 
 impl Permissions {
-    /// Whether the scope can be granted with exactly `permission`; a plain scope with none.
+    /// Tells whether the scope can be granted with exactly `permission`; a plain scope with none.
     pub fn allows(self, permission: Permission) -> bool {
         match self {
             Self::ReadOnly => permission == Permission::Read,
@@ -119,7 +119,7 @@ impl Permissions {
         }
     }
 
-    /// The lowest permission, which a bare name in a request asks for; `None` for a plain scope.
+    /// Returns the lowest permission, which a bare name in a request asks for; `None` for a plain scope.
     pub fn least(self) -> Option<Permission> {
         match self {
             Self::ReadOnly | Self::ReadOnlyOrReadWrite => Some(Permission::Read),
@@ -128,7 +128,7 @@ impl Permissions {
         }
     }
 
-    /// The highest permission; `None` for a plain scope.
+    /// Returns the highest permission; `None` for a plain scope.
     pub fn most(self) -> Option<Permission> {
         match self {
             Self::ReadOnly => Some(Permission::Read),

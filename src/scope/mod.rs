@@ -37,17 +37,17 @@ impl<'a> Scope<'a> {
         Self { name, permission }
     }
 
-    /// The name in the catalog, without permission.
+    /// Returns the name in the catalog, without permission.
     pub fn name(&self) -> &'a str {
         self.name
     }
 
-    /// The permission, or `None` for a plain scope, which is granted as a whole.
+    /// Returns the permission, or `None` for a plain scope, which is granted as a whole.
     pub fn permission(&self) -> Option<Permission> {
         self.permission
     }
 
-    /// Whether holding this scope allows everything that `other` allows.
+    /// Tells whether holding this scope allows everything that `other` allows.
     ///
     /// Read-write contains read-only; a plain scope contains both.
     pub fn covers(&self, other: &Scope<'_>) -> bool {
@@ -101,29 +101,29 @@ impl ScopeSet {
         Self(text.into())
     }
 
-    /// Whether the set holds no scope.
+    /// Tells whether the set holds no scope.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The canonical text, empty for the empty set.
+    /// Returns the canonical text, empty for the empty set.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// The scopes in the order of the text.
+    /// Returns the scopes in the order of the text.
     pub fn iter(&self) -> impl Iterator<Item = Scope<'_>> {
         self.0.split(' ').filter(|token| !token.is_empty()).map(Scope::from_token)
     }
 
-    /// Whether the set allows `permission` under the scope `name`.
+    /// Tells whether the set allows `permission` under the scope `name`.
     ///
     /// Read-write contains read-only; a plain scope contains both.
     pub fn contains(&self, name: &str, permission: Permission) -> bool {
         self.holds(&Scope { name, permission: Some(permission) })
     }
 
-    /// Whether `bound` allows everything that this set allows.
+    /// Tells whether `bound` allows everything that this set allows.
     pub fn is_subset_of(&self, bound: &Self) -> bool {
         if self.0 == bound.0 {
             return true;
@@ -134,7 +134,7 @@ impl ScopeSet {
         self.iter().all(|asked| ahead.any(|held| held.covers(&asked))) || self.iter().all(|asked| bound.holds(&asked))
     }
 
-    /// What both sets allow, each scope at the lower of the two permissions, in this set's order.
+    /// Returns what both sets allow, each scope at the lower of the two permissions, in this set's order.
     #[must_use]
     pub fn intersection(&self, bound: &Self) -> Self {
         if self.is_subset_of(bound) {

@@ -62,7 +62,7 @@ impl ResourceScope {
         matches!(self, Self::Specified(list) if list.is_empty())
     }
 
-    /// Whether the scope reaches `resource`.
+    /// Tells whether the scope reaches `resource`.
     pub fn permits(&self, resource: Resource<'_>) -> bool {
         match (self, resource) {
             (_, Resource::Account) | (Self::All, _) | (Self::Public, Resource::Public(_)) => true,
@@ -71,7 +71,7 @@ impl ResourceScope {
         }
     }
 
-    /// Whether `other` reaches nothing that this scope does not reach.
+    /// Tells whether `other` reaches nothing that this scope does not reach.
     ///
     /// Which of the listed resources are public is not known here, so [`Public`](Self::Public)
     /// covers no list, except one without resources.
@@ -84,7 +84,7 @@ impl ResourceScope {
         }
     }
 
-    /// What is left of this scope under a bound, for instance a registration narrowed after consent.
+    /// Returns what is left of this scope under a bound, for instance a registration narrowed after consent.
     ///
     /// The result reaches no resource that either of the two does not reach.
     /// [`Public`](Self::Public) under a list, or a list under it, leaves an empty list: which of the
@@ -101,7 +101,7 @@ impl ResourceScope {
         }
     }
 
-    /// The word for the kind of scope: `all`, `public` or `specified`.
+    /// Returns the word for the kind of scope: `all`, `public` or `specified`.
     pub fn as_str(&self) -> &'static str {
         match self {
             Self::All => "all",
@@ -119,12 +119,12 @@ impl ResourceScope {
 pub struct ResourceList(Arc<[Box<str>]>);
 
 impl ResourceList {
-    /// The resources in ascending order of their octets.
+    /// Returns the resources in ascending order of their octets.
     pub fn iter(&self) -> impl Iterator<Item = &str> {
         self.0.iter().map(AsRef::as_ref)
     }
 
-    /// Whether the list names `resource`, octet by octet.
+    /// Tells whether the list names `resource`, octet by octet.
     pub fn contains(&self, resource: &str) -> bool {
         self.0.binary_search_by(|item| item.as_ref().cmp(resource)).is_ok()
     }
@@ -134,7 +134,7 @@ impl ResourceList {
         self.0.len()
     }
 
-    /// Whether no resource is left.
+    /// Tells whether no resource is left.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

@@ -421,13 +421,13 @@ pub struct Page<Id> {
 }
 
 impl<Id: Ord> Page<Id> {
-    /// The first `limit` items, at least one.
+    /// Returns the first `limit` items, at least one.
     #[must_use]
     pub fn first(limit: usize) -> Self {
         Self { after: None, limit: limit.max(1) }
     }
 
-    /// The first `limit` items after `id`, at least one.
+    /// Returns the first `limit` items after `id`, at least one.
     #[must_use]
     pub fn after(id: Id, limit: usize) -> Self {
         Self { after: Some(id), limit: limit.max(1) }

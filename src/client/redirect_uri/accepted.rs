@@ -17,13 +17,13 @@ impl RedirectUri {
         Self(text)
     }
 
-    /// The redirect URI, octet for octet as requested.
+    /// Returns the redirect URI, octet for octet as requested.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// The host as written, for the consent page; for a private-use scheme, the scheme.
+    /// Returns the host as written, for the consent page; for a private-use scheme, the scheme.
     ///
     /// An IPv6 literal keeps its brackets, and an international name its A-labels.
     #[must_use]
@@ -31,7 +31,7 @@ impl RedirectUri {
         WebUri::split(&self.0).map_or_else(|_| self.scheme(), |uri| uri.host)
     }
 
-    /// Whether it leads to the user's own machine by plain `http` [RFC 8252 section 7.3].
+    /// Tells whether it leads to the user's own machine by plain `http` [RFC 8252 section 7.3].
     ///
     /// The name `localhost` counts, whatever the policy says of it.
     #[must_use]
@@ -39,7 +39,7 @@ impl RedirectUri {
         WebUri::split(&self.0).is_ok_and(|uri| LoopbackHost::of(&uri).is_some())
     }
 
-    /// Whether it leads to an app by a private-use scheme [RFC 8252 section 7.1].
+    /// Tells whether it leads to an app by a private-use scheme [RFC 8252 section 7.1].
     #[must_use]
     pub fn is_private_use(&self) -> bool {
         self.scheme().contains('.')

@@ -33,7 +33,7 @@ impl RegisteredRedirectUri {
         Self { text: text.into(), target: target.map(|target| Arc::new(target.to_owned_parts())) }
     }
 
-    /// The redirect URI as it was registered.
+    /// Returns the redirect URI as it was registered.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.text
@@ -62,7 +62,7 @@ impl RegisteredRedirectUri {
         Ok(RedirectUri::from_record(text.into()))
     }
 
-    /// The redirect URI for a request that names none [RFC 6749 section 3.1.2.3].
+    /// Returns the redirect URI for a request that names none [RFC 6749 section 3.1.2.3].
     ///
     /// # Errors
     ///
