@@ -1,6 +1,5 @@
 //! What every request meets: stores, settings, clock, generator, hooks.
 
-use std::net::IpAddr;
 use std::sync::Arc;
 
 use crate::client::Client;
@@ -83,9 +82,4 @@ impl Context {
     pub(crate) fn audience(&self) -> Option<&str> {
         self.config.audience.as_deref().or(self.issuer.as_deref())
     }
-}
-
-/// Makes an attempt to be asked about.
-pub(crate) const fn attempt<'a>(endpoint: Endpoint, client: Option<&'a str>, peer: Option<IpAddr>) -> Attempt<'a> {
-    Attempt { endpoint, client, subject: None, peer }
 }

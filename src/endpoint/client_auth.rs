@@ -11,8 +11,9 @@ use zeroize::Zeroizing;
 
 use crate::client::{Client, ClientAuthentication, ClientSecrets, ClientType};
 use crate::config::BasicReading;
-use crate::context::{Context, attempt};
+use crate::context::Context;
 use crate::error::Reason;
+use crate::hooks::Attempt;
 use crate::id::ClientId;
 use crate::secret::Digest;
 use crate::wire::params::form_decode;
@@ -40,7 +41,7 @@ pub(crate) async fn authenticate(
         return Err(reason);
     }
     let claimed = credentials.as_ref().ok().and_then(Credentials::first_id).or(form.client_id);
-    let attempt = attempt(endpoint, claimed, request.peer_address());
+    let attempt = Attempt { client: claimed, peer: request.peer_address(), ..Attempt::new(endpoint) };
     context.check_throttle(&attempt).await?;
     let outcome = match credentials {
         Ok(credentials) => verify(context, &credentials).await,
