@@ -1,7 +1,10 @@
 //! The octets of stored records: fixed-width numbers, texts with their length in front.
 //!
-//! Every record begins with the octet of its kind and the octet of its layout's version. A newer
-//! release reads all versions that were ever written.
+//! Every record begins with the octet of its kind and the octet of its layout's version. A release
+//! that changes a layout goes on reading the old version, and writes it until all servers on one store
+//! read the new one: the versions that are read and the one that is written are separate constants.
+
+use std::ops::RangeInclusive;
 
 use crate::clock::Timestamp;
 
@@ -79,14 +82,22 @@ impl Writer {
 #[derive(Debug)]
 pub(crate) struct Reader<'a>(&'a [u8]);
 
+/// The kinds of records, by their first octet.
+pub(crate) mod kind {
+    pub(crate) const AUTHORIZATION: u8 = b'A';
+    pub(crate) const CLIENT: u8 = b'C';
+    pub(crate) const GRANT: u8 = b'G';
+    pub(crate) const APPLICATION: u8 = b'P';
+}
+
 impl<'a> Reader<'a> {
     /// Checks kind and version and stands behind them.
-    pub(crate) fn new(octets: &'a [u8], kind: u8, version: u8) -> Result<Self, DecodeError> {
+    pub(crate) fn new(octets: &'a [u8], kind: u8, versions: &RangeInclusive<u8>) -> Result<Self, DecodeError> {
         let mut reader = Self(octets);
         if reader.octet()? != kind {
             return Err(DecodeError::Malformed);
         }
-        if reader.octet()? != version {
+        if !versions.contains(&reader.octet()?) {
             return Err(DecodeError::UnknownVersion);
         }
         Ok(reader)
@@ -172,7 +183,7 @@ mod tests {
         writer.optional(None::<&str>, Writer::text);
         let octets = writer.finish();
         let read = |octets: &[u8]| -> Result<u32, DecodeError> {
-            let mut reader = Reader::new(octets, b'X', 1)?;
+            let mut reader = Reader::new(octets, b'X', &(1..=1))?;
             let number = reader.number()?;
             assert_eq!(reader.text()?, "scope");
             assert_eq!(reader.optional(Reader::octets)?, Some(&[1, 2][..]));
@@ -185,8 +196,8 @@ mod tests {
             assert_eq!(read(&octets[..cut]), Err(DecodeError::Malformed));
         }
         assert_eq!(read(&[&octets[..], b"x"].concat()), Err(DecodeError::Malformed));
-        assert_eq!(Reader::new(b"X\x02", b'X', 1).unwrap_err(), DecodeError::UnknownVersion);
-        assert_eq!(Reader::new(b"Y\x01", b'X', 1).unwrap_err(), DecodeError::Malformed);
+        assert_eq!(Reader::new(b"X\x02", b'X', &(1..=1)).unwrap_err(), DecodeError::UnknownVersion);
+        assert_eq!(Reader::new(b"Y\x01", b'X', &(1..=1)).unwrap_err(), DecodeError::Malformed);
     }
 
     #[test]

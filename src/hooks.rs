@@ -29,6 +29,7 @@ pub trait EventSink: fmt::Debug + Send + Sync + 'static {
 #[non_exhaustive]
 pub enum Event<'a> {
     /// An application was submitted, reviewed or changed.
+    #[non_exhaustive]
     Application {
         /// The application.
         client: &'a ClientId,
@@ -36,6 +37,7 @@ pub enum Event<'a> {
         change: ApplicationChange,
     },
     /// The user agreed and the browser was sent off with a code.
+    #[non_exhaustive]
     CodeIssued {
         /// The grant that the code will become.
         grant: GrantId,
@@ -47,6 +49,7 @@ pub enum Event<'a> {
         scopes: &'a ScopeSet,
     },
     /// The user refused.
+    #[non_exhaustive]
     Denied {
         /// The application.
         client: &'a ClientId,
@@ -54,6 +57,7 @@ pub enum Event<'a> {
         subject: &'a Subject,
     },
     /// A code became a grant with its first pair of tokens.
+    #[non_exhaustive]
     Exchanged {
         /// The grant.
         grant: GrantId,
@@ -63,6 +67,7 @@ pub enum Event<'a> {
         subject: &'a Subject,
     },
     /// A spent code was used again by its own client; its grant is revoked.
+    #[non_exhaustive]
     CodeReplayed {
         /// The grant.
         grant: GrantId,
@@ -72,6 +77,7 @@ pub enum Event<'a> {
         subject: &'a Subject,
     },
     /// A refresh token brought the next pair.
+    #[non_exhaustive]
     Refreshed {
         /// The grant.
         grant: GrantId,
@@ -81,6 +87,7 @@ pub enum Event<'a> {
         subject: &'a Subject,
     },
     /// A superseded refresh token within its grace brought a sibling pair.
+    #[non_exhaustive]
     RefreshedInGrace {
         /// The grant.
         grant: GrantId,
@@ -92,6 +99,7 @@ pub enum Event<'a> {
         age: u32,
     },
     /// A superseded refresh token was used after its grace by its own client: somebody has a copy.
+    #[non_exhaustive]
     RefreshTokenReused {
         /// The grant.
         grant: GrantId,
@@ -103,6 +111,7 @@ pub enum Event<'a> {
         revoked: bool,
     },
     /// A grant had so many live pairs that its oldest was superseded.
+    #[non_exhaustive]
     OldestPairSuperseded {
         /// The grant.
         grant: GrantId,
@@ -110,6 +119,7 @@ pub enum Event<'a> {
         client: &'a ClientId,
     },
     /// An access token was revoked by its client.
+    #[non_exhaustive]
     AccessTokenRevoked {
         /// Its grant.
         grant: GrantId,
@@ -118,6 +128,7 @@ pub enum Event<'a> {
     },
     /// A client tried to revoke a refresh token that is superseded and out of its grace: nothing
     /// changed, the grant lives on.
+    #[non_exhaustive]
     SupersededTokenAtRevocation {
         /// Its grant.
         grant: GrantId,
@@ -125,6 +136,7 @@ pub enum Event<'a> {
         client: &'a ClientId,
     },
     /// A grant was revoked.
+    #[non_exhaustive]
     GrantRevoked {
         /// The grant.
         grant: GrantId,
@@ -136,6 +148,7 @@ pub enum Event<'a> {
         reason: RevocationReason,
     },
     /// A genuine refresh token is newer than anything in the store: the store lost acknowledged writes.
+    #[non_exhaustive]
     StoreWentBack {
         /// The grant.
         grant: GrantId,
@@ -143,6 +156,7 @@ pub enum Event<'a> {
         client: &'a ClientId,
     },
     /// Client authentication failed.
+    #[non_exhaustive]
     AuthenticationFailed {
         /// Where.
         endpoint: Endpoint,
@@ -154,6 +168,7 @@ pub enum Event<'a> {
         reason: &'a Reason,
     },
     /// A request was refused for its rate.
+    #[non_exhaustive]
     Throttled {
         /// Where.
         endpoint: Endpoint,
@@ -163,6 +178,7 @@ pub enum Event<'a> {
         peer: Option<IpAddr>,
     },
     /// A request was refused for any other reason, or failed.
+    #[non_exhaustive]
     Refused {
         /// Where.
         endpoint: Endpoint,

@@ -14,7 +14,7 @@ use grantor::wire::{self, Endpoint};
 
 /// Routes the endpoints that the server answers by itself, whatever the method: it knows which it takes.
 pub(crate) fn machine_endpoints(server: &AuthorizationServer) -> Router<AuthorizationServer> {
-    Endpoint::MACHINE.into_iter().fold(Router::new(), |router, endpoint| {
+    Endpoint::MACHINE.iter().fold(Router::new(), |router, &endpoint| {
         let serve = move |State(server): State<AuthorizationServer>, request: Request| async move {
             let incoming = Incoming::read(request, server.body_limit()).await;
             respond(server.serve(endpoint, &incoming.lend()).await)

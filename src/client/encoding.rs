@@ -1,28 +1,31 @@
 //! The stored form of a [`Client`].
 
+use std::ops::RangeInclusive;
+
 use crate::client::redirect_uri::RegisteredRedirectUri;
 use crate::client::{
     ApplicationType, Client, ClientAuthentication, ClientSecrets, ClientState, ClientType, GrantTypes,
 };
-use crate::codec::{DecodeError, Reader, Writer};
+use crate::codec::{DecodeError, Reader, Writer, kind};
 use crate::id::ClientId;
 use crate::scope::{ResourceScope, ScopeSet};
 use crate::secret::Digest;
 
-const KIND: u8 = b'C';
-const VERSION: u8 = 1;
+/// The layout that is written, and those that are read.
+const WRITES: u8 = 1;
+const READS: RangeInclusive<u8> = 1..=1;
 
 impl Client {
     /// Writes the record as octets, digests in place of secrets.
     #[must_use]
     pub fn encode(&self) -> Vec<u8> {
-        let mut writer = Writer::new(KIND, VERSION);
+        let mut writer = Writer::new(kind::CLIENT, WRITES);
         writer.text(self.id.as_str());
         writer.number(self.version);
         writer.octet(state_octet(self.state));
         writer.number(self.epoch);
-        writer.flag(self.client_type == ClientType::Public);
-        writer.flag(self.application_type == ApplicationType::Native);
+        writer.octet(client_type_octet(self.client_type));
+        writer.octet(application_type_octet(self.application_type));
         writer.text(&self.name);
         writer.text(&self.website);
         for secret in [&self.secrets.current, &self.secrets.previous] {
@@ -48,14 +51,15 @@ impl Client {
     ///
     /// [`DecodeError`] if the octets are no client, or were written by an unknown release.
     pub fn decode(octets: &[u8]) -> Result<Self, DecodeError> {
-        let mut reader = Reader::new(octets, KIND, VERSION)?;
+        let mut reader = Reader::new(octets, kind::CLIENT, &READS)?;
         let id = ClientId::new(reader.text()?).map_err(|_| DecodeError::Malformed)?;
         let client = Self {
+            id,
             version: reader.number()?,
             state: state(reader.octet()?)?,
             epoch: reader.number()?,
-            client_type: if reader.flag()? { ClientType::Public } else { ClientType::Confidential },
-            application_type: if reader.flag()? { ApplicationType::Native } else { ApplicationType::Web },
+            client_type: client_type(reader.octet()?)?,
+            application_type: application_type(reader.octet()?)?,
             name: reader.text()?.into(),
             website: reader.text()?.into(),
             secrets: ClientSecrets { current: digest(&mut reader)?, previous: digest(&mut reader)? },
@@ -67,7 +71,6 @@ impl Client {
             require_pkce: reader.flag()?,
             trusted: reader.flag()?,
             may_introspect: reader.flag()?,
-            ..Self::blank(id)
         };
         reader.finish()?;
         Ok(client)
@@ -89,7 +92,7 @@ pub(crate) fn write_scopes(writer: &mut Writer, scopes: &ScopeSet, resource_scop
 }
 
 pub(crate) fn read_scopes(reader: &mut Reader<'_>) -> Result<ScopeSet, DecodeError> {
-    Ok(ScopeSet::from_canonical(reader.text()?))
+    ScopeSet::read(reader.text()?).ok_or(DecodeError::Malformed)
 }
 
 pub(crate) fn read_resource_scope(reader: &mut Reader<'_>) -> Result<ResourceScope, DecodeError> {
@@ -141,5 +144,93 @@ pub(crate) const fn authentication(octet: u8) -> Result<ClientAuthentication, De
         1 => Ok(ClientAuthentication::Basic),
         2 => Ok(ClientAuthentication::Post),
         _ => Err(DecodeError::Malformed),
+    }
+}
+
+pub(crate) const fn client_type_octet(client_type: ClientType) -> u8 {
+    match client_type {
+        ClientType::Confidential => 0,
+        ClientType::Public => 1,
+    }
+}
+
+pub(crate) const fn client_type(octet: u8) -> Result<ClientType, DecodeError> {
+    match octet {
+        0 => Ok(ClientType::Confidential),
+        1 => Ok(ClientType::Public),
+        _ => Err(DecodeError::Malformed),
+    }
+}
+
+pub(crate) const fn application_type_octet(application_type: ApplicationType) -> u8 {
+    match application_type {
+        ApplicationType::Web => 0,
+        ApplicationType::Native => 1,
+    }
+}
+
+pub(crate) const fn application_type(octet: u8) -> Result<ApplicationType, DecodeError> {
+    match octet {
+        0 => Ok(ApplicationType::Web),
+        1 => Ok(ApplicationType::Native),
+        _ => Err(DecodeError::Malformed),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::client::redirect_uri::RedirectUriPolicy;
+    use crate::secret::ClientSecret;
+
+    fn client() -> Client {
+        let uri = RegisteredRedirectUri::parse("https://app.example/cb", &RedirectUriPolicy::default()).unwrap();
+        let secret = |text: &str| ClientSecret::new(text.repeat(32));
+        Client::builder(ClientId::new("id").unwrap())
+            .name("App")
+            .website("https://app.example/")
+            .redirect_uri(uri)
+            .scopes(ScopeSet::read("repo-code:rw").unwrap())
+            .resource_scope(ResourceScope::specified(["one"]).unwrap())
+            .secret(&secret("a"))
+            .and_then(|builder| builder.secret(&secret("b")))
+            .unwrap()
+            .require_pkce()
+            .trusted()
+            .may_introspect()
+            .epoch(7)
+            .build()
+    }
+
+    #[test]
+    fn comes_back_equal_in_every_field() {
+        let public = Client { client_type: ClientType::Public, secrets: ClientSecrets::default(), ..client() };
+        let native = Client {
+            application_type: ApplicationType::Native,
+            authentication: ClientAuthentication::Post,
+            grant_types: GrantTypes::CODE_ONLY,
+            state: ClientState::Suspended,
+            // What narrowing can leave.
+            resource_scope: ResourceScope::none(),
+            ..client()
+        };
+        for record in [client(), public, native] {
+            let octets = record.encode();
+            assert_eq!(Client::decode(&octets), Ok(record));
+            for cut in 0..octets.len() {
+                assert!(Client::decode(&octets[..cut]).is_err(), "cut to {cut}");
+            }
+        }
+    }
+
+    /// What a release has written is read by every later one.
+    #[test]
+    fn layout_1_stays_as_it_is() {
+        let octets = client().encode();
+        let start = b"C\x01\0\0\0\x02id\0\0\0\x01\x01\0\0\0\x07\0\0\0\0\0\x03App\0\0\0\x14https://app.example/\x01";
+        assert!(octets.starts_with(start), "{octets:?}");
+        let end = b"\0\0\0\x01\0\0\0\x16https://app.example/cb\0\0\0\x0crepo-code:rw\x02\0\0\0\x01\0\0\0\x03one\x01\x01\0\x01\x01\x01";
+        assert!(octets.ends_with(end), "{octets:?}");
+        assert_eq!(octets.len(), start.len() + 32 + 1 + 32 + end.len());
     }
 }

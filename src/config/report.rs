@@ -40,7 +40,7 @@ impl fmt::Display for SecurityReport {
 }
 
 impl Config {
-    /// Lists what is looser than RFC 9700 and OAuth 2.1 ask, `has_issuer` telling whether one is set.
+    /// Lists what is looser than RFC 9700 and OAuth 2.1 ask of a server with that issuer.
     pub(crate) fn security_report(&self, issuer: Option<&str>) -> SecurityReport {
         let looser = self.looser_settings(issuer);
         SecurityReport {
@@ -162,7 +162,7 @@ const BEARER_IN_BODY: Finding = Finding {
 const GRANT_LIFETIME: Finding = Finding {
     setting: "grant_lifetime",
     rule: "RFC 9700 section 4.14.2",
-    consequence: "a grant that is refreshed at least every 180 days has no end but its revocation",
+    consequence: "a grant that is refreshed in time again and again has no end but its revocation",
 };
 
 /// Not a setting: raised where no throttle was given to the builder.

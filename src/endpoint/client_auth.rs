@@ -12,23 +12,52 @@ use zeroize::Zeroizing;
 use crate::client::{Client, ClientAuthentication, ClientSecrets, ClientType};
 use crate::config::BasicReading;
 use crate::context::Context;
-use crate::error::Reason;
+use crate::endpoint::form;
+use crate::error::{Reason, delivery};
 use crate::hooks::Attempt;
 use crate::id::ClientId;
 use crate::secret::Digest;
-use crate::wire::params::form_decode;
+use crate::wire::params::{Params, form_decode};
 use crate::wire::request::HeaderLine;
-use crate::wire::{Endpoint, Request};
+use crate::wire::{Endpoint, Request, Response};
+
+/// A form that was read, and the client that it came from.
+pub(crate) struct Submitted<'a, const N: usize> {
+    pub(crate) client: Arc<Client>,
+    pub(crate) form: Params<'a, N>,
+}
+
+/// Reads the form of a request and authenticates its client, in this order.
+pub(crate) async fn submitted<'a, const N: usize>(
+    context: &Context,
+    request: &Request<'a>,
+    endpoint: Endpoint,
+    names: &'static [&'static str; N],
+) -> Result<Submitted<'a, N>, Reason> {
+    let form = form::read(request, endpoint, names, &context.config)?;
+    let credentials = FormCredentials {
+        client_id: form::text(&form, "client_id"),
+        client_secret: form::text(&form, "client_secret"),
+    };
+    let client = authenticate(context, request, endpoint, credentials).await?;
+    Ok(Submitted { client, form })
+}
+
+/// Answers a refused request and tells the event sink.
+pub(crate) fn refused(context: &Context, endpoint: Endpoint, client: Option<&ClientId>, reason: &Reason) -> Response {
+    context.note_refusal(endpoint, client, reason);
+    delivery::to_client(reason, endpoint, &context.config)
+}
 
 /// What a form says of its client.
 #[derive(Clone, Copy)]
-pub(crate) struct FormCredentials<'a> {
-    pub(crate) client_id: Option<&'a str>,
-    pub(crate) client_secret: Option<&'a str>,
+struct FormCredentials<'a> {
+    client_id: Option<&'a str>,
+    client_secret: Option<&'a str>,
 }
 
 /// Authenticates the client of a request, or names the public client that it comes from.
-pub(crate) async fn authenticate(
+async fn authenticate(
     context: &Context,
     request: &Request<'_>,
     endpoint: Endpoint,

@@ -2,9 +2,8 @@
 
 use crate::client::Client;
 use crate::context::Context;
-use crate::endpoint::client_auth::{self, FormCredentials};
-use crate::endpoint::form;
-use crate::error::{Reason, delivery};
+use crate::endpoint::client_auth::{self, Submitted};
+use crate::error::Reason;
 use crate::id::{ClientId, GrantId};
 use crate::message::{IntrospectionResponse, TokenType};
 use crate::scope::ResourceScope;
@@ -15,30 +14,21 @@ use crate::wire::{Endpoint, Request, Response};
 const NAMES: [&str; 4] = ["token", "token_type_hint", "client_id", "client_secret"];
 
 pub(crate) async fn serve(context: &Context, request: &Request<'_>) -> Response {
-    let mut client = None;
-    match answer(context, request, &mut client).await {
+    let refuse =
+        |client: Option<&ClientId>, reason| client_auth::refused(context, Endpoint::Introspection, client, &reason);
+    let submitted = match client_auth::submitted(context, request, Endpoint::Introspection, &NAMES).await {
+        Ok(submitted) => submitted,
+        Err(reason) => return refuse(None, reason),
+    };
+    match answer(context, &submitted).await {
         Ok(message) => Response::token_json(200, serde_json::to_vec(&message).unwrap_or_default()),
-        Err(reason) => {
-            context.note_refusal(Endpoint::Introspection, client.as_ref(), &reason);
-            delivery::to_client(&reason, Endpoint::Introspection, &context.config)
-        }
+        Err(reason) => refuse(Some(&submitted.client.id), reason),
     }
 }
 
-async fn answer(
-    context: &Context,
-    request: &Request<'_>,
-    known: &mut Option<ClientId>,
-) -> Result<IntrospectionResponse, Reason> {
-    let form = form::read(request, Endpoint::Introspection, &NAMES, &context.config)?;
-    let credentials = FormCredentials {
-        client_id: form::text(&form, "client_id"),
-        client_secret: form::text(&form, "client_secret"),
-    };
-    let caller = client_auth::authenticate(context, request, Endpoint::Introspection, credentials).await?;
-    *known = Some(caller.id.clone());
-    let token = form.octets("token").ok_or(Reason::MissingParameter("token"))?;
-    let described = describe(context, &caller, token).await?;
+async fn answer(context: &Context, submitted: &Submitted<'_, 4>) -> Result<IntrospectionResponse, Reason> {
+    let token = submitted.form.octets("token").ok_or(Reason::MissingParameter("token"))?;
+    let described = describe(context, &submitted.client, token).await?;
     Ok(described.unwrap_or_else(IntrospectionResponse::inactive))
 }
 

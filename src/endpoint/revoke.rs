@@ -5,9 +5,8 @@ use std::sync::Arc;
 use crate::client::Client;
 use crate::config::{AccessTokenRevocation, ForeignTokenAnswer};
 use crate::context::Context;
-use crate::endpoint::client_auth::{self, FormCredentials};
-use crate::endpoint::form;
-use crate::error::{Reason, delivery};
+use crate::endpoint::client_auth::{self, Submitted};
+use crate::error::Reason;
 use crate::grant::refresh_token::{self, AtRevocation};
 use crate::grant::withdraw;
 use crate::hooks::Event;
@@ -23,30 +22,26 @@ use crate::wire::{Endpoint, Request, Response};
 const NAMES: [&str; 4] = ["token", "token_type_hint", "client_id", "client_secret"];
 
 pub(crate) async fn serve(context: &Context, request: &Request<'_>) -> Response {
-    let mut client = None;
-    match answer(context, request, &mut client).await {
+    let refuse =
+        |client: Option<&ClientId>, reason| client_auth::refused(context, Endpoint::Revocation, client, &reason);
+    let submitted = match client_auth::submitted(context, request, Endpoint::Revocation, &NAMES).await {
+        Ok(submitted) => submitted,
+        Err(reason) => return refuse(None, reason),
+    };
+    match answer(context, &submitted).await {
         Ok(()) => Response::empty(),
-        Err(reason) => {
-            context.note_refusal(Endpoint::Revocation, client.as_ref(), &reason);
-            delivery::to_client(&reason, Endpoint::Revocation, &context.config)
-        }
+        Err(reason) => refuse(Some(&submitted.client.id), reason),
     }
 }
 
-async fn answer(context: &Context, request: &Request<'_>, known: &mut Option<ClientId>) -> Result<(), Reason> {
-    let form = form::read(request, Endpoint::Revocation, &NAMES, &context.config)?;
-    let credentials = FormCredentials {
-        client_id: form::text(&form, "client_id"),
-        client_secret: form::text(&form, "client_secret"),
-    };
-    let client = client_auth::authenticate(context, request, Endpoint::Revocation, credentials).await?;
-    *known = Some(client.id.clone());
+async fn answer(context: &Context, submitted: &Submitted<'_, 4>) -> Result<(), Reason> {
+    let Submitted { client, form } = submitted;
     let token = form.octets("token").ok_or(Reason::MissingParameter("token"))?;
     let prefixes = &context.config.prefixes;
     if let Some(presented) = Presented::parse(&prefixes.access_token, token) {
-        revoke_access(context, &client, &presented).await
+        revoke_access(context, client, &presented).await
     } else if let Some(presented) = PresentedRefresh::parse(&prefixes.refresh_token, token) {
-        revoke_refresh(context, &client, &presented).await
+        revoke_refresh(context, client, &presented).await
     } else {
         // § 2.2: an invalid token is no error.
         Ok(())

@@ -4,9 +4,9 @@ use std::fmt::Write;
 
 use crate::client::Client;
 use crate::context::Context;
-use crate::endpoint::client_auth::{self, FormCredentials};
+use crate::endpoint::client_auth::{self, Submitted};
 use crate::endpoint::form;
-use crate::error::{Reason, delivery};
+use crate::error::Reason;
 use crate::grant::authorization_code::{self, Exchange};
 use crate::grant::issue::Issued;
 use crate::grant::refresh_token::{self, Refresh};
@@ -19,29 +19,24 @@ const NAMES: [&str; 8] =
     ["grant_type", "code", "redirect_uri", "code_verifier", "refresh_token", "scope", "client_id", "client_secret"];
 
 pub(crate) async fn serve(context: &Context, request: &Request<'_>) -> Response {
-    let mut client = None;
-    match answer(context, request, &mut client).await {
+    let refuse = |client: Option<&ClientId>, reason| client_auth::refused(context, Endpoint::Token, client, &reason);
+    let submitted = match client_auth::submitted(context, request, Endpoint::Token, &NAMES).await {
+        Ok(submitted) => submitted,
+        Err(reason) => return refuse(None, reason),
+    };
+    match answer(context, &submitted).await {
         Ok(issued) => token_response(context, &issued),
-        Err(reason) => {
-            context.note_refusal(Endpoint::Token, client.as_ref(), &reason);
-            delivery::to_client(&reason, Endpoint::Token, &context.config)
-        }
+        Err(reason) => refuse(Some(&submitted.client.id), reason),
     }
 }
 
-/// Form, then client, then grant type, then what the grant type asks for.
-async fn answer(context: &Context, request: &Request<'_>, known: &mut Option<ClientId>) -> Result<Issued, Reason> {
-    let form = form::read(request, Endpoint::Token, &NAMES, &context.config)?;
-    let credentials = FormCredentials {
-        client_id: form::text(&form, "client_id"),
-        client_secret: form::text(&form, "client_secret"),
-    };
-    let client = client_auth::authenticate(context, request, Endpoint::Token, credentials).await?;
-    *known = Some(client.id.clone());
+/// The grant type, then what it asks for.
+async fn answer(context: &Context, submitted: &Submitted<'_, 8>) -> Result<Issued, Reason> {
+    let Submitted { client, form } = submitted;
     let grant_type = form.octets("grant_type").ok_or(Reason::MissingParameter("grant_type"))?;
     match GrantType::parse(grant_type).ok_or(Reason::UnknownGrantType)? {
-        GrantType::AuthorizationCode => exchange(context, &client, &form).await,
-        GrantType::RefreshToken => refresh(context, &client, &form).await,
+        GrantType::AuthorizationCode => exchange(context, client, form).await,
+        GrantType::RefreshToken => refresh(context, client, form).await,
     }
 }
 

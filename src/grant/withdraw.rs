@@ -6,7 +6,6 @@ use crate::clock::Timestamp;
 use crate::context::Context;
 use crate::hooks::Event;
 use crate::id::GrantId;
-use crate::secret::Digest;
 use crate::secret::refresh::LineageDigest;
 use crate::store::record::{Authorization, Grant, Pairs, Revocation, RevocationReason, Stage};
 use crate::store::{Insertion, Page, Replacement, StoreError};
@@ -197,17 +196,4 @@ fn tombstone(context: &Context, authorization: &Authorization, reason: Revocatio
 pub(crate) fn keep_until(context: &Context, code_end: Timestamp) -> Timestamp {
     let config = &context.config;
     code_end.plus(config.access_token_lifetime.max(config.refresh_token_lifetime))
-}
-
-impl Authorization {
-    /// The same request, denied; what only a decision needs is dropped.
-    pub(crate) fn denied(&self) -> Self {
-        Self { version: self.version.saturating_add(1), stage: Stage::Denied, state: None, ..self.clone() }
-    }
-
-    /// The same request with its code.
-    pub(crate) fn with_code(&self, code: Digest, end: Timestamp) -> Self {
-        let version = self.version.saturating_add(1);
-        Self { version, stage: Stage::CodeIssued(code), end, state: None, ..self.clone() }
-    }
 }

@@ -4,8 +4,7 @@ use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::sync::Arc;
 
-use crate::scope::notation::is_scope_token;
-use crate::scope::{Permission, Scope, ScopeDefinition, ScopeNotation, ScopeSet, platform};
+use crate::scope::{Permission, Scope, ScopeDefinition, ScopeNotation, ScopeSet, is_scope_token, platform};
 
 /// The scopes a server knows, in the order in which answers and consent pages list them.
 ///

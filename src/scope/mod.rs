@@ -97,6 +97,13 @@ impl ScopeSet {
     }
 
     /// Takes text that an earlier set's [`as_str`](Self::as_str) gave.
+    /// Takes a stored text if it is one of scope tokens.
+    pub(crate) fn read(text: &str) -> Option<Self> {
+        let sound = text.is_empty() || text.split(' ').all(is_scope_token);
+        sound.then(|| Self(text.into()))
+    }
+
+    #[cfg(test)]
     pub(crate) fn from_canonical(text: impl Into<Arc<str>>) -> Self {
         Self(text.into())
     }
@@ -168,6 +175,15 @@ impl fmt::Display for ScopeSet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
+}
+
+/// Whether `text` is a `scope-token` [RFC 6749 appendix A.4].
+pub(crate) fn is_scope_token(text: &str) -> bool {
+    !text.is_empty() && text.chars().all(is_token_character)
+}
+
+pub(crate) fn is_token_character(character: char) -> bool {
+    matches!(character, '\x21' | '\x23'..='\x5B' | '\x5D'..='\x7E')
 }
 
 fn reaches(held: Option<Permission>, asked: Option<Permission>) -> bool {

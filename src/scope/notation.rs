@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::scope::Permission;
+use crate::scope::{Permission, is_token_character};
 
 /// How scope tokens are joined and how they show their permission.
 ///
@@ -80,18 +80,10 @@ enum Place {
     Behind,
 }
 
-/// Whether `text` is a `scope-token` [RFC 6749 appendix A.4].
-pub(super) fn is_scope_token(text: &str) -> bool {
-    !text.is_empty() && text.chars().all(is_token_character)
-}
-
-fn is_token_character(character: char) -> bool {
-    matches!(character, '\x21' | '\x23'..='\x5B' | '\x5D'..='\x7E')
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::scope::is_scope_token;
 
     #[test]
     fn scope_tokens_hold_the_characters_of_appendix_a() {

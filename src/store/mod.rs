@@ -279,7 +279,7 @@ pub trait CodeStore: fmt::Debug + Send + Sync + 'static {
 ///     }
 ///     async fn grants_of(&self, subject: &Subject, page: Page<GrantId>) -> Result<Vec<Arc<Grant>>, StoreError> {
 ///         let rows = self.0.lock().unwrap();
-///         let of_subject = rows.values().filter(|grant| grant.subject() == subject && page.is_after(&grant.id()));
+///         let of_subject = rows.values().filter(|grant| grant.subject() == subject && page.admits(&grant.id()));
 ///         Ok(of_subject.take(page.limit()).cloned().collect())
 ///     }
 ///     async fn purge_expired(&self, now: Timestamp, _limit: usize) -> Result<Purge, StoreError> {
@@ -447,7 +447,7 @@ impl<Id: Ord> Page<Id> {
 
     /// Tells whether an item of that id belongs on this page or a later one.
     #[must_use]
-    pub fn is_after(&self, id: &Id) -> bool {
+    pub fn admits(&self, id: &Id) -> bool {
         self.after.as_ref().is_none_or(|start| id > start)
     }
 }

@@ -19,7 +19,7 @@ pub enum Endpoint {
 
 impl Endpoint {
     /// The endpoints that [`serve`](crate::AuthorizationServer::serve) answers by itself.
-    pub const MACHINE: [Self; 4] = [Self::Token, Self::Revocation, Self::Introspection, Self::Metadata];
+    pub const MACHINE: &'static [Self] = &[Self::Token, Self::Revocation, Self::Introspection, Self::Metadata];
 
     /// The path below the base address; that of the metadata comes between host and base path
     /// [RFC 8414 section 3.1].

@@ -287,7 +287,7 @@ async fn hostile_requests_are_never_a_failure_of_the_server() {
                 let request = form_request(b"grant_type=x&token=x".as_slice().into());
                 for line in ["Authorization", "Content-Type"] {
                     let request = request.header(line, &header);
-                    for endpoint in Endpoint::MACHINE {
+                    for endpoint in Endpoint::MACHINE.iter().copied() {
                         let response = world.server.serve(endpoint, &request).await;
                         assert!(response.status() < 500, "{}", response.status());
                     }

@@ -150,7 +150,7 @@ async fn of_the_well_known_forms_only_one_has_a_path() {
     ] {
         let builder = AuthorizationServer::builder(MemoryStore::new()).profile(Profile::Mcp).issuer(issuer);
         let server = builder.build().unwrap();
-        let paths: Vec<_> = Endpoint::MACHINE.into_iter().map(|endpoint| server.path(endpoint)).collect();
+        let paths: Vec<_> = Endpoint::MACHINE.iter().copied().map(|endpoint| server.path(endpoint)).collect();
         assert_eq!(paths.iter().filter(|path| path.contains(".well-known")).collect::<Vec<_>>(), [&path]);
         assert!(!paths.iter().any(|path| path.contains("openid")), "{paths:?}");
     }

@@ -1,23 +1,27 @@
 //! The stored form of an [`Application`].
 
+use std::ops::RangeInclusive;
+
+use crate::client::GrantTypes;
 use crate::client::application::{Application, CheckedForm};
 use crate::client::encoding::{
-    authentication, authentication_octet, read_resource_scope, read_scopes, state, state_octet, write_scopes,
+    application_type, application_type_octet, authentication, authentication_octet, client_type, client_type_octet,
+    read_resource_scope, read_scopes, state, state_octet, write_scopes,
 };
 use crate::client::redirect_uri::RegisteredRedirectUri;
-use crate::client::{ApplicationType, ClientType, GrantTypes};
-use crate::codec::{DecodeError, Reader, Writer};
+use crate::codec::{DecodeError, Reader, Writer, kind};
 use crate::id::ClientId;
 use crate::subject::Subject;
 
-const KIND: u8 = b'P';
-const VERSION: u8 = 1;
+/// The layout that is written, and those that are read.
+const WRITES: u8 = 1;
+const READS: RangeInclusive<u8> = 1..=1;
 
 impl Application {
     /// Writes the record as octets; it holds no secret, and no logo.
     #[must_use]
     pub fn encode(&self) -> Vec<u8> {
-        let mut writer = Writer::new(KIND, VERSION);
+        let mut writer = Writer::new(kind::APPLICATION, WRITES);
         writer.text(self.id.as_str());
         writer.number(self.version);
         writer.octet(state_octet(self.state));
@@ -36,7 +40,7 @@ impl Application {
     ///
     /// [`DecodeError`] if the octets are no application, or were written by an unknown release.
     pub fn decode(octets: &[u8]) -> Result<Self, DecodeError> {
-        let mut reader = Reader::new(octets, KIND, VERSION)?;
+        let mut reader = Reader::new(octets, kind::APPLICATION, &READS)?;
         let application = Self {
             id: ClientId::new(reader.text()?).map_err(|_| DecodeError::Malformed)?,
             version: reader.number()?,
@@ -62,8 +66,8 @@ fn write_form(writer: &mut Writer, form: &CheckedForm) {
         writer.text(uri.as_str());
     }
     write_scopes(writer, &form.scopes, &form.resource_scope);
-    writer.flag(form.client_type == ClientType::Public);
-    writer.flag(form.application_type == ApplicationType::Native);
+    writer.octet(client_type_octet(form.client_type));
+    writer.octet(application_type_octet(form.application_type));
     writer.flag(form.grant_types.authorization_code);
     writer.flag(form.grant_types.refresh_token);
     writer.octet(authentication_octet(form.authentication));
@@ -77,8 +81,8 @@ fn read_form(reader: &mut Reader<'_>) -> Result<CheckedForm, DecodeError> {
         redirect_uris: reader.list(|reader| reader.text().map(RegisteredRedirectUri::from_record))?,
         scopes: read_scopes(reader)?,
         resource_scope: read_resource_scope(reader)?,
-        client_type: if reader.flag()? { ClientType::Public } else { ClientType::Confidential },
-        application_type: if reader.flag()? { ApplicationType::Native } else { ApplicationType::Web },
+        client_type: client_type(reader.octet()?)?,
+        application_type: application_type(reader.octet()?)?,
         grant_types: GrantTypes { authorization_code: reader.flag()?, refresh_token: reader.flag()? },
         authentication: authentication(reader.octet()?)?,
     })
@@ -88,6 +92,7 @@ fn read_form(reader: &mut Reader<'_>) -> Result<CheckedForm, DecodeError> {
 mod tests {
     use super::*;
     use crate::client::application::tests::application;
+    use crate::client::{ApplicationType, ClientType};
     use crate::client::{ClientAuthentication, ClientState};
     use crate::clock::Timestamp;
     use crate::scope::ResourceScope;
@@ -124,7 +129,7 @@ mod tests {
         }
         assert_eq!(Application::decode(&[&octets[..], b"x"].concat()), Err(DecodeError::Malformed));
         let mut newer = octets;
-        newer[1] = VERSION + 1;
+        newer[1] = WRITES + 1;
         assert_eq!(Application::decode(&newer), Err(DecodeError::UnknownVersion));
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::client::redirect_uri::{policy::LoopbackHost, web::WebUri};
+use crate::client::redirect_uri::{characters::uri_text, policy::LoopbackHost, web::WebUri};
 
 /// A redirect URI that a request named, or was given, and that the client may use [RFC 6749 section 3.1.2].
 ///
@@ -15,6 +15,11 @@ impl RedirectUri {
     /// Takes a redirect URI that was accepted before.
     pub(crate) fn from_record(text: Arc<str>) -> Self {
         Self(text)
+    }
+
+    /// Takes a stored redirect URI if its characters are those of one.
+    pub(crate) fn read(text: &str) -> Option<Self> {
+        uri_text(text.as_bytes()).ok().map(|text| Self(text.into()))
     }
 
     /// Returns the redirect URI, octet for octet as requested.

@@ -17,6 +17,8 @@ use crate::store::{Insertion, Purge, Replacement};
 use crate::subject::Subject;
 
 const SHARDS: usize = 1024;
+/// The same number, as hashes are counted.
+const SHARDS_IN_HASH: u64 = 1024;
 
 /// What a table has to know of a record.
 pub(super) trait Row: Send + Sync + 'static {
@@ -188,7 +190,7 @@ impl<R: Row> Shard<R> {
 }
 
 fn lock<T>(shards: &[Mutex<T>], hash: u64) -> Option<MutexGuard<'_, T>> {
-    let number = usize::try_from(hash % 1024).ok()?;
+    let number = usize::try_from(hash % SHARDS_IN_HASH).ok()?;
     Some(shards.get(number)?.lock().unwrap_or_else(PoisonError::into_inner))
 }
 

@@ -1,14 +1,14 @@
 //! One authorization request, from the consent page to the end of its code.
 
 use std::fmt;
-use std::sync::Arc;
+use std::ops::RangeInclusive;
 
 use time::Duration;
 
 use crate::client::encoding::{read_resource_scope, read_scopes, write_scopes};
 use crate::client::redirect_uri::RedirectUri;
 use crate::clock::Timestamp;
-use crate::codec::{DecodeError, Reader, Writer};
+use crate::codec::{DecodeError, Reader, Writer, kind};
 use crate::id::{AuthorizationId, ClientId};
 use crate::pkce::CodeChallenge;
 use crate::scope::{ResourceScope, ScopeSet};
@@ -66,8 +66,9 @@ pub(crate) enum Stage {
 }
 
 impl Authorization {
-    const KIND: u8 = b'A';
-    const VERSION: u8 = 1;
+    /// The layout that is written, and those that are read.
+    const WRITES: u8 = 1;
+    const READS: RangeInclusive<u8> = 1..=1;
 
     /// Returns the key of the record.
     #[must_use]
@@ -105,10 +106,21 @@ impl Authorization {
         self.end.plus(RETENTION)
     }
 
+    /// The same request, denied; what only a decision needs is dropped.
+    pub(crate) fn denied(&self) -> Self {
+        Self { version: self.version.saturating_add(1), stage: Stage::Denied, state: None, ..self.clone() }
+    }
+
+    /// The same request with its code.
+    pub(crate) fn with_code(&self, code: Digest, end: Timestamp) -> Self {
+        let version = self.version.saturating_add(1);
+        Self { version, stage: Stage::CodeIssued(code), end, state: None, ..self.clone() }
+    }
+
     /// Writes the record as octets, digests in place of secrets.
     #[must_use]
     pub fn encode(&self) -> Vec<u8> {
-        let mut writer = Writer::new(Self::KIND, Self::VERSION);
+        let mut writer = Writer::new(kind::AUTHORIZATION, Self::WRITES);
         writer.array(self.id.octets());
         writer.number(self.version);
         writer.text(self.client.as_str());
@@ -140,7 +152,7 @@ impl Authorization {
     ///
     /// [`DecodeError`] if the octets are no authorization, or were written by an unknown release.
     pub fn decode(octets: &[u8]) -> Result<Self, DecodeError> {
-        let mut reader = Reader::new(octets, Self::KIND, Self::VERSION)?;
+        let mut reader = Reader::new(octets, kind::AUTHORIZATION, &Self::READS)?;
         let authorization = Self {
             id: AuthorizationId::from_octets(reader.array()?),
             version: reader.number()?,
@@ -157,7 +169,7 @@ impl Authorization {
                 _ => return Err(DecodeError::Malformed),
             },
             end: reader.time()?,
-            redirect_uri: RedirectUri::from_record(Arc::from(reader.text()?)),
+            redirect_uri: RedirectUri::read(reader.text()?).ok_or(DecodeError::Malformed)?,
             redirect_uri_named: reader.flag()?,
             challenge: reader.optional(challenge)?,
             state: reader.optional(|reader| reader.octets().map(Into::into))?,
@@ -224,6 +236,43 @@ mod tests {
         let mut octets = authorization().encode();
         octets[1] = 9;
         assert_eq!(Authorization::decode(&octets), Err(DecodeError::UnknownVersion));
+    }
+
+    /// What a release has written is read by every later one.
+    #[test]
+    fn layout_1_stays_as_it_is() {
+        let record =
+            Authorization { subject: Subject::new("bob").unwrap(), state: Some((*b"st").into()), ..authorization() };
+        let digest = |text: &[u8]| Digest::of(text).octets().to_vec();
+        let expected = [
+            b"A\x01\x03\x03\x03\x03\x03\x03\x03\x03\x03\x03\x03\x03\x03\x03\x03\x03\0\0\0\x07\0\0\0\x06client\0\0\0\x02\0\0\0\x03bob".to_vec(),
+            digest(b"session"),
+            b"\0\0\0\x64".to_vec(),
+            digest(b"handle"),
+            b"\x01".to_vec(),
+            digest(b"code"),
+            b"\0\0\x02\xbc\0\0\0\x1ehttps://app.example.com/cb?x=1\x01\x01\0\0\0\x2b".to_vec(),
+            b"E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM\x01\0\0\0\x02st".to_vec(),
+            b"\0\0\0\x1crepo-code:r account-email:rw\x02\0\0\0\x01\0\0\0\x07one/two".to_vec(),
+        ];
+        assert_eq!(record.encode(), expected.concat());
+    }
+
+    #[test]
+    fn a_stored_text_that_could_split_a_header_is_no_record() {
+        let octets = authorization().encode();
+        let position = octets.windows(8).position(|window| window == b"https://").unwrap();
+        for bad in [b'\n', b'\r', 0, b' ', 0x80] {
+            let mut altered = octets.clone();
+            altered[position + 9] = bad;
+            assert_eq!(Authorization::decode(&altered), Err(DecodeError::Malformed), "{bad}");
+        }
+        let position = octets.windows(9).position(|window| window == b"repo-code").unwrap();
+        for bad in [b'"', b'\\', b'\n', 0x7f] {
+            let mut altered = octets.clone();
+            altered[position] = bad;
+            assert_eq!(Authorization::decode(&altered), Err(DecodeError::Malformed), "{bad}");
+        }
     }
 
     #[test]

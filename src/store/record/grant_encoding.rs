@@ -1,21 +1,24 @@
 //! The stored form of a [`Grant`].
 
+use std::ops::RangeInclusive;
+
 use crate::client::encoding::{read_resource_scope, read_scopes, write_scopes};
-use crate::codec::{DecodeError, Reader, Writer};
+use crate::codec::{DecodeError, Reader, Writer, kind};
 use crate::id::{ClientId, GrantId};
 use crate::secret::Digest;
 use crate::secret::refresh::LineageDigest;
 use crate::store::record::{Grant, Pairs, Revocation, RevocationReason, TokenPair};
 use crate::subject::Subject;
 
-const KIND: u8 = b'G';
-const VERSION: u8 = 1;
+/// The layout that is written, and those that are read.
+const WRITES: u8 = 1;
+const READS: RangeInclusive<u8> = 1..=1;
 
 impl Grant {
     /// Writes the record as octets, digests in place of secrets.
     #[must_use]
     pub fn encode(&self) -> Vec<u8> {
-        let mut writer = Writer::new(KIND, VERSION);
+        let mut writer = Writer::new(kind::GRANT, WRITES);
         writer.array(self.id.octets());
         writer.number(self.version);
         writer.text(self.client.as_str());
@@ -43,7 +46,7 @@ impl Grant {
     ///
     /// [`DecodeError`] if the octets are no grant, or were written by an unknown release.
     pub fn decode(octets: &[u8]) -> Result<Self, DecodeError> {
-        let mut reader = Reader::new(octets, KIND, VERSION)?;
+        let mut reader = Reader::new(octets, kind::GRANT, &READS)?;
         let grant = Self {
             id: GrantId::from_octets(reader.array()?),
             version: reader.number()?,
@@ -163,6 +166,23 @@ mod tests {
                 assert!(Grant::decode(&octets[..cut]).is_err(), "cut to {cut}");
             }
         }
+    }
+
+    /// What a release has written is read by every later one.
+    #[test]
+    fn layout_1_stays_as_it_is() {
+        let revoked = Some(Revocation { at: Timestamp::from_seconds(8), reason: RevocationReason::Withdrawn });
+        let expected = [
+            b"G\x01\x01\x01\x01\x01\x01\x01\x01\x01\x01\x01\x01\x01\x01\x01\x01\x01\0\0\0\x02\0\0\0\x06client".to_vec(),
+            b"\0\0\0\x03\0\0\0\x05alice\0\0\0\x0crepo-code:rw\0\0\0\0\x04\0\0\0\x06".to_vec(),
+            b"\x07\x07\x07\x07\x07\x07\x07\x07\x07\x07\x07\x07\x07\x07\x07\x07\0\0\0\x09\x01\0\0\0\x08\x03\0\0\0\x01"
+                .to_vec(),
+            Digest::of(b"0").octets().to_vec(),
+            b"\x01".to_vec(),
+            Digest::of(b"refresh").octets().to_vec(),
+            b"\0\0\0\x04\0\0\0\x0a\0\0\0\x14\x01\0\0\0\x05\x01\x01\0\0\0\x0brepo-code:r".to_vec(),
+        ];
+        assert_eq!(Grant { revoked, ..grant(1) }.encode(), expected.concat());
     }
 
     #[test]
