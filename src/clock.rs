@@ -32,12 +32,6 @@ impl Timestamp {
         Self(self.0.saturating_add(whole_seconds(life)))
     }
 
-    /// Returns this time minus `span` in whole seconds; a negative span counts as none.
-    #[must_use]
-    pub fn minus(self, span: Duration) -> Self {
-        Self(self.0.saturating_sub(whole_seconds(span)))
-    }
-
     /// Returns the seconds from `earlier` to this time, 0 if `earlier` is not earlier.
     #[must_use]
     pub const fn seconds_since(self, earlier: Self) -> u32 {
@@ -116,7 +110,6 @@ mod tests {
     fn sums_stay_within_the_range() {
         assert_eq!(Timestamp(10).plus(Duration::seconds(-5)), Timestamp(10));
         assert_eq!(Timestamp(u32::MAX).plus(Duration::DAY), Timestamp(u32::MAX));
-        assert_eq!(Timestamp(5).minus(Duration::DAY), Timestamp(0));
         assert_eq!(Timestamp(5).seconds_since(Timestamp(9)), 0);
     }
 

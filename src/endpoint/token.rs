@@ -84,15 +84,15 @@ async fn refresh(context: &Context, client: &Client, form: &Params<'_, 8>) -> Re
 
 /// § 5.1, written directly: no value in it can hold a quote, a backslash or a control character.
 fn token_response(context: &Context, issued: &Issued) -> Response {
-    let Issued { access_token, told } = issued;
-    let scope = context.config.scopes.to_wire(&told.scopes);
-    let refresh = told.refresh_token.as_ref().map(RefreshToken::expose);
+    let Issued { access_token, answer } = issued;
+    let scope = context.config.scopes.to_wire(&answer.scopes);
+    let refresh = answer.refresh_token.as_ref().map(RefreshToken::expose);
     let mut json = String::with_capacity(128 + access_token.expose().len() + refresh.map_or(0, str::len) + scope.len());
     json.push_str("{\"access_token\":\"");
     json.push_str(access_token.expose());
     json.push_str("\",\"token_type\":\"bearer\",\"expires_in\":");
     // Writing to a string cannot fail.
-    let _ = write!(json, "{}", told.expires_in);
+    let _ = write!(json, "{}", answer.expires_in);
     if let Some(refresh) = refresh {
         json.push_str(",\"refresh_token\":\"");
         json.push_str(refresh);

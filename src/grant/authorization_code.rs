@@ -10,7 +10,7 @@ use crate::clock::Timestamp;
 use crate::config::{Config, ExchangeRedirectUri};
 use crate::context::Context;
 use crate::error::Reason;
-use crate::grant::issue::{self, Drawn, Issued, NewPair, Place, Told};
+use crate::grant::issue::{self, Drawn, Issued, NewPair, Place, TokenAnswer};
 use crate::grant::withdraw;
 use crate::hooks::Event;
 use crate::id::{AuthorizationId, GrantId};
@@ -44,11 +44,11 @@ pub(crate) async fn exchange(context: &Context, request: &Exchange<'_>) -> Resul
     context.check_subject(&authorization.subject, request.client).await?;
 
     let drawn = Drawn::new(&context.config, id.into(), &*context.entropy);
-    let (grant, told) = first_pair(context, request.client, &authorization, granted, &drawn, now);
+    let (grant, answer) = first_pair(context, request.client, &authorization, granted, &drawn, now);
     claim(context, grant, &drawn.access_digest).await?;
     let (client, subject) = (&request.client.id, &authorization.subject);
     context.raise(&Event::Exchanged { grant: id.into(), client, subject });
-    Ok(drawn.issued(told))
+    Ok(drawn.issued(answer))
 }
 
 /// What of the consent the client may still have.
@@ -146,7 +146,7 @@ fn first_pair(
     granted: Granted,
     drawn: &Drawn,
     now: Timestamp,
-) -> (Grant, Told) {
+) -> (Grant, TokenAnswer) {
     let id = GrantId::from(authorization.id);
     let lineage = Lineage::draw(&*context.entropy);
     let place = Place {
@@ -159,7 +159,7 @@ fn first_pair(
         granted: &granted.scopes,
         scopes: granted.scopes.clone(),
     };
-    let NewPair { record, told } = issue::pair(&context.config, drawn, place);
+    let NewPair { record, answer } = issue::pair(&context.config, drawn, place);
     let grant = Grant {
         id,
         version: 1,
@@ -175,7 +175,7 @@ fn first_pair(
         pairs: Pairs::one(record),
         revoked: None,
     };
-    (grant, told)
+    (grant, answer)
 }
 
 /// One insert. After `Exists` or an error, the row tells who won: it carries the digest of the

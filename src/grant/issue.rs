@@ -6,7 +6,7 @@ use crate::config::Config;
 use crate::entropy::Entropy;
 use crate::id::GrantId;
 use crate::scope::ScopeSet;
-use crate::secret::refresh::{Fresh, Lineage, Standing};
+use crate::secret::refresh::{Fresh, Lineage, Position};
 use crate::secret::{AccessToken, Digest, RefreshToken, opaque, refresh};
 use crate::store::record::TokenPair;
 
@@ -43,7 +43,7 @@ pub(crate) struct Place<'a> {
 
 /// What the client is told, its access token apart.
 #[derive(Debug)]
-pub(crate) struct Told {
+pub(crate) struct TokenAnswer {
     pub(crate) refresh_token: Option<RefreshToken>,
     pub(crate) expires_in: u32,
     pub(crate) scopes: ScopeSet,
@@ -52,19 +52,19 @@ pub(crate) struct Told {
 /// What is written and what is told.
 pub(crate) struct NewPair {
     pub(crate) record: TokenPair,
-    pub(crate) told: Told,
+    pub(crate) answer: TokenAnswer,
 }
 
 /// What the client is told, once the claim is won.
 #[derive(Debug)]
 pub(crate) struct Issued {
     pub(crate) access_token: AccessToken,
-    pub(crate) told: Told,
+    pub(crate) answer: TokenAnswer,
 }
 
 impl Drawn {
-    pub(crate) fn issued(self, told: Told) -> Issued {
-        Issued { access_token: self.access_token, told }
+    pub(crate) fn issued(self, answer: TokenAnswer) -> Issued {
+        Issued { access_token: self.access_token, answer }
     }
 }
 
@@ -74,8 +74,8 @@ pub(crate) fn pair(config: &Config, drawn: &Drawn, place: Place<'_>) -> NewPair 
     let access_end = place.now.plus(config.access_token_lifetime).min(last);
     let refresh_end = place.now.plus(config.refresh_token_lifetime).min(last);
     let refresh = place.client.grant_types.refresh_token.then(|| {
-        let standing = Standing { grant: place.grant, end: refresh_end, number: place.number };
-        refresh::mint(&config.prefixes.refresh_token, standing, place.lineage, &drawn.fresh)
+        let position = Position { grant: place.grant, end: refresh_end, number: place.number };
+        refresh::mint(&config.prefixes.refresh_token, position, place.lineage, &drawn.fresh)
     });
     let record = TokenPair {
         access: drawn.access_digest,
@@ -87,10 +87,10 @@ pub(crate) fn pair(config: &Config, drawn: &Drawn, place: Place<'_>) -> NewPair 
         access_revoked: false,
         narrowed: (place.scopes != *place.granted).then(|| Box::new(place.scopes.clone())),
     };
-    let told = Told {
+    let answer = TokenAnswer {
         refresh_token: refresh.map(|refresh| refresh.token),
         expires_in: access_end.seconds_since(place.now),
         scopes: place.scopes,
     };
-    NewPair { record, told }
+    NewPair { record, answer }
 }

@@ -10,7 +10,7 @@ use crate::clock::Timestamp;
 use crate::config::{Config, GraceEnd, ReuseResponse};
 use crate::context::Context;
 use crate::error::Reason;
-use crate::grant::issue::{self, Drawn, Issued, NewPair, Place, Told};
+use crate::grant::issue::{self, Drawn, Issued, NewPair, Place, TokenAnswer};
 use crate::grant::withdraw;
 use crate::hooks::Event;
 use crate::scope::ScopeSet;
@@ -75,7 +75,7 @@ pub(crate) async fn refresh(context: &Context, request: &Refresh<'_>) -> Result<
 /// What a refresh would write, and what it would tell.
 struct Claim {
     next: Arc<Grant>,
-    told: Told,
+    answer: TokenAnswer,
     /// Seconds since the token was superseded, for a use in grace.
     in_grace_since: Option<u32>,
     superseded_oldest: bool,
@@ -180,12 +180,12 @@ impl Judge<'_> {
             granted: &grant.scopes,
             scopes,
         };
-        let NewPair { record, told } = issue::pair(self.config, drawn, place);
+        let NewPair { record, answer } = issue::pair(self.config, drawn, place);
         let oldest = used.superseded.and_then(|_| self.one_too_many(grant));
         let pairs = grant.pairs.succeeded_by(record, |pair| self.aged(pair, used, oldest));
         let in_grace_since = used.superseded.map(|since| self.now.seconds_since(since));
         let superseded_oldest = oldest.is_some();
-        Claim { next: Arc::new(grant.refreshed_with(pairs, number)), told, in_grace_since, superseded_oldest }
+        Claim { next: Arc::new(grant.refreshed_with(pairs, number)), answer, in_grace_since, superseded_oldest }
     }
 
     /// What becomes of a pair when the next one is made; nothing if it has told all it could.
@@ -222,7 +222,7 @@ impl Judge<'_> {
 }
 
 /// Raises the events of a claim that was won.
-fn won(context: &Context, before: &Grant, claim: Claim) -> Told {
+fn won(context: &Context, before: &Grant, claim: Claim) -> TokenAnswer {
     let Grant { id, client, subject, .. } = before;
     match claim.in_grace_since {
         None => context.raise(&Event::Refreshed { grant: *id, client, subject }),
@@ -231,7 +231,7 @@ fn won(context: &Context, before: &Grant, claim: Claim) -> Told {
     if claim.superseded_oldest {
         context.raise(&Event::OldestPairSuperseded { grant: *id, client });
     }
-    claim.told
+    claim.answer
 }
 
 /// Does what a refusal leads to; only a positive match takes anything from anybody.

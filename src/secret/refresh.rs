@@ -93,29 +93,29 @@ pub(crate) struct MintedRefresh {
 
 /// Where and how long a new refresh token stands.
 #[derive(Clone, Copy)]
-pub(crate) struct Standing {
+pub(crate) struct Position {
     pub(crate) grant: GrantId,
     pub(crate) end: Timestamp,
     pub(crate) number: u32,
 }
 
 /// Writes the refresh token for one place in a grant.
-pub(crate) fn mint(prefix: &str, standing: Standing, lineage: &Lineage, fresh: &Fresh) -> MintedRefresh {
+pub(crate) fn mint(prefix: &str, position: Position, lineage: &Lineage, fresh: &Fresh) -> MintedRefresh {
     let mut secret = Zeroizing::new([0; SECRET_OCTETS]);
-    let end = standing.end.seconds().to_be_bytes();
-    let number = standing.number.to_be_bytes();
+    let end = position.end.seconds().to_be_bytes();
+    let number = position.number.to_be_bytes();
     let body = lineage.0.iter().chain(&end).chain(&number).chain(&fresh.0);
     for (to, from) in secret.iter_mut().zip(body) {
         *to = *from;
     }
     let (body, check) = secret.split_at_mut(BODY_OCTETS);
-    let digest = digest(standing.grant.octets(), body);
+    let digest = digest(position.grant.octets(), body);
     for (to, from) in check.iter_mut().zip(digest.octets()) {
         *to = *from;
     }
     let mut text = String::with_capacity(prefix.len() + ID_CHARACTERS + SECRET_CHARACTERS);
     text.push_str(prefix);
-    URL_SAFE_NO_PAD.encode_string(standing.grant.octets(), &mut text);
+    URL_SAFE_NO_PAD.encode_string(position.grant.octets(), &mut text);
     URL_SAFE_NO_PAD.encode_string(secret.as_slice(), &mut text);
     MintedRefresh { token: RefreshToken::new(text), digest }
 }
@@ -174,9 +174,9 @@ mod tests {
 
     fn minted() -> (MintedRefresh, Lineage) {
         let lineage = Lineage::draw(&SystemEntropy);
-        let standing =
-            Standing { grant: GrantId::from_octets([9; ID_OCTETS]), end: Timestamp::from_seconds(77), number: 3 };
-        (mint("rt_", standing, &lineage, &Fresh::draw(&SystemEntropy)), lineage)
+        let position =
+            Position { grant: GrantId::from_octets([9; ID_OCTETS]), end: Timestamp::from_seconds(77), number: 3 };
+        (mint("rt_", position, &lineage, &Fresh::draw(&SystemEntropy)), lineage)
     }
 
     #[test]
