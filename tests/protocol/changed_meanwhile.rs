@@ -2,12 +2,14 @@
 //! than was shown and told, and nothing is written that cannot be read.
 
 use grantor::scope::{Permission, Permissions, Resource, ResourceScope, ScopeCatalog, ScopeDefinition};
-use grantor::store::{Grant, Page, TokenStore};
-use grantor::{ApplicationForm, Approval, AuthorizationServer, Consent, Decision, RegistrarError, Subject};
+use grantor::store::{Grant, Insertion, Page, Stores, TokenStore};
+use grantor::{
+    ApplicationForm, Approval, AuthorizationServer, Consent, Decision, MemoryStore, RegistrarError, Subject,
+};
 
 use crate::world::{
-    Credentials, ISSUER, PKCE, REDIRECT_URI, Reviewer as _, SESSION, World, code, e400, form, logo, ok, pair,
-    public_form, red, text,
+    Credentials, ISSUER, PKCE, REDIRECT_URI, Reviewer as _, SESSION, World, code, e400, empty, form, logo, ok, page,
+    pair, public_form, red, text,
 };
 
 /// Has that form approved in the place of the one in force.
@@ -146,4 +148,46 @@ async fn a_list_of_resources_has_bounds() {
     assert!(ResourceScope::specified(names(128, 255)).is_ok());
     assert!(ResourceScope::specified(names(129, 255)).is_err());
     assert!(ResourceScope::specified([REDIRECT_URI; 2000]).is_ok(), "named twice counts once");
+}
+
+/// 9700-2.1-02
+#[tokio::test]
+async fn a_refusal_does_not_go_to_a_client_that_was_suspended_or_moved() {
+    let mut moved = form();
+    moved.redirect_uris = vec!["https://elsewhere.example/cb".into()];
+    for suspended in [true, false] {
+        let world = World::platform().await;
+        let pending = world.authorize(&world.query(&[])).await.unwrap();
+        let handle = world.server.hold(&pending, &world.alice, SESSION).await.unwrap();
+        if suspended {
+            world.server.registrar().unwrap().suspend(&world.client.client_id()).await.unwrap();
+        } else {
+            change(&world, &world.client, moved.clone(), Approval::default()).await;
+        }
+        let error = world.server.decide(handle.expose(), &world.alice, SESSION, &Decision::Deny).await.unwrap_err();
+        assert!(!error.redirects());
+        page(&error.response(Some(&world.alice)));
+    }
+}
+
+/// 7009-2.1-05
+#[tokio::test]
+async fn a_record_whose_versions_run_out_can_still_be_revoked() {
+    for (left, refreshed) in [((1 << 16) + 1, true), (1 << 16, false)] {
+        let world = World::platform().await;
+        let live = world.pair().await;
+        let row = TokenStore::grants_of(&world.store, &world.alice, Page::first(1)).await.unwrap().remove(0);
+        let mut octets = row.encode();
+        // Kind, layout and the 16 octets of the id stand before the version.
+        octets[18..22].copy_from_slice(&(u32::MAX - left).to_be_bytes());
+        let worn = MemoryStore::new();
+        let inserted = TokenStore::insert(&worn, Grant::decode(&octets).unwrap().into()).await.unwrap();
+        assert_eq!(inserted, Insertion::Inserted);
+        let stores = Stores::new(world.store.clone(), world.store.clone(), worn);
+        let server = AuthorizationServer::builder(stores).clock(world.clock.clone()).build().unwrap();
+        let world = World { server, ..world };
+        assert_eq!(world.refresh(&live.refresh).await.status() == 200, refreshed);
+        empty(&world.revoke(&live.refresh).await);
+        assert!(!world.opens(&live.access).await);
+    }
 }

@@ -92,8 +92,7 @@ fn read_form(reader: &mut Reader<'_>) -> Result<CheckedForm, DecodeError> {
 mod tests {
     use super::*;
     use crate::client::application::tests::application;
-    use crate::client::{ApplicationType, ClientType};
-    use crate::client::{ClientAuthentication, ClientState};
+    use crate::client::{ApplicationType, ClientAuthentication, ClientState, ClientType};
     use crate::clock::Timestamp;
     use crate::scope::ResourceScope;
 
@@ -119,6 +118,24 @@ mod tests {
         for application in [application(ClientState::Pending), application(ClientState::Rejected), full()] {
             assert_eq!(Application::decode(&application.encode()), Ok(application));
         }
+    }
+
+    /// What a release has written is read by every later one.
+    #[test]
+    fn layout_1_stays_as_it_is() {
+        let octets = full().encode();
+        let expected = concat!(
+            "P\\x01\\x00\\x00\\x00\\x04demo\\xff\\xff\\xff\\xff\\x03\\x00\\x00\\x00\\x05alice\\x00\\x00\\x00",
+            "\\x01\\x01\\x00\\x00\\x00\\x07\\x00\\x00\\x00\\x04Demo\\x00\\x00\\x00\\x00\\x14https://demo.exam",
+            "ple\\x00\\x00\\x00\\x02\\x00\\x00\\x00\\x17https://demo.example/cb\\x00\\x00\\x00\\x14com.exampl",
+            "e.demo:/cb\\x00\\x00\\x00\\x1crepo-code:rw account-email:r\\x01\\x00\\x00\\x01\\x01\\x00\\x01",
+            "\\x00\\x00\\x00\\x04\\xf0\\x9f\\x98\\x80\\x01\\x00\\x00\\x00\\ttwo\\nlines\\x00\\x00\\x00\\x14ht",
+            "tps://demo.example\\x00\\x00\\x00\\x02\\x00\\x00\\x00\\x17https://demo.example/cb\\x00\\x00\\x00",
+            "\\x14com.example.demo:/cb\\x00\\x00\\x00\\x1crepo-code:rw account-email:r\\x02\\x00\\x00\\x00",
+            "\\x02\\x00\\x00\\x00\\x01a\\x00\\x00\\x00\\x01b\\x01\\x01\\x01\\x00\\x02\\x01\\x00\\x00\\x00",
+            "\\x02no",
+        );
+        assert_eq!(octets.escape_ascii().to_string(), expected);
     }
 
     #[test]
