@@ -188,9 +188,23 @@ impl Client {
         self.require_pkce || self.counts_as_public()
     }
 
+    /// What of a consent the client may still have; nothing if no scope or no resource is left.
+    pub(crate) fn still_granted(&self, scopes: &ScopeSet, resource_scope: &ResourceScope) -> Option<Granted> {
+        let scopes = scopes.intersection(&self.scopes);
+        let resource_scope = resource_scope.narrowed_to(&self.resource_scope);
+        let nothing_left = scopes.is_empty() || resource_scope.is_empty();
+        (!nothing_left).then_some(Granted { scopes, resource_scope })
+    }
+
     pub(crate) fn is_approved(&self) -> bool {
         self.state == ClientState::Approved
     }
+}
+
+/// What a user granted, as far as the client may have it.
+pub(crate) struct Granted {
+    pub(crate) scopes: ScopeSet,
+    pub(crate) resource_scope: ResourceScope,
 }
 
 /// Describes a client that is kept elsewhere; made by [`Client::builder`].

@@ -5,9 +5,9 @@ pub(crate) mod report;
 
 use time::Duration;
 
-use crate::client::Client;
 use crate::client::application::RegistrationLimits;
 use crate::client::redirect_uri::{RedirectUriComparison, RedirectUriPolicy};
+use crate::client::{Client, ClientType};
 use crate::scope::ScopeCatalog;
 use crate::wire::RedirectStatus;
 
@@ -198,6 +198,11 @@ impl Config {
     /// Returns how long a refresh token of that client stays usable once it is superseded.
     pub(crate) fn refresh_token_grace(&self, client: &Client) -> Duration {
         if client.counts_as_public() { self.grace.public_refresh_token } else { self.grace.refresh_token }
+    }
+
+    /// Tells whether clients of that type are served at all.
+    pub(crate) fn serves(&self, client_type: ClientType) -> bool {
+        client_type != ClientType::Public || self.public_clients
     }
 
     pub(crate) fn needs_pkce(&self, client: &Client) -> bool {

@@ -3,10 +3,11 @@
 //! Until client and redirect URI are established, every fault shows the page. After that, the
 //! configuration decides which faults go to the client.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 
+use crate::client::Client;
 use crate::client::redirect_uri::{RedirectUri, RedirectUriError};
-use crate::client::{Client, ClientType};
 use crate::config::{AuthorizationErrors, StateCharacters};
 use crate::context::Context;
 use crate::endpoint::pending::{AuthorizationError, Destination, PendingAuthorization};
@@ -31,8 +32,7 @@ pub(crate) async fn authorize(
     let client = client(context, &query).await.map_err(|reason| AuthorizationError::page(context, reason))?;
     let redirect_uri = redirect_uri(context, &client, &query)
         .map_err(|reason| AuthorizationError::page_for(context, &client, reason))?;
-    let pending = judge(context, &client, &redirect_uri, &query)?;
-    Ok(PendingAuthorization { peer: request.peer_address(), ..pending })
+    judge(context, &client, &redirect_uri, &query, request.peer_address())
 }
 
 /// Method, size, form encoding, and repeats of what decides where an answer may go.
@@ -55,8 +55,11 @@ async fn client(context: &Context, query: &Query<'_>) -> Result<Arc<Client>, Rea
     let id = id.ok_or(Reason::MissingParameter("client_id"))?;
     let id = ClientId::new(id).map_err(|_| Reason::UnknownClient)?;
     let client = context.stores.clients.find(&id).await?.ok_or(Reason::UnknownClient)?;
-    let usable = client.client_type == ClientType::Confidential || context.config.public_clients;
-    if client.is_approved() && usable { Ok(client) } else { Err(Reason::ClientNotApproved) }
+    if client.is_approved() && context.config.serves(client.client_type) {
+        Ok(client)
+    } else {
+        Err(Reason::ClientNotApproved)
+    }
 }
 
 /// § 3.1.2.3: one of the registered ones; if only one is registered, it may be left out.
@@ -84,6 +87,7 @@ fn judge(
     client: &Arc<Client>,
     redirect_uri: &RedirectUri,
     query: &Query<'_>,
+    peer: Option<IpAddr>,
 ) -> Result<PendingAuthorization, AuthorizationError> {
     let state = state(context, query);
     let destination = Destination { redirect_uri, state: state.as_ref().ok().copied().flatten() };
@@ -110,7 +114,7 @@ fn judge(
         state: state.map(Into::into),
         scopes,
         catalog: context.config.scopes.clone(),
-        peer: None,
+        peer,
     })
 }
 

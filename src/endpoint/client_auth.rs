@@ -73,21 +73,22 @@ async fn authenticate(
     let attempt = Attempt { client: claimed, peer: request.peer_address(), ..Attempt::new(endpoint) };
     context.check_throttle(&attempt).await?;
     let outcome = match credentials {
-        Ok(credentials) => verify(context, &credentials).await,
+        Ok(credentials) => verify(context, &credentials).await.and_then(|client| admit(endpoint, client)),
         Err(reason) => Err(reason),
     };
     match outcome {
-        // RFC 7662 section 2.1: whoever asks about tokens is authorized to, and a name alone proves nothing.
-        Ok(client) if endpoint == Endpoint::Introspection && client.client_type == ClientType::Public => {
-            context.note_failed_authentication(&attempt, &Reason::MissingSecret).await;
-            Err(Reason::MissingSecret)
-        }
         Err(reason) if !matches!(reason, Reason::Store(_)) => {
             context.note_failed_authentication(&attempt, &reason).await;
             Err(reason)
         }
         outcome => outcome,
     }
+}
+
+/// RFC 7662 section 2.1: whoever asks about tokens is authorized to, and a name alone proves nothing.
+fn admit(endpoint: Endpoint, client: Arc<Client>) -> Result<Arc<Client>, Reason> {
+    let only_named = client.client_type == ClientType::Public;
+    if endpoint == Endpoint::Introspection && only_named { Err(Reason::MissingSecret) } else { Ok(client) }
 }
 
 /// What the `Authorization` header holds.
@@ -243,7 +244,7 @@ async fn verify_reading(context: &Context, reading: Reading<'_>, method: Method)
     let proven = secrets.prove(&presented);
     let client = client.ok_or(Reason::UnknownClient)?;
     match (client.client_type, reading.secret) {
-        (ClientType::Public, None) if context.config.public_clients => {}
+        (ClientType::Public, None) if context.config.serves(ClientType::Public) => {}
         (ClientType::Public, None) => return Err(Reason::UnregisteredAuthentication),
         (ClientType::Confidential, None) => return Err(Reason::MissingSecret),
         (ClientType::Confidential, Some(_)) if proven => {}

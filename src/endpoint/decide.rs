@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use crate::client::Client;
+use crate::client::{Client, Granted};
 use crate::clock::Timestamp;
 use crate::context::Context;
 use crate::endpoint::pending::{AuthorizationError, Destination, PendingAuthorization};
 use crate::error::Reason;
 use crate::hooks::{Attempt, Event};
 use crate::id::AuthorizationId;
-use crate::scope::{ResourceScope, ScopeSet};
+use crate::scope::ResourceScope;
 use crate::secret::opaque::{self, Minted, Presented};
 use crate::secret::{AuthorizationHandle, Digest};
 use crate::store::record::{Authorization, Stage};
@@ -177,7 +177,7 @@ async fn find_held(
 
 /// § 4.1.2.1: the client learns that the user refused.
 async fn deny(context: &Context, held: &Authorization, client: &Client) -> Result<Response, AuthorizationError> {
-    refuse(context, held).await.map_err(|reason| undecided(context, held, client, reason))?;
+    claim(context, held, held.denied()).await.map_err(|reason| undecided(context, held, client, reason))?;
     context.raise(&Event::Denied { client: &held.client, subject: &held.subject });
     Ok(destination(held).error(context, &Reason::AccessDenied))
 }
@@ -190,15 +190,16 @@ fn undecided(context: &Context, held: &Authorization, client: &Client, reason: R
     AuthorizationError::redirect(context, client, destination(held), reason)
 }
 
-/// One swap; after `Lost` or an error the row tells whether the request is denied.
-async fn refuse(context: &Context, held: &Authorization) -> Result<(), Reason> {
-    let failure = match context.stores.codes.replace(held.version, Arc::new(held.denied())).await {
+/// One swap; after `Lost` or an error the row tells whether this decision was taken.
+async fn claim(context: &Context, held: &Authorization, next: Authorization) -> Result<(), Reason> {
+    let stage = next.stage.clone();
+    let failure = match context.stores.codes.replace(held.version, Arc::new(next)).await {
         Ok(Replacement::Replaced) => return Ok(()),
         Ok(Replacement::Lost) => Reason::AlreadyDecided,
         Err(error) => error.into(),
     };
     match context.stores.codes.find(&held.id).await? {
-        Some(found) if found.stage == Stage::Denied => Ok(()),
+        Some(found) if found.stage == stage => Ok(()),
         Some(_) | None => Err(failure),
     }
 }
@@ -223,7 +224,7 @@ async fn approve(
     if let Err(reason) = context.check_subject(&held.subject, client).await {
         if matches!(reason, Reason::SubjectRefused) {
             // Not the user's refusal: no event says so.
-            refuse(context, held).await.map_err(fail)?;
+            claim(context, held, held.denied()).await.map_err(fail)?;
         }
         return Err(fail(reason));
     }
@@ -237,23 +238,10 @@ async fn approve(
         ..held.with_code(digest, end)
     };
     let scopes = next.scopes.clone();
-    issue(context, held, next, &digest).await.map_err(fail)?;
+    claim(context, held, next).await.map_err(fail)?;
     let grant = held.id.into();
     context.raise(&Event::CodeIssued { grant, client: &held.client, subject: &held.subject, scopes: &scopes });
     Ok(destination(held).code(context, &text))
-}
-
-/// One swap; after `Lost` or an error the row tells whether it carries this code.
-async fn issue(context: &Context, held: &Authorization, next: Authorization, own: &Digest) -> Result<(), Reason> {
-    let failure = match context.stores.codes.replace(held.version, Arc::new(next)).await {
-        Ok(Replacement::Replaced) => return Ok(()),
-        Ok(Replacement::Lost) => Reason::AlreadyDecided,
-        Err(error) => error.into(),
-    };
-    match context.stores.codes.find(&held.id).await? {
-        Some(found) if found.stage == Stage::CodeIssued(*own) => Ok(()),
-        Some(_) | None => Err(failure),
-    }
 }
 
 /// The client as it is now, and its redirect URI once more.
@@ -266,11 +254,6 @@ async fn current_client(context: &Context, held: &Authorization) -> Result<Arc<C
     let uri = held.redirect_uri.as_str().as_bytes();
     let registered = client.redirect_uris.iter().any(|registered| registered.matches(uri, policy).is_ok());
     if registered { Ok(client) } else { Err(Reason::MissingRedirectUri) }
-}
-
-struct Granted {
-    scopes: ScopeSet,
-    resource_scope: ResourceScope,
 }
 
 /// What the user saw is what is granted, at most; the client may have been narrowed since.
@@ -298,12 +281,7 @@ fn judge_consent(
     if !chosen.is_subset_of(&held.scopes) || !held.resource_scope.covers(&resource_scope) {
         return Err(Reason::ExcessDecision);
     }
-    let scopes = chosen.intersection(&client.scopes);
-    let resource_scope = resource_scope.narrowed_to(&client.resource_scope);
-    if scopes.is_empty() || resource_scope.is_empty() {
-        return Err(Reason::AccessDenied);
-    }
-    Ok(Granted { scopes, resource_scope })
+    client.still_granted(&chosen, &resource_scope).ok_or(Reason::AccessDenied)
 }
 
 fn destination(held: &Authorization) -> Destination<'_> {

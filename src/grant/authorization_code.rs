@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use crate::client::Client;
+use crate::client::{Client, Granted};
 use crate::clock::Timestamp;
 use crate::config::{Config, ExchangeRedirectUri};
 use crate::context::Context;
@@ -15,7 +15,6 @@ use crate::grant::withdraw;
 use crate::hooks::Event;
 use crate::id::{AuthorizationId, GrantId};
 use crate::pkce::CodeVerifier;
-use crate::scope::{ResourceScope, ScopeSet};
 use crate::secret::Digest;
 use crate::secret::opaque::Presented;
 use crate::secret::refresh::Lineage;
@@ -40,7 +39,9 @@ pub(crate) async fn exchange(context: &Context, request: &Exchange<'_>) -> Resul
     if now >= authorization.end {
         return Err(after_the_end(context, &authorization).await?);
     }
-    let granted = still_granted(&authorization, request.client)?;
+    // The client may have been narrowed since the user consented, to nothing too.
+    let granted = request.client.still_granted(&authorization.scopes, &authorization.resource_scope);
+    let granted = granted.ok_or(Reason::CodeSpent)?;
     context.check_subject(&authorization.subject, request.client).await?;
 
     let drawn = Drawn::new(&context.config, id.into(), &*context.entropy);
@@ -49,22 +50,6 @@ pub(crate) async fn exchange(context: &Context, request: &Exchange<'_>) -> Resul
     let (client, subject) = (&request.client.id, &authorization.subject);
     context.raise(&Event::Exchanged { grant: id.into(), client, subject });
     Ok(drawn.issued(answer))
-}
-
-/// What of the consent the client may still have.
-struct Granted {
-    scopes: ScopeSet,
-    resource_scope: ResourceScope,
-}
-
-/// The client may have been narrowed since the user consented, to nothing too.
-fn still_granted(authorization: &Authorization, client: &Client) -> Result<Granted, Reason> {
-    let scopes = authorization.scopes.intersection(&client.scopes);
-    let resource_scope = authorization.resource_scope.narrowed_to(&client.resource_scope);
-    if scopes.is_empty() || resource_scope.is_empty() {
-        return Err(Reason::CodeSpent);
-    }
-    Ok(Granted { scopes, resource_scope })
 }
 
 /// Everything but time and first use, in the order in which a wrong party learns least.

@@ -132,12 +132,9 @@ impl Judge<'_> {
         match self.standing(grant)? {
             Standing::Reused => Err(Reason::RefreshTokenReused),
             Standing::Usable(pair) => {
-                let available = grant.scopes.intersection(&self.request.client.scopes);
-                let resources = grant.resource_scope.narrowed_to(&self.request.client.resource_scope);
-                if available.is_empty() || resources.is_empty() || grant.is_worn_out() {
-                    return Err(Reason::GrantRevoked);
-                }
-                let scopes = self.asked(available)?;
+                let available = self.request.client.still_granted(&grant.scopes, &grant.resource_scope);
+                let available = available.filter(|_| !grant.is_worn_out()).ok_or(Reason::GrantRevoked)?;
+                let scopes = self.asked(available.scopes)?;
                 self.check_room(grant, pair)?;
                 Ok(self.rotate(grant, pair, scopes, drawn))
             }

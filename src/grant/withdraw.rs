@@ -68,24 +68,30 @@ async fn end(context: &Context, grant: &Grant, reason: RevocationReason) -> Resu
 pub(crate) async fn grants_of(context: &Context, subject: &Subject) -> Result<Vec<Arc<Grant>>, StoreError> {
     let now = context.now();
     let mut live = Vec::new();
-    let mut page = Page::first(PAGE);
-    loop {
-        let grants = context.stores.tokens.grants_of(subject, page).await?;
-        let next = grants.last().filter(|_| grants.len() >= PAGE).map(|last| Page::after(last.id, PAGE));
-        for grant in grants {
-            let client = context.stores.clients.find(&grant.client).await?;
-            if grant.is_live(now) && client.is_some_and(|client| client.epoch == grant.epoch) {
-                live.push(grant);
-            }
-        }
-        match next {
-            Some(next) => page = next,
-            None => break,
+    for grant in all_grants_of(context, subject).await? {
+        let client = context.stores.clients.find(&grant.client).await?;
+        if grant.is_live(now) && client.is_some_and(|client| client.epoch == grant.epoch) {
+            live.push(grant);
         }
     }
     // Ids tell the time to a minute only.
     live.sort_by_key(|grant| grant.created);
     Ok(live)
+}
+
+/// Every grant of a subject that the store holds, page by page.
+async fn all_grants_of(context: &Context, subject: &Subject) -> Result<Vec<Arc<Grant>>, StoreError> {
+    let mut all = Vec::new();
+    let mut page = Page::first(PAGE);
+    loop {
+        let grants = context.stores.tokens.grants_of(subject, page).await?;
+        let next = grants.last().filter(|_| grants.len() >= PAGE).map(|last| Page::after(last.id, PAGE));
+        all.extend(grants);
+        match next {
+            Some(next) => page = next,
+            None => return Ok(all),
+        }
+    }
 }
 
 /// Items that are read from a list at once.
@@ -106,17 +112,10 @@ pub(crate) async fn withdraw_subject(context: &Context, subject: &Subject) -> Re
             _ => break,
         }
     }
-    let mut page = Page::first(PAGE);
-    loop {
-        let grants = context.stores.tokens.grants_of(subject, page).await?;
-        for grant in &grants {
-            withdrawn += usize::from(end(context, grant, RevocationReason::SubjectWithdrawn).await?);
-        }
-        match grants.last() {
-            Some(last) if grants.len() >= PAGE => page = Page::after(last.id, PAGE),
-            _ => return Ok(withdrawn),
-        }
+    for grant in all_grants_of(context, subject).await? {
+        withdrawn += usize::from(end(context, &grant, RevocationReason::SubjectWithdrawn).await?);
     }
+    Ok(withdrawn)
 }
 
 /// Denies what is held; kills a code, past its end too, by taking the place of its grant. Tells whether
