@@ -1,4 +1,4 @@
-//! The one table of endpoints: path, methods, body.
+//! The one table of endpoints: path and methods.
 
 /// An endpoint of the authorization server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
