@@ -377,6 +377,14 @@ pub struct Registration {
     pub proposed_logo: LogoWrite,
 }
 
+impl Registration {
+    /// A write that leaves both logos as they are.
+    #[must_use]
+    pub const fn new(client: Client, application: Application) -> Self {
+        Self { client, application, logo: LogoWrite::Keep, proposed_logo: LogoWrite::Keep }
+    }
+}
+
 /// What a write does to one logo.
 #[derive(Clone, Debug)]
 #[non_exhaustive]

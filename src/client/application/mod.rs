@@ -124,6 +124,35 @@ pub enum ApplicationFilter {
     OwnedBy(Subject),
 }
 
+impl ApplicationFilter {
+    /// Returns a text that names the filter and no other, the same in every release: what an index of a
+    /// store is kept under. At most 262 octets.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use grantor::{ApplicationFilter, ClientState, Subject};
+    ///
+    /// # fn main() -> Result<(), grantor::SubjectError> {
+    /// assert_eq!(ApplicationFilter::InState(ClientState::Approved).key(), "state:approved");
+    /// assert_eq!(ApplicationFilter::OwnedBy(Subject::new("alice")?).key(), "owner:alice");
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn key(&self) -> String {
+        match self {
+            Self::All => "all".to_owned(),
+            Self::AwaitingReview => "awaiting-review".to_owned(),
+            Self::InState(ClientState::Pending) => "state:pending".to_owned(),
+            Self::InState(ClientState::Approved) => "state:approved".to_owned(),
+            Self::InState(ClientState::Rejected) => "state:rejected".to_owned(),
+            Self::InState(ClientState::Suspended) => "state:suspended".to_owned(),
+            Self::OwnedBy(applicant) => format!("owner:{}", applicant.as_str()),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -149,6 +178,19 @@ mod tests {
             proposed: None,
             rejection: None,
         }
+    }
+
+    #[test]
+    fn every_filter_has_a_key_of_its_own() {
+        use ApplicationFilter::{All, AwaitingReview, InState, OwnedBy};
+        use ClientState::{Approved, Pending, Rejected, Suspended};
+        let owned = |name: &str| OwnedBy(Subject::new(name).unwrap());
+        let states = [Pending, Approved, Rejected, Suspended].map(InState);
+        let others = [All, AwaitingReview, owned("all"), owned("state:pending"), owned(&"x".repeat(255))];
+        let keys: Vec<_> = states.iter().chain(&others).map(ApplicationFilter::key).collect();
+        let distinct: std::collections::BTreeSet<_> = keys.iter().collect();
+        assert_eq!(distinct.len(), keys.len());
+        assert!(keys.iter().all(|key| key.len() <= 262));
     }
 
     #[test]
