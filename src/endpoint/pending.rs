@@ -65,6 +65,13 @@ impl PendingAuthorization {
         self.redirect_uri.host()
     }
 
+    /// Returns what a page whose Content-Security-Policy narrows `form-action` lists there beside
+    /// `'self'`, since browsers apply it to the redirect that answers the form.
+    #[must_use]
+    pub fn form_action(&self) -> String {
+        self.redirect_uri.policy_source()
+    }
+
     /// Tells whether the client's identity is assured, so that a consent of before may stand in for the
     /// user's click: not for public or native clients, and not where the browser goes to the user's own
     /// device [RFC 8252 section 8.6].

@@ -50,6 +50,17 @@ impl RedirectUri {
         self.scheme().contains('.')
     }
 
+    /// Returns the source that names where it leads in a Content-Security-Policy [CSP section 2.3.1].
+    ///
+    /// That is scheme, host and port; the scheme alone for a private-use scheme, and for an IPv6 literal,
+    /// which the grammar of hosts there does not have.
+    pub(crate) fn policy_source(&self) -> String {
+        match WebUri::split(&self.0) {
+            Ok(uri) if !uri.host.starts_with('[') => format!("{}://{}:{}", uri.scheme.as_str(), uri.host, uri.port),
+            _ => format!("{}:", self.scheme()),
+        }
+    }
+
     fn scheme(&self) -> &str {
         self.0.split_once(':').map_or(&self.0, |(scheme, _)| scheme)
     }
@@ -77,6 +88,19 @@ mod tests {
             let uri = RedirectUri::from_record(text.into());
             assert_eq!(uri.as_str(), text);
             assert_eq!((uri.host(), uri.is_loopback(), uri.is_private_use()), (host, loopback, private_use), "{text}");
+        }
+    }
+
+    #[test]
+    fn the_source_of_a_policy_names_scheme_host_and_port() {
+        for (text, source) in [
+            ("https://app.example.com:8443/cb?x=1", "https://app.example.com:8443"),
+            ("https://app.example.com", "https://app.example.com:443"),
+            ("http://127.0.0.1:3000/cb", "http://127.0.0.1:3000"),
+            ("http://[::1]:3000/cb", "http:"),
+            ("com.example.app:/cb", "com.example.app:"),
+        ] {
+            assert_eq!(RedirectUri::from_record(text.into()).policy_source(), source, "{text}");
         }
     }
 
