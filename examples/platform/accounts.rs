@@ -1,0 +1,87 @@
+//! The platform's users: who they are, and the proof that it is them.
+
+use argon2::Argon2;
+use argon2::password_hash::{PasswordHasher as _, PasswordVerifier as _, phc::PasswordHash};
+use grantor::Subject;
+use rusqlite::OptionalExtension as _;
+
+use crate::database::{Database, DatabaseError};
+
+/// The accounts that everybody may try: id, name, role, password.
+pub(crate) const DEMO_ACCOUNTS: [(&str, &str, &str, &str); 3] = [
+    ("alice", "Alice Archer", "user", "alice-likes-tea"),
+    ("devon", "Devon Developer", "developer", "devon-likes-rust"),
+    ("admin", "Ada Administrator", "administrator", "ada-likes-order"),
+];
+
+/// A user who is signed in.
+#[derive(Clone, Debug)]
+pub(crate) struct Account {
+    pub(crate) subject: Subject,
+    pub(crate) name: String,
+    pub(crate) email: String,
+    pub(crate) is_administrator: bool,
+}
+
+impl Account {
+    pub(crate) async fn find(database: &Database, id: &str) -> Result<Option<Self>, DatabaseError> {
+        let id = id.to_owned();
+        let row = move |connection: &mut rusqlite::Connection| {
+            let columns = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?));
+            let query = "SELECT id, name, email, role FROM accounts WHERE id = ?1";
+            connection.query_row(query, [id], columns).optional()
+        };
+        let found: Option<(String, String, String, String)> = database.call(row).await?;
+        Ok(found.and_then(|(id, name, email, role)| {
+            Some(Self { subject: Subject::new(&id).ok()?, name, email, is_administrator: role == "administrator" })
+        }))
+    }
+
+    /// Returns the account if the password is its own; an unknown account takes as long as a wrong password.
+    pub(crate) async fn sign_in(database: &Database, id: &str, password: &str) -> Result<Option<Self>, DatabaseError> {
+        let (wanted, password) = (id.to_owned(), password.to_owned());
+        let verified = move |connection: &mut rusqlite::Connection| {
+            let query = "SELECT password_hash FROM accounts WHERE id = ?1";
+            let hash: Option<String> = connection.query_row(query, [&wanted], |row| row.get(0)).optional()?;
+            let known = hash.is_some();
+            let hash = hash.unwrap_or_else(|| hash_of("nobody's"));
+            let parsed = PasswordHash::new(&hash).ok();
+            Ok(known
+                && parsed.is_some_and(|hash| Argon2::default().verify_password(password.as_bytes(), &hash).is_ok()))
+        };
+        if database.call(verified).await? { Self::find(database, id).await } else { Ok(None) }
+    }
+}
+
+/// Adds the demo accounts, with repositories and issues, to a database that has no account yet.
+pub(crate) async fn create_demo_accounts(database: &Database) -> Result<(), DatabaseError> {
+    let fill = |connection: &mut rusqlite::Connection| {
+        let transaction = connection.transaction()?;
+        let count: u32 = transaction.query_row("SELECT count(*) FROM accounts", [], |row| row.get(0))?;
+        if count == 0 {
+            for (id, name, role, password) in DEMO_ACCOUNTS {
+                let values = (id, name, format!("{id}@platform.example"), role, hash_of(password));
+                transaction.execute("INSERT INTO accounts VALUES (?1, ?2, ?3, ?4, ?5)", values)?;
+            }
+            transaction.execute_batch(DEMO_REPOSITORIES)?;
+        }
+        transaction.commit()
+    };
+    database.call(fill).await
+}
+
+fn hash_of(password: &str) -> String {
+    Argon2::default().hash_password(password.as_bytes()).map(|hash| hash.to_string()).unwrap_or_default()
+}
+
+const DEMO_REPOSITORIES: &str = "
+    INSERT INTO repositories VALUES
+        ('alice', 'garden', 'What grows where, and when to water it', 1),
+        ('alice', 'recipes', 'Soups, mostly', 1),
+        ('alice', 'diary', 'Nobody else reads this', 0);
+    INSERT INTO issues VALUES
+        ('alice', 'garden', 1, 'Tomatoes need more sun'),
+        ('alice', 'garden', 2, 'Write down when the beans were sown'),
+        ('alice', 'recipes', 1, 'Leek soup: how much salt?'),
+        ('alice', 'diary', 1, 'Find a better hiding place');
+";

@@ -1,0 +1,55 @@
+//! The platform's own tables: accounts, sessions, and what the resource API serves.
+
+use std::error::Error;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use rusqlite::Connection;
+
+const TABLES: &str = "
+    PRAGMA journal_mode = WAL;
+    CREATE TABLE IF NOT EXISTS accounts (
+        id TEXT PRIMARY KEY, name TEXT NOT NULL, email TEXT NOT NULL, role TEXT NOT NULL, password_hash TEXT NOT NULL
+    ) STRICT;
+    CREATE TABLE IF NOT EXISTS sessions (id BLOB PRIMARY KEY, data TEXT NOT NULL, expires INTEGER NOT NULL) STRICT;
+    CREATE TABLE IF NOT EXISTS repositories (
+        owner TEXT NOT NULL REFERENCES accounts, name TEXT NOT NULL, description TEXT NOT NULL, public INTEGER NOT NULL,
+        PRIMARY KEY (owner, name)
+    ) STRICT;
+    CREATE TABLE IF NOT EXISTS issues (
+        owner TEXT NOT NULL, repository TEXT NOT NULL, number INTEGER NOT NULL, title TEXT NOT NULL,
+        PRIMARY KEY (owner, repository, number), FOREIGN KEY (owner, repository) REFERENCES repositories (owner, name)
+    ) STRICT;
+";
+
+/// One connection, beside those of the store, to the same file.
+#[derive(Clone, Debug)]
+pub(crate) struct Database(Arc<Mutex<Connection>>);
+
+impl Database {
+    pub(crate) fn open(path: &Path) -> Result<Self, Box<dyn Error>> {
+        if let Some(folder) = path.parent() {
+            std::fs::create_dir_all(folder)?;
+        }
+        let connection = Connection::open(path)?;
+        connection.busy_timeout(std::time::Duration::from_secs(5))?;
+        connection.execute_batch(TABLES)?;
+        Ok(Self(Arc::new(Mutex::new(connection))))
+    }
+
+    /// Works on the tables in a thread that may wait for the disk.
+    pub(crate) async fn call<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut Connection) -> rusqlite::Result<T> + Send + 'static,
+    ) -> Result<T, DatabaseError> {
+        let connection = self.0.clone();
+        let task = move || work(&mut connection.lock().unwrap_or_else(PoisonError::into_inner));
+        let done = tokio::task::spawn_blocking(task).await;
+        done.map_err(|error| DatabaseError(error.into()))?.map_err(|error| DatabaseError(error.into()))
+    }
+}
+
+/// The database failed; nothing of it is for the user's eyes.
+#[derive(Debug, thiserror::Error)]
+#[error("the platform's database failed: {0}")]
+pub(crate) struct DatabaseError(Box<dyn Error + Send + Sync>);

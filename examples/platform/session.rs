@@ -1,0 +1,152 @@
+//! Browser sessions, kept in the database so that a restart signs nobody out.
+
+use axum::extract::FromRequestParts;
+use axum::http::Method;
+use axum::http::request::Parts;
+use rusqlite::OptionalExtension as _;
+use time::{Duration, OffsetDateTime};
+use tower_sessions::cookie::SameSite;
+use tower_sessions::session::{Id, Record};
+use tower_sessions::session_store::{Error, Result};
+use tower_sessions::{Expiry, Session, SessionManagerLayer, SessionStore};
+
+use crate::accounts::Account;
+use crate::database::{Database, DatabaseError};
+use crate::pages::Failure;
+use crate::web::Platform;
+
+const ACCOUNT: &str = "account";
+
+/// The cookie that carries the session: out of scripts' reach, not sent along by other sites' forms.
+pub(crate) fn layer(platform: &Platform) -> SessionManagerLayer<Sessions> {
+    SessionManagerLayer::new(Sessions(platform.database.clone()))
+        .with_name("platform_session")
+        .with_http_only(true)
+        .with_same_site(SameSite::Lax)
+        .with_secure(platform.base.starts_with("https:"))
+        .with_expiry(Expiry::OnInactivity(Duration::hours(12)))
+}
+
+/// Whoever asks, if signed in.
+#[derive(Clone, Debug)]
+pub(crate) struct Visitor {
+    pub(crate) session: Session,
+    pub(crate) account: Option<Account>,
+}
+
+impl Visitor {
+    /// Begins a session of this account under a new id, so that an id from before is worth nothing.
+    pub(crate) async fn sign_in(&self, account: &Account) -> std::result::Result<(), Failure> {
+        self.session.cycle_id().await?;
+        self.session.insert(ACCOUNT, account.subject.as_str()).await?;
+        Ok(self.session.save().await?)
+    }
+
+    pub(crate) async fn sign_out(&self) -> std::result::Result<(), Failure> {
+        Ok(self.session.flush().await?)
+    }
+
+    /// What a held authorization is bound to.
+    pub(crate) fn session_octets(&self) -> [u8; 16] {
+        self.session.id().map_or([0; 16], |id| id.0.to_be_bytes())
+    }
+}
+
+impl FromRequestParts<Platform> for Visitor {
+    type Rejection = Failure;
+
+    async fn from_request_parts(parts: &mut Parts, platform: &Platform) -> std::result::Result<Self, Failure> {
+        let missing = |(_, why): (_, &'static str)| Failure::trouble(why);
+        let session = Session::from_request_parts(parts, platform).await.map_err(missing)?;
+        let account = match session.get::<String>(ACCOUNT).await? {
+            Some(id) => Account::find(&platform.database, &id).await?,
+            None => None,
+        };
+        Ok(Self { session, account })
+    }
+}
+
+/// A visitor who must be signed in; others are asked to, and come back to where they wanted to go.
+#[derive(Clone, Debug)]
+pub(crate) struct SignedIn {
+    pub(crate) visitor: Visitor,
+    pub(crate) account: Account,
+}
+
+impl FromRequestParts<Platform> for SignedIn {
+    type Rejection = Failure;
+
+    async fn from_request_parts(parts: &mut Parts, platform: &Platform) -> std::result::Result<Self, Failure> {
+        let visitor = Visitor::from_request_parts(parts, platform).await?;
+        let Some(account) = visitor.account.clone() else {
+            // A form that was sent is gone; a page can be asked for again.
+            let path = parts.uri.path_and_query().filter(|_| parts.method == Method::GET);
+            return Err(Failure::SignInFirst(path.map_or("/", |path| path.as_str()).to_owned()));
+        };
+        Ok(Self { visitor, account })
+    }
+}
+
+/// A visitor who must be an administrator.
+#[derive(Clone, Debug)]
+pub(crate) struct Administrator(pub(crate) Account);
+
+impl FromRequestParts<Platform> for Administrator {
+    type Rejection = Failure;
+
+    async fn from_request_parts(parts: &mut Parts, platform: &Platform) -> std::result::Result<Self, Failure> {
+        let signed_in = SignedIn::from_request_parts(parts, platform).await?;
+        if signed_in.account.is_administrator { Ok(Self(signed_in.account)) } else { Err(Failure::Forbidden) }
+    }
+}
+
+/// The sessions' table.
+#[derive(Clone, Debug)]
+pub(crate) struct Sessions(Database);
+
+#[async_trait::async_trait]
+impl SessionStore for Sessions {
+    async fn create(&self, record: &mut Record) -> Result<()> {
+        // 128 random bits: a second session of the same id does not happen, and would be refused.
+        self.write("INSERT INTO sessions VALUES (?1, ?2, ?3)", record).await
+    }
+
+    async fn save(&self, record: &Record) -> Result<()> {
+        self.write("INSERT OR REPLACE INTO sessions VALUES (?1, ?2, ?3)", record).await
+    }
+
+    async fn load(&self, id: &Id) -> Result<Option<Record>> {
+        let (key, now) = (id.0.to_be_bytes(), OffsetDateTime::now_utc().unix_timestamp());
+        let query = "SELECT data, expires FROM sessions WHERE id = ?1 AND expires > ?2";
+        let found: Option<(String, i64)> = self
+            .0
+            .call(move |connection| {
+                connection.query_row(query, (key, now), |row| Ok((row.get(0)?, row.get(1)?))).optional()
+            })
+            .await
+            .map_err(backend)?;
+        let Some((data, expires)) = found else { return Ok(None) };
+        let data = serde_json::from_str(&data).map_err(|error| Error::Decode(error.to_string()))?;
+        let expiry_date =
+            OffsetDateTime::from_unix_timestamp(expires).map_err(|error| Error::Decode(error.to_string()))?;
+        Ok(Some(Record { id: *id, data, expiry_date }))
+    }
+
+    async fn delete(&self, id: &Id) -> Result<()> {
+        let (key, now) = (id.0.to_be_bytes(), OffsetDateTime::now_utc().unix_timestamp());
+        let gone = "DELETE FROM sessions WHERE id = ?1 OR expires <= ?2";
+        self.0.call(move |connection| connection.execute(gone, (key, now)).map(drop)).await.map_err(backend)
+    }
+}
+
+impl Sessions {
+    async fn write(&self, statement: &'static str, record: &Record) -> Result<()> {
+        let data = serde_json::to_string(&record.data).map_err(|error| Error::Encode(error.to_string()))?;
+        let values = (record.id.0.to_be_bytes(), data, record.expiry_date.unix_timestamp());
+        self.0.call(move |connection| connection.execute(statement, values).map(drop)).await.map_err(backend)
+    }
+}
+
+fn backend(error: DatabaseError) -> Error {
+    Error::Backend(error.to_string())
+}
