@@ -1,0 +1,34 @@
+//! The platform example as its people meet it, in headless Chromium.
+//!
+//! Needs `chromium` and `chromium-driver` of Debian and `npm install --prefix target/axe axe-core@4.14.1`; run by
+//! `cargo test --all-features --test browser -- --ignored`. Pictures of the pages are left in `target/screenshots`.
+
+#[path = "browser/browser.rs"]
+mod browser;
+#[path = "browser/platform.rs"]
+mod platform;
+
+use crate::browser::Browser;
+use crate::platform::Platform;
+
+#[tokio::test]
+#[ignore = "needs chromium, chromedriver and axe-core"]
+async fn signing_in_and_out() {
+    let platform = Platform::start("sign-in");
+    let browser = Browser::start("sign-in").await;
+    browser.open(&platform.url("/")).await;
+    browser.inspect("home").await;
+    browser.press("Sign in").await;
+    browser.inspect("sign-in").await;
+    browser.fill("User name", "alice").await;
+    browser.fill("Password", "wrong").await;
+    browser.press_in("//main", "Sign in").await;
+    browser.inspect("sign-in-refused").await;
+    browser.fill("Password", "alice-likes-tea").await;
+    browser.press_in("//main", "Sign in").await;
+    browser.assert_sees("Alice Archer").await;
+    browser.inspect("home-signed-in").await;
+    browser.press("Sign out").await;
+    browser.assert_sees_not("Alice Archer").await;
+    browser.close().await;
+}

@@ -1,0 +1,243 @@
+//! One headless Chromium, driven by what its user sees: labels, buttons, links, texts.
+
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use thirtyfour::extensions::cdp::ChromeDevTools;
+use thirtyfour::prelude::*;
+use thirtyfour::{ChromeCapabilities, LoggingPrefsLogLevel};
+
+/// Width and height of the screens that pages are looked at on, in CSS pixels.
+const SCREENS: [(&str, u32, u32); 2] = [("desktop", 1280, 900), ("phone", 360, 740)];
+const SCHEMES: [&str; 2] = ["light", "dark"];
+
+/// As root Chromium needs `--no-sandbox`; the rest keeps it from calling home.
+const ARGUMENTS: [&str; 9] = [
+    "--headless=new",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-dev-shm-usage",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+];
+
+pub(crate) struct Browser {
+    pub(crate) driver: WebDriver,
+    process: Child,
+    profile: PathBuf,
+}
+
+impl Browser {
+    pub(crate) async fn start(name: &str) -> Self {
+        let mut process = Command::new("chromedriver")
+            .arg("--port=0")
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("chromedriver is there: Debian's package chromium-driver");
+        let mut lines = BufReader::new(process.stdout.take().unwrap()).lines().map(Result::unwrap);
+        let told =
+            lines.find(|line| line.contains("started successfully on port")).expect("chromedriver tells its port");
+        let port = told.rsplit(' ').next().unwrap().trim_end_matches('.').to_owned();
+        std::thread::spawn(move || lines.for_each(drop));
+
+        let profile = target().join("browser").join(format!("{name}-{}", std::process::id()));
+        let mut capabilities = ChromeCapabilities::new();
+        for argument in ARGUMENTS {
+            capabilities.add_arg(argument).unwrap();
+        }
+        capabilities.add_arg(&format!("--user-data-dir={}", profile.display())).unwrap();
+        capabilities.set_browser_log_level(LoggingPrefsLogLevel::All).unwrap();
+        let driver = WebDriver::new(format!("http://127.0.0.1:{port}"), capabilities).await.unwrap();
+        driver.set_page_load_timeout(Duration::from_secs(30)).await.unwrap();
+        let browser = Self { driver, process, profile };
+        browser.on_screen(SCREENS[0], SCHEMES[0]).await;
+        browser
+    }
+
+    pub(crate) async fn close(mut self) {
+        self.driver.clone().quit().await.unwrap();
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+        let _ = std::fs::remove_dir_all(&self.profile);
+    }
+
+    pub(crate) async fn open(&self, url: &str) {
+        self.driver.goto(url).await.unwrap();
+    }
+
+    pub(crate) async fn url(&self) -> String {
+        self.driver.current_url().await.unwrap().to_string()
+    }
+
+    /// The page's text as its reader sees it.
+    pub(crate) async fn text(&self) -> String {
+        self.driver.find(By::Tag("body")).await.unwrap().text().await.unwrap()
+    }
+
+    pub(crate) async fn heading(&self) -> String {
+        self.driver.find(By::Tag("h1")).await.unwrap().text().await.unwrap()
+    }
+
+    pub(crate) async fn assert_sees(&self, words: &str) {
+        let text = self.text().await;
+        assert!(text.contains(words), "no {words:?} at {} in:\n{text}", self.url().await);
+    }
+
+    pub(crate) async fn assert_sees_not(&self, words: &str) {
+        let text = self.text().await;
+        assert!(!text.contains(words), "{words:?} at {} in:\n{text}", self.url().await);
+    }
+
+    /// Clicks the button or link with this text.
+    pub(crate) async fn press(&self, text: &str) {
+        self.press_in("//body", text).await;
+    }
+
+    /// Clicks the button or link with this text in that part of the page.
+    pub(crate) async fn press_in(&self, part: &str, text: &str) {
+        let path = format!("{part}//*[self::button or self::a][normalize-space()={}]", quoted(text));
+        self.element(&path).await.click().await.unwrap();
+    }
+
+    /// Writes into the field with this label, in the place of what is there.
+    pub(crate) async fn fill(&self, label: &str, text: &str) {
+        let field = self.field(label).await;
+        field.clear().await.unwrap();
+        field.send_keys(text).await.unwrap();
+    }
+
+    /// Chooses the file in the field with this label.
+    pub(crate) async fn choose_file(&self, label: &str, file: &Path) {
+        self.field(label).await.send_keys(file.to_str().unwrap()).await.unwrap();
+    }
+
+    /// Clicks the box or the choice with this label.
+    pub(crate) async fn tick(&self, label: &str) {
+        self.field(label).await.click().await.unwrap();
+    }
+
+    /// Returns the field that the label belongs to; a label may say more than the words looked for.
+    pub(crate) async fn field(&self, label: &str) -> WebElement {
+        let label = self.element(&format!("//label[contains(normalize-space(), {})]", quoted(label))).await;
+        match label.attr("for").await.unwrap() {
+            Some(id) => self.driver.find(By::Id(id)).await.unwrap(),
+            None => label.find(By::XPath(".//input | .//select | .//textarea")).await.unwrap(),
+        }
+    }
+
+    pub(crate) async fn element(&self, path: &str) -> WebElement {
+        match self.driver.find(By::XPath(path)).await {
+            Ok(element) => element,
+            Err(_) => panic!("nothing at {path} at {}:\n{}", self.url().await, self.text().await),
+        }
+    }
+
+    pub(crate) async fn cookie_names(&self) -> Vec<String> {
+        self.driver.get_all_cookies().await.unwrap().into_iter().map(|cookie| cookie.name).collect()
+    }
+
+    /// Looks at the page as a reviewer would: nothing in the console, nothing that axe finds serious,
+    /// nothing wider than a phone, and a picture on every screen in both schemes.
+    pub(crate) async fn inspect(&self, name: &str) {
+        self.assert_console_is_silent(&[]).await;
+        self.look(name).await;
+    }
+
+    /// The same for a page of an error, whose status the console reports.
+    pub(crate) async fn inspect_error(&self, name: &str, status: u16) {
+        self.assert_console_is_silent(&[&format!("status of {status} ")]).await;
+        self.look(name).await;
+    }
+
+    async fn look(&self, name: &str) {
+        let folder = target().join("screenshots");
+        std::fs::create_dir_all(&folder).unwrap();
+        for screen in SCREENS {
+            for scheme in SCHEMES {
+                self.on_screen(screen, scheme).await;
+                self.assert_accessible(name, scheme).await;
+                self.assert_fits(name, screen.1).await;
+                let picture = self.picture(screen.1).await;
+                std::fs::write(folder.join(format!("{name}-{}-{scheme}.png", screen.0)), picture).unwrap();
+            }
+        }
+        self.on_screen(SCREENS[0], SCHEMES[0]).await;
+    }
+
+    pub(crate) async fn assert_console_is_silent(&self, allowed: &[&str]) {
+        let entries = self.driver.browser_log().await.unwrap();
+        let loud = |entry: &&thirtyfour::BrowserLogEntry| !allowed.iter().any(|words| entry.message.contains(words));
+        let entries: Vec<_> = entries.iter().filter(loud).map(|entry| &entry.message).collect();
+        assert!(entries.is_empty(), "in the console at {}: {entries:#?}", self.url().await);
+    }
+
+    async fn assert_accessible(&self, name: &str, scheme: &str) {
+        let axe = std::fs::read_to_string(target().join("axe/node_modules/axe-core/axe.min.js"))
+            .expect("axe-core is installed: npm install --prefix target/axe axe-core@4.14.1");
+        self.driver.execute(axe, vec![]).await.unwrap();
+        let run = "const done = arguments[arguments.length - 1]; axe.run().then(result => done(result.violations));";
+        let violations: Vec<Value> = self.driver.execute_async(run, vec![]).await.unwrap().convert().unwrap();
+        let serious: Vec<_> = violations
+            .iter()
+            .filter(|found| found["impact"] == "serious" || found["impact"] == "critical")
+            .map(|found| json!({ "id": found["id"], "help": found["help"], "nodes": found["nodes"] }))
+            .collect();
+        assert!(serious.is_empty(), "{name}, {scheme}: {serious:#?}");
+        for minor in
+            violations.iter().filter(|found| !["serious", "critical"].contains(&found["impact"].as_str().unwrap()))
+        {
+            println!("{name}, {scheme}: {} ({})", minor["help"], minor["impact"]);
+        }
+    }
+
+    async fn assert_fits(&self, name: &str, width: u32) {
+        let measured = self.driver.execute("return document.documentElement.scrollWidth;", vec![]).await.unwrap();
+        let measured: u32 = measured.convert().unwrap();
+        assert!(measured <= width, "{name} is {measured} pixels wide on a screen of {width}");
+    }
+
+    async fn on_screen(&self, (_, width, height): (&str, u32, u32), scheme: &str) {
+        let metrics = json!({ "width": width, "height": height, "deviceScaleFactor": 1, "mobile": false });
+        self.developer_tools("Emulation.setDeviceMetricsOverride", metrics).await;
+        let media = json!({ "features": [{ "name": "prefers-color-scheme", "value": scheme }] });
+        self.developer_tools("Emulation.setEmulatedMedia", media).await;
+    }
+
+    /// The whole page, not only what the screen shows of it.
+    async fn picture(&self, width: u32) -> Vec<u8> {
+        let height = self.driver.execute("return document.documentElement.scrollHeight;", vec![]).await.unwrap();
+        let height: u32 = height.convert().unwrap();
+        let clip = json!({ "x": 0, "y": 0, "width": width, "height": height, "scale": 1 });
+        let parameters = json!({ "format": "png", "captureBeyondViewport": true, "clip": clip });
+        let shot = self.developer_tools("Page.captureScreenshot", parameters).await;
+        base64::Engine::decode(&base64::engine::general_purpose::STANDARD, shot["data"].as_str().unwrap()).unwrap()
+    }
+
+    async fn developer_tools(&self, command: &str, parameters: Value) -> Value {
+        let tools = ChromeDevTools::new(self.driver.handle().clone());
+        tools.execute_cdp_with_params(command, parameters).await.unwrap()
+    }
+}
+
+impl Drop for Browser {
+    /// A test that failed must not leave a browser behind; `close` has waited for it already otherwise.
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+    }
+}
+
+pub(crate) fn target() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("target")
+}
+
+/// A text in an XPath, which knows no escapes.
+fn quoted(text: &str) -> String {
+    assert!(!text.contains('\''), "{text}");
+    format!("'{text}'")
+}
