@@ -12,6 +12,7 @@ mod pages;
 mod session;
 mod sign_in;
 mod web;
+mod words;
 
 use std::error::Error;
 use std::net::SocketAddr;
