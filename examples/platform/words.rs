@@ -92,7 +92,7 @@ pub(crate) fn scope_groups(catalog: &ScopeCatalog, scopes: &ScopeSet) -> Vec<Sco
         let definition = catalog.definition(scope.name());
         let words = ScopeWords {
             token: scope.to_string(),
-            title: definition.map_or(scope.name(), |definition| definition.title()).to_owned(),
+            title: definition.map_or_else(|| scope.name(), |definition| definition.title()).to_owned(),
             description: definition.map_or("", |definition| definition.description()).to_owned(),
             permission: permission(scope.permission()),
         };
