@@ -1,4 +1,5 @@
-//! The platform's own tables: accounts, sessions, and what the resource API serves.
+//! The platform's own tables: accounts, sessions, logos of forms that are being filled in, and
+//! what the resource API serves.
 
 use std::error::Error;
 use std::path::Path;
@@ -19,6 +20,9 @@ const TABLES: &str = "
     CREATE TABLE IF NOT EXISTS issues (
         owner TEXT NOT NULL, repository TEXT NOT NULL, number INTEGER NOT NULL, title TEXT NOT NULL,
         PRIMARY KEY (owner, repository, number), FOREIGN KEY (owner, repository) REFERENCES repositories (owner, name)
+    ) STRICT;
+    CREATE TABLE IF NOT EXISTS drafts (
+        id TEXT PRIMARY KEY, owner TEXT NOT NULL, logo BLOB NOT NULL, created INTEGER NOT NULL
     ) STRICT;
 ";
 

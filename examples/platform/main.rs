@@ -6,12 +6,16 @@
 mod accounts;
 #[path = "../axum/adapter.rs"]
 mod adapter;
+mod applications;
 mod database;
 mod options;
 mod pages;
+mod registration;
+mod review;
 mod session;
 mod sign_in;
 mod web;
+mod words;
 
 use std::error::Error;
 use std::net::SocketAddr;
@@ -35,7 +39,10 @@ async fn main() -> Result<(), Box<dyn Error>> {
     accounts::create_demo_accounts(&database).await?;
     let server = AuthorizationServer::builder(MemoryStore::new())
         .issuer(&*base)
-        .configure(|config| config.development = true)
+        .configure(|config| {
+            config.development = true;
+            config.public_clients = true;
+        })
         .events(TracingEvents)
         .build()?;
     let app = web::app(Platform { server, database, base: base.into() });

@@ -15,7 +15,7 @@ use crate::adapter::machine_endpoints;
 use crate::database::Database;
 use crate::pages::{Failure, Frame, page};
 use crate::session::{self, Visitor};
-use crate::sign_in;
+use crate::{applications, review, sign_in};
 
 /// What every handler can ask for.
 #[derive(Clone, Debug)]
@@ -39,6 +39,8 @@ pub(crate) fn app(platform: Platform) -> Router {
         .route("/icon.svg", get(icon))
         .route("/sign-in", get(sign_in::form).post(sign_in::submit))
         .route("/sign-out", post(sign_in::out))
+        .merge(applications::routes())
+        .merge(review::routes())
         .fallback(async || Failure::NotFound)
         .layer(session::layer(&platform))
         .layer(from_fn(refuse_other_origins))

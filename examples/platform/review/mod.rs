@@ -1,0 +1,5 @@
+use crate::web::Platform;
+use axum::Router;
+pub(crate) fn routes() -> Router<Platform> {
+    Router::new()
+}

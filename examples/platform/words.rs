@@ -1,0 +1,120 @@
+//! What the pages say, in people's words: permissions, states, resources, scopes, times.
+
+use grantor::scope::{Permission, ResourceScope, ScopeCatalog, ScopeSet};
+use grantor::{ApplicationType, ClientState, ClientType, Timestamp};
+use time::OffsetDateTime;
+
+/// How far a scope reaches; a plain scope is granted as a whole.
+pub(crate) const fn permission(permission: Option<Permission>) -> &'static str {
+    match permission {
+        Some(Permission::Read) => "Read-only",
+        Some(Permission::ReadWrite) => "Read and write",
+        None => "Everything",
+    }
+}
+
+/// Where an application stands.
+pub(crate) const fn state(state: ClientState) -> &'static str {
+    match state {
+        ClientState::Pending => "Awaiting review",
+        ClientState::Approved => "Approved",
+        ClientState::Rejected => "Rejected",
+        ClientState::Suspended => "Suspended",
+        _ => "Unknown",
+    }
+}
+
+/// The class of the style sheet that colours a state.
+pub(crate) const fn state_class(state: ClientState) -> &'static str {
+    match state {
+        ClientState::Approved => "good",
+        ClientState::Rejected | ClientState::Suspended => "bad",
+        _ => "",
+    }
+}
+
+pub(crate) const fn client_type(client_type: ClientType) -> &'static str {
+    match client_type {
+        ClientType::Public => "Cannot keep a secret (public)",
+        _ => "Can keep a secret (confidential)",
+    }
+}
+
+pub(crate) const fn application_type(application_type: ApplicationType) -> &'static str {
+    match application_type {
+        ApplicationType::Native => "Runs on its users’ devices (native)",
+        _ => "Runs on a server (web)",
+    }
+}
+
+/// Which resources an application may reach, and their names if they are listed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Resources {
+    pub(crate) summary: &'static str,
+    pub(crate) names: Vec<String>,
+}
+
+pub(crate) fn resources(scope: &ResourceScope) -> Resources {
+    let summary = match scope {
+        ResourceScope::All => "All resources of the account",
+        ResourceScope::Public => "All public resources of the account",
+        ResourceScope::Specified(list) if list.is_empty() => "No resource",
+        ResourceScope::Specified(_) => "Only these resources",
+    };
+    let names = match scope {
+        ResourceScope::Specified(list) => list.iter().map(str::to_owned).collect(),
+        ResourceScope::All | ResourceScope::Public => Vec::new(),
+    };
+    Resources { summary, names }
+}
+
+/// Scopes under the heading that the catalog gives them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ScopeGroup {
+    pub(crate) title: String,
+    pub(crate) scopes: Vec<ScopeWords>,
+}
+
+/// One scope in words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ScopeWords {
+    /// As a request names it: `repo-code:r`.
+    pub(crate) token: String,
+    pub(crate) title: String,
+    pub(crate) description: String,
+    pub(crate) permission: &'static str,
+}
+
+/// Groups the scopes of a set as the catalog does; what the catalog no longer has keeps its name.
+pub(crate) fn scope_groups(catalog: &ScopeCatalog, scopes: &ScopeSet) -> Vec<ScopeGroup> {
+    let mut groups = Vec::<ScopeGroup>::new();
+    for scope in scopes.iter() {
+        let definition = catalog.definition(scope.name());
+        let words = ScopeWords {
+            token: scope.to_string(),
+            title: definition.map_or_else(|| scope.name(), |definition| definition.title()).to_owned(),
+            description: definition.map_or("", |definition| definition.description()).to_owned(),
+            permission: permission(scope.permission()),
+        };
+        let title = definition.map_or("Other", |definition| definition.group());
+        match groups.iter_mut().find(|group| group.title == title) {
+            Some(group) => group.scopes.push(words),
+            None => groups.push(ScopeGroup { title: title.to_owned(), scopes: vec![words] }),
+        }
+    }
+    groups
+}
+
+/// A time for people and for programs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct When {
+    /// RFC 3339, for the attribute `datetime`.
+    pub(crate) exact: String,
+    pub(crate) text: String,
+}
+
+pub(crate) fn when(time: Timestamp) -> When {
+    let at = OffsetDateTime::from(time);
+    let text = format!("{} {} {}, {:02}:{:02} UTC", at.day(), at.month(), at.year(), at.hour(), at.minute());
+    When { exact: time.to_string(), text }
+}
