@@ -7,6 +7,8 @@
 mod browser;
 #[path = "browser/platform.rs"]
 mod platform;
+#[path = "browser/registration.rs"]
+mod registration;
 
 use crate::browser::Browser;
 use crate::platform::Platform;

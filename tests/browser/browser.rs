@@ -10,6 +10,8 @@ use thirtyfour::extensions::cdp::ChromeDevTools;
 use thirtyfour::prelude::*;
 use thirtyfour::{ChromeCapabilities, LoggingPrefsLogLevel};
 
+use crate::platform::Platform;
+
 /// Width and height of the screens that pages are looked at on, in CSS pixels.
 const SCREENS: [(&str, u32, u32); 2] = [("desktop", 1280, 900), ("phone", 360, 740)];
 const SCHEMES: [&str; 2] = ["light", "dark"];
@@ -120,6 +122,21 @@ impl Browser {
     /// Clicks the box or the choice with this label.
     pub(crate) async fn tick(&self, label: &str) {
         self.field(label).await.click().await.unwrap();
+    }
+
+    /// Chooses an option of the list with this label.
+    pub(crate) async fn choose(&self, label: &str, option: &str) {
+        let list = self.field(label).await;
+        let path = format!(".//option[normalize-space()={}]", quoted(option));
+        list.find(By::XPath(path)).await.unwrap().click().await.unwrap();
+    }
+
+    /// Begins a session from the start page.
+    pub(crate) async fn sign_in(&self, platform: &Platform, name: &str, password: &str) {
+        self.open(&platform.url("/sign-in")).await;
+        self.fill("User name", name).await;
+        self.fill("Password", password).await;
+        self.press_in("//main", "Sign in").await;
     }
 
     /// Returns the field that the label belongs to; a label may say more than the words looked for.
