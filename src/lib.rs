@@ -151,6 +151,7 @@ pub use crate::pkce::{CodeChallenge, CodeChallengeError, CodeVerifier, CodeVerif
 pub use crate::registrar::{Approval, Approved, Registrar, RegistrarError};
 pub use crate::secret::{AccessToken, AuthorizationCode, AuthorizationHandle, ClientSecret, RefreshToken};
 pub use crate::server::{AuthorizationServer, Builder};
+pub use crate::store::cached::CachedClients;
 pub use crate::store::memory::MemoryStore;
 pub use crate::subject::{Subject, SubjectError};
 #[cfg(feature = "tracing")]

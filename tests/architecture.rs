@@ -57,8 +57,8 @@ fn every_id_has_a_row_in_the_guide_and_every_row_a_test() {
 /// The ids in the first doc line of each test, with the tests that have them.
 fn ids_in_tests() -> BTreeMap<String, BTreeSet<String>> {
     let mut ids: BTreeMap<_, BTreeSet<_>> = BTreeMap::new();
-    let folder = root().join("tests/protocol");
-    for file in source::files_below(&folder) {
+    let folders = ["tests/protocol", "tests/adapters"].map(|folder| root().join(folder));
+    for file in folders.iter().flat_map(|folder| source::files_below(folder)) {
         let text = fs::read_to_string(&file).unwrap();
         let lines: Vec<_> = text.lines().map(str::trim).collect();
         for (number, line) in lines.iter().enumerate() {
@@ -72,18 +72,18 @@ fn ids_in_tests() -> BTreeMap<String, BTreeSet<String>> {
             let name = lines[number..].iter().find_map(|line| line.split_once("fn ").map(|(_, rest)| rest));
             let name = name.and_then(|rest| rest.split(['(', '<']).next()).unwrap_or_default();
             for id in found {
-                ids.entry(id.to_owned()).or_default().insert(format!("{}::{name}", module(&file, &folder)));
+                ids.entry(id.to_owned()).or_default().insert(format!("{}::{name}", module(&file)));
             }
         }
     }
     ids
 }
 
-/// `rfc6749_client/mod.rs` is the module `rfc6749_client`.
-fn module(file: &Path, folder: &Path) -> String {
-    let path = file.strip_prefix(folder).unwrap().with_extension("");
+/// `protocol/rfc6749_client/mod.rs` is the module `rfc6749_client`; those of other binaries bear their name.
+fn module(file: &Path) -> String {
+    let path = file.strip_prefix(root().join("tests")).unwrap().with_extension("");
     let parts = path.iter().map(|part| part.to_string_lossy().into_owned());
-    parts.filter(|part| part != "mod").collect::<Vec<_>>().join("::")
+    parts.filter(|part| part != "mod" && part != "protocol").collect::<Vec<_>>().join("::")
 }
 
 fn write_table(tested: &BTreeMap<String, BTreeSet<String>>) {

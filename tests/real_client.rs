@@ -1,4 +1,4 @@
-//! A client that nobody here wrote, the `oauth2` crate, against the axum example over a real socket.
+//! A client that nobody here wrote, the `oauth2` crate, against the examples over a real socket.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
@@ -14,16 +14,16 @@ use reqwest::redirect::Policy;
 use reqwest::{StatusCode, Url};
 use serde_json::Value;
 
-/// The example as its user starts it; stopped at the end of the test.
+/// An example as its user starts it; stopped at the end of the test.
 struct Example {
     process: Child,
     about: Value,
 }
 
 impl Example {
-    fn start() -> Self {
+    fn start(name: &str) -> Self {
         let mut process = Command::new(env!("CARGO"))
-            .args(["run", "--quiet", "--example", "axum", "--", "--listen", "127.0.0.1:0", "--json"])
+            .args(["run", "--quiet", "--example", name, "--", "--listen", "127.0.0.1:0", "--json"])
             .current_dir(env!("CARGO_MANIFEST_DIR"))
             .stdout(Stdio::piped())
             .spawn()
@@ -54,17 +54,9 @@ impl Example {
 
     /// What a browser and its user do: open the link, press a button, follow the redirect.
     async fn walk(&self, link: &Url, button: &str) -> Url {
-        let page = http().get(link.clone()).send().await.unwrap();
-        assert_eq!(page.status(), StatusCode::OK);
-        assert_eq!(page.headers()["x-frame-options"], "DENY");
-        let cookie = page.headers()[SET_COOKIE].to_str().unwrap().split(';').next().unwrap().to_owned();
-        let html = page.text().await.unwrap();
-        assert!(html.contains("Demo Application") && html.contains("127.0.0.1"), "{html}");
-        let form = [("handle", between(&html, "name=\"handle\" value=\"")), ("decision", button)];
-        let boxes =
-            html.split("name=\"scope\" value=\"").skip(1).map(|rest| ("scope", rest.split('"').next().unwrap()));
-        let form: Vec<_> = form.into_iter().chain(boxes).collect();
-        let answer = http().post(self.url("/consent")).header(COOKIE, cookie).form(&form).send().await.unwrap();
+        let page = Page::open(link).await;
+        assert!(page.html.contains("Demo Application") && page.html.contains("127.0.0.1"), "{}", page.html);
+        let answer = page.submit(&[("decision", button)]).await;
         assert_eq!(answer.status(), StatusCode::FOUND);
         answer.headers()[LOCATION].to_str().unwrap().parse().unwrap()
     }
@@ -99,44 +91,96 @@ impl Drop for Example {
     }
 }
 
-type Client = BasicClient<EndpointSet, EndpointNotSet, EndpointNotSet, EndpointSet, EndpointSet>;
+/// A page with a form, and the cookie that came with it.
+struct Page {
+    url: Url,
+    html: String,
+    cookie: String,
+}
 
-#[tokio::test]
-async fn the_oauth2_crate_completes_the_whole_flow() {
-    let example = Example::start();
-    for authentication in [AuthType::BasicAuth, AuthType::RequestBody] {
-        let client = example.client(authentication);
-        let first = example.exchange(&client).await;
-        assert_eq!(*first.token_type(), BasicTokenType::Bearer);
-        assert_eq!(first.expires_in().unwrap().as_secs(), 28_800);
-        assert_eq!(first.scopes().unwrap().as_slice(), [Scope::new("account-profile:r".into())]);
+impl Page {
+    async fn open(link: &Url) -> Self {
+        let page = http().get(link.clone()).send().await.unwrap();
+        assert_eq!(page.status(), StatusCode::OK);
+        assert_eq!(page.headers()["x-frame-options"], "DENY");
+        let cookie = page.headers()[SET_COOKIE].to_str().unwrap().split(';').next().unwrap().to_owned();
+        Self { url: page.url().clone(), html: page.text().await.unwrap(), cookie }
+    }
 
-        let answer = example.resource(first.access_token()).await;
-        assert_eq!(answer.status(), StatusCode::OK);
-        let answer: Value = serde_json::from_slice(&answer.bytes().await.unwrap()).unwrap();
-        assert_eq!(answer, serde_json::json!({ "user": "alice", "scope": "account-profile:r" }));
-
-        let second = refresh(&client, first.refresh_token().unwrap()).await.expect("the refresh");
-        let sibling = refresh(&client, first.refresh_token().unwrap()).await.expect("the old token in its grace");
-        for token in [&first, &second, &sibling] {
-            assert_eq!(example.resource(token.access_token()).await.status(), StatusCode::OK);
-        }
-
-        let revocable = oauth2::StandardRevocableToken::RefreshToken(second.refresh_token().unwrap().clone());
-        client.revoke_token(revocable).unwrap().request_async(&send).await.expect("the revocation");
-        for token in [&first, &second, &sibling] {
-            let answer = example.resource(token.access_token()).await;
-            assert_eq!(answer.status(), StatusCode::UNAUTHORIZED);
-            assert!(answer.headers()["www-authenticate"].to_str().unwrap().contains("error=\"invalid_token\""));
-        }
-        let refused = refresh(&client, sibling.refresh_token().unwrap()).await.unwrap_err();
-        assert_eq!(error_code(&refused), BasicErrorResponseType::InvalidGrant);
+    /// Sends the form with what it holds already and what the user enters.
+    async fn submit(&self, entered: &[(&str, &str)]) -> reqwest::Response {
+        let inputs = self.html.split("<input ").skip(1).map(|rest| rest.split('>').next().unwrap());
+        let held = inputs.filter_map(|input| Some((attribute(input, "name")?, attribute(input, "value")?)));
+        let form: Vec<_> = held.chain(entered.iter().copied()).collect();
+        let target = self.url.join(attribute(&self.html, "action").expect("a form")).unwrap();
+        http().post(target).header(COOKIE, &self.cookie).form(&form).send().await.unwrap()
     }
 }
 
+/// The value of the first attribute of that name.
+fn attribute<'a>(html: &'a str, name: &str) -> Option<&'a str> {
+    let (_, rest) = html.split_once(&format!("{name}=\""))?;
+    rest.split('"').next()
+}
+
+type Client = BasicClient<EndpointSet, EndpointNotSet, EndpointNotSet, EndpointSet, EndpointSet>;
+
 #[tokio::test]
-async fn the_oauth2_crate_meets_the_errors_that_it_knows() {
-    let example = Example::start();
+async fn the_oauth2_crate_completes_the_whole_flow_with_axum() {
+    complete_the_whole_flow(&Example::start("axum")).await;
+}
+
+#[tokio::test]
+async fn the_oauth2_crate_completes_the_whole_flow_with_actix() {
+    complete_the_whole_flow(&Example::start("actix")).await;
+}
+
+#[tokio::test]
+async fn the_oauth2_crate_meets_the_errors_that_it_knows_with_axum() {
+    meet_the_errors(&Example::start("axum")).await;
+}
+
+#[tokio::test]
+async fn the_oauth2_crate_meets_the_errors_that_it_knows_with_actix() {
+    meet_the_errors(&Example::start("actix")).await;
+}
+
+async fn complete_the_whole_flow(example: &Example) {
+    for authentication in [AuthType::BasicAuth, AuthType::RequestBody] {
+        complete_one_flow(example, authentication).await;
+    }
+}
+
+async fn complete_one_flow(example: &Example, authentication: AuthType) {
+    let client = example.client(authentication);
+    let first = example.exchange(&client).await;
+    assert_eq!(*first.token_type(), BasicTokenType::Bearer);
+    assert_eq!(first.expires_in().unwrap().as_secs(), 28_800);
+    assert_eq!(first.scopes().unwrap().as_slice(), [Scope::new("account-profile:r".into())]);
+
+    let answer = example.resource(first.access_token()).await;
+    assert_eq!(answer.status(), StatusCode::OK);
+    let answer: Value = serde_json::from_slice(&answer.bytes().await.unwrap()).unwrap();
+    assert_eq!(answer, serde_json::json!({ "user": "alice", "scope": "account-profile:r" }));
+
+    let second = refresh(&client, first.refresh_token().unwrap()).await.expect("the refresh");
+    let sibling = refresh(&client, first.refresh_token().unwrap()).await.expect("the old token in its grace");
+    for token in [&first, &second, &sibling] {
+        assert_eq!(example.resource(token.access_token()).await.status(), StatusCode::OK);
+    }
+
+    let revocable = oauth2::StandardRevocableToken::RefreshToken(second.refresh_token().unwrap().clone());
+    client.revoke_token(revocable).unwrap().request_async(&send).await.expect("the revocation");
+    for token in [&first, &second, &sibling] {
+        let answer = example.resource(token.access_token()).await;
+        assert_eq!(answer.status(), StatusCode::UNAUTHORIZED);
+        assert!(answer.headers()["www-authenticate"].to_str().unwrap().contains("error=\"invalid_token\""));
+    }
+    let refused = refresh(&client, sibling.refresh_token().unwrap()).await.unwrap_err();
+    assert_eq!(error_code(&refused), BasicErrorResponseType::InvalidGrant);
+}
+
+async fn meet_the_errors(example: &Example) {
     let client = example.client(AuthType::BasicAuth);
 
     let (code, verifier) = example.code(&client).await;
@@ -201,8 +245,4 @@ fn http() -> reqwest::Client {
 
 fn parameter(url: &Url, name: &str) -> Option<String> {
     url.query_pairs().find(|(own, _)| own == name).map(|(_, value)| value.into_owned())
-}
-
-fn between<'a>(text: &'a str, before: &str) -> &'a str {
-    text.split_once(before).and_then(|(_, rest)| rest.split_once('"')).expect("the handle in the page").0
 }

@@ -8,20 +8,19 @@ mod demo;
 
 use std::error::Error;
 use std::net::SocketAddr;
-use std::time::Duration;
 
-use axum::Json;
 use axum::extract::{Request, State};
 use axum::http::HeaderMap;
 use axum::response::{AppendHeaders, Html, IntoResponse, Response};
 use axum::routing::any;
+use axum::{Json, Router};
 use grantor::scope::{Permission, Resource};
 use grantor::wire::{Endpoint, protective_headers};
 use grantor::{AuthorizationServer, Decision, MemoryStore};
 use tokio::net::TcpListener;
 
-use crate::adapter::{Incoming, machine_endpoints, respond};
-use crate::demo::{Options, Session};
+use self::adapter::{Incoming, machine_endpoints, respond};
+use self::demo::{Options, Session};
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
@@ -32,14 +31,17 @@ async fn main() -> Result<(), Box<dyn Error>> {
         .configure(|config| config.development = true)
         .build()?;
     demo::register(&server, &options).await?;
-    tokio::spawn(purge(server.clone()));
-    let app = machine_endpoints(&server)
+    tokio::spawn(demo::purge(server.clone()));
+    Ok(axum::serve(listener, routes(server).into_make_service_with_connect_info::<SocketAddr>()).await?)
+}
+
+/// Everything that the service answers.
+pub(crate) fn routes(server: AuthorizationServer) -> Router {
+    machine_endpoints(&server)
         .route(&server.path(Endpoint::Authorization), any(authorize))
         .route("/consent", any(consent))
         .route("/api/me", any(me))
         .with_state(server)
-        .into_make_service_with_connect_info::<SocketAddr>();
-    Ok(axum::serve(listener, app).await?)
 }
 
 /// Asks the user, who would have to sign in first in a real service.
@@ -82,18 +84,4 @@ async fn me(State(server): State<AuthorizationServer>, request: Request) -> Resp
 
 fn session(headers: &HeaderMap) -> Session {
     Session::of(headers.get("Cookie").and_then(|cookies| cookies.to_str().ok()))
-}
-
-/// Removes what is over; the store would only grow without it.
-async fn purge(server: AuthorizationServer) {
-    loop {
-        tokio::time::sleep(Duration::from_secs(60)).await;
-        loop {
-            match server.purge_expired(10_000).await {
-                Ok(purge) if !purge.is_finished() => tokio::task::yield_now().await,
-                Ok(_) => break,
-                Err(error) => break eprintln!("purge: {error}"),
-            }
-        }
-    }
 }

@@ -1,6 +1,8 @@
-//! What the example servers share: options, the demo application, the session cookie, the consent page.
+//! What the example servers share: options, the demo application, the session cookie, the consent page,
+//! the clean-up.
 
 use std::error::Error;
+use std::time::Duration;
 
 use grantor::scope::ResourceScope;
 use grantor::{
@@ -134,6 +136,20 @@ pub(crate) fn decision(body: &[u8]) -> Option<(String, Decision)> {
         _ => Decision::Deny,
     };
     Some((value("handle")?, decision))
+}
+
+/// Removes what is over; the store would only grow without it.
+pub(crate) async fn purge(server: AuthorizationServer) {
+    loop {
+        tokio::time::sleep(Duration::from_secs(60)).await;
+        loop {
+            match server.purge_expired(10_000).await {
+                Ok(purge) if !purge.is_finished() => tokio::task::yield_now().await,
+                Ok(_) => break,
+                Err(error) => break eprintln!("purge: {error}"),
+            }
+        }
+    }
 }
 
 fn escape(text: &str) -> String {

@@ -3,6 +3,7 @@
 //! Every state change of a flow is one write of one row by its primary key. A store holds no rule of
 //! OAuth: it finds, inserts and swaps records whose fields it need not understand.
 
+pub(crate) mod cached;
 pub(crate) mod memory;
 pub(crate) mod record;
 

@@ -48,6 +48,7 @@ shared! {
     BasicReading,
     Body<'static>,
     Builder,
+    CachedClients<MemoryStore>,
     CheckedForm,
     Client,
     ClientAuthentication,

@@ -1,0 +1,89 @@
+//! A web service that is its own authorization server: one user, one application, one resource.
+//!
+//! `cargo run --example actix` prints where to begin.
+
+mod adapter;
+#[path = "../demo/mod.rs"]
+mod demo;
+
+use std::error::Error;
+use std::net::TcpListener;
+
+use actix_web::http::header::{ContentType, HeaderMap};
+use actix_web::web::{self, Data, Payload, ServiceConfig};
+use actix_web::{App, HttpRequest, HttpResponse, HttpServer};
+use grantor::scope::{Permission, Resource};
+use grantor::wire::{Endpoint, protective_headers};
+use grantor::{AuthorizationServer, Decision, MemoryStore};
+
+use self::adapter::{Incoming, machine_endpoints, respond};
+use self::demo::{Options, Session};
+
+#[tokio::main]
+async fn main() -> Result<(), Box<dyn Error>> {
+    let options = Options::from_args()?;
+    let listener = TcpListener::bind(&options.listen)?;
+    let server = AuthorizationServer::builder(MemoryStore::new())
+        .issuer(format!("http://{}", listener.local_addr()?))
+        .configure(|config| config.development = true)
+        .build()?;
+    demo::register(&server, &options).await?;
+    tokio::spawn(demo::purge(server.clone()));
+    let app = move || App::new().configure(|services| routes(services, &server));
+    Ok(HttpServer::new(app).listen(listener)?.run().await?)
+}
+
+/// Everything that the service answers.
+pub(crate) fn routes(services: &mut ServiceConfig, server: &AuthorizationServer) {
+    machine_endpoints(services, server);
+    services
+        .app_data(Data::new(server.clone()))
+        .route(&server.path(Endpoint::Authorization), web::to(authorize))
+        .route("/consent", web::to(consent))
+        .route("/api/me", web::to(me));
+}
+
+/// Asks the user, who would have to sign in first in a real service.
+async fn authorize(server: Data<AuthorizationServer>, request: HttpRequest, payload: Payload) -> HttpResponse {
+    let incoming = Incoming::read(request, payload, server.body_limit()).await;
+    let session = session(incoming.headers());
+    let pending = match server.authorize(&incoming.lend()).await {
+        Ok(pending) => pending,
+        Err(error) => return respond(error.response(Some(&session.user))),
+    };
+    let handle = match server.hold(&pending, &session.user, session.id.as_bytes()).await {
+        Ok(handle) => handle,
+        Err(error) => return respond(error.response(Some(&session.user))),
+    };
+    let mut page = HttpResponse::Ok();
+    page.content_type(ContentType::html()).append_header(("Set-Cookie", session.set_cookie()));
+    for header in protective_headers() {
+        page.append_header(header);
+    }
+    page.body(demo::consent_page(&pending, &session, &handle))
+}
+
+/// Takes the decision; the form's handle is worth nothing without this user's session.
+async fn consent(server: Data<AuthorizationServer>, request: HttpRequest, payload: Payload) -> HttpResponse {
+    let incoming = Incoming::read(request, payload, server.body_limit()).await;
+    let session = session(incoming.headers());
+    let (handle, decision) = demo::decision(incoming.body()).unwrap_or((String::new(), Decision::Deny));
+    match server.decide(&handle, &session.user, session.id.as_bytes(), &decision).await {
+        Ok(redirect) => respond(redirect),
+        Err(error) => respond(error.response(Some(&session.user))),
+    }
+}
+
+/// A resource: who the token speaks for.
+async fn me(server: Data<AuthorizationServer>, request: HttpRequest, payload: Payload) -> HttpResponse {
+    let incoming = Incoming::read(request, payload, server.body_limit()).await;
+    let checked = server.authenticate(&incoming.lend()).await.and_then(|token| {
+        server.require(&token, "account-profile", Permission::Read, Resource::Account)?;
+        Ok(serde_json::json!({ "user": token.subject().as_str(), "scope": token.scopes().as_str() }))
+    });
+    checked.map_or_else(|error| respond(error.into_response()), |answer| HttpResponse::Ok().json(answer))
+}
+
+fn session(headers: &HeaderMap) -> Session {
+    Session::of(headers.get("Cookie").and_then(|cookies| cookies.to_str().ok()))
+}
