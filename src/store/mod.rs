@@ -5,6 +5,8 @@
 
 pub(crate) mod memory;
 pub(crate) mod record;
+#[cfg(feature = "sqlite")]
+pub(crate) mod sqlite;
 
 use std::error::Error;
 use std::fmt;
