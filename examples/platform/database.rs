@@ -1,4 +1,5 @@
-//! The platform's own tables: accounts, sessions, and what the resource API serves.
+//! The platform's own tables: accounts, sessions, logos of forms that are being filled in, and
+//! what the resource API serves.
 
 use std::error::Error;
 use std::path::Path;
@@ -20,6 +21,9 @@ const TABLES: &str = "
         owner TEXT NOT NULL, repository TEXT NOT NULL, number INTEGER NOT NULL, title TEXT NOT NULL,
         PRIMARY KEY (owner, repository, number), FOREIGN KEY (owner, repository) REFERENCES repositories (owner, name)
     ) STRICT;
+    CREATE TABLE IF NOT EXISTS drafts (
+        id TEXT PRIMARY KEY, owner TEXT NOT NULL, logo BLOB NOT NULL, created INTEGER NOT NULL
+    ) STRICT;
 ";
 
 /// One connection, beside those of the store, to the same file.
@@ -28,9 +32,6 @@ pub(crate) struct Database(Arc<Mutex<Connection>>);
 
 impl Database {
     pub(crate) fn open(path: &Path) -> Result<Self, Box<dyn Error>> {
-        if let Some(folder) = path.parent() {
-            std::fs::create_dir_all(folder)?;
-        }
         let connection = Connection::open(path)?;
         connection.busy_timeout(std::time::Duration::from_secs(5))?;
         connection.execute_batch(TABLES)?;

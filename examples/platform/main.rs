@@ -5,8 +5,10 @@
 
 mod accounts;
 #[path = "../axum/adapter.rs"]
+#[expect(dead_code, reason = "bodies of forms are read by extractors here")]
 mod adapter;
 mod api;
+mod applications;
 mod authorized;
 mod consent;
 mod console;
@@ -18,9 +20,12 @@ mod options;
 mod pages;
 mod purge;
 mod refusal;
+mod registration;
 mod repositories;
+mod review;
 mod session;
 mod sign_in;
+mod third_party;
 mod web;
 mod words;
 
@@ -29,7 +34,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use axum::Router;
-use grantor::{AuthorizationServer, MemoryStore, TracingEvents};
+use grantor::{AuthorizationServer, SqliteStore, TracingEvents};
 use tokio::net::TcpListener;
 
 use crate::console::Addresses;
@@ -37,6 +42,7 @@ use crate::database::Database;
 use crate::demo_application::DemoApplication;
 use crate::guesses::Guesses;
 use crate::options::Options;
+use crate::third_party::Registration;
 use crate::web::Platform;
 
 #[tokio::main]
@@ -50,11 +56,19 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let base = format!("http://localhost:{}", listener.local_addr()?.port());
     let third_party = format!("http://{}", third_party_listener.local_addr()?);
 
+    if let Some(folder) = options.database.parent() {
+        std::fs::create_dir_all(folder)?;
+    }
+    // The store comes first: it takes a new file or its own, and the platform's tables are guests in it.
+    let store = SqliteStore::open(&options.database)?;
     let database = Database::open(&options.database)?;
     accounts::create_demo_accounts(&database).await?;
-    let server = AuthorizationServer::builder(MemoryStore::new())
+    let server = AuthorizationServer::builder(store)
         .issuer(&*base)
-        .configure(|config| config.development = true)
+        .configure(|config| {
+            config.development = true;
+            config.public_clients = true;
+        })
         .events(TracingEvents)
         .build()?;
     let redirect_uri = options.redirect_uri.as_deref();
@@ -67,6 +81,12 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let print = if options.json { console::print_json } else { console::print_plain };
     print(&addresses, demo.as_ref());
 
+    let application = third_party::app(third_party::Settings {
+        platform: base.clone(),
+        own: third_party.clone(),
+        registration: demo
+            .map(|DemoApplication { client_id, client_secret }| Registration { client_id, client_secret }),
+    });
     let platform = Platform {
         server,
         database,
@@ -74,7 +94,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         third_party: third_party.into(),
         guesses: Arc::new(Guesses::new()),
     };
-    serve(listener, web::app(platform)).await?;
+    tokio::try_join!(serve(listener, web::app(platform)), serve(third_party_listener, application))?;
     Ok(())
 }
 

@@ -16,7 +16,7 @@ use crate::database::Database;
 use crate::guesses::Guesses;
 use crate::pages::{Failure, Frame, page};
 use crate::session::{self, Visitor};
-use crate::{api, authorized, consent, logos, sign_in};
+use crate::{api, applications, authorized, consent, logos, review, sign_in};
 
 /// What every handler can ask for.
 #[derive(Clone, Debug)]
@@ -45,6 +45,8 @@ pub(crate) fn app(platform: Platform) -> Router {
         .route("/sign-out", post(sign_in::out))
         .merge(consent::routes(&platform.server))
         .merge(authorized::routes())
+        .merge(applications::routes())
+        .merge(review::routes())
         .fallback(async || Failure::NotFound)
         .layer(session::layer(&platform))
         .layer(from_fn(refuse_other_origins))

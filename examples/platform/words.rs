@@ -43,7 +43,7 @@ pub(crate) const fn client_type(client_type: ClientType) -> &'static str {
 pub(crate) const fn application_type(application_type: ApplicationType) -> &'static str {
     match application_type {
         ApplicationType::Native => "Runs on its users’ devices (native)",
-        _ => "Runs on a server (web)",
+        _ => "Runs on a server or in the browser (web)",
     }
 }
 
@@ -92,7 +92,7 @@ pub(crate) fn scope_groups(catalog: &ScopeCatalog, scopes: &ScopeSet) -> Vec<Sco
         let definition = catalog.definition(scope.name());
         let words = ScopeWords {
             token: scope.to_string(),
-            title: definition.map_or(scope.name(), |definition| definition.title()).to_owned(),
+            title: definition.map_or_else(|| scope.name(), |definition| definition.title()).to_owned(),
             description: definition.map_or("", |definition| definition.description()).to_owned(),
             permission: permission(scope.permission()),
         };

@@ -1,0 +1,174 @@
+//! The registration form as it was typed, so that nothing of it is lost when it is shown again.
+
+use std::collections::BTreeMap;
+
+use grantor::scope::{ResourceScope, ResourceScopeError, ScopeCatalog};
+use grantor::{ApplicationForm, ApplicationType, CheckedForm, ClientType, Config};
+
+use crate::registration::problems::Problems;
+
+/// Whether the client type and the application type may still be chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Open,
+    /// It was approved as what it is.
+    Fixed,
+}
+
+/// Every control of the page as it was left, the file apart.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Entered {
+    pub(super) name: String,
+    pub(super) description: String,
+    pub(super) website: String,
+    pub(super) client_type: String,
+    pub(super) application_type: String,
+    pub(super) redirect_uris: String,
+    /// By the scope's name: nothing, or the token to ask for.
+    scopes: BTreeMap<String, String>,
+    pub(super) resource_scope: String,
+    pub(super) resources: String,
+    /// The logo that was sent before.
+    pub(super) draft: String,
+}
+
+impl Entered {
+    /// The form of somebody who begins.
+    pub(super) fn blank() -> Self {
+        Self { client_type: "confidential".into(), application_type: "web".into(), ..Self::default() }
+    }
+
+    pub(super) fn of_form(form: &CheckedForm) -> Self {
+        let lines = |lines: Vec<&str>| lines.join("\n");
+        let resources = match form.resource_scope() {
+            ResourceScope::Specified(list) => lines(list.iter().collect()),
+            ResourceScope::All | ResourceScope::Public => String::new(),
+        };
+        Self {
+            name: form.name().to_owned(),
+            description: form.description().unwrap_or_default().to_owned(),
+            website: form.website().to_owned(),
+            client_type: if form.client_type() == ClientType::Public { "public" } else { "confidential" }.to_owned(),
+            application_type: if form.application_type() == ApplicationType::Native { "native" } else { "web" }
+                .to_owned(),
+            redirect_uris: lines(form.redirect_uris().iter().map(|uri| uri.as_str()).collect()),
+            scopes: form.scopes().iter().map(|scope| (scope.name().to_owned(), scope.to_string())).collect(),
+            resource_scope: form.resource_scope().as_str().to_owned(),
+            resources,
+            draft: String::new(),
+        }
+    }
+
+    pub(super) fn of_texts(texts: Vec<(String, String)>) -> Self {
+        let mut entered = Self::default();
+        for (name, text) in texts {
+            // Browsers end the lines of a text with two characters.
+            let text = text.replace("\r\n", "\n");
+            match &*name {
+                "name" => entered.name = text,
+                "description" => entered.description = text,
+                "website" => entered.website = text,
+                "client_type" => entered.client_type = text,
+                "application_type" => entered.application_type = text,
+                "redirect_uris" => entered.redirect_uris = text,
+                "resource_scope" => entered.resource_scope = text,
+                "resources" => entered.resources = text,
+                "draft" => entered.draft = text,
+                _ => {
+                    if let Some(scope) = name.strip_prefix("scope-") {
+                        entered.scopes.insert(scope.to_owned(), text);
+                    }
+                }
+            }
+        }
+        entered
+    }
+
+    /// The token that was chosen for a scope, empty for none.
+    pub(super) fn chosen(&self, scope: &str) -> &str {
+        self.scopes.get(scope).map_or("", |token| token)
+    }
+
+    /// Makes the form that the registrar checks; notes what cannot be said in it.
+    ///
+    /// What the page does not ask for stays as it was `before`; so does the kind of application, once it
+    /// is fixed.
+    pub(super) fn to_form(
+        &self,
+        config: &Config,
+        before: Option<&CheckedForm>,
+        kind: Kind,
+        problems: &mut Problems,
+    ) -> ApplicationForm {
+        let mut form = ApplicationForm::new(self.name.trim(), self.website.trim());
+        form.description = Some(self.description.trim().to_owned()).filter(|text| !text.is_empty());
+        form.redirect_uris = lines(&self.redirect_uris);
+        form.scopes = self.tokens(&config.scopes);
+        form.resource_scope = self.resource_scope(problems);
+        if let Some(before) = before {
+            form.client_type = before.client_type();
+            form.application_type = before.application_type();
+            form.grant_types = before.grant_types();
+            form.authentication = before.authentication();
+        }
+        if kind == Kind::Open {
+            self.choose_kind(&mut form, config, problems);
+        }
+        form
+    }
+
+    fn tokens(&self, catalog: &ScopeCatalog) -> String {
+        let in_order = catalog.definitions().iter().map(|definition| self.chosen(definition.name()));
+        in_order.filter(|token| !token.is_empty()).collect::<Vec<_>>().join(" ")
+    }
+
+    fn choose_kind(&self, form: &mut ApplicationForm, config: &Config, problems: &mut Problems) {
+        form.client_type = match &*self.client_type {
+            "public" if config.public_clients => ClientType::Public,
+            "confidential" => ClientType::Confidential,
+            _ => {
+                problems.push("client_type", "Choose whether it can keep a secret.");
+                ClientType::Confidential
+            }
+        };
+        form.application_type = match &*self.application_type {
+            "native" => ApplicationType::Native,
+            "web" => ApplicationType::Web,
+            _ => {
+                problems.push("application_type", "Choose where it runs.");
+                ApplicationType::Web
+            }
+        };
+    }
+
+    fn resource_scope(&self, problems: &mut Problems) -> Option<ResourceScope> {
+        let resources = match &*self.resource_scope {
+            "all" => return Some(ResourceScope::All),
+            "public" => return Some(ResourceScope::Public),
+            "specified" => lines(&self.resources),
+            _ => return None,
+        };
+        if let Some(odd) = resources.iter().find(|name| !is_repository(name)) {
+            problems.push("resources", format!("“{odd}” is no repository’s name; write owner/name."));
+            return None;
+        }
+        let text = match ResourceScope::specified(resources) {
+            Ok(scope) => return Some(scope),
+            Err(ResourceScopeError::Empty) => "List the repositories, one in each line.",
+            Err(ResourceScopeError::TooMany) => "The list is too long: at most 1000 repositories, 32 768 bytes in all.",
+            Err(ResourceScopeError::Length) => "A repository’s name may have at most 255 bytes.",
+            Err(_) => "A repository’s name has a control character in it.",
+        };
+        problems.push("resources", text);
+        None
+    }
+}
+
+/// The lines of a text that have something on them.
+fn lines(text: &str) -> Vec<String> {
+    text.lines().map(str::trim).filter(|line| !line.is_empty()).map(str::to_owned).collect()
+}
+
+fn is_repository(name: &str) -> bool {
+    name.split_once('/').is_some_and(|(owner, name)| !owner.is_empty() && !name.is_empty() && !name.contains('/'))
+}

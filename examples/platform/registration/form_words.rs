@@ -1,0 +1,95 @@
+//! A registration form in words, alone or against the one before.
+
+use std::collections::BTreeSet;
+
+use grantor::{CheckedForm, Config};
+
+use crate::words::{self, Resources, ScopeGroup};
+
+/// A form as people read it.
+#[derive(Clone, Debug)]
+pub(crate) struct FormWords {
+    pub(crate) name: String,
+    pub(crate) description: Option<String>,
+    pub(crate) website: String,
+    pub(crate) client_type: &'static str,
+    pub(crate) application_type: &'static str,
+    pub(crate) redirect_uris: Vec<String>,
+    /// Where answers can go, as users are told.
+    pub(crate) hosts: BTreeSet<String>,
+    pub(crate) scopes: Vec<ScopeGroup>,
+    pub(crate) resources: Resources,
+}
+
+impl FormWords {
+    pub(crate) fn new(form: &CheckedForm, config: &Config) -> Self {
+        let uris = form.redirect_uris();
+        let accepted = uris.iter().filter_map(|uri| uri.stand_in(&config.redirect_uris).ok());
+        let hosts: BTreeSet<_> = accepted.map(|uri| uri.host().to_ascii_lowercase()).collect();
+        Self {
+            name: form.name().to_owned(),
+            description: form.description().map(str::to_owned),
+            website: form.website().to_owned(),
+            client_type: words::client_type(form.client_type()),
+            application_type: words::application_type(form.application_type()),
+            redirect_uris: uris.iter().map(|uri| uri.as_str().to_owned()).collect(),
+            hosts,
+            scopes: words::scope_groups(&config.scopes, form.scopes()),
+            resources: words::resources(form.resource_scope()),
+        }
+    }
+
+    fn rows(&self) -> [(&'static str, Vec<String>); 6] {
+        let scopes = self.scopes.iter().flat_map(|group| {
+            let line = |scope: &words::ScopeWords| {
+                format!("{}, {}: {} ({})", group.title, scope.title, scope.permission.to_lowercase(), scope.token)
+            };
+            group.scopes.iter().map(line)
+        });
+        let resources = std::iter::once(self.resources.summary.to_owned()).chain(self.resources.names.iter().cloned());
+        [
+            ("Name", vec![self.name.clone()]),
+            ("Description", self.description.iter().cloned().collect()),
+            ("Website", vec![self.website.clone()]),
+            ("Redirect URIs", self.redirect_uris.clone()),
+            ("Scopes", scopes.collect()),
+            ("Resources", resources.collect()),
+        ]
+    }
+}
+
+/// One field of a change, in force and proposed.
+#[derive(Debug)]
+pub(crate) struct Difference {
+    pub(crate) label: &'static str,
+    pub(crate) in_force: Vec<Line>,
+    pub(crate) proposed: Vec<Line>,
+}
+
+impl Difference {
+    pub(crate) fn is_change(&self) -> bool {
+        self.in_force.iter().chain(&self.proposed).any(|line| line.is_only_here)
+    }
+}
+
+/// One line of one side.
+#[derive(Debug)]
+pub(crate) struct Line {
+    pub(crate) text: String,
+    pub(crate) is_only_here: bool,
+}
+
+/// Sets two forms side by side; what kind of application it is cannot change.
+pub(crate) fn differences(in_force: &FormWords, proposed: &FormWords) -> Vec<Difference> {
+    let side = |own: &[String], other: &[String]| {
+        let line = |text: &String| Line { text: text.clone(), is_only_here: !other.contains(text) };
+        own.iter().map(line).collect()
+    };
+    let pairs = in_force.rows().into_iter().zip(proposed.rows());
+    let difference = |((label, old), (_, new)): ((_, Vec<String>), (_, Vec<String>))| Difference {
+        label,
+        in_force: side(&old, &new),
+        proposed: side(&new, &old),
+    };
+    pairs.map(difference).collect()
+}

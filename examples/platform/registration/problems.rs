@@ -1,0 +1,158 @@
+//! What is wrong with a form, in words, each at its field.
+
+use grantor::scope::ScopeError;
+use grantor::{ApplicationForm, Field, FieldError, Problem};
+
+/// Everything that is wrong with a form, in the order of its fields.
+#[derive(Debug, Default)]
+pub(crate) struct Problems(Vec<FieldProblem>);
+
+#[derive(Debug)]
+pub(crate) struct FieldProblem {
+    field: &'static str,
+    pub(crate) text: String,
+}
+
+impl FieldProblem {
+    /// The id of the control that the summary leads to.
+    pub(crate) fn anchor(&self) -> &'static str {
+        match self.field {
+            "resource_scope" => "resource_scope-all",
+            "client_type" => "client_type-confidential",
+            "application_type" => "application_type-web",
+            field => field,
+        }
+    }
+}
+
+impl Problems {
+    pub(crate) fn push(&mut self, field: &'static str, text: impl Into<String>) {
+        self.0.push(FieldProblem { field, text: text.into() });
+        self.0.sort_by_key(|problem| FIELDS.iter().position(|field| *field == problem.field));
+    }
+
+    /// Adds what the registrar found, unless the field is complained about already.
+    pub(crate) fn add(&mut self, errors: &[FieldError], form: &ApplicationForm) {
+        let known: Vec<_> = self.0.iter().map(|problem| problem.field).collect();
+        for error in errors {
+            let field = error.field().as_str();
+            // The list of resources is a control of its own beside the choice.
+            let is_known = known.contains(&field) || (field == "resource_scope" && known.contains(&"resources"));
+            if !is_known {
+                self.push(field, words(error, form));
+            }
+        }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &FieldProblem> {
+        self.0.iter()
+    }
+
+    pub(crate) fn of(&self, field: &str) -> Vec<&str> {
+        self.0.iter().filter(|problem| problem.field == field).map(|problem| &*problem.text).collect()
+    }
+}
+
+/// The fields in the order in which the page shows them.
+const FIELDS: [&str; 10] = [
+    "name",
+    "logo",
+    "description",
+    "website",
+    "client_type",
+    "application_type",
+    "redirect_uris",
+    "scopes",
+    "resource_scope",
+    "resources",
+];
+
+/// Says what the registrar found wrong; `form` is what it looked at.
+pub(crate) fn words(error: &FieldError, form: &ApplicationForm) -> String {
+    let subject = subject(error.field());
+    let redirect_uri = |number: usize| form.redirect_uris.get(number.saturating_sub(1)).map_or("", |uri| uri);
+    match error.problem() {
+        Problem::Missing => missing(error.field()).into(),
+        Problem::Blank => format!("{subject} has no visible character."),
+        Problem::ControlCharacter => format!("{subject} has a control character in it, such as a tab."),
+        Problem::DirectionCharacter => format!(
+            "{subject} has a character in it that changes the direction of writing, which could mislead its readers."
+        ),
+        Problem::Fixed => format!("{subject} cannot change any more, since the application was approved."),
+        Problem::NotAnImage => "The file is no PNG, JPEG, GIF or WebP image.".into(),
+        Problem::NotAWebAddress => "Enter the whole address, beginning with https:// or http://.".into(),
+        Problem::NotOffered => format!("{subject} has a choice that is not offered here."),
+        Problem::RedirectUri { number, error } => {
+            let text = error.to_string();
+            let fault = text.strip_prefix("the redirect URI ").unwrap_or(&text);
+            format!("“{}” {fault}.", redirect_uri(number))
+        }
+        Problem::Repeated { number } => format!("“{}” stands there more than once.", redirect_uri(number)),
+        Problem::Scope(ScopeError::PermissionNotAllowed) => {
+            "A scope is asked for with a permission that it does not have.".into()
+        }
+        Problem::Scope(_) => "A scope is asked for that does not exist.".into(),
+        Problem::TooManyCharacters { limit } => match characters(error.field(), form) {
+            Some(count) => format!("{subject} has {count} characters; it may have at most {limit}."),
+            None => format!("{subject} may have at most {limit} characters."),
+        },
+        Problem::TooManyOctets { limit } => format!("The file is larger than {}; choose a smaller one.", size(limit)),
+        Problem::TooManyValues { limit } => format!("There may be at most {limit} redirect URIs."),
+        Problem::UserInfo => "The address has a user name in it, which hides where it leads; leave it out.".into(),
+        other => format!("{subject} {other}."),
+    }
+}
+
+/// A count of octets as people say it.
+pub(crate) fn size(octets: usize) -> String {
+    if octets.is_multiple_of(MEGABYTE) { format!("{} MB", octets / MEGABYTE) } else { format!("{octets} bytes") }
+}
+
+const MEGABYTE: usize = 1024 * 1024;
+
+fn characters(field: Field, form: &ApplicationForm) -> Option<usize> {
+    let text = match field {
+        Field::Name => &*form.name,
+        Field::Description => form.description.as_deref()?,
+        Field::Website => &*form.website,
+        _ => return None,
+    };
+    Some(text.chars().count())
+}
+
+const fn subject(field: Field) -> &'static str {
+    match field {
+        Field::Name => "The name",
+        Field::Logo => "The logo",
+        Field::Description => "The description",
+        Field::Website => "The address",
+        Field::RedirectUris => "The list of redirect URIs",
+        Field::Scopes => "The list of scopes",
+        Field::ResourceScope => "The choice of resources",
+        Field::ClientType => "The answer to whether it can keep a secret",
+        Field::ApplicationType => "The answer to where it runs",
+        Field::Reason => "The reason",
+        _ => "This field",
+    }
+}
+
+const fn missing(field: Field) -> &'static str {
+    match field {
+        Field::Name => "Enter a name.",
+        Field::Logo => "Choose a logo.",
+        Field::Website => "Enter the address of the official website.",
+        Field::RedirectUris => "Enter at least one redirect URI.",
+        Field::Scopes => "Choose at least one scope.",
+        Field::ResourceScope => "Choose which resources it may reach.",
+        Field::Reason => "Give a reason.",
+        _ => "Fill this in.",
+    }
+}
