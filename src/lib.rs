@@ -66,6 +66,7 @@
 //!
 //! | feature | what it brings |
 //! |---|---|
+//! | `sqlite` | [`SqliteStore`]: everything in one durable file |
 //! | `testing` | [`testing`]: a clock that stands still, randomness that repeats |
 //! | `tracing` | [`TracingEvents`]: one log line per event |
 //!
@@ -153,6 +154,8 @@ pub use crate::secret::{AccessToken, AuthorizationCode, AuthorizationHandle, Cli
 pub use crate::server::{AuthorizationServer, Builder};
 pub use crate::store::cached::CachedClients;
 pub use crate::store::memory::MemoryStore;
+#[cfg(feature = "sqlite")]
+pub use crate::store::sqlite::{SqliteError, SqliteOptions, SqliteProblem, SqliteStore};
 pub use crate::subject::{Subject, SubjectError};
 #[cfg(feature = "tracing")]
 pub use crate::tracing_events::TracingEvents;

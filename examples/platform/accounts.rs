@@ -1,9 +1,11 @@
 //! The platform's users: who they are, and the proof that it is them.
 
+use std::sync::LazyLock;
+
 use argon2::Argon2;
 use argon2::password_hash::{PasswordHasher as _, PasswordVerifier as _, phc::PasswordHash};
 use grantor::Subject;
-use rusqlite::OptionalExtension as _;
+use rusqlite::{OptionalExtension as _, TransactionBehavior};
 
 use crate::database::{Database, DatabaseError};
 
@@ -39,24 +41,29 @@ impl Account {
 
     /// Returns the account if the password is its own; an unknown account takes as long as a wrong password.
     pub(crate) async fn sign_in(database: &Database, id: &str, password: &str) -> Result<Option<Self>, DatabaseError> {
-        let (wanted, password) = (id.to_owned(), password.to_owned());
-        let verified = move |connection: &mut rusqlite::Connection| {
+        let wanted = id.to_owned();
+        let stored = move |connection: &mut rusqlite::Connection| {
             let query = "SELECT password_hash FROM accounts WHERE id = ?1";
-            let hash: Option<String> = connection.query_row(query, [&wanted], |row| row.get(0)).optional()?;
-            let known = hash.is_some();
-            let hash = hash.unwrap_or_else(|| hash_of("nobody's"));
-            let parsed = PasswordHash::new(&hash).ok();
-            Ok(known
-                && parsed.is_some_and(|hash| Argon2::default().verify_password(password.as_bytes(), &hash).is_ok()))
+            connection.query_row(query, [&wanted], |row| row.get(0)).optional()
         };
-        if database.call(verified).await? { Self::find(database, id).await } else { Ok(None) }
+        let hash: Option<String> = database.call(stored).await?;
+        let password = password.to_owned();
+        let check = move || {
+            let is_known = hash.is_some();
+            let is_right = verifies(&password, hash.as_deref().unwrap_or(&NOBODY));
+            is_known && is_right
+        };
+        let is_right = tokio::task::spawn_blocking(check).await.map_err(DatabaseError::from_join)?;
+        if is_right { Self::find(database, id).await } else { Ok(None) }
     }
 }
 
 /// Adds the demo accounts, with repositories and issues, to a database that has no account yet.
 pub(crate) async fn create_demo_accounts(database: &Database) -> Result<(), DatabaseError> {
+    LazyLock::force(&NOBODY);
     let fill = |connection: &mut rusqlite::Connection| {
-        let transaction = connection.transaction()?;
+        // Two processes that start on one new file do not both fill it.
+        let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let count: u32 = transaction.query_row("SELECT count(*) FROM accounts", [], |row| row.get(0))?;
         if count == 0 {
             for (id, name, role, password) in DEMO_ACCOUNTS {
@@ -70,8 +77,16 @@ pub(crate) async fn create_demo_accounts(database: &Database) -> Result<(), Data
     database.call(fill).await
 }
 
+/// What the password of an account that does not exist is compared with.
+static NOBODY: LazyLock<String> = LazyLock::new(|| hash_of("nobody's"));
+
 fn hash_of(password: &str) -> String {
     Argon2::default().hash_password(password.as_bytes()).map(|hash| hash.to_string()).unwrap_or_default()
+}
+
+fn verifies(password: &str, hash: &str) -> bool {
+    let parsed = PasswordHash::new(hash);
+    parsed.is_ok_and(|hash| Argon2::default().verify_password(password.as_bytes(), &hash).is_ok())
 }
 
 const DEMO_REPOSITORIES: &str = "

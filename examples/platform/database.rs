@@ -32,9 +32,6 @@ pub(crate) struct Database(Arc<Mutex<Connection>>);
 
 impl Database {
     pub(crate) fn open(path: &Path) -> Result<Self, Box<dyn Error>> {
-        if let Some(folder) = path.parent() {
-            std::fs::create_dir_all(folder)?;
-        }
         let connection = Connection::open(path)?;
         connection.busy_timeout(std::time::Duration::from_secs(5))?;
         connection.execute_batch(TABLES)?;
@@ -49,7 +46,7 @@ impl Database {
         let connection = self.0.clone();
         let task = move || work(&mut connection.lock().unwrap_or_else(PoisonError::into_inner));
         let done = tokio::task::spawn_blocking(task).await;
-        done.map_err(|error| DatabaseError(error.into()))?.map_err(|error| DatabaseError(error.into()))
+        done.map_err(DatabaseError::from_join)?.map_err(|error| DatabaseError(error.into()))
     }
 }
 
@@ -57,3 +54,10 @@ impl Database {
 #[derive(Debug, thiserror::Error)]
 #[error("the platform's database failed: {0}")]
 pub(crate) struct DatabaseError(Box<dyn Error + Send + Sync>);
+
+impl DatabaseError {
+    /// The thread that did the work panicked, or the process ends.
+    pub(crate) fn from_join(error: tokio::task::JoinError) -> Self {
+        Self(error.into())
+    }
+}

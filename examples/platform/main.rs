@@ -5,39 +5,65 @@
 
 mod accounts;
 #[path = "../axum/adapter.rs"]
+#[expect(dead_code, reason = "bodies of forms are read by extractors here")]
 mod adapter;
+mod api;
 mod applications;
+mod authorized;
+mod consent;
+mod console;
 mod database;
+mod demo_application;
+mod guesses;
+mod logos;
 mod options;
 mod pages;
+mod purge;
+mod refusal;
 mod registration;
+mod repositories;
 mod review;
 mod session;
 mod sign_in;
+mod third_party;
 mod web;
 mod words;
 
 use std::error::Error;
 use std::net::SocketAddr;
+use std::sync::Arc;
 
-use grantor::{AuthorizationServer, MemoryStore, TracingEvents};
+use axum::Router;
+use grantor::{AuthorizationServer, SqliteStore, TracingEvents};
 use tokio::net::TcpListener;
 
+use crate::console::Addresses;
 use crate::database::Database;
+use crate::demo_application::DemoApplication;
+use crate::guesses::Guesses;
 use crate::options::Options;
+use crate::third_party::Registration;
 use crate::web::Platform;
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
     let options = Options::from_args()?;
-    tracing_subscriber::fmt().with_writer(std::io::stderr).init();
+    console::start_log();
     let listener = TcpListener::bind(options.listen).await?;
+    let third_party_listener = TcpListener::bind(options.third_party_listen).await?;
     // A name of its own: browsers send cookies to every port of a host, so the third-party application,
     // which is at the number, would be sent this service's sessions.
     let base = format!("http://localhost:{}", listener.local_addr()?.port());
+    let third_party = format!("http://{}", third_party_listener.local_addr()?);
+
+    if let Some(folder) = options.database.parent() {
+        std::fs::create_dir_all(folder)?;
+    }
+    // The store comes first: it takes a new file or its own, and the platform's tables are guests in it.
+    let store = SqliteStore::open(&options.database)?;
     let database = Database::open(&options.database)?;
     accounts::create_demo_accounts(&database).await?;
-    let server = AuthorizationServer::builder(MemoryStore::new())
+    let server = AuthorizationServer::builder(store)
         .issuer(&*base)
         .configure(|config| {
             config.development = true;
@@ -45,6 +71,42 @@ async fn main() -> Result<(), Box<dyn Error>> {
         })
         .events(TracingEvents)
         .build()?;
-    let app = web::app(Platform { server, database, base: base.into() });
-    Ok(axum::serve(listener, app.into_make_service_with_connect_info::<SocketAddr>()).await?)
+    let redirect_uri = options.redirect_uri.as_deref();
+    let demo = DemoApplication::prepare(&server, &database, &third_party, redirect_uri).await?;
+    tokio::spawn(purge::now_and_then(server.clone(), database.clone()));
+
+    let own_redirect_uri = format!("{third_party}/callback");
+    let redirect_uri = redirect_uri.unwrap_or(&own_redirect_uri);
+    let addresses = Addresses { platform: &base, third_party: &third_party, redirect_uri };
+    let print = if options.json { console::print_json } else { console::print_plain };
+    print(&addresses, demo.as_ref());
+
+    let application = third_party::app(third_party::Settings {
+        platform: base.clone(),
+        own: third_party.clone(),
+        registration: demo
+            .map(|DemoApplication { client_id, client_secret }| Registration { client_id, client_secret }),
+    });
+    let platform = Platform {
+        server,
+        database,
+        base: base.into(),
+        third_party: third_party.into(),
+        guesses: Arc::new(Guesses::new()),
+    };
+    tokio::try_join!(serve(listener, web::app(platform)), serve(third_party_listener, application))?;
+    Ok(())
+}
+
+/// Serves until Ctrl-C, and then what has begun.
+async fn serve(listener: TcpListener, app: Router) -> std::io::Result<()> {
+    let service = app.into_make_service_with_connect_info::<SocketAddr>();
+    axum::serve(listener, service).with_graceful_shutdown(stopped()).await
+}
+
+async fn stopped() {
+    if let Err(error) = tokio::signal::ctrl_c().await {
+        tracing::error!("Ctrl-C cannot be heard: {error}");
+        std::future::pending::<()>().await;
+    }
 }

@@ -43,6 +43,9 @@ impl Visitor {
     }
 
     pub(crate) async fn sign_out(&self) -> std::result::Result<(), Failure> {
+        if self.session.id().is_none() {
+            return Ok(());
+        }
         Ok(self.session.flush().await?)
     }
 

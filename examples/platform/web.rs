@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use askama::Template;
 use axum::Router;
-use axum::extract::{FromRef, Request};
+use axum::extract::{FromRef, Request, State};
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use axum::middleware::{Next, from_fn};
 use axum::response::{IntoResponse, Response};
@@ -13,9 +13,10 @@ use grantor::AuthorizationServer;
 
 use crate::adapter::machine_endpoints;
 use crate::database::Database;
+use crate::guesses::Guesses;
 use crate::pages::{Failure, Frame, page};
 use crate::session::{self, Visitor};
-use crate::{applications, review, sign_in};
+use crate::{api, applications, authorized, consent, logos, review, sign_in};
 
 /// What every handler can ask for.
 #[derive(Clone, Debug)]
@@ -24,6 +25,9 @@ pub(crate) struct Platform {
     pub(crate) database: Database,
     /// The address of the service, without a slash at the end.
     pub(crate) base: Arc<str>,
+    /// The address of the third-party application.
+    pub(crate) third_party: Arc<str>,
+    pub(crate) guesses: Arc<Guesses>,
 }
 
 impl FromRef<Platform> for AuthorizationServer {
@@ -39,25 +43,30 @@ pub(crate) fn app(platform: Platform) -> Router {
         .route("/icon.svg", get(icon))
         .route("/sign-in", get(sign_in::form).post(sign_in::submit))
         .route("/sign-out", post(sign_in::out))
+        .merge(consent::routes(&platform.server))
+        .merge(authorized::routes())
         .merge(applications::routes())
         .merge(review::routes())
         .fallback(async || Failure::NotFound)
         .layer(session::layer(&platform))
         .layer(from_fn(refuse_other_origins))
         .with_state(platform.clone());
-    // Applications ask these: no session, no cookie, answers of the core alone.
-    let machines = machine_endpoints(&platform.server).with_state(platform.server);
-    machines.merge(pages)
+    // Neither session nor cookie: applications ask the first two, anybody the last.
+    let machines = machine_endpoints(&platform.server).with_state(platform.server.clone());
+    let api = Router::new().nest("/api", api::routes()).with_state(platform.clone());
+    let logos = logos::routes().with_state(platform);
+    pages.merge(machines).merge(api).merge(logos)
 }
 
 #[derive(Template)]
 #[template(path = "home.html", config = "examples/platform/askama.toml")]
 struct HomePage {
     frame: Frame,
+    third_party: Arc<str>,
 }
 
-async fn home(visitor: Visitor) -> Response {
-    page(&HomePage { frame: Frame::of(&visitor) })
+async fn home(State(platform): State<Platform>, visitor: Visitor) -> Response {
+    page(&HomePage { frame: Frame::of(&visitor), third_party: platform.third_party })
 }
 
 async fn style() -> impl IntoResponse {

@@ -43,7 +43,7 @@ pub(crate) const fn client_type(client_type: ClientType) -> &'static str {
 pub(crate) const fn application_type(application_type: ApplicationType) -> &'static str {
     match application_type {
         ApplicationType::Native => "Runs on its users’ devices (native)",
-        _ => "Runs on a server (web)",
+        _ => "Runs on a server or in the browser (web)",
     }
 }
 

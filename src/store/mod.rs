@@ -6,6 +6,8 @@
 pub(crate) mod cached;
 pub(crate) mod memory;
 pub(crate) mod record;
+#[cfg(feature = "sqlite")]
+pub(crate) mod sqlite;
 
 use std::error::Error;
 use std::fmt;

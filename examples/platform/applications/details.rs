@@ -46,7 +46,7 @@ pub(super) async fn details(
     let state = application.state();
     Ok(page(&DetailsPage {
         frame: Frame::for_account(&signed_in.account),
-        notice: notice::take(&signed_in.visitor.session).await?,
+        notice: notice::take(&signed_in.visitor.session, &id).await?,
         id: id.to_string(),
         state: words::state(state),
         state_class: words::state_class(state),

@@ -11,6 +11,7 @@ mod upload;
 use std::sync::Arc;
 
 use axum::Router;
+use axum::extract::rejection::PathRejection;
 use axum::extract::{DefaultBodyLimit, Path, State};
 use axum::response::Response;
 use axum::routing::get;
@@ -43,8 +44,9 @@ async fn own(platform: &Platform, account: &Account, id: &ClientId) -> Result<Ar
 async fn draft_logo(
     State(platform): State<Platform>,
     signed_in: SignedIn,
-    Path(draft): Path<String>,
+    draft: Result<Path<String>, PathRejection>,
 ) -> Result<Response, Failure> {
+    let Path(draft) = draft.map_err(|_| Failure::NotFound)?;
     let kept = drafts::find(&platform.database, &signed_in.account.subject, &draft).await?;
     kept.map(|kept| logo::send(&kept)).ok_or(Failure::NotFound)
 }

@@ -81,7 +81,7 @@ impl Attempt<'_> {
         match self.submit(&self.platform.registrar()?, form.clone(), logo).await {
             Ok(id) => {
                 drafts::discard(&self.platform.database, &self.account.subject, &entered.draft).await?;
-                notice::leave(&signed_in.visitor.session, "Sent to the administrators for review.").await?;
+                notice::leave(&signed_in.visitor.session, &id, "Sent to the administrators for review.").await?;
                 Ok(Redirect::to(&format!("/applications/{id}")).into_response())
             }
             Err(RegistrarError::Invalid(errors)) => {

@@ -77,7 +77,7 @@ impl IntoResponse for UploadError {
             Self::Malformed => (StatusCode::BAD_REQUEST, "The form did not arrive whole. Go back and send it again."),
             Self::TooLarge => (
                 StatusCode::PAYLOAD_TOO_LARGE,
-                "What you sent is far too large: the logo may have 1 MB. Go back and choose a smaller file.",
+                "What you sent is far too large. Go back, choose a smaller logo or shorten the texts, and send it again.",
             ),
         };
         let mut response = Failure::BadRequest(text.into()).into_response();

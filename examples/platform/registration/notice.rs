@@ -1,19 +1,19 @@
-//! A word about what was just done, shown once on the page that follows.
+//! A word about what was just done to an application, shown once on the page that follows.
 
+use grantor::ClientId;
 use tower_sessions::Session;
 
 use crate::pages::Failure;
 
 const NOTICE: &str = "notice";
 
-pub(crate) async fn leave(session: &Session, text: &'static str) -> Result<(), Failure> {
-    Ok(session.insert(NOTICE, text).await?)
+pub(crate) async fn leave(session: &Session, id: &ClientId, text: &'static str) -> Result<(), Failure> {
+    Ok(session.insert(NOTICE, (id.as_str(), text)).await?)
 }
 
-pub(crate) async fn take(session: &Session) -> Result<Option<String>, Failure> {
-    let text = session.get::<String>(NOTICE).await?;
-    if text.is_some() {
-        session.remove_value(NOTICE).await?;
-    }
-    Ok(text)
+pub(crate) async fn take(session: &Session, id: &ClientId) -> Result<Option<String>, Failure> {
+    let found = session.get::<(String, String)>(NOTICE).await?;
+    let Some((_, text)) = found.filter(|(about, _)| about == id.as_str()) else { return Ok(None) };
+    session.remove_value(NOTICE).await?;
+    Ok(Some(text))
 }

@@ -1,0 +1,71 @@
+//! What the process says: where to begin on standard output, its log on standard error.
+
+use std::io::IsTerminal as _;
+
+use serde_json::json;
+use tracing::level_filters::LevelFilter;
+use tracing_subscriber::filter::Targets;
+use tracing_subscriber::layer::SubscriberExt as _;
+use tracing_subscriber::util::SubscriberInitExt as _;
+
+use crate::accounts::DEMO_ACCOUNTS;
+use crate::demo_application::DemoApplication;
+
+/// Writes one line per event; of libraries, warnings alone.
+pub(crate) fn start_log() {
+    let own = Targets::new()
+        .with_default(LevelFilter::WARN)
+        .with_targets([("grantor", LevelFilter::INFO), ("platform", LevelFilter::INFO)]);
+    let lines =
+        tracing_subscriber::fmt::layer().with_writer(std::io::stderr).with_ansi(std::io::stderr().is_terminal());
+    tracing_subscriber::registry().with(own).with(lines).init();
+}
+
+/// Where everything is.
+pub(crate) struct Addresses<'a> {
+    pub(crate) platform: &'a str,
+    pub(crate) third_party: &'a str,
+    /// That of the demo application which a client on the command line is to use.
+    pub(crate) redirect_uri: &'a str,
+}
+
+/// One line for programs.
+pub(crate) fn print_json(addresses: &Addresses<'_>, demo: Option<&DemoApplication>) {
+    let Addresses { platform, third_party, redirect_uri } = addresses;
+    let (username, _, _, password) = DEMO_ACCOUNTS[0];
+    let line = json!({
+        "issuer": platform,
+        "client_id": demo.map(|demo| &demo.client_id),
+        "client_secret": demo.map(|demo| &demo.client_secret),
+        "redirect_uri": redirect_uri,
+        "resource_url": format!("{platform}/api/me"),
+        "username": username,
+        "password": password,
+        "third_party": third_party,
+    });
+    println!("{line}");
+}
+
+/// A page for people.
+pub(crate) fn print_plain(addresses: &Addresses<'_>, demo: Option<&DemoApplication>) {
+    let Addresses { platform, third_party, redirect_uri } = addresses;
+    println!("Platform                 {platform}");
+    println!("Release Notes            {third_party} (the third-party application)\n");
+    println!("Accounts");
+    for (id, name, role, password) in DEMO_ACCOUNTS {
+        println!("  {id:<8} {password:<18} {name}, {role}");
+    }
+    println!("\nWhat to try");
+    println!("  1. Open {third_party}/, connect, and sign in as alice.");
+    println!("  2. Open {platform}/authorized to see what was granted, and withdraw it.");
+    println!("  3. As devon, submit an application at {platform}/applications.");
+    println!("  4. As admin, approve it at {platform}/review.\n");
+    match demo {
+        Some(DemoApplication { client_id, client_secret }) => {
+            println!("For a client of your own, the demo application");
+            println!("  client id      {client_id}\n  client secret  {client_secret}");
+            println!("  redirect URI   {redirect_uri} (any port)\n  resource       {platform}/api/me");
+        }
+        None => println!("The demo application is not approved; an administrator may resume it."),
+    }
+}

@@ -1,0 +1,46 @@
+//! The logos of approved applications, for the pages that users see.
+
+use axum::Router;
+use axum::extract::rejection::PathRejection;
+use axum::extract::{Path, RawQuery, State};
+use axum::http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, X_CONTENT_TYPE_OPTIONS};
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use grantor::{Client, ClientId, ClientState, LogoSlot};
+
+use crate::pages::Failure;
+use crate::web::Platform;
+
+pub(crate) fn routes() -> Router<Platform> {
+    Router::new().route("/logos/{client_id}", get(logo))
+}
+
+/// The address of a client's logo, another one whenever the client changes; none unless it is approved.
+pub(crate) fn address(client: &Client) -> Option<String> {
+    let (id, version) = (client.id(), client.version());
+    // Ids that this service makes are letters and digits.
+    (client.state() == ClientState::Approved).then(|| format!("/logos/{id}?v={version}"))
+}
+
+async fn logo(
+    State(platform): State<Platform>,
+    client_id: Result<Path<String>, PathRejection>,
+    RawQuery(query): RawQuery,
+) -> Result<Response, Failure> {
+    let Path(client_id) = client_id.map_err(|_| Failure::NotFound)?;
+    let id = ClientId::new(client_id).map_err(|_| Failure::NotFound)?;
+    let registrar = platform.server.registrar().ok_or(Failure::NotFound)?;
+    let client = platform.server.client(&id).await?;
+    let client = client.filter(|client| client.state() == ClientState::Approved).ok_or(Failure::NotFound)?;
+    let logo = registrar.logo(&id, LogoSlot::InForce).await?.ok_or(Failure::NotFound)?;
+    let is_versioned = query.is_some_and(|query| query == format!("v={}", client.version()));
+    let caching = if is_versioned { "max-age=31536000, immutable" } else { "no-cache" };
+    let headers = [
+        (CONTENT_TYPE, logo.media_type()),
+        (CACHE_CONTROL, caching),
+        // What was uploaded is an image and nothing else, whatever it may hold besides.
+        (X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (CONTENT_SECURITY_POLICY, "default-src 'none'; sandbox"),
+    ];
+    Ok((headers, logo.octets().to_vec()).into_response())
+}

@@ -1,0 +1,116 @@
+//! Looking after applications in force: stop them, let them go on, change their secret, end their grants.
+
+use axum::extract::State;
+use axum::response::{IntoResponse, Redirect, Response};
+use grantor::{ClientId, Registrar, RegistrarError};
+use tower_sessions::Session;
+
+use crate::accounts::Account;
+use crate::pages::Failure;
+use crate::registration::{Named, failure, notice};
+use crate::review::details::{explain, refuse};
+use crate::review::{Controls, secret};
+use crate::session::Administrator;
+use crate::web::Platform;
+
+pub(super) async fn suspend(
+    State(platform): State<Platform>,
+    Administrator(account): Administrator,
+    Named(id): Named,
+    session: Session,
+) -> Result<Response, Failure> {
+    let outcome = platform.registrar()?.suspend(&id).await;
+    let done = "Suspended. Nobody can use it now, and its tokens are refused.";
+    conclude(&platform, &account, &id, &session, outcome.map(|()| done)).await
+}
+
+pub(super) async fn resume(
+    State(platform): State<Platform>,
+    Administrator(account): Administrator,
+    Named(id): Named,
+    session: Session,
+) -> Result<Response, Failure> {
+    let outcome = platform.registrar()?.resume(&id).await;
+    let done = "It can be used again, with the tokens it had.";
+    conclude(&platform, &account, &id, &session, outcome.map(|()| done)).await
+}
+
+pub(super) async fn rotate_secret(
+    State(platform): State<Platform>,
+    Administrator(account): Administrator,
+    Named(id): Named,
+    controls: Controls,
+) -> Result<Response, Failure> {
+    let registrar = platform.registrar()?;
+    let outcome = match as_seen(&registrar, &id, controls.version()?).await {
+        Ok(()) => registrar.rotate_secret(&id).await,
+        Err(error) => Err(error),
+    };
+    match outcome {
+        Ok(made) => {
+            let application = registrar.application(&id).await.map_err(failure)?;
+            Ok(secret::of_rotated(&account, application.form().name(), &id, &made))
+        }
+        Err(RegistrarError::ChangedMeanwhile) => {
+            let text = "No new secret was made: the application was changed after you opened this page, perhaps by \
+                        this very form. A secret is shown once; if it was lost, make a new one below.";
+            refuse(&platform, &account, &id, text).await
+        }
+        Err(error) => explain(&platform, &account, &id, error).await,
+    }
+}
+
+pub(super) async fn retire_secret(
+    State(platform): State<Platform>,
+    Administrator(account): Administrator,
+    Named(id): Named,
+    session: Session,
+    controls: Controls,
+) -> Result<Response, Failure> {
+    let registrar = platform.registrar()?;
+    let outcome = match as_seen(&registrar, &id, controls.version()?).await {
+        Ok(()) => registrar.retire_previous_secret(&id).await,
+        Err(error) => Err(error),
+    };
+    let done = "Only the newest secret works now.";
+    conclude(&platform, &account, &id, &session, outcome.map(|()| done)).await
+}
+
+pub(super) async fn withdraw_grants(
+    State(platform): State<Platform>,
+    Administrator(account): Administrator,
+    Named(id): Named,
+    session: Session,
+    controls: Controls,
+) -> Result<Response, Failure> {
+    if !controls.has("confirmed") {
+        let text = "Nothing was withdrawn: tick the box to say that you mean it.";
+        return refuse(&platform, &account, &id, text).await;
+    }
+    let outcome = platform.registrar()?.withdraw_grants(&id).await;
+    let done = "Everything that users had granted to it is withdrawn.";
+    conclude(&platform, &account, &id, &session, outcome.map(|()| done)).await
+}
+
+/// Secrets are changed as the administrator saw them, so that a form that is sent twice ends none.
+async fn as_seen(registrar: &Registrar, id: &ClientId, version: u32) -> Result<(), RegistrarError> {
+    let is_same = registrar.application(id).await?.version() == version;
+    if is_same { Ok(()) } else { Err(RegistrarError::ChangedMeanwhile) }
+}
+
+/// Goes back to the application with a word on what was done, or shows why it was not.
+async fn conclude(
+    platform: &Platform,
+    account: &Account,
+    id: &ClientId,
+    session: &Session,
+    outcome: Result<&'static str, RegistrarError>,
+) -> Result<Response, Failure> {
+    match outcome {
+        Ok(done) => {
+            notice::leave(session, id, done).await?;
+            Ok(Redirect::to(&format!("/review/{id}")).into_response())
+        }
+        Err(error) => explain(platform, account, id, error).await,
+    }
+}

@@ -1,0 +1,87 @@
+//! The decision on what was submitted, as it was read.
+
+use axum::extract::State;
+use axum::response::{IntoResponse, Redirect, Response};
+use grantor::{Approval, Problem, RegistrarError};
+use tower_sessions::Session;
+
+use crate::pages::Failure;
+use crate::registration::{Named, failure, notice};
+use crate::review::details::{Refusal, explain, refuse};
+use crate::review::{Controls, secret};
+use crate::session::Administrator;
+use crate::web::Platform;
+
+pub(super) async fn approve(
+    State(platform): State<Platform>,
+    Administrator(account): Administrator,
+    Named(id): Named,
+    session: Session,
+    controls: Controls,
+) -> Result<Response, Failure> {
+    let registrar = platform.registrar()?;
+    let scopes = controls.all("scope").collect::<Vec<_>>().join(" ");
+    if scopes.is_empty() {
+        let text = "Tick at least one scope, or reject the application.";
+        return refuse(&platform, &account, &id, text).await;
+    }
+    match registrar.approve(&id, controls.version()?, approval(&controls).scopes(scopes)).await {
+        Ok(approved) if approved.is_change() => {
+            notice::leave(&session, &id, "The change is approved and in force.").await?;
+            Ok(Redirect::to(&format!("/review/{id}")).into_response())
+        }
+        Ok(approved) => {
+            let application = registrar.application(&id).await.map_err(failure)?;
+            Ok(secret::of_approved(&account, application.form().name(), &approved))
+        }
+        Err(error) => explain(&platform, &account, &id, error).await,
+    }
+}
+
+fn approval(controls: &Controls) -> Approval {
+    let mut approval = Approval::default();
+    if controls.has("require_pkce") {
+        approval = approval.require_pkce();
+    }
+    if controls.has("trusted") {
+        approval = approval.trusted();
+    }
+    if controls.has("may_introspect") {
+        approval = approval.may_introspect();
+    }
+    approval
+}
+
+pub(super) async fn reject(
+    State(platform): State<Platform>,
+    Administrator(account): Administrator,
+    Named(id): Named,
+    session: Session,
+    controls: Controls,
+) -> Result<Response, Failure> {
+    let registrar = platform.registrar()?;
+    // Browsers end the lines of a text with two characters.
+    let reason = controls.one("reason").replace("\r\n", "\n");
+    match registrar.reject(&id, controls.version()?, reason.trim()).await {
+        Ok(()) => {
+            notice::leave(&session, &id, "Rejected. The developer sees your reason.").await?;
+            Ok(Redirect::to(&format!("/review/{id}")).into_response())
+        }
+        Err(RegistrarError::Invalid(errors)) => {
+            let problem = errors.first().map(|error| reason_words(error.problem(), &reason));
+            refuse(&platform, &account, &id, Refusal { text: None, reason, reason_problem: problem }).await
+        }
+        Err(error) => explain(&platform, &account, &id, error).await,
+    }
+}
+
+fn reason_words(problem: Problem, reason: &str) -> String {
+    match problem {
+        Problem::Missing => "Give a reason: the developer has to know what to change.".into(),
+        Problem::TooManyCharacters { limit } => {
+            let count = reason.trim().chars().count();
+            format!("The reason has {count} characters; it may have at most {limit}.")
+        }
+        other => format!("The reason {other}."),
+    }
+}

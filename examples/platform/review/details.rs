@@ -1,0 +1,204 @@
+//! One application, as administrators see it.
+
+use askama::Template;
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::{Redirect, Response};
+use grantor::{Application, Client, ClientId, ClientState, ClientType, LogoSlot, RegistrarError};
+use tower_sessions::Session;
+
+use crate::accounts::Account;
+use crate::pages::{Failure, Frame, page};
+use crate::registration::form_words::{Difference, FormWords, differences};
+use crate::registration::problems::words as problem_words;
+use crate::registration::{Named, failure, notice};
+use crate::session::Administrator;
+use crate::web::Platform;
+use crate::words::{self, ScopeGroup, When};
+
+#[derive(Template)]
+#[template(path = "review/details.html", config = "examples/platform/askama.toml")]
+struct DetailsPage {
+    frame: Frame,
+    notice: Option<String>,
+    refusal: Refusal,
+    id: String,
+    version: u32,
+    state: &'static str,
+    state_class: &'static str,
+    applicant: Applicant,
+    submitted: When,
+    decided: Option<When>,
+    rejection: Option<String>,
+    form: FormWords,
+    differences: Vec<Difference>,
+    has_proposed_logo: bool,
+    /// What may be approved, if there is something to decide.
+    decision: Option<DecisionForm>,
+    standing: Standing,
+    is_in_use: bool,
+    is_suspended: bool,
+}
+
+struct Applicant {
+    id: String,
+    name: String,
+    email: String,
+}
+
+struct DecisionForm {
+    is_change: bool,
+    scopes: Vec<ScopeGroup>,
+}
+
+/// What an earlier approval gave or demanded, which no later one takes back.
+struct Standing {
+    is_confidential: bool,
+    requires_pkce: bool,
+    is_trusted: bool,
+    may_introspect: bool,
+}
+
+impl Standing {
+    fn of(client: &Client) -> Self {
+        Self {
+            is_confidential: client.client_type() == ClientType::Confidential,
+            requires_pkce: client.requires_pkce(),
+            is_trusted: client.is_trusted(),
+            may_introspect: client.may_introspect(),
+        }
+    }
+}
+
+/// Why what was sent had no effect, with what was typed.
+#[derive(Debug, Default)]
+pub(super) struct Refusal {
+    pub(super) text: Option<String>,
+    pub(super) reason: String,
+    pub(super) reason_problem: Option<String>,
+}
+
+impl From<&'static str> for Refusal {
+    fn from(text: &'static str) -> Self {
+        Self { text: Some(text.into()), ..Self::default() }
+    }
+}
+
+pub(super) async fn details(
+    State(platform): State<Platform>,
+    Administrator(account): Administrator,
+    Named(id): Named,
+    session: Session,
+) -> Result<Response, Failure> {
+    let notice = notice::take(&session, &id).await?;
+    show(&platform, &account, &id, notice, Refusal::default()).await
+}
+
+/// Leads an address that only takes forms to the page that sends them.
+pub(super) async fn back(_: Administrator, Named(id): Named) -> Redirect {
+    Redirect::to(&format!("/review/{id}"))
+}
+
+/// Shows the application as it is now, and why nothing was done.
+pub(super) async fn refuse(
+    platform: &Platform,
+    account: &Account,
+    id: &ClientId,
+    refusal: impl Into<Refusal>,
+) -> Result<Response, Failure> {
+    let refusal = refusal.into();
+    let is_typing = refusal.reason_problem.is_some();
+    let mut response = show(platform, account, id, None, refusal).await?;
+    *response.status_mut() = if is_typing { StatusCode::UNPROCESSABLE_ENTITY } else { StatusCode::CONFLICT };
+    Ok(response)
+}
+
+/// Shows what the registrar refused, in words; what it cannot help is a failure.
+pub(super) async fn explain(
+    platform: &Platform,
+    account: &Account,
+    id: &ClientId,
+    error: RegistrarError,
+) -> Result<Response, Failure> {
+    let text = match error {
+        RegistrarError::Invalid(errors) => {
+            let application = platform.registrar()?.application(id).await.map_err(failure)?;
+            let form = application.proposed().unwrap_or_else(|| application.form());
+            let form = form.to_form(&platform.server.config().scopes);
+            errors.iter().map(|error| problem_words(error, &form)).collect::<Vec<_>>().join(" ")
+        }
+        other => plain_words(other)?.to_owned(),
+    };
+    refuse(platform, account, id, Refusal { text: Some(text), ..Refusal::default() }).await
+}
+
+fn plain_words(error: RegistrarError) -> Result<&'static str, Failure> {
+    Ok(match error {
+        RegistrarError::ChangedMeanwhile => {
+            "Nothing was done: the application was changed after you opened this page. This is how it is now."
+        }
+        RegistrarError::NothingProposed => {
+            "Nothing was done: this was decided already, and nothing else awaits review. A secret is shown once; if \
+             it was lost, make a new one below."
+        }
+        RegistrarError::PublicClient => "A public client has no secret, so it cannot introspect either.",
+        RegistrarError::ScopesNotAsked => "Only scopes that the application asks for can be approved.",
+        RegistrarError::WrongState(ClientState::Pending) => {
+            "Nothing was done: the application awaits its first review."
+        }
+        RegistrarError::WrongState(ClientState::Approved) => "Nothing was done: the application is in use already.",
+        RegistrarError::WrongState(ClientState::Rejected) => {
+            "Nothing was done: the application is rejected, until its developer sends it again."
+        }
+        RegistrarError::WrongState(ClientState::Suspended) => "Nothing was done: the application is suspended already.",
+        other => return Err(failure(other)),
+    })
+}
+
+async fn show(
+    platform: &Platform,
+    account: &Account,
+    id: &ClientId,
+    notice: Option<String>,
+    refusal: Refusal,
+) -> Result<Response, Failure> {
+    let (registrar, config) = (platform.registrar()?, platform.server.config());
+    let application = registrar.application(id).await.map_err(failure)?;
+    let client = registrar.client(id).await.map_err(failure)?;
+    let proposed_logo = registrar.logo(id, LogoSlot::Proposed).await.map_err(failure)?;
+    let state = application.state();
+    let form = FormWords::new(application.form(), config);
+    let proposed = application.proposed().map(|proposed| FormWords::new(proposed, config));
+    let decision = application.awaits_review().then(|| DecisionForm {
+        is_change: proposed.is_some(),
+        scopes: proposed.as_ref().unwrap_or(&form).scopes.clone(),
+    });
+    Ok(page(&DetailsPage {
+        frame: Frame::for_account(account),
+        notice,
+        refusal,
+        id: id.to_string(),
+        version: application.version(),
+        state: words::state(state),
+        state_class: words::state_class(state),
+        applicant: applicant(platform, &application).await?,
+        submitted: words::when(application.submitted()),
+        decided: application.decided().map(words::when),
+        rejection: application.rejection().map(str::to_owned),
+        differences: proposed.as_ref().map(|proposed| differences(&form, proposed)).unwrap_or_default(),
+        form,
+        has_proposed_logo: proposed_logo.is_some(),
+        decision,
+        standing: Standing::of(&client),
+        is_in_use: matches!(state, ClientState::Approved | ClientState::Suspended),
+        is_suspended: state == ClientState::Suspended,
+    }))
+}
+
+/// Who submitted it; an account that is gone is known by its id alone.
+async fn applicant(platform: &Platform, application: &Application) -> Result<Applicant, Failure> {
+    let id = application.applicant().to_string();
+    let account = Account::find(&platform.database, &id).await?;
+    let (name, email) = account.map_or_else(Default::default, |account| (account.name, account.email));
+    Ok(Applicant { id, name, email })
+}

@@ -1,0 +1,120 @@
+//! The resource API of Platform, called with a connected person's access token.
+
+use oauth2::AccessToken;
+use reqwest::header::WWW_AUTHENTICATE;
+use reqwest::{Response, Url};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use super::oauth::Platform;
+use super::pages::{Failure, Refusal};
+use super::session::Connected;
+use super::transport::Unanswered;
+
+#[derive(Deserialize)]
+pub(super) struct Profile {
+    pub(super) user: String,
+    pub(super) name: String,
+}
+
+#[derive(Deserialize)]
+pub(super) struct Email {
+    pub(super) email: String,
+}
+
+#[derive(Deserialize)]
+pub(super) struct Repositories {
+    pub(super) repositories: Vec<Repository>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct Repository {
+    /// The owner and the name, with a slash between them.
+    pub(super) name: String,
+    pub(super) description: String,
+    pub(super) public: bool,
+}
+
+#[derive(Deserialize)]
+pub(super) struct Issues {
+    pub(super) issues: Vec<Issue>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct Issue {
+    pub(super) number: u64,
+    pub(super) title: String,
+}
+
+impl Connected {
+    pub(super) async fn get<T: DeserializeOwned>(&mut self, path: &str) -> Result<T, Failure> {
+        let answer = self.call(path, None).await?;
+        Ok(answer.json().await.map_err(Unanswered::from)?)
+    }
+
+    pub(super) async fn post(&mut self, path: &str, body: &Value) -> Result<(), Failure> {
+        self.call(path, Some(body)).await.map(drop)
+    }
+
+    /// Calls; an access token that is over is refreshed once.
+    async fn call(&mut self, path: &str, body: Option<&Value>) -> Result<Response, Failure> {
+        let application = self.visit.application.clone();
+        match application.platform.call(&self.connection.tokens.access, path, body).await {
+            Err(Failure::Refused(refusal))
+                if refusal.is("invalid_token") && self.connection.tokens.refresh.is_some() => {}
+            answer => return answer,
+        }
+        self.refresh().await?;
+        application.platform.call(&self.connection.tokens.access, path, body).await
+    }
+
+    /// Trades the refresh token for new tokens; if it is worth nothing any more, the connection is over.
+    pub(super) async fn refresh(&mut self) -> Result<(), Failure> {
+        let application = self.visit.application.clone();
+        let registration = application.registration().await?;
+        let Some(token) = &self.connection.tokens.refresh else { return Err(Failure::NoRefreshToken) };
+        match application.platform.refresh(&registration, token).await {
+            Ok(tokens) => {
+                self.connection.replace(tokens);
+                Ok(())
+            }
+            Err(Failure::Refused(refusal)) if refusal.is("invalid_grant") => {
+                self.visit.forget("Platform no longer accepts our connection. Please connect again.".into()).await?;
+                Err(Failure::NotConnected)
+            }
+            Err(failure) => Err(failure),
+        }
+    }
+}
+
+impl Platform {
+    /// Gets, or posts a body; what Platform refuses is told in its own words.
+    pub(super) async fn call(
+        &self,
+        token: &AccessToken,
+        path: &str,
+        body: Option<&Value>,
+    ) -> Result<Response, Failure> {
+        let mut url = Url::parse(&self.issuer).map_err(|_| Failure::Broken)?;
+        // Segment by segment: a name from outside stays within its place.
+        url.path_segments_mut().map_err(|()| Failure::Broken)?.pop_if_empty().push("api").extend(path.split('/'));
+        let http = &self.transport.http;
+        let request = match body {
+            None => http.get(url),
+            Some(body) => http.post(url).json(body),
+        };
+        let answer = self.transport.execute(request.bearer_auth(token.secret())).await?;
+        if answer.status().is_success() { Ok(answer) } else { Err(Failure::Refused(refusal(&answer))) }
+    }
+}
+
+/// § RFC 6750, 3: the challenge says why.
+fn refusal(answer: &Response) -> Refusal {
+    let challenge = answer.headers().get(WWW_AUTHENTICATE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let attribute = |name: &str| {
+        let (_, rest) = challenge.split_once(&format!("{name}=\""))?;
+        Some(rest.split_once('"')?.0.to_owned())
+    };
+    Refusal { status: Some(answer.status()), error: attribute("error"), description: attribute("error_description") }
+}

@@ -1,0 +1,91 @@
+//! Connecting to Platform and disconnecting from it.
+
+use std::sync::Arc;
+
+use axum::Form;
+use axum::extract::rejection::QueryRejection;
+use axum::extract::{Query, State};
+use axum::response::{IntoResponse, Redirect, Response};
+use serde::Deserialize;
+
+use super::Application;
+use super::oauth::SCOPES;
+use super::pages::{Failure, HomePage, Refusal, page};
+use super::session::{Connected, Visit};
+
+pub(super) async fn home(State(application): State<Arc<Application>>, visit: Visit) -> Result<Response, Failure> {
+    if visit.is_connected().await? {
+        return Ok(Redirect::to("/account").into_response());
+    }
+    page(&HomePage {
+        notice: visit.take_notice().await?,
+        is_registered: application.registration.read().await.is_some(),
+        platform: &application.platform.issuer,
+        callback: &application.platform.callback,
+        scopes: SCOPES,
+    })
+}
+
+pub(super) async fn begin(State(application): State<Arc<Application>>, visit: Visit) -> Result<Redirect, Failure> {
+    let (url, attempt) = application.platform.authorization(&application.registration().await?).await?;
+    visit.begin(&attempt).await?;
+    Ok(Redirect::to(url.as_str()))
+}
+
+/// What Platform lets the browser bring back.
+#[derive(Deserialize)]
+pub(super) struct Answer {
+    #[serde(default)]
+    state: String,
+    iss: Option<String>,
+    code: Option<String>,
+    error: Option<String>,
+    error_description: Option<String>,
+}
+
+pub(super) async fn callback(
+    State(application): State<Arc<Application>>,
+    visit: Visit,
+    answer: Result<Query<Answer>, QueryRejection>,
+) -> Result<Redirect, Failure> {
+    let Ok(Query(answer)) = answer else { return Err(Failure::StrayAnswer) };
+    let Some(attempt) = visit.take_attempt(&answer.state).await? else { return Err(Failure::StrayAnswer) };
+    if !application.platform.is_issuer(answer.iss.as_deref()).await? {
+        return Err(Failure::StrayAnswer);
+    }
+    let code = match (answer.error, answer.code) {
+        (Some(error), _) if error == "access_denied" => return Err(Failure::Declined),
+        (Some(error), _) => {
+            let description = answer.error_description;
+            return Err(Failure::Refused(Refusal { status: None, error: Some(error), description }));
+        }
+        (None, Some(code)) => code,
+        (None, None) => return Err(Failure::StrayAnswer),
+    };
+    let tokens = application.platform.exchange(&application.registration().await?, code, attempt).await?;
+    visit.connect(tokens).await?;
+    Ok(Redirect::to("/account"))
+}
+
+/// A form without fields of its own.
+#[derive(Deserialize)]
+pub(super) struct Confirmation {
+    #[serde(default)]
+    pub(super) form_token: String,
+}
+
+/// Revokes, then forgets; while Platform cannot be reached, nothing is forgotten.
+pub(super) async fn disconnect(connected: Connected, Form(form): Form<Confirmation>) -> Result<Redirect, Failure> {
+    let Connected { visit, connection } = connected;
+    visit.confirm(&form.form_token).await?;
+    let registration = visit.application.registration().await?;
+    let why = match visit.application.platform.revoke(&registration, connection.tokens.revocable()).await {
+        Ok(()) => "Disconnected. Platform has withdrawn our access, and we have forgotten it.".to_owned(),
+        Err(Failure::Refused(refusal)) => format!(
+            "We have forgotten our access, but Platform did not withdraw it: {refusal}. You can withdraw it at Platform."
+        ),
+        Err(failure) => return Err(failure),
+    };
+    visit.forget(why).await?;
+    Ok(Redirect::to("/"))
+}

@@ -1,0 +1,56 @@
+//! A consistent copy of a file that goes on being written.
+
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use rusqlite::backup::{Backup, StepResult};
+use rusqlite::{Connection, OpenFlags};
+
+use crate::store::sqlite::error::{SqliteError, SqliteProblem};
+use crate::store::sqlite::file::{self, Database};
+
+/// Octets of memory for the pages of the source, each of which is read once.
+const CACHE: usize = 1 << 20;
+
+/// Copies the state of this moment to `path`, which appears when it is complete.
+pub(super) fn write(database: &Database, path: &Path) -> Result<(), SqliteError> {
+    let path = std::path::absolute(path)?;
+    if path.try_exists()? {
+        return Err(SqliteProblem::Exists.into());
+    }
+    let partial = partial(&path);
+    file::create(&partial)?;
+    let written = copy(database, &partial).and_then(|()| finish(&partial, &path));
+    if written.is_err() {
+        let _ = fs::remove_file(&partial);
+    }
+    written
+}
+
+fn copy(database: &Database, to: &Path) -> Result<(), SqliteError> {
+    let source = database.connect(CACHE)?;
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let mut copy = Connection::open_with_flags(to, flags)?;
+    // All pages in one step are one snapshot; in several steps every write in between starts it anew.
+    let step = Backup::new(&source, &mut copy)?.step(-1)?;
+    if step != StepResult::Done {
+        return Err(SqliteProblem::Busy.into());
+    }
+    copy.close().map_err(|(_, error)| error.into())
+}
+
+fn finish(partial: &Path, path: &Path) -> Result<(), SqliteError> {
+    fs::rename(partial, path)?;
+    #[cfg(unix)]
+    if let Some(folder) = path.parent() {
+        fs::File::open(folder)?.sync_all()?;
+    }
+    Ok(())
+}
+
+fn partial(path: &Path) -> PathBuf {
+    let mut name = OsString::from(path);
+    name.push(".partial");
+    name.into()
+}

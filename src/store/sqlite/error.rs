@@ -1,0 +1,144 @@
+//! What may be wrong with a file.
+
+use std::error::Error;
+use std::sync::Arc;
+use std::{fmt, io};
+
+use rusqlite::ErrorCode;
+
+use crate::store::StoreError;
+
+/// A failure of a [`SqliteStore`](crate::SqliteStore) or of its file.
+///
+/// It is the source of every [`StoreError`] of such a store that is not a record that cannot be read.
+#[derive(Clone, Debug)]
+pub struct SqliteError {
+    problem: SqliteProblem,
+    source: Option<Arc<dyn Error + Send + Sync>>,
+}
+
+/// The kinds of [`SqliteError`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
+#[non_exhaustive]
+pub enum SqliteProblem {
+    /// Another process or connection held the file for longer than the busy time-out.
+    #[error("another connection holds the file")]
+    Busy,
+    /// The file is damaged, or is no SQLite database.
+    #[error("the file is damaged, or is no SQLite database")]
+    Damaged,
+    /// A backup was to be written where there is a file already.
+    #[error("there is a file of that name already")]
+    Exists,
+    /// The disk or the memory is full.
+    #[error("the disk or the memory is full")]
+    Full,
+    /// The operating system failed to open, read or write the file.
+    #[error("the file could not be opened, read or written")]
+    Io,
+    /// There is no file at the path, or no folder for it.
+    #[error("there is no such file or folder")]
+    Missing,
+    /// The file was written by a newer release, whose schema this one does not know.
+    #[error("the file has schema {found}, this release knows {known}")]
+    Newer {
+        /// The schema of the file.
+        found: i64,
+        /// The newest schema that this release knows.
+        known: i64,
+    },
+    /// The file is a database, but none of this crate.
+    #[error("the file is a database of something else")]
+    NotAStore,
+    /// Too many calls wait already.
+    #[error("too many calls are waiting for the store")]
+    QueueFull,
+    /// The file may be read only.
+    #[error("the file may not be written")]
+    ReadOnly,
+    /// SQLite refused what it was asked, such as a record of more octets than it takes.
+    #[error("SQLite refused the statement")]
+    Refused,
+    /// A setting that durability rests on cannot be had for this file, such as on a network file system.
+    #[error("the setting {0} cannot be had for this file")]
+    Setting(&'static str),
+    /// The store's threads have ended.
+    #[error("the store has stopped")]
+    Stopped,
+}
+
+impl SqliteError {
+    /// Returns what was wrong.
+    #[must_use]
+    pub const fn problem(&self) -> SqliteProblem {
+        self.problem
+    }
+
+    /// Tells whether the failure may pass by itself.
+    #[must_use]
+    pub const fn is_transient(&self) -> bool {
+        matches!(self.problem, SqliteProblem::Busy | SqliteProblem::Full | SqliteProblem::Io | SqliteProblem::QueueFull)
+    }
+}
+
+impl fmt::Display for SqliteError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.problem.fmt(f)
+    }
+}
+
+impl Error for SqliteError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        self.source.as_deref().map(|source| -> &(dyn Error + 'static) { source })
+    }
+}
+
+impl From<SqliteProblem> for SqliteError {
+    fn from(problem: SqliteProblem) -> Self {
+        Self { problem, source: None }
+    }
+}
+
+impl From<rusqlite::Error> for SqliteError {
+    fn from(error: rusqlite::Error) -> Self {
+        let problem = error.sqlite_error_code().map_or(SqliteProblem::Refused, problem_of);
+        Self { problem, source: Some(Arc::new(error)) }
+    }
+}
+
+impl From<io::Error> for SqliteError {
+    fn from(error: io::Error) -> Self {
+        #[expect(
+            clippy::wildcard_enum_match_arm,
+            reason = "a foreign enum that grows, most of which is one to a store"
+        )]
+        let problem = match error.kind() {
+            io::ErrorKind::AlreadyExists => SqliteProblem::Exists,
+            io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => SqliteProblem::Missing,
+            io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => SqliteProblem::ReadOnly,
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => SqliteProblem::Full,
+            _ => SqliteProblem::Io,
+        };
+        Self { problem, source: Some(Arc::new(error)) }
+    }
+}
+
+impl From<SqliteError> for StoreError {
+    fn from(error: SqliteError) -> Self {
+        if error.is_transient() { Self::transient(error) } else { Self::permanent(error) }
+    }
+}
+
+fn problem_of(code: ErrorCode) -> SqliteProblem {
+    #[expect(clippy::wildcard_enum_match_arm, reason = "a foreign enum, the rest of which are mistakes in a statement")]
+    match code {
+        ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked | ErrorCode::FileLockingProtocolFailed => {
+            SqliteProblem::Busy
+        }
+        ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase => SqliteProblem::Damaged,
+        ErrorCode::DiskFull | ErrorCode::OutOfMemory => SqliteProblem::Full,
+        ErrorCode::SystemIoFailure | ErrorCode::CannotOpen => SqliteProblem::Io,
+        ErrorCode::ReadOnly | ErrorCode::PermissionDenied => SqliteProblem::ReadOnly,
+        _ => SqliteProblem::Refused,
+    }
+}

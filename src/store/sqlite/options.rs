@@ -1,0 +1,51 @@
+//! How a file is opened.
+
+use std::time::Duration;
+
+/// The longest queue: with [`LONGEST_BUSY_TIMEOUT`] it keeps the last write in it within the hour that a
+/// store has for it.
+const LONGEST_QUEUE: usize = 65_536;
+const LONGEST_BUSY_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Settings with which a [`SqliteStore`](crate::SqliteStore) is opened; the defaults suit most servers.
+#[derive(Clone, Debug)]
+#[must_use]
+pub struct SqliteOptions {
+    pub(super) queue: usize,
+    pub(super) cache: usize,
+    pub(super) busy_timeout: Duration,
+    pub(super) must_exist: bool,
+}
+
+impl SqliteOptions {
+    /// The defaults: 4096 calls, 32 MiB, 5 seconds, and a file that is made if it is missing.
+    pub const fn new() -> Self {
+        Self { queue: 4096, cache: 32 << 20, busy_timeout: Duration::from_secs(5), must_exist: false }
+    }
+
+    /// Sets how many reads and how many writes may wait, 1 to 65536; one more is a transient error at once.
+    pub fn queue_length(self, calls: usize) -> Self {
+        Self { queue: calls.clamp(1, LONGEST_QUEUE), ..self }
+    }
+
+    /// Sets the octets of memory for pages of the file, beside what the operating system keeps of it.
+    pub const fn cache_octets(self, octets: usize) -> Self {
+        Self { cache: octets, ..self }
+    }
+
+    /// Sets how long a write waits for another process that is writing, at most 10 seconds.
+    pub fn busy_timeout(self, timeout: Duration) -> Self {
+        Self { busy_timeout: timeout.min(LONGEST_BUSY_TIMEOUT), ..self }
+    }
+
+    /// Refuses a path at which there is no file, such as in an administrator's command.
+    pub const fn must_exist(self) -> Self {
+        Self { must_exist: true, ..self }
+    }
+}
+
+impl Default for SqliteOptions {
+    fn default() -> Self {
+        Self::new()
+    }
+}

@@ -1,0 +1,221 @@
+//! Rows of grants and of authorizations, whose tables have the same shape.
+
+use std::sync::Arc;
+
+use rusqlite::{OptionalExtension, params};
+
+use crate::clock::Timestamp;
+use crate::codec::DecodeError;
+use crate::store::record::{Authorization, Grant, Revocation, RevocationReason};
+use crate::store::sqlite::session::{Call, Session};
+use crate::store::{Insertion, Replacement};
+use crate::subject::Subject;
+
+/// A record with a table of its own.
+pub(super) trait Record: Sized + Send + Sync + 'static {
+    const FIND: &'static str;
+    const LIST: &'static str;
+    /// Keys, versions and records that the index says are due, the oldest first.
+    const DUE: &'static str;
+    const POSTPONE: &'static str;
+    const REMOVE: &'static str;
+
+    fn purge_after(&self) -> Timestamp;
+    fn encode(&self) -> Vec<u8>;
+    fn decode(octets: &[u8]) -> Result<Self, DecodeError>;
+
+    /// Returns the count of rows that were added.
+    fn insert(&self, octets: &[u8], session: &mut Session<'_>) -> rusqlite::Result<usize>;
+
+    /// Returns the count of rows that were changed.
+    fn replace(&self, version: u32, octets: &[u8], session: &mut Session<'_>) -> rusqlite::Result<usize>;
+}
+
+impl Record for Grant {
+    const FIND: &'static str = "SELECT record FROM grants WHERE id = ?1";
+    const LIST: &'static str = "SELECT record FROM grants WHERE subject = ?1 AND id > ?2 ORDER BY id LIMIT ?3";
+    const DUE: &'static str =
+        "SELECT id, version, record FROM grants WHERE purge_after <= ?1 ORDER BY purge_after LIMIT ?2";
+    const POSTPONE: &'static str = "UPDATE grants SET purge_after = ?2 WHERE id = ?1 AND purge_after < ?2";
+    const REMOVE: &'static str = "DELETE FROM grants WHERE id = ?1 AND version = ?2";
+
+    fn purge_after(&self) -> Timestamp {
+        self.purge_after()
+    }
+
+    fn encode(&self) -> Vec<u8> {
+        self.encode()
+    }
+
+    fn decode(octets: &[u8]) -> Result<Self, DecodeError> {
+        Self::decode(octets)
+    }
+
+    fn insert(&self, octets: &[u8], session: &mut Session<'_>) -> rusqlite::Result<usize> {
+        let statement = session.statement(
+            "INSERT INTO grants (id, version, client, subject, created, purge_after, revoked_at, revoked_why, record)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) ON CONFLICT (id) DO NOTHING",
+        )?;
+        let (revoked_at, revoked_why) = columns(self.revoked);
+        statement.execute(params![
+            self.id.octets(),
+            self.version,
+            self.client.as_str(),
+            self.subject.as_str(),
+            self.created.seconds(),
+            self.purge_after().seconds(),
+            revoked_at,
+            revoked_why,
+            octets,
+        ])
+    }
+
+    fn replace(&self, version: u32, octets: &[u8], session: &mut Session<'_>) -> rusqlite::Result<usize> {
+        let statement = session.statement(
+            "UPDATE grants SET version = ?3, revoked_at = ?4, revoked_why = ?5, record = ?6
+             WHERE id = ?1 AND version = ?2",
+        )?;
+        let (revoked_at, revoked_why) = columns(self.revoked);
+        statement.execute(params![self.id.octets(), version, self.version, revoked_at, revoked_why, octets])
+    }
+}
+
+impl Record for Authorization {
+    const FIND: &'static str = "SELECT record FROM authorizations WHERE id = ?1";
+    const LIST: &'static str = "SELECT record FROM authorizations WHERE subject = ?1 AND id > ?2 ORDER BY id LIMIT ?3";
+    const DUE: &'static str =
+        "SELECT id, version, record FROM authorizations WHERE purge_after <= ?1 ORDER BY purge_after LIMIT ?2";
+    const POSTPONE: &'static str = "UPDATE authorizations SET purge_after = ?2 WHERE id = ?1 AND purge_after < ?2";
+    const REMOVE: &'static str = "DELETE FROM authorizations WHERE id = ?1 AND version = ?2";
+
+    fn purge_after(&self) -> Timestamp {
+        self.purge_after()
+    }
+
+    fn encode(&self) -> Vec<u8> {
+        self.encode()
+    }
+
+    fn decode(octets: &[u8]) -> Result<Self, DecodeError> {
+        Self::decode(octets)
+    }
+
+    fn insert(&self, octets: &[u8], session: &mut Session<'_>) -> rusqlite::Result<usize> {
+        let statement = session.statement(
+            "INSERT INTO authorizations (id, version, client, subject, created, purge_after, record)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT (id) DO NOTHING",
+        )?;
+        statement.execute(params![
+            self.id.octets(),
+            self.version,
+            self.client.as_str(),
+            self.subject.as_str(),
+            self.created.seconds(),
+            self.purge_after().seconds(),
+            octets,
+        ])
+    }
+
+    fn replace(&self, version: u32, octets: &[u8], session: &mut Session<'_>) -> rusqlite::Result<usize> {
+        let statement =
+            session.statement("UPDATE authorizations SET version = ?3, record = ?4 WHERE id = ?1 AND version = ?2")?;
+        statement.execute(params![self.id.octets(), version, self.version, octets])
+    }
+}
+
+/// Reads one row by its key.
+pub(super) struct Find {
+    pub(super) sql: &'static str,
+    pub(super) id: [u8; 16],
+}
+
+impl Call for Find {
+    type Answer = Option<Vec<u8>>;
+
+    fn run(&self, session: &mut Session<'_>) -> rusqlite::Result<Self::Answer> {
+        session.statement(self.sql)?.query_row([&self.id[..]], |row| row.get(0)).optional()
+    }
+}
+
+/// Reads rows of one subject, ids ascending.
+pub(super) struct List {
+    pub(super) sql: &'static str,
+    pub(super) subject: Subject,
+    pub(super) after: Option<[u8; 16]>,
+    pub(super) limit: usize,
+}
+
+impl Call for List {
+    type Answer = Vec<Vec<u8>>;
+
+    fn run(&self, session: &mut Session<'_>) -> rusqlite::Result<Self::Answer> {
+        // The empty key comes before all others.
+        let after = self.after.as_ref().map_or(&[][..], |id| &id[..]);
+        let statement = session.statement(self.sql)?;
+        let rows =
+            statement.query_map(params![self.subject.as_str(), after, as_limit(self.limit)], |row| row.get(0))?;
+        rows.collect()
+    }
+}
+
+/// Adds a row, if there is none of its key.
+pub(super) struct Insert<R> {
+    octets: Vec<u8>,
+    record: Arc<R>,
+}
+
+impl<R: Record> Insert<R> {
+    /// Encodes in the thread of the caller, so that the one writer has less to do.
+    pub(super) fn new(record: Arc<R>) -> Self {
+        Self { octets: record.encode(), record }
+    }
+}
+
+impl<R: Record> Call for Insert<R> {
+    type Answer = Insertion;
+
+    fn run(&self, session: &mut Session<'_>) -> rusqlite::Result<Insertion> {
+        let rows = self.record.insert(&self.octets, session)?;
+        Ok(if rows == 0 { Insertion::Exists } else { Insertion::Inserted })
+    }
+}
+
+/// Puts a row in the place of the one of that version.
+pub(super) struct Replace<R> {
+    octets: Vec<u8>,
+    version: u32,
+    record: Arc<R>,
+}
+
+impl<R: Record> Replace<R> {
+    pub(super) fn new(version: u32, record: Arc<R>) -> Self {
+        Self { octets: record.encode(), version, record }
+    }
+}
+
+impl<R: Record> Call for Replace<R> {
+    type Answer = Replacement;
+
+    fn run(&self, session: &mut Session<'_>) -> rusqlite::Result<Replacement> {
+        let rows = self.record.replace(self.version, &self.octets, session)?;
+        Ok(if rows == 0 { Replacement::Lost } else { Replacement::Replaced })
+    }
+}
+
+pub(super) fn as_limit(limit: usize) -> i64 {
+    i64::try_from(limit).unwrap_or(i64::MAX)
+}
+
+fn columns(revoked: Option<Revocation>) -> (Option<u32>, Option<&'static str>) {
+    (revoked.map(|revoked| revoked.at.seconds()), revoked.map(|revoked| reason_text(revoked.reason)))
+}
+
+const fn reason_text(reason: RevocationReason) -> &'static str {
+    match reason {
+        RevocationReason::CodeReplayed => "code replayed",
+        RevocationReason::RefreshTokenReused => "refresh token reused",
+        RevocationReason::RevokedByClient => "revoked by client",
+        RevocationReason::Withdrawn => "withdrawn",
+        RevocationReason::SubjectWithdrawn => "subject withdrawn",
+    }
+}

@@ -1,0 +1,118 @@
+//! A thread with a queue of calls, each of which has somebody waiting for its answer.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::thread::{self, JoinHandle};
+
+use futures_channel::oneshot;
+
+use crate::store::sqlite::error::{SqliteError, SqliteProblem};
+use crate::store::sqlite::session::{Call, Session};
+
+/// Calls that share one transaction at most, so that none waits long for the others.
+const GROUP: usize = 256;
+
+/// A thread that ends when this is dropped, after what is queued.
+#[derive(Debug)]
+pub(super) struct Worker {
+    queue: Option<SyncSender<Job>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Worker {
+    pub(super) fn start(
+        name: &str,
+        queue: usize,
+        work: impl FnOnce(&Jobs) + Send + 'static,
+    ) -> Result<Self, SqliteError> {
+        let (sender, receiver) = sync_channel(queue);
+        let jobs = Jobs(receiver);
+        let thread = thread::Builder::new().name(name.to_owned()).spawn(move || work(&jobs))?;
+        Ok(Self { queue: Some(sender), thread: Some(thread) })
+    }
+
+    pub(super) async fn ask<C: Call>(&self, call: C) -> Result<C::Answer, SqliteError> {
+        let (answer, answered) = oneshot::channel();
+        let asked = Box::new(Asked { call, answer, result: None });
+        let queue = self.queue.as_ref().ok_or(SqliteProblem::Stopped)?;
+        queue.try_send(Job(asked)).map_err(|error| match error {
+            TrySendError::Full(_) => SqliteProblem::QueueFull,
+            TrySendError::Disconnected(_) => SqliteProblem::Stopped,
+        })?;
+        answered.await.unwrap_or_else(|_| Err(SqliteProblem::Stopped.into()))
+    }
+}
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        drop(self.queue.take());
+        let Some(thread) = self.thread.take() else { return };
+        // Whoever is woken by an answer may drop the store in the thread that gave it.
+        if thread.thread().id() != thread::current().id() {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// The end of the queue at which the thread stands.
+pub(super) struct Jobs(Receiver<Job>);
+
+impl Jobs {
+    /// Waits for a call and takes what is queued behind it; `None` when no more will come.
+    pub(super) fn next_group(&self) -> Option<Vec<Job>> {
+        let mut group = vec![self.0.recv().ok()?];
+        group.extend(self.0.try_iter().take(GROUP - 1));
+        Some(group)
+    }
+}
+
+/// A call and whoever waits for it.
+pub(super) struct Job(Box<dyn Waiting>);
+
+impl Job {
+    /// Runs the call and keeps the result.
+    pub(super) fn run(&mut self, session: &mut Session<'_>) {
+        self.0.run(session);
+    }
+
+    /// Gives the result to whoever waits, if anybody does still.
+    pub(super) fn answer(self) {
+        self.finish(None);
+    }
+
+    /// Says that nothing came of it.
+    pub(super) fn fail(self, error: &SqliteError) {
+        self.finish(Some(error));
+    }
+
+    fn finish(self, error: Option<&SqliteError>) {
+        // Code of the executor runs when a future is woken; if it panics, that is not the other callers' trouble.
+        let _ = catch_unwind(AssertUnwindSafe(|| self.0.finish(error)));
+    }
+}
+
+trait Waiting: Send {
+    fn run(&mut self, session: &mut Session<'_>);
+    fn finish(self: Box<Self>, error: Option<&SqliteError>);
+}
+
+struct Asked<C: Call> {
+    call: C,
+    answer: oneshot::Sender<Result<C::Answer, SqliteError>>,
+    result: Option<Result<C::Answer, SqliteError>>,
+}
+
+impl<C: Call> Waiting for Asked<C> {
+    fn run(&mut self, session: &mut Session<'_>) {
+        self.result = Some(self.call.run(session).map_err(SqliteError::from));
+    }
+
+    fn finish(self: Box<Self>, error: Option<&SqliteError>) {
+        let result = match error {
+            Some(error) => Err(error.clone()),
+            None => self.result.unwrap_or_else(|| Err(SqliteProblem::Stopped.into())),
+        };
+        // A future that was dropped takes no answer.
+        let _ = self.answer.send(result);
+    }
+}
