@@ -3,6 +3,8 @@
 //! Needs `chromium` and `chromium-driver` of Debian and `npm install --prefix target/axe axe-core@4.14.1`; run by
 //! `cargo test --all-features --test browser -- --ignored`. Pictures of the pages are left in `target/screenshots`.
 
+#[path = "browser/authorization.rs"]
+mod authorization;
 #[path = "browser/browser.rs"]
 mod browser;
 #[path = "browser/platform.rs"]

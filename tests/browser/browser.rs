@@ -6,7 +6,6 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use thirtyfour::extensions::cdp::ChromeDevTools;
 use thirtyfour::prelude::*;
 use thirtyfour::{ChromeCapabilities, LoggingPrefsLogLevel};
 
@@ -134,6 +133,11 @@ impl Browser {
     /// Begins a session from the start page.
     pub(crate) async fn sign_in(&self, platform: &Platform, name: &str, password: &str) {
         self.open(&platform.url("/sign-in")).await;
+        self.enter_credentials(name, password).await;
+    }
+
+    /// Fills the sign-in page, wherever it leads.
+    pub(crate) async fn enter_credentials(&self, name: &str, password: &str) {
         self.fill("User name", name).await;
         self.fill("Password", password).await;
         self.press_in("//main", "Sign in").await;
@@ -237,8 +241,7 @@ impl Browser {
     }
 
     async fn developer_tools(&self, command: &str, parameters: Value) -> Value {
-        let tools = ChromeDevTools::new(self.driver.handle().clone());
-        tools.execute_cdp_with_params(command, parameters).await.unwrap()
+        self.driver.cdp().send_raw(command, parameters).await.unwrap()
     }
 }
 

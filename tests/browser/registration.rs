@@ -2,10 +2,11 @@
 
 use std::path::PathBuf;
 
-use crate::browser::{Browser, target};
+use crate::authorization::{ask_for_consent, assert_connected};
+use crate::browser::Browser;
 use crate::platform::Platform;
 
-/// Fills the form of an application that asks for three scopes.
+/// Fills the form of an application that asks for five scopes.
 pub(crate) async fn fill_form(browser: &Browser, name: &str, redirect_uri: &str) {
     browser.fill("Name", name).await;
     browser.choose_file("Logo", &logo()).await;
@@ -13,6 +14,8 @@ pub(crate) async fn fill_form(browser: &Browser, name: &str, redirect_uri: &str)
     browser.fill("Official website", "https://changelog.example").await;
     browser.fill("Redirect URIs", redirect_uri).await;
     browser.choose("account-profile", "Read-only").await;
+    browser.choose("account-email", "Read-only").await;
+    browser.choose("repo-code", "Read and write").await;
     browser.choose("repo-basic-info", "Read-only").await;
     browser.choose("repo-issue", "Read and write").await;
     browser.tick("All resources of the account").await;
@@ -27,16 +30,9 @@ pub(crate) async fn register(browser: &Browser, platform: &Platform, name: &str,
     browser.press("Submit for review").await;
 }
 
-/// A picture of 64 by 64 pixels that Chromium itself draws nothing of.
 pub(crate) fn logo() -> PathBuf {
-    let path = target().join("browser/logo.png");
-    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-    std::fs::write(&path, LOGO).unwrap();
-    path
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("examples/platform/assets/release_notes.png")
 }
-
-const LOGO: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01\0\0\0\x01\x08\x06\0\0\0\x1f\x15\xc4\x89\0\0\0\nIDATx\
-\x9cc\0\x01\0\0\x05\0\x01\r\n-\xb4\0\0\0\0IEND\xaeB`\x82";
 
 #[tokio::test]
 #[ignore = "needs chromium, chromedriver and axe-core"]
@@ -65,5 +61,70 @@ async fn a_developer_is_told_what_is_wrong_and_sees_a_preview() {
     browser.press("Submit for review").await;
     assert_eq!(browser.heading().await, "Changelog");
     browser.inspect("application-pending").await;
+    browser.close().await;
+}
+
+#[tokio::test]
+#[ignore = "needs chromium, chromedriver and axe-core"]
+async fn from_the_registration_to_a_connected_user_and_to_the_disconnection() {
+    let (platform, browser) = (Platform::start("registration"), Browser::start("registration").await);
+    register(&browser, &platform, "Changelog", &platform.third_party("/callback")).await;
+    browser.press("Sign out").await;
+
+    browser.sign_in(&platform, "admin", "ada-likes-order").await;
+    browser.press("Review").await;
+    browser.inspect("review-list").await;
+    browser.press("Changelog").await;
+    browser.assert_sees("Drafts release notes from issues.").await;
+    browser.inspect("review").await;
+    browser.tick("repo-code").await;
+    browser.press("Approve").await;
+    assert_eq!(browser.heading().await, "Changelog is approved");
+    browser.inspect("review-approved").await;
+    let client_id = browser.field("Client ID").await.value().await.unwrap().unwrap();
+    let client_secret = browser.field("Client secret").await.value().await.unwrap().unwrap();
+    browser.press("Done: to the application").await;
+    browser.assert_sees_not(&client_secret).await;
+    assert!(!browser.driver.source().await.unwrap().contains(&client_secret), "a secret is shown once");
+    browser.inspect("review-in-force").await;
+    browser.press("Sign out").await;
+
+    browser.open(&platform.third_party("/settings")).await;
+    browser.inspect("third-party-settings").await;
+    browser.fill("Client id", &client_id).await;
+    browser.fill("Client secret", &client_secret).await;
+    browser.press("Save").await;
+    ask_for_consent(&browser, &platform).await;
+    assert_eq!(browser.heading().await, "Authorize Changelog");
+    browser.assert_sees_not("Code").await;
+    browser.press("Allow").await;
+    assert_connected(&browser, &platform).await;
+    browser.press("Disconnect").await;
+    browser.assert_sees("Disconnected.").await;
+    browser.close().await;
+}
+
+#[tokio::test]
+#[ignore = "needs chromium, chromedriver and axe-core"]
+async fn a_developer_reads_why_an_application_was_rejected_and_sends_it_again() {
+    let (platform, browser) = (Platform::start("rejection"), Browser::start("rejection").await);
+    register(&browser, &platform, "Changelog", "https://changelog.example/callback").await;
+    browser.press("Sign out").await;
+    browser.sign_in(&platform, "admin", "ada-likes-order").await;
+    browser.press("Review").await;
+    browser.press("Changelog").await;
+    browser.fill("Reason", "Why does it have to write code?").await;
+    browser.press("Reject").await;
+    browser.press("Sign out").await;
+
+    browser.sign_in(&platform, "devon", "devon-likes-rust").await;
+    browser.press("My applications").await;
+    browser.press("Changelog").await;
+    browser.assert_sees("Why does it have to write code?").await;
+    browser.inspect("application-rejected").await;
+    browser.press("Change this application").await;
+    browser.choose("repo-code", "Not needed").await;
+    browser.press("Submit for review").await;
+    browser.assert_sees("Awaiting review").await;
     browser.close().await;
 }

@@ -1,0 +1,169 @@
+//! What a user meets: connecting an application, and having it back.
+
+use thirtyfour::prelude::*;
+
+use crate::browser::Browser;
+use crate::platform::Platform;
+
+const ALICE: (&str, &str) = ("alice", "alice-likes-tea");
+
+/// From the third-party application to the consent page of the platform, signing in on the way.
+pub(crate) async fn ask_for_consent(browser: &Browser, platform: &Platform) {
+    browser.open(&platform.third_party("/")).await;
+    browser.press("Connect to Platform").await;
+    assert!(browser.url().await.starts_with(&platform.url("/sign-in")), "{}", browser.url().await);
+    browser.enter_credentials(ALICE.0, ALICE.1).await;
+    assert!(browser.heading().await.starts_with("Authorize "));
+}
+
+pub(crate) async fn assert_connected(browser: &Browser, platform: &Platform) {
+    assert_eq!(browser.url().await, platform.third_party("/account"));
+    browser.assert_sees("Alice Archer").await;
+}
+
+#[tokio::test]
+#[ignore = "needs chromium, chromedriver and axe-core"]
+async fn a_user_connects_an_application_uses_it_and_disconnects_it() {
+    let (platform, browser) = (Platform::start("connect"), Browser::start("connect").await);
+    browser.open(&platform.third_party("/")).await;
+    browser.inspect("third-party-home").await;
+    ask_for_consent(&browser, &platform).await;
+    for words in ["Release Notes", "Alice Archer", "alice@platform.example", "127.0.0.1", "read and write"] {
+        browser.assert_sees(words).await;
+    }
+    browser.inspect("consent").await;
+    browser.tick("E-mail address").await;
+    browser.press("Allow").await;
+
+    assert_connected(&browser, &platform).await;
+    // What was unticked is refused, in words.
+    browser.assert_sees_not("alice@platform.example").await;
+    browser.assert_sees("Tomatoes need more sun").await;
+    browser.assert_sees("alice/diary").await;
+    browser.inspect("third-party-account").await;
+    assert_eq!(browser.cookie_names().await, ["release_notes_session"]);
+
+    browser.press("Refresh now").await;
+    browser.assert_sees("Platform gave us new tokens.").await;
+    browser.press("Call with the old access token").await;
+    browser.assert_sees("ago: Platform answered 200").await;
+    browser.inspect("third-party-refreshed").await;
+    browser.fill("New issue in alice/garden", "Ask the neighbours about slugs").await;
+    browser.press_in("//article[.//h3='alice/garden']", "Open an issue").await;
+    browser.assert_sees("Opened an issue in alice/garden.").await;
+    browser.assert_sees("Ask the neighbours about slugs").await;
+
+    browser.open(&platform.url("/authorized")).await;
+    browser.assert_sees("Release Notes").await;
+    browser.inspect("authorized").await;
+    browser.open(&platform.third_party("/account")).await;
+    browser.press("Disconnect").await;
+    browser.assert_sees("Disconnected.").await;
+    browser.open(&platform.url("/authorized")).await;
+    browser.assert_sees("No application can use your account.").await;
+    browser.inspect("authorized-none").await;
+    browser.close().await;
+}
+
+#[tokio::test]
+#[ignore = "needs chromium, chromedriver and axe-core"]
+async fn a_user_who_declines_is_sent_back_and_nothing_is_granted() {
+    let (platform, browser) = (Platform::start("decline"), Browser::start("decline").await);
+    ask_for_consent(&browser, &platform).await;
+    browser.press("Deny").await;
+    assert!(browser.url().await.starts_with(&platform.third_party("/")), "{}", browser.url().await);
+    browser.assert_sees("You declined").await;
+    browser.inspect("third-party-declined").await;
+    browser.open(&platform.url("/authorized")).await;
+    browser.assert_sees("No application can use your account.").await;
+    browser.close().await;
+}
+
+#[tokio::test]
+#[ignore = "needs chromium, chromedriver and axe-core"]
+async fn a_session_that_ends_before_the_answer_leads_through_sign_in_back_to_the_question() {
+    let (platform, browser) = (Platform::start("expired"), Browser::start("expired").await);
+    ask_for_consent(&browser, &platform).await;
+    browser.driver.delete_cookie("platform_session").await.unwrap();
+    browser.press("Allow").await;
+    assert_eq!(browser.heading().await, "Sign in");
+    browser.enter_credentials(ALICE.0, ALICE.1).await;
+    assert_eq!(browser.heading().await, "Authorize Release Notes");
+    browser.assert_console_is_silent(&[]).await;
+    browser.press("Allow").await;
+    assert_connected(&browser, &platform).await;
+    browser.close().await;
+}
+
+#[tokio::test]
+#[ignore = "needs chromium, chromedriver and axe-core"]
+async fn the_way_back_after_allowing_spends_nothing_twice() {
+    let (platform, browser) = (Platform::start("back"), Browser::start("back").await);
+    ask_for_consent(&browser, &platform).await;
+    browser.press("Allow").await;
+    assert_connected(&browser, &platform).await;
+
+    browser.driver.back().await.unwrap();
+    println!("{} {}", browser.url().await, browser.heading().await);
+    browser.press("Allow").await;
+    println!("{} {}", browser.url().await, browser.text().await);
+
+    browser.open(&platform.third_party("/account")).await;
+    assert_connected(&browser, &platform).await;
+    browser.close().await;
+}
+
+#[tokio::test]
+#[ignore = "needs chromium, chromedriver and axe-core"]
+async fn what_a_user_withdraws_at_the_platform_ends_at_the_application() {
+    let (platform, browser) = (Platform::start("withdraw"), Browser::start("withdraw").await);
+    ask_for_consent(&browser, &platform).await;
+    browser.press("Allow").await;
+    assert_connected(&browser, &platform).await;
+    browser.open(&platform.url("/authorized")).await;
+    browser.element("//button[starts-with(normalize-space(), 'Withdraw')]").await.click().await.unwrap();
+    browser.assert_sees("No application can use your account.").await;
+    browser.inspect("authorized-withdrawn").await;
+    browser.open(&platform.third_party("/account")).await;
+    browser.assert_sees("Platform no longer accepts our connection.").await;
+    browser.inspect("third-party-over").await;
+    browser.close().await;
+}
+
+#[tokio::test]
+#[ignore = "needs chromium, chromedriver and axe-core"]
+async fn the_keyboard_is_enough_to_allow() {
+    let (platform, browser) = (Platform::start("keyboard"), Browser::start("keyboard").await);
+    ask_for_consent(&browser, &platform).await;
+    for _ in 0..40 {
+        browser.driver.active_element().await.unwrap().send_keys(Key::Tab).await.unwrap();
+        let focused = browser.driver.active_element().await.unwrap();
+        assert_eq!(focused.css_value("outline-style").await.unwrap(), "solid", "{:?}", focused.text().await);
+        if focused.text().await.unwrap() == "Allow" {
+            focused.send_keys(Key::Enter).await.unwrap();
+            return assert_connected(&browser, &platform).await;
+        }
+    }
+    panic!("the Tab key does not lead to Allow");
+}
+
+#[tokio::test]
+#[ignore = "needs chromium, chromedriver and axe-core"]
+async fn a_wrong_link_shows_a_page_that_tells_nothing() {
+    let (platform, browser) = (Platform::start("wrong-link"), Browser::start("wrong-link").await);
+    let client = platform.about("client_id");
+    for (name, query) in [
+        ("link-unknown-client", "response_type=code&client_id=nobody".to_owned()),
+        (
+            "link-foreign-redirect",
+            format!("response_type=code&client_id={client}&redirect_uri=https%3A%2F%2Fevil.example%2Fcallback"),
+        ),
+    ] {
+        browser.open(&platform.url(&format!("/oauth2/auth?{query}"))).await;
+        assert_eq!(browser.heading().await, "This link cannot be accessed");
+        browser.assert_sees_not("evil.example").await;
+        browser.assert_sees_not("redirect").await;
+        browser.inspect_error(name, 400).await;
+    }
+    browser.close().await;
+}
