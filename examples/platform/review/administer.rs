@@ -2,7 +2,7 @@
 
 use axum::extract::State;
 use axum::response::{IntoResponse, Redirect, Response};
-use grantor::{ClientId, Registrar, RegistrarError};
+use grantor::{Application, ClientId, RegistrarError};
 use tower_sessions::Session;
 
 use crate::accounts::Account;
@@ -42,15 +42,15 @@ pub(super) async fn rotate_secret(
     controls: Controls,
 ) -> Result<Response, Failure> {
     let registrar = platform.registrar()?;
-    let outcome = match as_seen(&registrar, &id, controls.version()?).await {
+    let version = controls.version()?;
+    // Read first: once there is a secret, nothing may come between it and the page.
+    let application = registrar.application(&id).await.map_err(failure)?;
+    let outcome = match as_seen(&application, version) {
         Ok(()) => registrar.rotate_secret(&id).await,
         Err(error) => Err(error),
     };
     match outcome {
-        Ok(made) => {
-            let application = registrar.application(&id).await.map_err(failure)?;
-            Ok(secret::of_rotated(&account, application.form().name(), &id, &made))
-        }
+        Ok(made) => Ok(secret::of_rotated(&account, application.form().name(), &id, &made)),
         Err(RegistrarError::ChangedMeanwhile) => {
             let text = "No new secret was made: the application was changed after you opened this page, perhaps by \
                         this very form. A secret is shown once; if it was lost, make a new one below.";
@@ -68,7 +68,9 @@ pub(super) async fn retire_secret(
     controls: Controls,
 ) -> Result<Response, Failure> {
     let registrar = platform.registrar()?;
-    let outcome = match as_seen(&registrar, &id, controls.version()?).await {
+    let version = controls.version()?;
+    let application = registrar.application(&id).await.map_err(failure)?;
+    let outcome = match as_seen(&application, version) {
         Ok(()) => registrar.retire_previous_secret(&id).await,
         Err(error) => Err(error),
     };
@@ -93,9 +95,8 @@ pub(super) async fn withdraw_grants(
 }
 
 /// Secrets are changed as the administrator saw them, so that a form that is sent twice ends none.
-async fn as_seen(registrar: &Registrar, id: &ClientId, version: u32) -> Result<(), RegistrarError> {
-    let is_same = registrar.application(id).await?.version() == version;
-    if is_same { Ok(()) } else { Err(RegistrarError::ChangedMeanwhile) }
+fn as_seen(application: &Application, version: u32) -> Result<(), RegistrarError> {
+    if application.version() == version { Ok(()) } else { Err(RegistrarError::ChangedMeanwhile) }
 }
 
 /// Goes back to the application with a word on what was done, or shows why it was not.

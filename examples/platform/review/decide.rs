@@ -25,15 +25,14 @@ pub(super) async fn approve(
         let text = "Tick at least one scope, or reject the application.";
         return refuse(&platform, &account, &id, text).await;
     }
+    // Read first: once there is a secret, nothing may come between it and the page.
+    let application = registrar.application(&id).await.map_err(failure)?;
     match registrar.approve(&id, controls.version()?, approval(&controls).scopes(scopes)).await {
         Ok(approved) if approved.is_change() => {
             notice::leave(&session, &id, "The change is approved and in force.").await?;
             Ok(Redirect::to(&format!("/review/{id}")).into_response())
         }
-        Ok(approved) => {
-            let application = registrar.application(&id).await.map_err(failure)?;
-            Ok(secret::of_approved(&account, application.form().name(), &approved))
-        }
+        Ok(approved) => Ok(secret::of_approved(&account, application.form().name(), &approved)),
         Err(error) => explain(&platform, &account, &id, error).await,
     }
 }

@@ -10,7 +10,7 @@ use axum::Router;
 use axum::extract::rejection::FormRejection;
 use axum::extract::{Form, FromRequest, Request, State};
 use axum::response::Response;
-use axum::routing::{get, post};
+use axum::routing::get;
 use grantor::LogoSlot;
 
 use crate::pages::Failure;
@@ -24,10 +24,10 @@ pub(crate) fn routes() -> Router<Platform> {
         .route("/review/{id}", get(details::details))
         .route("/review/{id}/approve", get(details::back).post(decide::approve))
         .route("/review/{id}/reject", get(details::back).post(decide::reject))
-        .route("/review/{id}/suspend", post(administer::suspend))
-        .route("/review/{id}/resume", post(administer::resume))
+        .route("/review/{id}/suspend", get(details::back).post(administer::suspend))
+        .route("/review/{id}/resume", get(details::back).post(administer::resume))
         .route("/review/{id}/rotate-secret", get(details::back).post(administer::rotate_secret))
-        .route("/review/{id}/retire-secret", post(administer::retire_secret))
+        .route("/review/{id}/retire-secret", get(details::back).post(administer::retire_secret))
         .route("/review/{id}/withdraw-grants", get(details::back).post(administer::withdraw_grants))
         .route("/review/{id}/logo/in-force", get(logo_in_force))
         .route("/review/{id}/logo/proposed", get(proposed_logo))
