@@ -3,6 +3,7 @@
 use axum::extract::FromRequestParts;
 use axum::http::Method;
 use axum::http::request::Parts;
+use grantor::{Clock as _, SystemClock};
 use rusqlite::OptionalExtension as _;
 use time::{Duration, OffsetDateTime};
 use tower_sessions::cookie::SameSite;
@@ -119,7 +120,7 @@ impl SessionStore for Sessions {
     }
 
     async fn load(&self, id: &Id) -> Result<Option<Record>> {
-        let (key, now) = (id.0.to_be_bytes(), OffsetDateTime::now_utc().unix_timestamp());
+        let (key, now) = (id.0.to_be_bytes(), SystemClock.now().seconds());
         let query = "SELECT data, expires FROM sessions WHERE id = ?1 AND expires > ?2";
         let found: Option<(String, i64)> = self
             .0
@@ -136,7 +137,7 @@ impl SessionStore for Sessions {
     }
 
     async fn delete(&self, id: &Id) -> Result<()> {
-        let (key, now) = (id.0.to_be_bytes(), OffsetDateTime::now_utc().unix_timestamp());
+        let (key, now) = (id.0.to_be_bytes(), SystemClock.now().seconds());
         let gone = "DELETE FROM sessions WHERE id = ?1 OR expires <= ?2";
         self.0.call(move |connection| connection.execute(gone, (key, now)).map(drop)).await.map_err(backend)
     }
