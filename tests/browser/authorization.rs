@@ -104,10 +104,12 @@ async fn the_way_back_after_allowing_spends_nothing_twice() {
     assert_connected(&browser, &platform).await;
 
     browser.driver.back().await.unwrap();
-    println!("{} {}", browser.url().await, browser.heading().await);
+    assert_eq!(browser.heading().await, "Authorize Release Notes");
     browser.press("Allow").await;
-    println!("{} {}", browser.url().await, browser.text().await);
+    assert_eq!(browser.heading().await, "This request has already been answered");
+    browser.inspect_error("already-answered", 400).await;
 
+    // The connection is as good as before: no code was made, let alone used, a second time.
     browser.open(&platform.third_party("/account")).await;
     assert_connected(&browser, &platform).await;
     browser.close().await;
@@ -121,7 +123,7 @@ async fn what_a_user_withdraws_at_the_platform_ends_at_the_application() {
     browser.press("Allow").await;
     assert_connected(&browser, &platform).await;
     browser.open(&platform.url("/authorized")).await;
-    browser.element("//button[starts-with(normalize-space(), 'Withdraw')]").await.click().await.unwrap();
+    browser.follow(browser.element("//button[starts-with(normalize-space(), 'Withdraw')]").await).await;
     browser.assert_sees("No application can use your account.").await;
     browser.inspect("authorized-withdrawn").await;
     browser.open(&platform.third_party("/account")).await;
@@ -140,8 +142,11 @@ async fn the_keyboard_is_enough_to_allow() {
         let focused = browser.driver.active_element().await.unwrap();
         assert_eq!(focused.css_value("outline-style").await.unwrap(), "solid", "{:?}", focused.text().await);
         if focused.text().await.unwrap() == "Allow" {
+            browser.driver.execute("window.isOld = true;", vec![]).await.unwrap();
             focused.send_keys(Key::Enter).await.unwrap();
-            return assert_connected(&browser, &platform).await;
+            browser.wait_for_page().await;
+            assert_connected(&browser, &platform).await;
+            return browser.close().await;
         }
     }
     panic!("the Tab key does not lead to Allow");

@@ -1,6 +1,7 @@
 //! One headless Chromium, driven by what its user sees: labels, buttons, links, texts.
 
 use std::io::{BufRead, BufReader};
+use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
@@ -38,6 +39,7 @@ impl Browser {
     pub(crate) async fn start(name: &str) -> Self {
         let mut process = Command::new("chromedriver")
             .arg("--port=0")
+            .process_group(0)
             .stdout(Stdio::piped())
             .spawn()
             .expect("chromedriver is there: Debian's package chromium-driver");
@@ -61,9 +63,14 @@ impl Browser {
         browser
     }
 
-    pub(crate) async fn close(mut self) {
+    pub(crate) async fn close(self) {
         self.driver.clone().quit().await.unwrap();
-        let _ = self.process.kill();
+    }
+
+    /// Ends chromedriver with the browser that it started, and nothing else.
+    fn end(&mut self) {
+        let group = format!("-{}", self.process.id());
+        let _ = Command::new("kill").args(["-KILL", "--", &group]).stderr(Stdio::null()).status();
         let _ = self.process.wait();
         let _ = std::fs::remove_dir_all(&self.profile);
     }
@@ -103,7 +110,28 @@ impl Browser {
     /// Clicks the button or link with this text in that part of the page.
     pub(crate) async fn press_in(&self, part: &str, text: &str) {
         let path = format!("{part}//*[self::button or self::a][normalize-space()={}]", quoted(text));
-        self.element(&path).await.click().await.unwrap();
+        self.follow(self.element(&path).await).await;
+    }
+
+    /// Clicks what leads to another page, and waits for that page.
+    pub(crate) async fn follow(&self, element: WebElement) {
+        self.driver.execute("window.isOld = true;", vec![]).await.unwrap();
+        element.click().await.unwrap();
+        self.wait_for_page().await;
+    }
+
+    /// Waits until the page that was marked as old has given way to one that is complete.
+    pub(crate) async fn wait_for_page(&self) {
+        for _ in 0..400 {
+            let look = "return !window.isOld && document.readyState == 'complete';";
+            // Between two pages there is nothing to ask.
+            let answer = self.driver.execute(look, vec![]).await;
+            if answer.is_ok_and(|answer| answer.convert().unwrap_or(false)) {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(25)).await;
+        }
+        panic!("no other page came after {}:\n{}", self.url().await, self.text().await);
     }
 
     /// Writes into the field with this label, in the place of what is there.
@@ -246,9 +274,11 @@ impl Browser {
 }
 
 impl Drop for Browser {
-    /// A test that failed must not leave a browser behind; `close` has waited for it already otherwise.
+    /// A test that failed leaves no browser behind.
     fn drop(&mut self) {
-        let _ = self.process.kill();
+        // Nobody is left to be told that the session ends.
+        let _ = self.driver.clone().leak();
+        self.end();
     }
 }
 
