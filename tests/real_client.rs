@@ -22,8 +22,22 @@ struct Example {
 
 impl Example {
     fn start(name: &str) -> Self {
+        Self::start_with(&["--example", name, "--"])
+    }
+
+    /// The platform on a new database, which is removed with the folder for temporary files.
+    #[cfg(all(feature = "sqlite", feature = "tracing"))]
+    fn start_platform(test: &str) -> Self {
+        let database = format!("{}/real-client-{test}-{}.sqlite", env!("CARGO_TARGET_TMPDIR"), std::process::id());
+        let own = ["--third-party-listen", "127.0.0.1:0", "--database", &database];
+        Self::start_with(&[&["--all-features", "--example", "platform", "--"], &own[..]].concat())
+    }
+
+    fn start_with(arguments: &[&str]) -> Self {
         let mut process = Command::new(env!("CARGO"))
-            .args(["run", "--quiet", "--example", name, "--", "--listen", "127.0.0.1:0", "--json"])
+            .args(["run", "--quiet"])
+            .args(arguments)
+            .args(["--listen", "127.0.0.1:0", "--json"])
             .current_dir(env!("CARGO_MANIFEST_DIR"))
             .stdout(Stdio::piped())
             .spawn()
@@ -54,11 +68,14 @@ impl Example {
 
     /// What a browser and its user do: open the link, press a button, follow the redirect.
     async fn walk(&self, link: &Url, button: &str) -> Url {
-        let page = Page::open(link).await;
-        assert!(page.html.contains("Demo Application") && page.html.contains("127.0.0.1"), "{}", page.html);
+        let mut page = Page::open(link, None).await;
+        if self.about.get("password").is_some() {
+            page = page.sign_in(&self.text("username"), &self.text("password")).await;
+        }
+        assert!(page.html.contains("<h1>Authorize ") && page.html.contains("127.0.0.1"), "{}", page.html);
         let answer = page.submit(&[("decision", button)]).await;
         assert_eq!(answer.status(), StatusCode::FOUND);
-        answer.headers()[LOCATION].to_str().unwrap().parse().unwrap()
+        location(&answer)
     }
 
     /// Authorizes with PKCE and gives the code with its verifier.
@@ -99,22 +116,48 @@ struct Page {
 }
 
 impl Page {
-    async fn open(link: &Url) -> Self {
-        let page = http().get(link.clone()).send().await.unwrap();
+    /// Opens the link, or the sign-in that it leads to.
+    async fn open(link: &Url, cookie: Option<String>) -> Self {
+        let request = http().get(link.clone()).header(COOKIE, cookie.clone().unwrap_or_default());
+        let mut page = request.send().await.unwrap();
+        if page.status() == StatusCode::SEE_OTHER {
+            page = http().get(location(&page)).send().await.unwrap();
+        }
         assert_eq!(page.status(), StatusCode::OK);
         assert_eq!(page.headers()["x-frame-options"], "DENY");
-        let cookie = page.headers()[SET_COOKIE].to_str().unwrap().split(';').next().unwrap().to_owned();
+        let cookie = set_cookie(&page).or(cookie).unwrap_or_default();
         Self { url: page.url().clone(), html: page.text().await.unwrap(), cookie }
+    }
+
+    /// Signs in and goes where that leads.
+    async fn sign_in(&self, username: &str, password: &str) -> Self {
+        let answer = self.submit(&[("username", username), ("password", password)]).await;
+        assert_eq!(answer.status(), StatusCode::SEE_OTHER);
+        Self::open(&location(&answer), set_cookie(&answer)).await
     }
 
     /// Sends the form with what it holds already and what the user enters.
     async fn submit(&self, entered: &[(&str, &str)]) -> reqwest::Response {
-        let inputs = self.html.split("<input ").skip(1).map(|rest| rest.split('>').next().unwrap());
+        let wanted = format!("name=\"{}\"", entered[0].0);
+        let form = self.html.split("<form ").find(|form| form.contains(&wanted)).expect("a form");
+        let inputs = form.split("<input ").skip(1).map(|rest| rest.split('>').next().unwrap());
         let held = inputs.filter_map(|input| Some((attribute(input, "name")?, attribute(input, "value")?)));
-        let form: Vec<_> = held.chain(entered.iter().copied()).collect();
-        let target = self.url.join(attribute(&self.html, "action").expect("a form")).unwrap();
-        http().post(target).header(COOKIE, &self.cookie).form(&form).send().await.unwrap()
+        let is_kept = |(name, _): &(&str, &str)| entered.iter().all(|(own, _)| own != name);
+        let fields = held.filter(is_kept).chain(entered.iter().copied());
+        let fields: Vec<_> = fields.map(|(name, value)| (name, value.replace("&#38;", "&"))).collect();
+        let target = self.url.join(attribute(form, "action").expect("where it goes")).unwrap();
+        http().post(target).header(COOKIE, &self.cookie).form(&fields).send().await.unwrap()
     }
+}
+
+/// Where a redirect leads.
+fn location(answer: &reqwest::Response) -> Url {
+    answer.url().join(answer.headers()[LOCATION].to_str().unwrap()).unwrap()
+}
+
+fn set_cookie(answer: &reqwest::Response) -> Option<String> {
+    let cookie = answer.headers().get(SET_COOKIE)?.to_str().unwrap();
+    cookie.split(';').next().map(str::to_owned)
 }
 
 /// The value of the first attribute of that name.
@@ -145,6 +188,18 @@ async fn the_oauth2_crate_meets_the_errors_that_it_knows_with_actix() {
     meet_the_errors(&Example::start("actix")).await;
 }
 
+#[cfg(all(feature = "sqlite", feature = "tracing"))]
+#[tokio::test]
+async fn the_oauth2_crate_completes_the_whole_flow_with_the_platform() {
+    complete_the_whole_flow(&Example::start_platform("flow")).await;
+}
+
+#[cfg(all(feature = "sqlite", feature = "tracing"))]
+#[tokio::test]
+async fn the_oauth2_crate_meets_the_errors_that_it_knows_with_the_platform() {
+    meet_the_errors(&Example::start_platform("errors")).await;
+}
+
 async fn complete_the_whole_flow(example: &Example) {
     for authentication in [AuthType::BasicAuth, AuthType::RequestBody] {
         complete_one_flow(example, authentication).await;
@@ -161,7 +216,7 @@ async fn complete_one_flow(example: &Example, authentication: AuthType) {
     let answer = example.resource(first.access_token()).await;
     assert_eq!(answer.status(), StatusCode::OK);
     let answer: Value = serde_json::from_slice(&answer.bytes().await.unwrap()).unwrap();
-    assert_eq!(answer, serde_json::json!({ "user": "alice", "scope": "account-profile:r" }));
+    assert_eq!((answer["user"].as_str(), answer["scope"].as_str()), (Some("alice"), Some("account-profile:r")));
 
     let second = refresh(&client, first.refresh_token().unwrap()).await.expect("the refresh");
     let sibling = refresh(&client, first.refresh_token().unwrap()).await.expect("the old token in its grace");
