@@ -96,6 +96,7 @@ pub(in crate::testing) async fn holds_every_application_once<S: ClientRegistry>(
     let owner = records::subject();
     for _ in 0..12 {
         store.begin(&records::registration(&owner)).await;
+        store.begin(&records::registration(&records::subject())).await;
     }
     let filter = ApplicationFilter::OwnedBy(owner);
     let all = listed_ids(store, &filter).await;
@@ -136,6 +137,7 @@ pub(in crate::testing) async fn misses_nothing_that_stays<S: ClientRegistry>(sto
             loop {
                 let items = store.list(&filter, page).await;
                 found.extend(items.iter().map(|own| own.id().clone()));
+                assert!(found.is_sorted_by(|one, other| one < other), "pages of {limit}, {filter:?}: {found:?}");
                 let Some(last) = items.last().filter(|_| items.len() == limit) else { break };
                 page = Page::after(last.id().clone(), limit);
                 if newcomers < 3 {
@@ -146,7 +148,6 @@ pub(in crate::testing) async fn misses_nothing_that_stays<S: ClientRegistry>(sto
                     leave(store, &mut there, found.first()).await;
                 }
             }
-            assert!(found.is_sorted_by(|one, other| one < other), "in pages of {limit}, {filter:?}: {found:?}");
             let waiting = there.iter().filter(|(whole, _)| whole.application.awaits_review());
             let missed: Vec<_> = waiting.map(|(whole, _)| whole.client.id()).filter(|id| !found.contains(id)).collect();
             assert!(missed.is_empty(), "in pages of {limit}, {filter:?}: {missed:?} were missed");

@@ -7,7 +7,7 @@ use crate::store::{ClientRegistry, LogoWrite, Registration};
 use crate::testing::applications::{Applications, Whole};
 use crate::testing::at_once::{MEETINGS, at_once, pause};
 use crate::testing::records;
-use crate::testing::rules::{CALLERS, PATIENCE, in_turn};
+use crate::testing::rules::{CALLERS, in_turn};
 
 /// Versions that a writer makes while others read.
 const VERSIONS: u32 = 24;
@@ -75,7 +75,7 @@ async fn write_versions<S: ClientRegistry>(store: &Applications<'_, S>, first: &
 async fn read_versions<S: ClientRegistry>(store: &Applications<'_, S>, first: &Registration, written: &AtomicBool) {
     let id = first.client.id();
     let mut seen = first.client.version();
-    for _ in 0..PATIENCE * 100 {
+    loop {
         let is_last = written.load(Ordering::SeqCst);
         let client = store.current(id).await;
         let application = store.application(id).await;
