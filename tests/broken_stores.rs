@@ -14,6 +14,7 @@ use std::panic::{self, AssertUnwindSafe};
 use std::task::Poll;
 
 use futures::executor::block_on;
+use grantor::testing::token_store;
 
 use crate::applications::Applications;
 use crate::grants::Grants;
@@ -59,6 +60,17 @@ fn every_fault_of_a_store_of_grants_is_noticed_by_the_rules_that_name_it() {
 #[test]
 fn every_fault_of_a_registry_is_noticed_by_the_rules_that_name_it() {
     check(&application_rules(), &applications::FAULTS, Applications::with);
+}
+
+#[test]
+fn a_look_up_that_walks_through_the_table_is_noticed_by_what_it_costs() {
+    let costs_the_same = |fault| {
+        let store = Grants::with(fault);
+        let rule = || block_on(token_store::calls_cost_the_same(&store, || store.rows_looked_at()));
+        panic::catch_unwind(AssertUnwindSafe(rule)).is_ok()
+    };
+    assert!(costs_the_same(grants::Fault::None));
+    assert!(!costs_the_same(grants::Fault::FindLooksAtEveryRow));
 }
 
 /// What notices a fault.

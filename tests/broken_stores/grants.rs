@@ -1,6 +1,7 @@
 //! A store of grants with at most one fault.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread;
 use std::time::Duration;
@@ -28,6 +29,7 @@ pub(crate) enum Fault {
     VersionsHave31Bits,
     LostReplaceWrites,
     // Look-ups.
+    FindLooksAtEveryRow,
     FindLags,
     FindLagsNowAndThen,
     RecordsEndAt64KiB,
@@ -65,6 +67,7 @@ pub(crate) enum Fault {
 pub(crate) struct Grants {
     fault: Fault,
     rows: Mutex<BTreeMap<GrantId, Row>>,
+    rows_looked_at: AtomicU64,
 }
 
 #[derive(Clone, Debug)]
@@ -80,7 +83,12 @@ struct Row {
 
 impl Grants {
     pub(crate) fn with(fault: Fault) -> Self {
-        Self { fault, rows: Mutex::default() }
+        Self { fault, rows: Mutex::default(), rows_looked_at: AtomicU64::new(0) }
+    }
+
+    /// What a database tells of its work.
+    pub(crate) fn rows_looked_at(&self) -> u64 {
+        self.rows_looked_at.load(Ordering::SeqCst)
     }
 
     fn rows(&self) -> MutexGuard<'_, BTreeMap<GrantId, Row>> {
@@ -144,6 +152,8 @@ impl Grants {
 impl TokenStore for Grants {
     async fn find(&self, id: &GrantId) -> Result<Option<Arc<Grant>>, StoreError> {
         let mut rows = self.rows();
+        let looked_at = if self.has(Fault::FindLooksAtEveryRow) { rows.len().try_into().unwrap() } else { 1 };
+        self.rows_looked_at.fetch_add(looked_at, Ordering::SeqCst);
         let Some(row) = rows.get_mut(&self.key(id)).filter(|row| !row.ghost) else { return Ok(None) };
         row.looks += 1;
         let old = match self.fault {
