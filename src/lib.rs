@@ -66,7 +66,7 @@
 //!
 //! | feature | what it brings |
 //! |---|---|
-//! | `testing` | [`testing`]: a clock that stands still, randomness that repeats |
+//! | `testing` | [`testing`]: a clock that stands still, randomness that repeats, the rules of stores as tests |
 //! | `tracing` | [`TracingEvents`]: one log line per event |
 //!
 //! # Where to go next

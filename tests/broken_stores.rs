@@ -20,14 +20,23 @@ use crate::applications::Applications;
 use crate::grants::Grants;
 
 /// A rule by its name, run to its end or to its panic.
-type Rule<S> = (&'static str, fn(&S));
+struct Rule<S> {
+    name: &'static str,
+    run: fn(&S),
+}
 
 /// The rules of one module of the kit.
 macro_rules! rules {
     ($kit:ident [$($alone:ident)*] [$($shared:ident)*]) => {
         vec![
-            $((stringify!($alone), |store| block_on(grantor::testing::$kit::$alone(store))),)*
-            $((stringify!($shared), |store| block_on(grantor::testing::$kit::$shared(store, store))),)*
+            $(Rule {
+                name: stringify!($alone),
+                run: |store| block_on(grantor::testing::$kit::$alone(store)),
+            },)*
+            $(Rule {
+                name: stringify!($shared),
+                run: |store| block_on(grantor::testing::$kit::$shared(store, store)),
+            },)*
         ]
     };
 }
@@ -85,7 +94,7 @@ enum Noticed {
 /// Every fault breaks the rules that are named with it, and every rule notices a fault.
 fn check<S, F: Copy + Debug>(rules: &[Rule<S>], faults: &[(F, Noticed)], with: impl Fn(F) -> S) {
     let mut wrong = BTreeMap::new();
-    let mut idle: BTreeSet<_> = rules.iter().map(|(name, _)| *name).collect();
+    let mut idle: BTreeSet<_> = rules.iter().map(|rule| rule.name).collect();
     for (fault, noticed) in faults {
         let broken: BTreeSet<_> = broken_by(rules, || with(*fault)).into_iter().collect();
         let (Noticed::By(named) | Noticed::AmongOthersBy(named)) = noticed;
@@ -103,8 +112,8 @@ fn check<S, F: Copy + Debug>(rules: &[Rule<S>], faults: &[(F, Noticed)], with: i
 
 /// The names of the rules that fail, each on a store of its own.
 fn broken_by<S>(rules: &[Rule<S>], make: impl Fn() -> S) -> Vec<&'static str> {
-    let fails = |rule: fn(&S)| panic::catch_unwind(AssertUnwindSafe(|| rule(&make()))).is_err();
-    rules.iter().filter(|(_, rule)| fails(*rule)).map(|(name, _)| *name).collect()
+    let fails = |rule: &&Rule<S>| panic::catch_unwind(AssertUnwindSafe(|| (rule.run)(&make()))).is_err();
+    rules.iter().filter(fails).map(|rule| rule.name).collect()
 }
 
 /// Lets others go on, as a store does that waits for its database between two statements.

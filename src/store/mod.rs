@@ -294,7 +294,8 @@ pub trait CodeStore: fmt::Debug + Send + Sync + 'static {
 ///
 /// # Examples
 ///
-/// A whole store, without the lists' index and with a purge that looks at everything:
+/// A whole store that keeps every rule but the costs, since it has no index: lists and purge look at every
+/// row.
 ///
 /// ```
 /// use std::collections::BTreeMap;
@@ -331,11 +332,13 @@ pub trait CodeStore: fmt::Debug + Send + Sync + 'static {
 ///         let of_subject = rows.values().filter(|grant| grant.subject() == subject && page.admits(&grant.id()));
 ///         Ok(of_subject.take(page.limit()).cloned().collect())
 ///     }
-///     async fn purge_expired(&self, now: Timestamp, _limit: usize) -> Result<Purge, StoreError> {
+///     async fn purge_expired(&self, now: Timestamp, limit: usize) -> Result<Purge, StoreError> {
 ///         let mut rows = self.0.lock().unwrap();
-///         let before = rows.len();
-///         rows.retain(|_, grant| now < grant.purge_after());
-///         Ok(Purge::new(before - rows.len()).finished())
+///         let due = rows.values().filter(|grant| grant.purge_after() <= now).take(limit);
+///         let due: Vec<_> = due.map(|grant| grant.id()).collect();
+///         due.iter().for_each(|id| drop(rows.remove(id)));
+///         let purge = Purge::new(due.len());
+///         Ok(if due.len() < limit { purge.finished() } else { purge })
 ///     }
 /// }
 /// ```

@@ -13,7 +13,7 @@ struct Driven {
     calls: mpsc::UnboundedSender<Call>,
 }
 
-type Call = Box<dyn FnOnce(&MemoryStore) + Send>;
+struct Call(Box<dyn FnOnce(&MemoryStore) + Send>);
 
 impl Driven {
     fn connect() -> Self {
@@ -21,7 +21,7 @@ impl Driven {
         tokio::spawn(async move {
             let store = MemoryStore::new();
             while let Some(call) = queue.recv().await {
-                call(&store);
+                (call.0)(&store);
                 tokio::task::yield_now().await;
             }
         });
@@ -34,7 +34,7 @@ impl Driven {
     ) -> Result<T, StoreError> {
         let (answer, answered) = oneshot::channel();
         let call = move |store: &MemoryStore| drop(answer.send(futures::executor::block_on(call(store))));
-        self.calls.send(Box::new(call)).map_err(|_| StoreError::permanent("the driver is gone"))?;
+        self.calls.send(Call(Box::new(call))).map_err(|_| StoreError::permanent("the driver is gone"))?;
         answered.await.map_err(StoreError::permanent)?
     }
 }

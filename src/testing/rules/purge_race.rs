@@ -1,5 +1,7 @@
 //! A purge among writers, and among purges.
 
+use std::sync::Arc;
+
 use crate::clock::Timestamp;
 use crate::store::Replacement;
 use crate::testing::at_once::{MEETINGS, at_once, pause};
@@ -47,8 +49,8 @@ pub(in crate::testing) async fn loses_no_write<R: Rows>(rows: &R, another: &R) {
 }
 
 enum Caller<'r, R: Rows> {
-    Writer { version: u32, next: &'r std::sync::Arc<R::Row> },
-    Newcomer(&'r std::sync::Arc<R::Row>),
+    Writer { version: u32, next: &'r Arc<R::Row> },
+    Newcomer(&'r Arc<R::Row>),
     Purge(Timestamp),
 }
 
