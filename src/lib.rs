@@ -67,7 +67,7 @@
 //! | feature | what it brings |
 //! |---|---|
 //! | `sqlite` | [`SqliteStore`]: everything in one durable file |
-//! | `testing` | [`testing`]: a clock that stands still, randomness that repeats |
+//! | `testing` | [`testing`]: a clock that stands still, randomness that repeats, the rules of stores as tests |
 //! | `tracing` | [`TracingEvents`]: one log line per event |
 //!
 //! # Where to go next
