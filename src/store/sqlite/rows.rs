@@ -219,3 +219,44 @@ const fn reason_text(reason: RevocationReason) -> &'static str {
         RevocationReason::SubjectWithdrawn => "subject withdrawn",
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use rusqlite::Connection;
+
+    use super::*;
+    use crate::store::sqlite::schema;
+
+    /// Each statement finds its rows by an index and sorts nothing.
+    #[test]
+    fn what_a_statement_costs_does_not_depend_on_the_size_of_the_table() {
+        fn plans<R: Record>(connection: &Connection) -> Vec<String> {
+            let plan = |sql: &&str| {
+                let mut statement = connection.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
+                let mut steps = statement.raw_query();
+                let mut plan = String::new();
+                while let Some(step) = steps.next().unwrap() {
+                    plan.push_str(&step.get::<_, String>(3).unwrap());
+                    plan.push(';');
+                }
+                plan
+            };
+            [R::FIND, R::LIST, R::DUE, R::POSTPONE, R::REMOVE].iter().map(plan).collect()
+        }
+        let connection = Connection::open_in_memory().unwrap();
+        schema::migrate(&connection).unwrap();
+        let expected = |table: &str| {
+            let by = |index: String, on: &str| format!("SEARCH {table} USING INDEX {index} ({on});");
+            let key = format!("sqlite_autoindex_{table}_1");
+            [
+                by(key.clone(), "id=?"),
+                by(format!("{table}_of_subject"), "subject=? AND id>?"),
+                by(format!("{table}_by_purge"), "purge_after<?"),
+                by(key.clone(), "id=?"),
+                by(key, "id=?"),
+            ]
+        };
+        assert_eq!(plans::<Grant>(&connection), expected("grants"));
+        assert_eq!(plans::<Authorization>(&connection), expected("authorizations"));
+    }
+}
