@@ -10,12 +10,12 @@ use grantor::store::{
 };
 use grantor::{
     ApplicationFilter, Client, ClientId, ClientState, GrantId, Logo, LogoSlot, MemoryStore, RegistrationLimits,
-    SqliteStore, Subject,
+    SqliteProblem, SqliteStore, Subject,
 };
 
 use crate::flow::move_to;
 use crate::folder::Folder;
-use crate::records::{Template, find, id, insert, replace};
+use crate::records::{Template, find, id, insert, other_connection, problem, replace};
 use crate::world::{PKCE, PNG, Reviewer as _, SESSION, World, form, logo};
 
 const CALLERS: u32 = 16;
@@ -146,18 +146,21 @@ fn versions() -> Vec<Registration> {
 }
 
 fn other_logo() -> Logo {
-    logo_of(100_000)
+    logo_of(100_000, 0)
 }
 
-fn logo_of(octets: usize) -> Logo {
-    Logo::new([PNG, &vec![0; octets - PNG.len()]].concat(), &RegistrationLimits::default()).unwrap()
+fn logo_of(octets: usize, fill: u8) -> Logo {
+    Logo::new([PNG, &vec![fill; octets - PNG.len()]].concat(), &RegistrationLimits::default()).unwrap()
 }
 
-/// A submission with a logo of so many octets.
-pub(crate) fn registration_with_logo(octets: usize) -> Registration {
-    let mut registration = versions().remove(0);
-    registration.logo = LogoWrite::Put(logo_of(octets).into());
-    registration
+/// A submission and its approval, each with a logo of so many octets, unlike that of the other.
+pub(crate) fn two_versions_with_logos(octets: usize) -> [Registration; 2] {
+    let mut versions = versions();
+    versions.truncate(2);
+    for (registration, fill) in versions.iter_mut().zip(0..) {
+        registration.logo = LogoWrite::Put(logo_of(octets, fill).into());
+    }
+    versions.try_into().unwrap()
 }
 
 #[test]
@@ -211,6 +214,45 @@ fn a_registration_goes_the_same_way_as_in_memory() {
     let empty = SqliteStore::temporary().unwrap();
     assert_eq!(block_on(ClientRegistry::replace(&empty, 1, versions[1].clone())).unwrap(), Replacement::Lost);
     assert!(block_on(empty.list(&ApplicationFilter::All, Page::first(1))).unwrap().is_empty());
+}
+
+/// Its three tables and its lists change together or not at all, whichever of the statements fails.
+#[test]
+fn a_registration_that_fails_half_way_leaves_no_trace() {
+    let versions = versions();
+    let folder = Folder::new("half-way");
+    let store = SqliteStore::open(folder.file()).unwrap();
+    let template = Template::new();
+    let client = versions[0].client.id();
+    let fails = other_connection(&folder.file());
+    let fail_on = |table: &str, when: &str| {
+        let sql = format!("CREATE TRIGGER fails BEFORE {when} ON {table} BEGIN SELECT RAISE(ABORT, 'no'); END");
+        fails.execute_batch(&sql).unwrap();
+    };
+    for table in ["applications", "application_lists", "logos"] {
+        fail_on(table, "INSERT");
+        let error = block_on(ClientRegistry::insert(&store, versions[0].clone())).unwrap_err();
+        assert!(!error.is_transient());
+        assert_eq!(problem(&error), SqliteProblem::Refused);
+        assert_eq!(block_on(store.current(client)).unwrap(), None, "{table}");
+        assert_eq!(block_on(store.application(client)).unwrap(), None, "{table}");
+        assert!(block_on(store.list(&ApplicationFilter::All, Page::first(1))).unwrap().is_empty(), "{table}");
+        fails.execute_batch("DROP TRIGGER fails").unwrap();
+    }
+    let _ = block_on(ClientRegistry::insert(&store, versions[0].clone())).unwrap();
+    let before = block_on(store.current(client)).unwrap();
+    for (table, when) in [("applications", "UPDATE"), ("application_lists", "INSERT"), ("application_lists", "DELETE")]
+    {
+        fail_on(table, when);
+        let version = versions[0].client.version();
+        let error = block_on(ClientRegistry::replace(&store, version, versions[1].clone())).unwrap_err();
+        assert_eq!(problem(&error), SqliteProblem::Refused);
+        assert_eq!(block_on(store.current(client)).unwrap(), before, "{table}");
+        let listed = block_on(store.list(&ApplicationFilter::AwaitingReview, Page::first(1))).unwrap();
+        assert_eq!(listed.len(), 1, "{table}");
+        fails.execute_batch("DROP TRIGGER fails").unwrap();
+    }
+    let _ = insert(&store, template.grant(id(1), 1)).unwrap();
 }
 
 #[test]

@@ -7,6 +7,7 @@ use futures::executor::block_on;
 use grantor::store::{ClientRegistry, Replacement};
 use grantor::{SqliteError, SqliteOptions, SqliteProblem, SqliteStore};
 
+use crate::contract::two_versions_with_logos;
 use crate::folder::Folder;
 use crate::records::{Template, find, id, insert, other_connection};
 
@@ -134,7 +135,7 @@ fn the_log_does_not_grow_with_what_is_written() {
     let folder = Folder::new("log");
     let store = SqliteStore::open(folder.file()).unwrap();
     let template = Template::new();
-    let large = crate::contract::registration_with_logo(1 << 20);
+    let [large, _] = two_versions_with_logos(1 << 20);
     let _ = block_on(ClientRegistry::insert(&store, large.clone())).unwrap();
     let mut written = 0;
     let mut longest = 0;

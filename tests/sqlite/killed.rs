@@ -1,77 +1,77 @@
 //! Processes that are killed under load, at any point.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
 use grantor::{GrantId, SqliteStore};
 
 use crate::folder::Folder;
-use crate::processes::{Child, Wins, contested, lines, this_program};
-use crate::records::{assert_sound, find};
+use crate::processes::{CALLERS, Child, Wins, assert_registration_is_whole, contested, lines, this_program};
+use crate::records::{Template, assert_sound, find};
 
-const KILLS: u32 = 100;
-/// Kills on one file, until it is replaced by a new one.
-const ON_ONE_FILE: u32 = 20;
+const FILES: u32 = 5;
+/// Each of them kills two processes that share the file.
+const ROUNDS_ON_A_FILE: u32 = 10;
 
-/// From a point in the first groups on; one in ten gets past a few checkpoints.
-fn life(number: u32) -> Duration {
-    let micros = number * number * 7919 % 60_000;
-    Duration::from_micros(u64::from(if number.is_multiple_of(10) { 600_000 + micros } else { micros }))
-}
-
-/// After a kill every write that was acknowledged is there, and no version was won twice. Two processes
-/// share the file; each time one of them is killed and the other goes on.
+/// After a kill every write that was acknowledged is there, and no version was won twice.
 #[test]
 fn a_process_that_is_killed_loses_nothing_that_was_acknowledged() {
-    for first in (0..KILLS).step_by(20) {
+    for file in 0..FILES {
         let folder = Folder::new("killed");
         let template = contested(&folder);
-        let path = folder.file();
         let mut wins = Wins::default();
-        for round in (first..first + ON_ONE_FILE).step_by(2) {
-            let numbers = [round + 1, round + 2];
+        for round in 0..ROUNDS_ON_A_FILE {
+            let first = (file * ROUNDS_ON_A_FILE + round) * 2;
+            let path = &folder.file();
             let said: Vec<_> = thread::scope(|scope| {
-                let kill = |number: u32| {
-                    let path = &path;
-                    scope.spawn(move || {
-                        let mut child = Child::Write(number).command(this_program(), path).spawn().unwrap();
-                        let mut lines = lines(child.stdout.take().unwrap());
-                        let mut said = vec![lines.next().expect("a child that writes")];
-                        let killer = thread::spawn(move || {
-                            thread::sleep(life(number));
-                            child.kill().unwrap();
-                            child.wait().unwrap()
-                        });
-                        said.extend(lines);
-                        assert!(!killer.join().unwrap().success(), "it ended before it was killed");
-                        said
-                    })
-                };
-                let children = numbers.map(kill);
+                let children = [first, first + 1].map(|number| scope.spawn(move || killed(number, path)));
                 children.into_iter().flat_map(|child| child.join().unwrap()).collect()
             });
-
-            let store = SqliteStore::open(&path).unwrap();
-            let mut told: BTreeMap<GrantId, u32> = BTreeMap::new();
-            for line in &said {
-                if line.starts_with("won") {
-                    wins.take(line);
-                    continue;
-                }
-                let mut words = line.split(' ').skip(1);
-                let id = words.next().unwrap().parse().unwrap();
-                told.insert(id, words.next().unwrap().parse().unwrap());
-            }
-            for (id, version) in &told {
-                let stored = find(&store, *id).unwrap_or_else(|| panic!("{id} is gone"));
-                assert!((*version..=version + 1).contains(&stored.version()), "{id} has version {}", stored.version());
-                assert_eq!(stored, template.grant(*id, stored.version()));
-            }
-            assert!(!told.is_empty() && wins.len() > 0);
-            // Each caller of a process may have been told nothing of its last write.
-            wins.check(&store, &template, (round - first + 2) * 8);
+            let store = SqliteStore::open(path).unwrap();
+            said.iter().filter(|line| line.starts_with("won")).for_each(|line| wins.take(line));
+            assert_registration_is_whole(&store);
+            check_written(&said, &store, &template);
+            // Each caller of a process may have been told nothing of its last win.
+            wins.check(&store, &template, (round + 1) * 2 * CALLERS);
         }
-        assert_sound(&path);
+        assert!(wins.len() > 0);
+        assert_sound(&folder.file());
+    }
+}
+
+/// Starts a process, kills it some time after its first acknowledged write, and gives what it said.
+fn killed(number: u32, path: &Path) -> Vec<String> {
+    let mut child = Child::Write(number).command(this_program(), path).spawn().unwrap();
+    let mut lines = lines(child.stdout.take().unwrap());
+    let mut said = vec![lines.next().expect("a child that writes")];
+    let killer = thread::spawn(move || {
+        thread::sleep(life(number));
+        child.kill().unwrap();
+        child.wait().unwrap()
+    });
+    said.extend(lines);
+    assert!(!killer.join().unwrap().success(), "it ended before it was killed");
+    said
+}
+
+/// From a point in the first groups on; one in ten lives long enough for checkpoints.
+fn life(number: u32) -> Duration {
+    let micros = number * number * 7919 % 60_000;
+    Duration::from_micros(u64::from(if number % 10 == 9 { 600_000 + micros } else { micros }))
+}
+
+/// Compares the grants that belong to one caller each with the last version it was told of.
+fn check_written(said: &[String], store: &SqliteStore, template: &Template) {
+    let mut told: BTreeMap<GrantId, u32> = BTreeMap::new();
+    for line in said.iter().filter_map(|line| line.strip_prefix("wrote ")) {
+        let (id, version) = line.split_once(' ').unwrap();
+        told.insert(id.parse().unwrap(), version.parse().unwrap());
+    }
+    for (id, version) in told {
+        let stored = find(store, id).unwrap_or_else(|| panic!("{id} is gone"));
+        assert!((version..=version + 1).contains(&stored.version()), "{id} has version {}", stored.version());
+        assert_eq!(stored, template.grant(id, stored.version()));
     }
 }

@@ -9,9 +9,11 @@ use std::process::{Command, Stdio};
 use std::str::FromStr;
 use std::thread;
 
-use grantor::store::{Insertion, Replacement};
-use grantor::{GrantId, SqliteStore};
+use futures::executor::block_on;
+use grantor::store::{ClientRegistry, ClientStore, Insertion, LogoWrite, Replacement};
+use grantor::{GrantId, LogoSlot, SqliteStore};
 
+use crate::contract::two_versions_with_logos;
 use crate::folder::Folder;
 use crate::records::{Template, assert_sound, find, id, insert, replace};
 
@@ -19,7 +21,10 @@ use crate::records::{Template, assert_sound, find, id, insert, replace};
 const CHILD: &str = "processes::child";
 /// Grants that all callers of all processes replace.
 const CONTESTED: u32 = 4;
-const CALLERS: u32 = 8;
+/// Callers in each process.
+pub(crate) const CALLERS: u32 = 8;
+/// Octets of a logo that takes a sixteenth of the log at which a checkpoint begins.
+const LARGE_LOGO: usize = 1 << 20;
 /// What a child says in front of everything else.
 const MARK: &str = "child: ";
 
@@ -88,6 +93,7 @@ fn child() {
         ("contest", Ok(store)) => contest_all(&store, path, Some(number), 0),
         ("write", Ok(store)) => thread::scope(|scope| {
             scope.spawn(|| contest_all(&store, path, None, number));
+            scope.spawn(|| alternate(&store));
             for caller in 0..CALLERS / 2 {
                 let store = &store;
                 scope.spawn(move || write_all(store, path, number, caller));
@@ -128,6 +134,29 @@ fn contest_all(store: &SqliteStore, path: &Path, wins: Option<u32>, process: u32
     });
 }
 
+/// Has one registration submitted and approved for ever, with logos that fill the log.
+fn alternate(store: &SqliteStore) {
+    let versions = two_versions_with_logos(LARGE_LOGO);
+    let id = versions[0].client.id();
+    loop {
+        let version = block_on(store.current(id)).unwrap().unwrap().version();
+        let next = versions.iter().find(|next| next.client.version() != version).unwrap();
+        // Lost to the other process, or not: it goes on from there.
+        let _ = block_on(ClientRegistry::replace(store, version, next.clone())).unwrap();
+    }
+}
+
+/// Client, application and logo are of one version.
+pub(crate) fn assert_registration_is_whole(store: &SqliteStore) {
+    let versions = two_versions_with_logos(LARGE_LOGO);
+    let id = versions[0].client.id();
+    let client = block_on(store.current(id)).unwrap().unwrap();
+    let expected = versions.iter().find(|version| version.client == *client).unwrap();
+    assert_eq!(*block_on(store.application(id)).unwrap().unwrap(), expected.application);
+    let LogoWrite::Put(logo) = &expected.logo else { unreachable!() };
+    assert_eq!(block_on(store.logo(id, LogoSlot::InForce)).unwrap().as_ref(), Some(logo));
+}
+
 /// Inserts grants of its own and replaces each twice.
 fn write_all(store: &SqliteStore, path: &Path, process: u32, caller: u32) {
     let template = Template::read(&template_of(path));
@@ -147,7 +176,7 @@ fn write_all(store: &SqliteStore, path: &Path, process: u32, caller: u32) {
     }
 }
 
-/// A file with the contested grants, and the template beside it.
+/// A file with the contested grants and a registration, and the template beside it.
 pub(crate) fn contested(folder: &Folder) -> Template {
     let template = Template::new();
     template.write(&template_of(&folder.file()));
@@ -155,6 +184,8 @@ pub(crate) fn contested(folder: &Folder) -> Template {
     for number in 0..CONTESTED {
         let _ = insert(&store, template.grant(id(number), 1)).unwrap();
     }
+    let [submitted, _] = two_versions_with_logos(LARGE_LOGO);
+    let _ = block_on(ClientRegistry::insert(&store, submitted)).unwrap();
     template
 }
 

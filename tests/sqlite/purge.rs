@@ -1,9 +1,10 @@
 //! The index of what is due, which may be earlier than the record's own time.
 
 use std::path::Path;
+use std::thread;
 
 use futures::executor::block_on;
-use grantor::store::{CodeStore, Grant, Page, Purge, Replacement, TokenStore};
+use grantor::store::{CodeStore, Grant, Insertion, Page, Purge, Replacement, TokenStore};
 use grantor::{Consent, Decision, SqliteStore, Timestamp};
 
 use crate::flow::move_to;
@@ -41,7 +42,7 @@ fn a_row_goes_at_its_time_and_not_a_second_before() {
     assert_eq!(find(&store, id(1)), None);
     assert!(block_on(store.grants_of(grant.subject(), Page::first(1))).unwrap().is_empty());
     assert_eq!(replace(&store, 1, grant.clone()).unwrap(), Replacement::Lost);
-    assert_eq!(insert(&store, grant).unwrap(), grantor::store::Insertion::Inserted, "the id is free again");
+    assert_eq!(insert(&store, grant).unwrap(), Insertion::Inserted, "the id is free again");
 }
 
 #[test]
@@ -134,4 +135,28 @@ fn an_authorization_that_was_decided_late_outlives_its_index() {
     assert_eq!((purge(indexed), purge(earlier(due, 1))), (0, 0));
     assert_eq!(purge(due), 1);
     assert!(block_on(store.authorizations_of(&world.alice, Page::first(1))).unwrap().is_empty());
+}
+
+#[test]
+fn a_purge_and_the_writes_of_another_process_do_not_disturb_each_other() {
+    const ROWS: u32 = 300;
+    let folder = Folder::new("disturb");
+    // Two stores have two writers, as two processes have.
+    let [one, other] = [(); 2].map(|()| SqliteStore::open(folder.file()).unwrap());
+    let template = Template::new();
+    let due = template.grant(id(0), 1).purge_after();
+    let removed: usize = thread::scope(|scope| {
+        let writes = scope.spawn(|| {
+            for number in 0..ROWS {
+                assert_eq!(insert(&one, template.grant(id(number), 1)).unwrap(), Insertion::Inserted);
+            }
+        });
+        let mut removed = 0;
+        while !writes.is_finished() {
+            removed += purge(&other, due, 10).removed();
+        }
+        removed
+    });
+    let rest = purge(&other, due, 1000).removed();
+    assert_eq!(removed + rest, usize::try_from(ROWS).unwrap());
 }

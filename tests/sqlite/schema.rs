@@ -132,8 +132,7 @@ fn columns_tell_an_operator_what_happened_to_a_grant() {
     let folder = Folder::new("columns");
     other_connection(&folder.file()).execute_batch(FIXTURES[0]).unwrap();
     let mut world = block_on(World::platform());
-    let store = SqliteStore::open(folder.file()).unwrap();
-    move_to(&mut world, store.clone());
+    move_to(&mut world, SqliteStore::open(folder.file()).unwrap());
     let row = |id: &str| {
         let id: GrantId = id.parse().unwrap();
         let sql = "SELECT client, subject, version, created, revoked_at, revoked_why FROM grants WHERE id = ?1";

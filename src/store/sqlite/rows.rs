@@ -17,6 +17,7 @@ pub(super) trait Record: Sized + Send + Sync + 'static {
     const LIST: &'static str;
     /// Keys, versions and records that the index says are due, the oldest first.
     const DUE: &'static str;
+    /// Only ever to a later time: a row is met when its index is past, and is moved when its own time is not.
     const POSTPONE: &'static str;
     const REMOVE: &'static str;
 
@@ -36,7 +37,7 @@ impl Record for Grant {
     const LIST: &'static str = "SELECT record FROM grants WHERE subject = ?1 AND id > ?2 ORDER BY id LIMIT ?3";
     const DUE: &'static str =
         "SELECT id, version, record FROM grants WHERE purge_after <= ?1 ORDER BY purge_after LIMIT ?2";
-    const POSTPONE: &'static str = "UPDATE grants SET purge_after = ?2 WHERE id = ?1 AND purge_after < ?2";
+    const POSTPONE: &'static str = "UPDATE grants SET purge_after = ?2 WHERE id = ?1";
     const REMOVE: &'static str = "DELETE FROM grants WHERE id = ?1 AND version = ?2";
 
     fn purge_after(&self) -> Timestamp {
@@ -85,7 +86,7 @@ impl Record for Authorization {
     const LIST: &'static str = "SELECT record FROM authorizations WHERE subject = ?1 AND id > ?2 ORDER BY id LIMIT ?3";
     const DUE: &'static str =
         "SELECT id, version, record FROM authorizations WHERE purge_after <= ?1 ORDER BY purge_after LIMIT ?2";
-    const POSTPONE: &'static str = "UPDATE authorizations SET purge_after = ?2 WHERE id = ?1 AND purge_after < ?2";
+    const POSTPONE: &'static str = "UPDATE authorizations SET purge_after = ?2 WHERE id = ?1";
     const REMOVE: &'static str = "DELETE FROM authorizations WHERE id = ?1 AND version = ?2";
 
     fn purge_after(&self) -> Timestamp {

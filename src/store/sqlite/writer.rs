@@ -43,11 +43,16 @@ fn commit(session: &mut Session<'_>, group: &mut [Job]) -> Outcome {
 
 /// Gives each write a transaction of its own, so that the one in trouble fails alone.
 fn write_singly(session: &mut Session<'_>, group: Vec<Job>) {
-    for mut job in group {
+    let mut group = group.into_iter();
+    while let Some(mut job) = group.next() {
         match commit(session, std::slice::from_mut(&mut job)) {
             // What was rolled back holds the error for which it was.
             Outcome::Committed | Outcome::RolledBack => job.answer(),
-            Outcome::Failed(error) => job.fail(&error),
+            // A lock or a disk that fails one fails all: waiting for each of them could take hours.
+            Outcome::Failed(error) => {
+                job.fail(&error);
+                group.by_ref().for_each(|job| job.fail(&error));
+            }
         }
     }
 }
