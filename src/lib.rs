@@ -73,8 +73,9 @@
 //! # Where to go next
 //!
 //! [`guide::getting_started`] walks through a whole flow. [`guide::writing_an_adapter`],
-//! [`guide::writing_a_store`] and [`guide::profiles_and_defaults`] say what their names say,
-//! [`guide::design`] answers why, and [`guide::conformance`] shows which test proves which rule.
+//! [`guide::choosing_a_store`], [`guide::writing_a_store`], [`guide::operating`] and
+//! [`guide::profiles_and_defaults`] say what their names say, [`guide::design`] answers why, and
+//! [`guide::conformance`] shows which test proves which rule.
 #![forbid(unsafe_code)]
 #![deny(
     missing_docs,

@@ -6,6 +6,10 @@ pub mod getting_started {}
 pub mod writing_an_adapter {}
 #[doc = include_str!("writing_a_store.md")]
 pub mod writing_a_store {}
+#[doc = include_str!("choosing_a_store.md")]
+pub mod choosing_a_store {}
+#[doc = include_str!("operating.md")]
+pub mod operating {}
 #[doc = include_str!("profiles_and_defaults.md")]
 pub mod profiles_and_defaults {}
 #[doc = include_str!("conformance.md")]

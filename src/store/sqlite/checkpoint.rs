@@ -1,13 +1,15 @@
 //! Moving the write-ahead log into the file, beside the writer.
 //!
 //! A checkpoint in the middle of a commit would stop everybody for tens of milliseconds, so a thread of
-//! its own copies the bulk. It never overtakes a writer that goes on, and a log begins anew only when all
-//! of it is copied: the writer copies the short rest itself, between two groups.
+//! its own makes them. While it waits for the disk the writer goes on, so it copies again and again what
+//! came meanwhile, each time less. A log begins anew only when all of it is copied: the writer copies the
+//! last pages itself, between two groups.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread::{self, JoinHandle};
+use std::time::Duration;
 
 use rusqlite::Connection;
 
@@ -21,6 +23,10 @@ const LONG: i64 = 4096;
 const MORE: i64 = 256;
 /// Pages that the writer copies itself.
 const SHORT_REST: i64 = 512;
+/// Times that the thread copies in a row.
+const PASSES: usize = 16;
+/// How long it waits where a reader holds it up.
+const FOR_READERS: Duration = Duration::from_millis(1);
 
 /// Copies as far as readers and other processes let it.
 const COPY: &str = "PRAGMA wal_checkpoint(PASSIVE)";
@@ -45,7 +51,7 @@ impl Checkpoints {
             let mut session = Session::new(&connection);
             while asked.recv().is_ok() {
                 // If it fails, the log is longer for a while; whoever writes will hear of it.
-                let _ = log(&mut session, COPY);
+                let _ = copy_all(&mut session);
                 copying.store(false, Ordering::Release);
             }
         };
@@ -80,6 +86,22 @@ impl Drop for Checkpoints {
             let _ = thread.join();
         }
     }
+}
+
+fn copy_all(session: &mut Session<'_>) -> rusqlite::Result<()> {
+    let mut copied = 0;
+    for _ in 0..PASSES {
+        log(session, COPY)?;
+        let log_now = log(session, LOOK)?;
+        if log_now.rest() == 0 {
+            break;
+        }
+        if log_now.copied == copied {
+            thread::sleep(FOR_READERS);
+        }
+        copied = log_now.copied;
+    }
+    Ok(())
 }
 
 /// Pages in the log, and how many of them are in the file as well.

@@ -50,7 +50,7 @@ impl Database {
         }
         let database = Self { path, busy_timeout: options.busy_timeout, durability };
         let connection = database.open_unchecked()?;
-        schema::check(&connection)?;
+        database.patiently(|| schema::check(&connection))?;
         database.settle(&connection)?;
         database.patiently(|| schema::migrate(&connection))?;
         Ok(database)

@@ -42,7 +42,10 @@ use crate::subject::Subject;
 pub use crate::store::sqlite::error::{SqliteError, SqliteProblem};
 pub use crate::store::sqlite::options::SqliteOptions;
 
-/// Octets of memory for the pages of the thread that makes checkpoints, which keeps none.
+/// Octets of memory for the pages of the thread that reads: each commit makes it drop them, and the
+/// operating system has them still.
+const READER_CACHE: usize = 2 << 20;
+/// The same for the thread that makes checkpoints, which keeps none.
 const CHECKPOINT_CACHE: usize = 1 << 16;
 
 /// A store in one SQLite file, durable when it answers.
@@ -155,7 +158,7 @@ impl SqliteStore {
         folder: Option<TemporaryFolder>,
         options: &SqliteOptions,
     ) -> Result<Self, SqliteError> {
-        let connection = database.connect(options.cache / 2)?;
+        let connection = database.connect(options.cache)?;
         let mut checkpoints = Checkpoints::start(database.connect(CHECKPOINT_CACHE)?)?;
         let writer = Worker::start("grantor-sqlite-writer", options.queue, move |jobs| {
             let mut session = Session::new(&connection);
@@ -164,7 +167,7 @@ impl SqliteStore {
                 checkpoints.after_commit(&mut session);
             }
         })?;
-        let connection = database.connect(options.cache / 2)?;
+        let connection = database.connect(READER_CACHE)?;
         let reader = Worker::start("grantor-sqlite-reader", options.queue, move |jobs| {
             let mut session = Session::new(&connection);
             while let Some(group) = jobs.next_group() {

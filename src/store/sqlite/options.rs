@@ -18,9 +18,9 @@ pub struct SqliteOptions {
 }
 
 impl SqliteOptions {
-    /// The defaults: 4096 calls, 32 MiB, 5 seconds, and a file that is made if it is missing.
+    /// The defaults: 4096 calls, 16 MiB, 5 seconds, and a file that is made if it is missing.
     pub const fn new() -> Self {
-        Self { queue: 4096, cache: 32 << 20, busy_timeout: Duration::from_secs(5), must_exist: false }
+        Self { queue: 4096, cache: 16 << 20, busy_timeout: Duration::from_secs(5), must_exist: false }
     }
 
     /// Sets how many reads and how many writes may wait, 1 to 65536; one more is a transient error at once.
@@ -28,7 +28,8 @@ impl SqliteOptions {
         Self { queue: calls.clamp(1, LONGEST_QUEUE), ..self }
     }
 
-    /// Sets the octets of memory for pages of the file, beside what the operating system keeps of it.
+    /// Sets the octets of memory that the writer has for pages of the file, beside what the operating
+    /// system keeps of it.
     pub const fn cache_octets(self, octets: usize) -> Self {
         Self { cache: octets, ..self }
     }

@@ -17,6 +17,7 @@ pub(super) trait Record: Sized + Send + Sync + 'static {
     const LIST: &'static str;
     /// Keys, versions and records that the index says are due, the oldest first.
     const DUE: &'static str;
+    /// Only ever to a later time: a row is met when its index is past, and is moved when its own time is not.
     const POSTPONE: &'static str;
     const REMOVE: &'static str;
 
@@ -36,7 +37,7 @@ impl Record for Grant {
     const LIST: &'static str = "SELECT record FROM grants WHERE subject = ?1 AND id > ?2 ORDER BY id LIMIT ?3";
     const DUE: &'static str =
         "SELECT id, version, record FROM grants WHERE purge_after <= ?1 ORDER BY purge_after LIMIT ?2";
-    const POSTPONE: &'static str = "UPDATE grants SET purge_after = ?2 WHERE id = ?1 AND purge_after < ?2";
+    const POSTPONE: &'static str = "UPDATE grants SET purge_after = ?2 WHERE id = ?1";
     const REMOVE: &'static str = "DELETE FROM grants WHERE id = ?1 AND version = ?2";
 
     fn purge_after(&self) -> Timestamp {
@@ -85,7 +86,7 @@ impl Record for Authorization {
     const LIST: &'static str = "SELECT record FROM authorizations WHERE subject = ?1 AND id > ?2 ORDER BY id LIMIT ?3";
     const DUE: &'static str =
         "SELECT id, version, record FROM authorizations WHERE purge_after <= ?1 ORDER BY purge_after LIMIT ?2";
-    const POSTPONE: &'static str = "UPDATE authorizations SET purge_after = ?2 WHERE id = ?1 AND purge_after < ?2";
+    const POSTPONE: &'static str = "UPDATE authorizations SET purge_after = ?2 WHERE id = ?1";
     const REMOVE: &'static str = "DELETE FROM authorizations WHERE id = ?1 AND version = ?2";
 
     fn purge_after(&self) -> Timestamp {
@@ -217,5 +218,46 @@ const fn reason_text(reason: RevocationReason) -> &'static str {
         RevocationReason::RevokedByClient => "revoked by client",
         RevocationReason::Withdrawn => "withdrawn",
         RevocationReason::SubjectWithdrawn => "subject withdrawn",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rusqlite::Connection;
+
+    use super::*;
+    use crate::store::sqlite::schema;
+
+    /// Each statement finds its rows by an index and sorts nothing.
+    #[test]
+    fn what_a_statement_costs_does_not_depend_on_the_size_of_the_table() {
+        fn plans<R: Record>(connection: &Connection) -> Vec<String> {
+            let plan = |sql: &&str| {
+                let mut statement = connection.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
+                let mut steps = statement.raw_query();
+                let mut plan = String::new();
+                while let Some(step) = steps.next().unwrap() {
+                    plan.push_str(&step.get::<_, String>(3).unwrap());
+                    plan.push(';');
+                }
+                plan
+            };
+            [R::FIND, R::LIST, R::DUE, R::POSTPONE, R::REMOVE].iter().map(plan).collect()
+        }
+        let connection = Connection::open_in_memory().unwrap();
+        schema::migrate(&connection).unwrap();
+        let expected = |table: &str| {
+            let by = |index: String, on: &str| format!("SEARCH {table} USING INDEX {index} ({on});");
+            let key = format!("sqlite_autoindex_{table}_1");
+            [
+                by(key.clone(), "id=?"),
+                by(format!("{table}_of_subject"), "subject=? AND id>?"),
+                by(format!("{table}_by_purge"), "purge_after<?"),
+                by(key.clone(), "id=?"),
+                by(key, "id=?"),
+            ]
+        };
+        assert_eq!(plans::<Grant>(&connection), expected("grants"));
+        assert_eq!(plans::<Authorization>(&connection), expected("authorizations"));
     }
 }

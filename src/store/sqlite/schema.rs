@@ -15,32 +15,42 @@ const MIGRATIONS: &[&str] = &[include_str!("schema/1.sql")];
 
 /// Tells whether the file may be touched at all: it is empty, or a store that this release knows.
 pub(super) fn check(connection: &Connection) -> Result<(), SqliteError> {
-    version(connection).map(drop)
+    within(connection, "BEGIN", version).map(drop)
 }
 
 /// Brings the file to the newest version, all steps in one transaction.
 pub(super) fn migrate(connection: &Connection) -> Result<(), SqliteError> {
-    let newest = known_version();
-    if version(connection)? == newest {
+    if within(connection, "BEGIN", version)? == known_version() {
         return Ok(());
     }
-    connection.execute_batch("BEGIN IMMEDIATE")?;
-    let migrated = steps(connection, newest);
-    if migrated.is_err() && !connection.is_autocommit() {
-        connection.execute_batch("ROLLBACK")?;
-    }
-    migrated
+    // Another process may have been faster, so the version is read again under the lock.
+    within(connection, "BEGIN IMMEDIATE", |connection| {
+        let seen = usize::try_from(version(connection)?).unwrap_or(MIGRATIONS.len());
+        for step in MIGRATIONS.iter().skip(seen) {
+            connection.execute_batch(step)?;
+        }
+        let newest = known_version();
+        connection
+            .execute_batch(&format!("PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {newest}"))?;
+        Ok(())
+    })
 }
 
-fn steps(connection: &Connection, newest: i64) -> Result<(), SqliteError> {
-    // Another process may have been faster, so the version is read again under the lock.
-    let seen = usize::try_from(version(connection)?).unwrap_or(MIGRATIONS.len());
-    for step in MIGRATIONS.iter().skip(seen) {
-        connection.execute_batch(step)?;
+/// Looks and writes in one transaction, which ends in any case.
+fn within<T>(
+    connection: &Connection,
+    begin: &str,
+    act: impl FnOnce(&Connection) -> Result<T, SqliteError>,
+) -> Result<T, SqliteError> {
+    connection.execute_batch(begin)?;
+    let done = act(connection).and_then(|done| {
+        connection.execute_batch("COMMIT")?;
+        Ok(done)
+    });
+    if !connection.is_autocommit() {
+        connection.execute_batch("ROLLBACK")?;
     }
-    connection
-        .execute_batch(&format!("PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {newest}; COMMIT"))?;
-    Ok(())
+    done
 }
 
 fn version(connection: &Connection) -> Result<i64, SqliteError> {

@@ -43,11 +43,97 @@ fn commit(session: &mut Session<'_>, group: &mut [Job]) -> Outcome {
 
 /// Gives each write a transaction of its own, so that the one in trouble fails alone.
 fn write_singly(session: &mut Session<'_>, group: Vec<Job>) {
-    for mut job in group {
+    let mut group = group.into_iter();
+    while let Some(mut job) = group.next() {
         match commit(session, std::slice::from_mut(&mut job)) {
             // What was rolled back holds the error for which it was.
             Outcome::Committed | Outcome::RolledBack => job.answer(),
-            Outcome::Failed(error) => job.fail(&error),
+            // A lock or a disk that fails one fails all: waiting for each of them could take hours.
+            Outcome::Failed(error) => {
+                job.fail(&error);
+                group.by_ref().for_each(|job| job.fail(&error));
+            }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::sync_channel;
+
+    use futures::executor::block_on;
+    use futures::future::join_all;
+    use rusqlite::Connection;
+
+    use super::*;
+    use crate::store::sqlite::error::SqliteProblem;
+    use crate::store::sqlite::session::Call;
+    use crate::store::sqlite::worker::Worker;
+
+    struct Sql(&'static str);
+
+    impl Call for Sql {
+        type Answer = usize;
+
+        fn run(&self, session: &mut Session<'_>) -> rusqlite::Result<usize> {
+            session.statement(self.0)?.execute([])
+        }
+    }
+
+    const TABLES: &str = "CREATE TABLE parent (id INTEGER PRIMARY KEY);
+        CREATE TABLE child (id UNIQUE, octets, parent REFERENCES parent DEFERRABLE INITIALLY DEFERRED);
+        PRAGMA foreign_keys = ON; PRAGMA max_page_count = 20;";
+
+    /// Runs statements as one group; gives what each was told and the ids that are stored then.
+    fn group(statements: &[&'static str]) -> (Vec<Result<usize, SqliteProblem>>, Vec<i64>) {
+        let (go, wait) = sync_channel::<()>(1);
+        let worker = Worker::start("test", 16, move |jobs| {
+            let connection = Connection::open_in_memory().unwrap();
+            connection.execute_batch(TABLES).unwrap();
+            let mut session = Session::new(&connection);
+            wait.recv().unwrap();
+            while let Some(group) = jobs.next_group() {
+                write(&mut session, group);
+            }
+        });
+        let worker = worker.unwrap();
+        let asked = join_all(statements.iter().map(|sql| worker.ask(Sql(sql))));
+        let told = block_on(async { futures::join!(asked, async { go.send(()).unwrap() }).0 });
+        let told = told.into_iter().map(|answer| answer.map_err(|error| error.problem())).collect();
+        (told, block_on(worker.ask(Ids)).unwrap())
+    }
+
+    struct Ids;
+
+    impl Call for Ids {
+        type Answer = Vec<i64>;
+
+        fn run(&self, session: &mut Session<'_>) -> rusqlite::Result<Vec<i64>> {
+            session.statement("SELECT id FROM child ORDER BY id")?.query_map([], |row| row.get(0))?.collect()
+        }
+    }
+
+    const ONE: &str = "INSERT INTO child (id) VALUES (1)";
+    const TWO: &str = "INSERT INTO child (id) VALUES (2)";
+
+    #[test]
+    fn a_statement_that_fails_leaves_the_others_of_its_group() {
+        let (told, stored) = group(&[ONE, ONE, "SELECT nothing FROM nowhere", TWO]);
+        assert_eq!(told, [Ok(1), Err(SqliteProblem::Refused), Err(SqliteProblem::Refused), Ok(1)]);
+        assert_eq!(stored, [1, 2]);
+    }
+
+    #[test]
+    fn a_full_disk_fails_the_write_that_met_it_and_no_other() {
+        let (told, stored) = group(&[ONE, "INSERT INTO child (id, octets) VALUES (3, zeroblob(200000))", TWO]);
+        assert_eq!(told, [Ok(1), Err(SqliteProblem::Full), Ok(1)]);
+        assert_eq!(stored, [1, 2]);
+    }
+
+    #[test]
+    fn a_commit_that_fails_fails_everybody_and_stores_nothing() {
+        let (told, stored) = group(&[ONE, "INSERT INTO child (id, parent) VALUES (3, 9)", TWO]);
+        assert_eq!(told, [Err(SqliteProblem::Refused); 3]);
+        assert_eq!(stored, Vec::<i64>::new());
     }
 }
