@@ -147,6 +147,7 @@ async fn an_answer_from_before_a_write_here_is_not_kept() {
     let scene = Scene::new().await;
     let mut slow = Box::pin(scene.cached.find(&scene.id));
     assert!(futures::poll!(&mut slow).is_pending());
+    scene.clock.advance(Duration::seconds(1));
     scene.here().suspend(&scene.id).await.unwrap();
     assert_eq!(format!("{:?}", slow.await.unwrap().unwrap().state()), "Approved");
     assert_eq!(scene.state().await, "Suspended");

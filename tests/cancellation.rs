@@ -19,7 +19,7 @@ use grantor::{ApplicationFilter, ClientState, LogoSlot, Subject};
 
 use crate::intercepted::step::{Answer, Step};
 use crate::intercepted::{Fate, Script, copy, over};
-use crate::world::{Credentials, Pair, World, e401, form, logo, public_form};
+use crate::world::{Credentials, Pair, Reviewer as _, World, e401, form, logo, public_form};
 
 /// Every call is interrupted once before and once after its effect.
 #[derive(Debug)]
@@ -365,7 +365,7 @@ async fn a_dropped_approval_took_effect_or_can_be_given_again() {
             // The secret of the approval reached nobody: the next one is made.
             None => {
                 done.add();
-                registrar.rotate_secret(id).await.unwrap().expose().to_owned()
+                registrar.rotate_now(id).await.unwrap().expose().to_owned()
             }
         };
         let client = Credentials { id: id.to_string(), secret };

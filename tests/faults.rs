@@ -16,7 +16,7 @@ use grantor::{ClientId, ClientState, Subject};
 use crate::intercepted::Fate::{Done, FailsAfter, FailsBefore, Repeated};
 use crate::intercepted::step::{Answer, Step};
 use crate::intercepted::{Failure, Fate, Script, copy, over};
-use crate::world::{Credentials, Pair, World, e400, empty, form, logo, pair, public_form};
+use crate::world::{Credentials, Pair, Reviewer as _, World, e400, empty, form, logo, pair, public_form};
 
 /// One call meets its fate; those after it fail as well if the store stays away.
 #[derive(Debug)]
@@ -394,7 +394,7 @@ async fn a_store_that_goes_away_after_a_write_leaves_what_was_written() {
                 if let Step::ApproveApplication(id) = &scene.step {
                     let registrar = scene.world.server.registrar().unwrap();
                     assert_eq!(registrar.client(id).await.unwrap().state(), ClientState::Approved, "{case}");
-                    let secret = registrar.rotate_secret(id).await.unwrap().expose().to_owned();
+                    let secret = registrar.rotate_now(id).await.unwrap().expose().to_owned();
                     assert!(scene.client_opens(&Credentials { id: id.to_string(), secret }).await, "{case}");
                 }
                 scene.bystander_lives(case).await;

@@ -50,7 +50,8 @@ impl DemoApplication {
             }
             ClientState::Approved => {
                 follow(server, &registrar, &id, &form).await?;
-                Some(registrar.rotate_secret(&id).await?.expose().to_owned())
+                let version = registrar.application(&id).await?.version();
+                Some(registrar.rotate_secret(&id, version).await?.expose().to_owned())
             }
             _ => None,
         };

@@ -66,10 +66,14 @@ impl PendingAuthorization {
     }
 
     /// Returns what a page whose Content-Security-Policy narrows `form-action` lists there beside
-    /// `'self'`, since browsers apply it to the redirect that answers the form.
+    /// `'self'` [Content Security Policy section 6.4.1].
+    ///
+    /// Browsers apply it to every redirect that follows on the form, the client's own included, so a
+    /// single host would leave a user behind whose client goes on to another one: it is `https: http:`,
+    /// or the scheme of an app.
     #[must_use]
-    pub fn form_action(&self) -> String {
-        self.redirect_uri.policy_source()
+    pub fn form_action_sources(&self) -> String {
+        self.redirect_uri.form_action_sources()
     }
 
     /// Tells whether the client's identity is assured, so that a consent of before may stand in for the

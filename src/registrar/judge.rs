@@ -64,8 +64,8 @@ pub(super) enum Step {
     Reject { version: u32, reason: Box<str> },
     Suspend,
     Resume,
-    RotateSecret { digest: Digest },
-    RetirePreviousSecret,
+    RotateSecret { version: u32, digest: Digest },
+    RetirePreviousSecret { version: u32 },
     WithdrawGrants,
 }
 
@@ -96,12 +96,14 @@ impl Step {
             }
             Self::Suspend => turn(&mut next, ClientState::Approved, ClientState::Suspended)?,
             Self::Resume => turn(&mut next, ClientState::Suspended, ClientState::Approved)?,
-            Self::RotateSecret { digest } => {
+            Self::RotateSecret { version, digest } => {
                 require_secret(&next.client)?;
+                require_version(current, *version)?;
                 next.client.secrets = next.client.secrets.rotated(*digest);
             }
-            Self::RetirePreviousSecret => {
+            Self::RetirePreviousSecret { version } => {
                 require_secret(&next.client)?;
+                require_version(current, *version)?;
                 next.client.secrets = next.client.secrets.without_previous();
             }
             Self::WithdrawGrants => next.client.epoch = next.client.epoch.saturating_add(1),
@@ -112,12 +114,12 @@ impl Step {
     /// Tells whether the client has the secret that this step makes: then the step took effect.
     pub(super) fn is_carried_by(&self, client: &Client) -> bool {
         match self {
-            Self::Approve { digest, .. } | Self::RotateSecret { digest } => client.secrets.prove(digest),
+            Self::Approve { digest, .. } | Self::RotateSecret { digest, .. } => client.secrets.prove(digest),
             Self::Change { .. }
             | Self::Reject { .. }
             | Self::Suspend
             | Self::Resume
-            | Self::RetirePreviousSecret
+            | Self::RetirePreviousSecret { .. }
             | Self::WithdrawGrants => false,
         }
     }
@@ -368,10 +370,10 @@ mod tests {
                 (Step::Suspend, [Err(pending), Ok(Suspended), Err(rejected), Err(suspended)]),
                 (Step::Resume, [Err(pending), Err(approved), Err(rejected), Ok(Approved)]),
                 (
-                    Step::RotateSecret { digest: Digest::of(b"next") },
+                    Step::RotateSecret { version: 1, digest: Digest::of(b"next") },
                     [Err(pending), Ok(Approved), Err(rejected), Ok(Suspended)],
                 ),
-                (Step::RetirePreviousSecret, [Err(pending), Ok(Approved), Err(rejected), Ok(Suspended)]),
+                (Step::RetirePreviousSecret { version: 1 }, [Err(pending), Ok(Approved), Err(rejected), Ok(Suspended)]),
                 (Step::WithdrawGrants, [Ok(Pending), Ok(Approved), Ok(Rejected), Ok(Suspended)]),
             ]
         };
@@ -516,7 +518,9 @@ mod tests {
     #[test]
     fn public_clients_have_no_secret_to_rotate() {
         let public = ApplicationForm { client_type: ClientType::Public, grant_types: GrantTypes::CODE_ONLY, ..form() };
-        for step in [Step::RotateSecret { digest: Digest::of(b"x") }, Step::RetirePreviousSecret] {
+        for step in
+            [Step::RotateSecret { version: 1, digest: Digest::of(b"x") }, Step::RetirePreviousSecret { version: 1 }]
+        {
             for state in STATES {
                 let next = step.judge(&current(&public, state), &rules(), NOW);
                 assert!(matches!(next, Err(RegistrarError::PublicClient)));

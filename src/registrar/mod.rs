@@ -189,28 +189,32 @@ impl Registrar {
 
     /// Makes a client's next secret, which is shown this once; the one before stays valid beside it.
     ///
-    /// A third secret takes the place of the oldest.
+    /// A third secret takes the place of the oldest. `version` is that of the [`Application`] that was
+    /// read before, so that a form sent twice does not end the secret in use.
     ///
     /// # Errors
     ///
-    /// [`RegistrarError::NotFound`], [`RegistrarError::PublicClient`], [`RegistrarError::WrongState`]
-    /// if it was never approved, or [`RegistrarError::Store`].
-    pub async fn rotate_secret(&self, id: &ClientId) -> Result<ClientSecret, RegistrarError> {
+    /// [`RegistrarError::ChangedMeanwhile`] if it was changed since; [`RegistrarError::NotFound`],
+    /// [`RegistrarError::PublicClient`], [`RegistrarError::WrongState`] if it was never approved, or
+    /// [`RegistrarError::Store`].
+    pub async fn rotate_secret(&self, id: &ClientId, version: u32) -> Result<ClientSecret, RegistrarError> {
         let secret = ClientSecret::generate(&*self.context.entropy);
         let digest = Digest::of(secret.expose().as_bytes());
-        self.take(id, &Step::RotateSecret { digest }).await?;
+        self.take(id, &Step::RotateSecret { version, digest }).await?;
         self.raise(id, ApplicationChange::SecretRotated);
         Ok(secret)
     }
 
-    /// Ends the secret that was kept beside the newest, if there is one.
+    /// Ends the secret that was kept beside the newest, if there is one; `version` is that of the
+    /// [`Application`] that was read before.
     ///
     /// # Errors
     ///
-    /// [`RegistrarError::NotFound`], [`RegistrarError::PublicClient`], [`RegistrarError::WrongState`]
-    /// if it was never approved, or [`RegistrarError::Store`].
-    pub async fn retire_previous_secret(&self, id: &ClientId) -> Result<(), RegistrarError> {
-        self.take(id, &Step::RetirePreviousSecret).await?;
+    /// [`RegistrarError::ChangedMeanwhile`] if it was changed since; [`RegistrarError::NotFound`],
+    /// [`RegistrarError::PublicClient`], [`RegistrarError::WrongState`] if it was never approved, or
+    /// [`RegistrarError::Store`].
+    pub async fn retire_previous_secret(&self, id: &ClientId, version: u32) -> Result<(), RegistrarError> {
+        self.take(id, &Step::RetirePreviousSecret { version }).await?;
         self.raise(id, ApplicationChange::PreviousSecretRetired);
         Ok(())
     }
@@ -309,7 +313,7 @@ impl Registrar {
             | Step::Suspend
             | Step::Resume
             | Step::RotateSecret { .. }
-            | Step::RetirePreviousSecret
+            | Step::RetirePreviousSecret { .. }
             | Step::WithdrawGrants => None,
         };
         let is_whole = client.version == application.version;

@@ -79,7 +79,8 @@ impl<S: ClientStore> CachedClients<S> {
     fn remember(&self, client: Arc<Client>, asked: Timestamp) {
         let mut clients = self.clients.write().unwrap_or_else(PoisonError::into_inner);
         if let Some(entry) = clients.get(client.id()) {
-            if client.version() < entry.client.version() && self.is_fresh(entry, asked) {
+            // Fresh now, not when a slow answer was asked for.
+            if client.version() < entry.client.version() && self.is_fresh(entry, self.clock.now()) {
                 return;
             }
         } else if clients.len() >= MOST_CLIENTS {

@@ -7,9 +7,10 @@ use crate::wire::response::Response;
 ///
 /// They keep the page out of frames, caches and referrers, and its type from being guessed. The
 /// policy says nothing on scripts, styles and form targets, which differ from page to page. A
-/// page that narrows `form-action` must list [`form_action`](crate::PendingAuthorization::form_action)
-/// too, because browsers apply it to the redirect that answers the form. Under `no-referrer` browsers send `Origin: null` with a
-/// form, so a check of that header refuses it.
+/// page that narrows `form-action` must list
+/// [`form_action_sources`](crate::PendingAuthorization::form_action_sources) too, because browsers
+/// apply it to the redirects that follow on the form. Under `no-referrer` browsers send `Origin: null`
+/// with a form, so a check of that header refuses it.
 pub fn protective_headers() -> impl Iterator<Item = (&'static str, &'static str)> {
     [("Content-Security-Policy", "frame-ancestors 'none'")].into_iter().chain(COMMON_HEADERS)
 }

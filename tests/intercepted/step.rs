@@ -7,7 +7,7 @@ use grantor::{
     Approval, AuthorizationError, ClientId, Consent, Decision, GrantId, PendingAuthorization, RegistrarError, Subject,
 };
 
-use crate::world::{PKCE, Pair, SESSION, World, form, logo, parameters};
+use crate::world::{PKCE, Pair, Reviewer as _, SESSION, World, form, logo, parameters};
 
 /// One request or one call of the embedder.
 #[derive(Clone, Debug)]
@@ -132,7 +132,7 @@ impl Step {
             Self::Suspend => registrar().suspend(&client).await.into(),
             Self::Resume => registrar().resume(&client).await.into(),
             Self::RotateSecret => {
-                let secret = registrar().rotate_secret(&client).await;
+                let secret = registrar().rotate_now(&client).await;
                 secret.map(|secret| Answer::given(secret.expose())).unwrap_or_else(Answer::from)
             }
             Self::WithdrawClient => registrar().withdraw_grants(&client).await.into(),

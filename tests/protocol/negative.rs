@@ -264,7 +264,7 @@ async fn a_public_client_has_no_secret_anywhere() {
     let id = registrar.submit(world.alice.clone(), public_form(), Some(logo())).await.unwrap();
     let approved = registrar.approve_now(&id, Approval::default()).await.unwrap();
     assert!(approved.client_secret().is_none());
-    assert!(matches!(registrar.rotate_secret(&id).await, Err(RegistrarError::PublicClient)));
+    assert!(matches!(registrar.rotate_now(&id).await, Err(RegistrarError::PublicClient)));
     for secret in ["x", "[redacted]", ""] {
         let call = world.token(&[("grant_type", "refresh_token"), ("refresh_token", "x")]);
         let response = call.basic(id.as_str(), secret).send().await;

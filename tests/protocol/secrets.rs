@@ -130,7 +130,7 @@ async fn no_secret_shows_anywhere() {
         let approved = registrar.approve_now(&id, grantor::Approval::default()).await.unwrap();
         exposure.secret("second client's secret", approved.client_secret().unwrap().expose());
         exposure.debug("Approved", &approved);
-        let rotated = registrar.rotate_secret(&world.client.client_id()).await.unwrap();
+        let rotated = registrar.rotate_now(&world.client.client_id()).await.unwrap();
         exposure.secret("rotated secret", rotated.expose());
         exposure.debug("ClientSecret", &rotated);
         exposure.debug("Registrar", &registrar);

@@ -14,8 +14,8 @@ use grantor::testing::{ManualClock, SeededEntropy};
 use grantor::wire::{Body, Endpoint, Request, Response};
 use grantor::{
     ApplicationForm, Approval, Approved, Authenticated, AuthorizationError, AuthorizationServer, Builder, ClientId,
-    ClientType, CodeVerifier, Config, Consent, Decision, Event, EventSink, Logo, MemoryStore, PendingAuthorization,
-    Profile, Registrar, RegistrarError, RegistrationLimits, ResourceError, Subject, Timestamp,
+    ClientSecret, ClientType, CodeVerifier, Config, Consent, Decision, Event, EventSink, Logo, MemoryStore,
+    PendingAuthorization, Profile, Registrar, RegistrarError, RegistrationLimits, ResourceError, Subject, Timestamp,
 };
 use time::Duration;
 
@@ -341,6 +341,8 @@ impl Call<'_> {
 pub(crate) trait Reviewer {
     async fn approve_now(&self, id: &ClientId, approval: Approval) -> Result<Approved, RegistrarError>;
     async fn reject_now(&self, id: &ClientId, reason: &str) -> Result<(), RegistrarError>;
+    async fn rotate_now(&self, id: &ClientId) -> Result<ClientSecret, RegistrarError>;
+    async fn retire_now(&self, id: &ClientId) -> Result<(), RegistrarError>;
 }
 
 impl Reviewer for Registrar {
@@ -352,6 +354,16 @@ impl Reviewer for Registrar {
     async fn reject_now(&self, id: &ClientId, reason: &str) -> Result<(), RegistrarError> {
         let version = self.application(id).await?.version();
         self.reject(id, version, reason).await
+    }
+
+    async fn rotate_now(&self, id: &ClientId) -> Result<ClientSecret, RegistrarError> {
+        let version = self.application(id).await?.version();
+        self.rotate_secret(id, version).await
+    }
+
+    async fn retire_now(&self, id: &ClientId) -> Result<(), RegistrarError> {
+        let version = self.application(id).await?.version();
+        self.retire_previous_secret(id, version).await
     }
 }
 

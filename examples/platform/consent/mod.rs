@@ -44,7 +44,7 @@ async fn ask(State(platform): State<Platform>, visitor: Visitor, request: Reques
     match server.hold(&pending, &account.subject, &visitor.session_octets()).await {
         Ok(handle) => {
             let page = page::ConsentPage::new(server.config(), account, &pending, &repositories, &handle, way_back);
-            Ok(page_with_form_action(&page, &pending.form_action()))
+            Ok(page_with_form_action(&page, &pending.form_action_sources()))
         }
         Err(error) => Ok(refusal::answer(&visitor, error, None)),
     }

@@ -2,7 +2,7 @@
 
 use axum::extract::State;
 use axum::response::{IntoResponse, Redirect, Response};
-use grantor::{Application, ClientId, RegistrarError};
+use grantor::{ClientId, RegistrarError};
 use tower_sessions::Session;
 
 use crate::accounts::Account;
@@ -45,11 +45,7 @@ pub(super) async fn rotate_secret(
     let version = controls.version()?;
     // Read first: once there is a secret, nothing may come between it and the page.
     let application = registrar.application(&id).await.map_err(failure)?;
-    let outcome = match as_seen(&application, version) {
-        Ok(()) => registrar.rotate_secret(&id).await,
-        Err(error) => Err(error),
-    };
-    match outcome {
+    match registrar.rotate_secret(&id, version).await {
         Ok(made) => Ok(secret::of_rotated(&account, application.form().name(), &id, &made)),
         Err(RegistrarError::ChangedMeanwhile) => {
             let text = "No new secret was made: the application was changed after you opened this page, perhaps by \
@@ -67,13 +63,7 @@ pub(super) async fn retire_secret(
     session: Session,
     controls: Controls,
 ) -> Result<Response, Failure> {
-    let registrar = platform.registrar()?;
-    let version = controls.version()?;
-    let application = registrar.application(&id).await.map_err(failure)?;
-    let outcome = match as_seen(&application, version) {
-        Ok(()) => registrar.retire_previous_secret(&id).await,
-        Err(error) => Err(error),
-    };
+    let outcome = platform.registrar()?.retire_previous_secret(&id, controls.version()?).await;
     let done = "Only the newest secret works now.";
     conclude(&platform, &account, &id, &session, outcome.map(|()| done)).await
 }
@@ -92,11 +82,6 @@ pub(super) async fn withdraw_grants(
     let outcome = platform.registrar()?.withdraw_grants(&id).await;
     let done = "Everything that users had granted to it is withdrawn.";
     conclude(&platform, &account, &id, &session, outcome.map(|()| done)).await
-}
-
-/// Secrets are changed as the administrator saw them, so that a form that is sent twice ends none.
-fn as_seen(application: &Application, version: u32) -> Result<(), RegistrarError> {
-    if application.version() == version { Ok(()) } else { Err(RegistrarError::ChangedMeanwhile) }
 }
 
 /// Goes back to the application with a word on what was done, or shows why it was not.

@@ -53,7 +53,7 @@ async fn two_secrets_live_while_one_is_replaced() {
     let registrar = registrar(&world);
     let client = &world.client;
     let id = client.client_id();
-    let rotate = async || registrar.rotate_secret(&id).await.unwrap().expose().to_owned();
+    let rotate = async || registrar.rotate_now(&id).await.unwrap().expose().to_owned();
     let live = async |secrets: [&str; 3]| {
         let mut proven = [false; 3];
         for (proven, secret) in proven.iter_mut().zip(secrets) {
@@ -66,11 +66,26 @@ async fn two_secrets_live_while_one_is_replaced() {
     assert_eq!(live([&first, &second, "neither"]).await, [true, true, false]);
     let third = rotate().await;
     assert_eq!(live([&first, &second, &third]).await, [false, true, true]);
-    registrar.retire_previous_secret(&id).await.unwrap();
+    registrar.retire_now(&id).await.unwrap();
     assert_eq!(live([&first, &second, &third]).await, [false, false, true]);
     // There is none left to retire, and the one in use stays.
-    registrar.retire_previous_secret(&id).await.unwrap();
+    registrar.retire_now(&id).await.unwrap();
     assert_eq!(live([&first, &second, &third]).await, [false, false, true]);
+}
+
+/// D-26
+#[tokio::test]
+async fn a_form_that_is_sent_twice_makes_one_secret_and_ends_none() {
+    let world = World::platform().await;
+    let registrar = registrar(&world);
+    let id = world.client.client_id();
+    let version = registrar.application(&id).await.unwrap().version();
+    let (one, other) = futures::join!(registrar.rotate_secret(&id, version), registrar.rotate_secret(&id, version));
+    let (Ok(made), Err(RegistrarError::ChangedMeanwhile)) = (one, other) else { panic!("one of the two is refused") };
+    assert!(proves(&world, &world.client, &world.client.secret).await);
+    assert!(proves(&world, &world.client, made.expose()).await);
+    assert!(matches!(registrar.retire_previous_secret(&id, version).await, Err(RegistrarError::ChangedMeanwhile)));
+    assert!(proves(&world, &world.client, &world.client.secret).await);
 }
 
 /// D-26
@@ -79,8 +94,8 @@ async fn tokens_outlive_the_secret_they_were_fetched_with() {
     let world = World::platform().await;
     let live = world.pair().await;
     let id = world.client.client_id();
-    let secret = registrar(&world).rotate_secret(&id).await.unwrap().expose().to_owned();
-    registrar(&world).retire_previous_secret(&id).await.unwrap();
+    let secret = registrar(&world).rotate_now(&id).await.unwrap().expose().to_owned();
+    registrar(&world).retire_now(&id).await.unwrap();
     e401(&world.refresh(&live.refresh).await, "invalid_client");
     assert!(world.opens(&live.access).await);
     ok(&world.refresh_as(&Credentials { secret, ..world.client.clone() }, &live.refresh).await);
@@ -93,8 +108,8 @@ async fn a_public_client_has_no_secret() {
     let client = world.register(public_form()).await;
     assert!(client.secret.is_empty());
     for outcome in [
-        registrar(&world).rotate_secret(&client.client_id()).await.map(drop),
-        registrar(&world).retire_previous_secret(&client.client_id()).await,
+        registrar(&world).rotate_now(&client.client_id()).await.map(drop),
+        registrar(&world).retire_now(&client.client_id()).await,
     ] {
         assert!(matches!(outcome, Err(RegistrarError::PublicClient)));
     }
@@ -109,7 +124,7 @@ async fn nothing_that_is_shown_of_a_client_holds_its_secret_or_digest() {
     let registrar = registrar(&world);
     let id = submitted(&world).await;
     let approved = registrar.approve_now(&id, Approval::default()).await.unwrap();
-    let rotated = registrar.rotate_secret(&id).await.unwrap();
+    let rotated = registrar.rotate_now(&id).await.unwrap();
     let client = registrar.client(&id).await.unwrap();
     let shown = format!(
         "{approved:?} {rotated:?} {client:?} {:?} {:?} {:?} {:?} {:?} {:?}",

@@ -59,8 +59,8 @@ async fn each_step_is_taken_in_its_states_alone() {
                 "reject" => registrar.reject_now(&id, "no").await,
                 "suspend" => registrar.suspend(&id).await,
                 "resume" => registrar.resume(&id).await,
-                "rotate" => registrar.rotate_secret(&id).await.map(drop),
-                "retire" => registrar.retire_previous_secret(&id).await,
+                "rotate" => registrar.rotate_now(&id).await.map(drop),
+                "retire" => registrar.retire_now(&id).await,
                 _ => registrar.withdraw_grants(&id).await,
             };
             let after = registrar.client(&id).await.unwrap();
@@ -89,8 +89,8 @@ async fn no_step_finds_an_unknown_application() {
         registrar.reject_now(&nobody, "no").await,
         registrar.suspend(&nobody).await,
         registrar.resume(&nobody).await,
-        registrar.rotate_secret(&nobody).await.map(drop),
-        registrar.retire_previous_secret(&nobody).await,
+        registrar.rotate_now(&nobody).await.map(drop),
+        registrar.retire_now(&nobody).await,
         registrar.withdraw_grants(&nobody).await,
         registrar.application(&nobody).await.map(drop),
         registrar.client(&nobody).await.map(drop),
@@ -222,8 +222,8 @@ async fn every_step_raises_its_event_and_a_refused_step_none() {
     registrar.reject_now(&id, "no").await.unwrap();
     registrar.change(&id, form(), None).await.unwrap();
     let _ = registrar.approve_now(&id, Approval::default()).await.unwrap();
-    let _ = registrar.rotate_secret(&id).await.unwrap();
-    registrar.retire_previous_secret(&id).await.unwrap();
+    let _ = registrar.rotate_now(&id).await.unwrap();
+    registrar.retire_now(&id).await.unwrap();
     registrar.suspend(&id).await.unwrap();
     registrar.resume(&id).await.unwrap();
     assert!(registrar.resume(&id).await.is_err());

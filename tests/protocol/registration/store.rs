@@ -173,11 +173,11 @@ async fn steps_that_do_not_exclude_each_other_both_take_effect() {
     let id = world.client.client_id();
     let rival = (registrar(&world), id.clone());
     *store.rival.lock().unwrap() = Some(Box::pin(async move { rival.0.suspend(&rival.1).await.unwrap() }));
-    let secret = late.rotate_secret(&id).await.unwrap();
+    late.withdraw_grants(&id).await.unwrap();
     let client = late.client(&id).await.unwrap();
-    assert_eq!((client.state(), client.version()), (ClientState::Suspended, 4));
+    assert_eq!((client.state(), client.version(), client.epoch()), (ClientState::Suspended, 4, 1));
     late.resume(&id).await.unwrap();
-    world.pair_of(&Credentials { secret: secret.expose().to_owned(), ..world.client.clone() }).await;
+    world.pair_of(&world.client).await;
 
     // A change that comes after the approval waits for a review of its own.
     let id = submitted(&world).await;
@@ -189,6 +189,27 @@ async fn steps_that_do_not_exclude_each_other_both_take_effect() {
     let application = late.application(&id).await.unwrap();
     assert_eq!((application.form().name(), application.state()), ("Example App", ClientState::Approved));
     assert_eq!(application.proposed().unwrap().name(), "Late");
+}
+
+/// D-26
+#[tokio::test]
+async fn a_secret_is_made_and_retired_only_as_the_application_was_read() {
+    let world = World::platform().await;
+    let (late, store) = faulty(&world);
+    let id = world.client.client_id();
+    for retires in [false, true] {
+        let rival = (registrar(&world), id.clone());
+        *store.rival.lock().unwrap() = Some(Box::pin(async move {
+            let _ = rival.0.rotate_now(&rival.1).await.unwrap();
+        }));
+        let version = registrar(&world).application(&id).await.unwrap().version();
+        let outcome = if retires {
+            late.retire_previous_secret(&id, version).await
+        } else {
+            late.rotate_secret(&id, version).await.map(drop)
+        };
+        assert!(matches!(outcome, Err(RegistrarError::ChangedMeanwhile)), "{outcome:?}");
+    }
 }
 
 /// D-25, D-26
@@ -235,7 +256,7 @@ async fn a_secret_that_was_stored_is_shown_though_the_answer_was_lost() {
         assert_eq!(count(&world).await, 2, "{fault:?}");
         let approved = registrar.approve_now(&id, Approval::default()).await.unwrap();
         assert!(!approved.is_change());
-        let rotated = registrar.rotate_secret(&id).await.unwrap();
+        let rotated = registrar.rotate_now(&id).await.unwrap();
         for secret in [approved.client_secret().unwrap(), &rotated] {
             world.pair_of(&Credentials { id: id.to_string(), secret: secret.expose().to_owned() }).await;
         }
