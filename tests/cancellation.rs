@@ -1,7 +1,8 @@
 //! The future of every request may be dropped at any await: nothing acknowledged is lost or doubled.
 //!
-//! Each call of the store waits once before and once after its effect; each step is polled so often
-//! and dropped, for every count until it completes, and then the world is looked at.
+//! Each call of the store waits once before and once after its effect, and in between for a store that
+//! does not answer at once. Each step is dropped at each of these places, one a time, and then the world
+//! is looked at.
 
 #[expect(dead_code, reason = "the fixture has more than these tests need")]
 mod intercepted;
@@ -9,51 +10,90 @@ mod intercepted;
 #[path = "protocol/world.rs"]
 mod world;
 
+use std::future::poll_fn;
 use std::pin::pin;
-use std::task::{Context, Poll};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::Poll;
 
 use async_trait::async_trait;
-use futures::task::noop_waker;
-use grantor::store::Page;
+use grantor::store::{ClientRegistry, ClientStore, Page, Registration, Replacement};
 use grantor::{ApplicationFilter, ClientState, LogoSlot, Subject};
 
 use crate::intercepted::step::{Answer, Step};
 use crate::intercepted::{Fate, Script, copy, over};
 use crate::world::{Credentials, Pair, Reviewer as _, World, e401, form, logo, public_form};
 
-/// Every call is interrupted once before and once after its effect.
-#[derive(Debug)]
-struct Interrupted;
+/// Every call passes three places: before it is made, while it is under way, after its effect.
+#[derive(Debug, Default)]
+struct Interrupted {
+    passed: AtomicUsize,
+}
+
+impl Interrupted {
+    fn pass(&self) {
+        self.passed.fetch_add(1, Ordering::SeqCst);
+    }
+
+    /// Whether that place lies behind.
+    fn is_past(&self, place: usize) -> bool {
+        self.passed.load(Ordering::SeqCst) > place
+    }
+}
 
 #[async_trait]
 impl Script for Interrupted {
     async fn before(&self, _: &'static str) -> Fate {
+        self.pass();
         pending_once().await;
+        // Only a store that does not answer at once waits here.
+        self.pass();
         Fate::Done
     }
 
     async fn after(&self, _: &'static str) {
+        self.pass();
         pending_once().await;
     }
 }
 
 async fn pending_once() {
     let mut waited = false;
-    std::future::poll_fn(|_| if std::mem::replace(&mut waited, true) { Poll::Ready(()) } else { Poll::Pending }).await;
+    poll_fn(|context| {
+        if std::mem::replace(&mut waited, true) {
+            return Poll::Ready(());
+        }
+        context.waker().wake_by_ref();
+        Poll::Pending
+    })
+    .await;
 }
 
-/// Runs a step until it has waited so often, then drops it; gives the answer if it was complete before.
-fn cut_off(world: &World, step: &Step, polls: usize) -> Option<Answer> {
-    let interrupted = over(world, Interrupted);
-    let waker = noop_waker();
-    let mut context = Context::from_waker(&waker);
-    let mut future = pin!(step.run(&interrupted));
-    for _ in 0..polls {
-        if let Poll::Ready(answer) = future.as_mut().poll(&mut context) {
-            return Some(answer.good());
-        }
-    }
-    None
+/// Runs a step until it waits at that place or behind it, then drops it; gives the answer if it was
+/// complete before.
+async fn cut_off(world: &World, step: &Step, place: usize) -> Option<Answer> {
+    let script = Arc::new(Interrupted::default());
+    let answer = {
+        let interrupted = over(world, script.clone());
+        let mut future = pin!(step.run(&interrupted));
+        poll_fn(|context| match future.as_mut().poll(context) {
+            Poll::Ready(answer) => Poll::Ready(Some(answer.good())),
+            Poll::Pending if script.is_past(place) => Poll::Ready(None),
+            Poll::Pending => Poll::Pending,
+        })
+        .await
+    };
+    settle(world).await;
+    answer
+}
+
+/// Waits for the write that may still be under way: a store takes writes in the order in which they came.
+async fn settle(world: &World) {
+    let id = world.client.client_id();
+    let client = world.store.current(&id).await.unwrap().unwrap();
+    let application = world.store.application(&id).await.unwrap().unwrap();
+    let write = Registration::new(Arc::unwrap_or_clone(client), Arc::unwrap_or_clone(application));
+    assert_eq!(ClientRegistry::replace(&world.store, u32::MAX, write).await.unwrap(), Replacement::Lost);
 }
 
 /// A world with a grant that stands aside, and what the step under test needs.
@@ -90,13 +130,13 @@ impl Scene {
 
 /// Cuts a step off at every await, each time in a new world, and looks at what is left.
 async fn at_every_await(scene: impl AsyncFn() -> Scene, look: impl AsyncFn(&Scene, Option<Answer>)) {
-    for polls in 0..200 {
+    for place in 0..200 {
         let scene = scene().await;
-        let answer = cut_off(&scene.world, &scene.step, polls);
+        let answer = cut_off(&scene.world, &scene.step, place).await;
         let is_complete = answer.is_some();
         look(&scene, answer).await;
         if is_complete {
-            assert!(polls > 2, "the step never waited");
+            assert!(place > 2, "the step never waited");
             return;
         }
     }
@@ -114,10 +154,11 @@ async fn steps_that_only_look_change_nothing_and_work_the_next_time() {
     for kind in kinds {
         let scene = async || Scene::new(async |_, pair| kind(pair)).await;
         at_every_await(scene, async |scene, _| {
-            let counts = || (scene.world.store.authorization_count(), scene.world.store.grant_count());
-            assert_eq!(counts(), (2, 2), "{:?}", scene.step);
+            let store = &scene.world.store;
+            let counts = async || (store.authorization_count().await, store.grant_count().await);
+            assert_eq!(counts().await, (2, 2), "{:?}", scene.step);
             scene.step.run(&scene.world).await.good();
-            assert_eq!((counts(), scene.live_grants().await), ((2, 2), 2), "{:?}", scene.step);
+            assert_eq!((counts().await, scene.live_grants().await), ((2, 2), 2), "{:?}", scene.step);
             assert!(scene.world.opens(&scene.pair.access).await);
             scene.bystander_lives().await;
         })
@@ -129,7 +170,7 @@ async fn steps_that_only_look_change_nothing_and_work_the_next_time() {
 async fn a_dropped_hold_leaves_at_most_a_request_that_nobody_can_decide() {
     let scene = async || Scene::new(async |_, _| Step::Hold).await;
     at_every_await(scene, async |scene, answer| {
-        assert!(scene.world.store.authorization_count() <= 3);
+        assert!(scene.world.store.authorization_count().await <= 3);
         let handle = match answer {
             Some(answer) => answer.given,
             None => Step::Hold.run(&scene.world).await.good().given,
@@ -297,7 +338,7 @@ async fn a_dropped_withdrawal_of_a_grant_is_done_by_the_next_one() {
 
 #[tokio::test]
 async fn a_dropped_withdrawal_of_a_user_is_done_by_the_next_one() {
-    for polls in 0..200 {
+    for place in 0..200 {
         let world = World::platform().await;
         let pair = world.pair().await;
         let code = world.code().await;
@@ -306,14 +347,14 @@ async fn a_dropped_withdrawal_of_a_user_is_done_by_the_next_one() {
         other.alice = Subject::new("bob").unwrap();
         let bystander = other.pair().await;
 
-        let is_complete = cut_off(&world, &Step::WithdrawSubject, polls).is_some();
+        let is_complete = cut_off(&world, &Step::WithdrawSubject, place).await.is_some();
         if !is_complete {
             Step::WithdrawSubject.run(&world).await.good();
         }
         assert!(!world.opens(&pair.access).await);
         let refused = [Step::Refresh(pair.refresh), Step::Exchange(code), Step::Agree(handle)];
         for step in refused {
-            assert_eq!(step.run(&world).await.status, 400, "{step:?} after {polls} polls");
+            assert_eq!(step.run(&world).await.status, 400, "{step:?} after place {place}");
         }
         assert_eq!(world.server.grants_of(&world.alice).await.unwrap().len(), 0);
         assert!(other.opens(&bystander.access).await);

@@ -13,10 +13,10 @@ use grantor::store::{
 use grantor::testing::SeededEntropy;
 use grantor::{
     Application, ApplicationFilter, AuthorizationId, AuthorizationServer, Client, ClientId, GrantId, Logo, LogoSlot,
-    MemoryStore, Subject, Timestamp,
+    Subject, Timestamp,
 };
 
-use crate::world::{ISSUER, World};
+use crate::world::{AnyStore, ISSUER, World};
 
 /// What becomes of one call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,7 +89,7 @@ pub(crate) fn copy(world: &World) -> World {
 
 #[derive(Debug)]
 struct Intercepted<S> {
-    store: MemoryStore,
+    store: AnyStore,
     script: S,
 }
 

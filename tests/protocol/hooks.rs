@@ -146,7 +146,7 @@ async fn the_throttle_is_asked_before_a_request_is_held() {
     too_many(&response, "120");
     assert_eq!(response.header("X-Frame-Options"), Some("DENY"));
     assert!(world.events.saw("Throttled"));
-    assert_eq!(world.store.authorization_count(), 0);
+    assert_eq!(world.store.authorization_count().await, 0);
     let (checks, failures) = limit.take();
     let subject = Some(&world.alice);
     assert_eq!((checks, failures), (vec![format!("Authorization {} {subject:?} None", world.client.id)], Vec::new()));
@@ -242,7 +242,7 @@ async fn a_user_who_may_have_no_tokens_gets_none() {
         standing.set(SubjectStatus::Refused);
         e400(&world.exchange(&code).await, "invalid_grant");
         assert_eq!(standing.asked(), asked);
-        assert_eq!(world.store.grant_count(), 0);
+        assert_eq!(world.store.grant_count().await, 0);
         standing.set(SubjectStatus::Active);
         let first = pair(&world.exchange(&code).await);
 

@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use grantor::store::{Grant, Insertion, Page, Purge, Replacement, StoreError, Stores, TokenStore};
 use grantor::wire::Response;
-use grantor::{AuthorizationServer, GrantId, MemoryStore, Profile, Subject, Timestamp};
+use grantor::{AuthorizationServer, GrantId, Profile, Subject, Timestamp};
 use tokio::sync::Barrier;
 use tokio::task::yield_now;
 
-use crate::world::World;
+use crate::world::{AnyStore, World};
 
 /// How many try at once.
 pub(crate) const CALLERS: usize = 50;
@@ -62,7 +62,7 @@ pub(crate) fn serve_from(world: &mut World, profile: Profile, tokens: impl Token
 }
 
 #[derive(Debug)]
-struct Interleaved(MemoryStore);
+struct Interleaved(AnyStore);
 
 #[async_trait::async_trait]
 impl TokenStore for Interleaved {

@@ -129,7 +129,7 @@ async fn a_confidential_client_that_fails_to_authenticate_leaves_the_code_untouc
     for call in calls {
         e401(&call.send().await, "invalid_client");
     }
-    assert_eq!(world.store.grant_count(), 0);
+    assert_eq!(world.store.grant_count().await, 0);
     ok(&world.exchange(&code).await);
 }
 
@@ -159,7 +159,7 @@ async fn one_of_fifty_parallel_exchanges_wins_and_the_replays_take_back_what_it_
         let form = [&exchange_form(&code)[..], &credentials(&world.client)].concat();
         let responses = interleaved::from_threads(&world, &form).await;
         one_winner(&world, &responses).await;
-        assert_eq!(world.store.grant_count(), round + 1);
+        assert_eq!(world.store.grant_count().await, round + 1);
     }
     let mut world = World::platform().await;
     let code = world.code().await;
@@ -242,7 +242,7 @@ async fn a_replay_is_noticed_until_an_hour_after_the_end_of_the_code() {
         world.events.take();
         let response = world.exchange(&code).await;
         assert_eq!(response.status(), if good { 200 } else { 400 }, "after {age} s");
-        assert_eq!(world.store.grant_count(), usize::from(good), "after {age} s");
+        assert_eq!(world.store.grant_count().await, usize::from(good), "after {age} s");
         assert!(!world.events.saw("CodeReplayed"), "after {age} s");
     }
 }

@@ -110,7 +110,7 @@ async fn dump(world: &World, exposure: &mut Exposure) -> usize {
         exposure.debug("Client", &client);
         count += 2;
     }
-    exposure.debug("MemoryStore", &world.store);
+    exposure.debug("the store", &world.store);
     count
 }
 

@@ -4,10 +4,10 @@ use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use grantor::store::{Grant, Insertion, Page, Purge, Replacement, StoreError, TokenStore};
-use grantor::{GrantId, MemoryStore, Profile, Subject, Timestamp};
+use grantor::{GrantId, Profile, Subject, Timestamp};
 
 use crate::interleaved::serve_from;
-use crate::world::World;
+use crate::world::{AnyStore, World};
 
 /// What fails, each time with a failure that may pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,10 +17,10 @@ pub(crate) enum Fault {
     Everything,
 }
 
-/// A memory store of grants that can be switched off.
+/// A store of grants that can be switched off.
 #[derive(Clone, Debug)]
 pub(crate) struct Unreliable {
-    inner: MemoryStore,
+    inner: AnyStore,
     fault: Arc<Mutex<Fault>>,
     writes: Arc<AtomicUsize>,
     reads_until_back: Arc<AtomicU8>,

@@ -4,6 +4,9 @@
 //! `PAGE`, `RED(x)`, `CODE`, `WA(x)` are the functions `ok`, `e400`, `e401`, `r401`, `empty`, `page`,
 //! `red`, `code`, `wa`.
 
+#[path = "any_store.rs"]
+mod any_store;
+
 use std::sync::{Arc, Mutex};
 
 use base64::Engine;
@@ -14,10 +17,12 @@ use grantor::testing::{ManualClock, SeededEntropy};
 use grantor::wire::{Body, Endpoint, Request, Response};
 use grantor::{
     ApplicationForm, Approval, Approved, Authenticated, AuthorizationError, AuthorizationServer, Builder, ClientId,
-    ClientSecret, ClientType, CodeVerifier, Config, Consent, Decision, Event, EventSink, Logo, MemoryStore,
-    PendingAuthorization, Profile, Registrar, RegistrarError, RegistrationLimits, ResourceError, Subject, Timestamp,
+    ClientSecret, ClientType, CodeVerifier, Config, Consent, Decision, Event, EventSink, Logo, PendingAuthorization,
+    Profile, Registrar, RegistrarError, RegistrationLimits, ResourceError, Subject, Timestamp,
 };
 use time::Duration;
+
+pub(crate) use any_store::AnyStore;
 
 pub(crate) const ISSUER: &str = "https://auth.example";
 pub(crate) const REDIRECT_URI: &str = "https://app.example.com/cb";
@@ -74,7 +79,7 @@ impl Credentials {
 
 pub(crate) struct World {
     pub(crate) server: AuthorizationServer,
-    pub(crate) store: MemoryStore,
+    pub(crate) store: AnyStore,
     pub(crate) clock: ManualClock,
     pub(crate) events: Recorder,
     pub(crate) client: Credentials,
@@ -105,7 +110,7 @@ impl World {
 
     /// A world whose server is built as told.
     pub(crate) async fn built(build: impl FnOnce(Builder) -> Builder) -> Self {
-        let store = MemoryStore::new();
+        let store = AnyStore::open().await;
         let clock = ManualClock::new(Timestamp::from_seconds(START));
         let events = Recorder::default();
         let builder = AuthorizationServer::builder(store.clone())

@@ -169,7 +169,7 @@ async fn all_grants_of_a_client_are_withdrawn_at_once() {
     let unaffected = world.pair_of(&other).await;
     let pending = world.authorize(&world.query(&PKCE)).await.unwrap();
     let handle = world.server.hold(&pending, &world.alice, SESSION).await.unwrap();
-    let stored = world.store.grant_count();
+    let stored = world.store.grant_count().await;
     world.events.take();
 
     registrar.withdraw_grants(&id).await.unwrap();
@@ -184,7 +184,7 @@ async fn all_grants_of_a_client_are_withdrawn_at_once() {
         empty(&world.post(Endpoint::Revocation, &[("token", &pair.refresh)]).client(&other).send().await);
     }
     e400(&world.exchange(&unredeemed).await, "invalid_grant");
-    assert_eq!(world.store.grant_count(), stored);
+    assert_eq!(world.store.grant_count().await, stored);
     let events = world.events.take();
     let raised = |name: &str| events.iter().any(|event| event.starts_with(name));
     assert!(raised("Application") && !raised("GrantRevoked") && !raised("RefreshTokenReused"), "{events:?}");

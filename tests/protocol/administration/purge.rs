@@ -21,19 +21,19 @@ async fn purge(world: &World, limit: usize) -> Purge {
 }
 
 /// Authorizations and grants that are stored.
-fn stored(world: &World) -> (usize, usize) {
-    (world.store.authorization_count(), world.store.grant_count())
+async fn stored(world: &World) -> (usize, usize) {
+    (world.store.authorization_count().await, world.store.grant_count().await)
 }
 
 /// Goes to the second before `seconds` and then to it: the record goes there and no sooner.
 async fn goes_after(world: &World, seconds: i64, kept: (usize, usize), left: (usize, usize)) {
     world.advance(seconds - 1);
     let early = purge(world, 100).await;
-    assert_eq!((early.removed(), early.is_finished(), stored(world)), (0, true, kept));
+    assert_eq!((early.removed(), early.is_finished(), stored(world).await), (0, true, kept));
     world.advance(1);
     let removed = kept.0 + kept.1 - left.0 - left.1;
     let due = purge(world, 100).await;
-    assert_eq!((due.removed(), due.is_finished(), stored(world)), (removed, true, left));
+    assert_eq!((due.removed(), due.is_finished(), stored(world).await), (removed, true, left));
 }
 
 /// D-07, D-31
@@ -94,7 +94,7 @@ async fn a_grant_is_kept_until_an_hour_after_its_last_end() {
     assert_eq!(purge(&world, 100).await.removed(), 1);
     let second = pair(&world.refresh(&first.refresh).await);
     world.advance(REFRESH_LIFE);
-    assert_eq!((purge(&world, 100).await.removed(), stored(&world)), (0, (0, 1)));
+    assert_eq!((purge(&world, 100).await.removed(), stored(&world).await), (0, (0, 1)));
     goes_after(&world, HOUR, (0, 1), (0, 0)).await;
     e400(&world.refresh(&second.refresh).await, "invalid_grant");
 }
@@ -113,7 +113,7 @@ async fn a_dead_grant_is_kept_as_long_as_a_late_exchange_could_bring_live_tokens
     // A code that was killed before its exchange leaves a grant without tokens.
     assert_eq!(world.server.revoke_subject(&world.alice).await.unwrap(), 2);
     world.advance(CODE_LIFE + HOUR);
-    assert_eq!((purge(&world, 100).await.removed(), stored(&world)), (3, (0, 3)));
+    assert_eq!((purge(&world, 100).await.removed(), stored(&world).await), (3, (0, 3)));
     goes_after(&world, REFRESH_LIFE, (0, 3), (0, 0)).await;
 }
 
@@ -147,7 +147,7 @@ async fn a_purge_is_bounded_and_goes_on_where_it_stopped() {
     {
         let step = purge(&world, limit).await;
         assert_eq!((step.removed(), step.is_finished()), (removed, finished), "{limit}");
-        assert_eq!(stored(&world), (left, 11), "{limit}");
+        assert_eq!(stored(&world).await, (left, 11), "{limit}");
     }
     assert!(world.opens(&alive.access).await);
 }
@@ -161,8 +161,10 @@ async fn a_purge_does_not_walk_over_what_is_alive() {
     for _ in 0..50 {
         world.pair().await;
     }
+    assert_eq!((purge(&world, 1).await.removed(), stored(&world).await), (1, (50, 50)));
+    // A store need not know of more than it was allowed to look at, so this is told by the next step.
     let step = purge(&world, 1).await;
-    assert_eq!((step.removed(), step.is_finished(), stored(&world)), (1, true, (50, 50)));
+    assert_eq!((step.removed(), step.is_finished(), stored(&world).await), (0, true, (50, 50)));
 }
 
 /// D-07
@@ -175,5 +177,5 @@ async fn what_is_removed_is_in_no_list_any_more() {
     assert_eq!(purge(&world, 100).await.removed(), 3);
     assert!(world.server.grants_of(&world.alice).await.unwrap().is_empty());
     assert_eq!(world.server.revoke_subject(&world.alice).await.unwrap(), 0);
-    assert_eq!(stored(&world), (0, 0));
+    assert_eq!(stored(&world).await, (0, 0));
 }

@@ -80,7 +80,7 @@ async fn a_code_that_was_killed_stays_dead_after_its_end() {
         e400(&world.exchange(&code).await, "invalid_grant");
     }
     assert!(!world.events.saw("CodeReplayed"));
-    assert_eq!(world.store.grant_count(), 1);
+    assert_eq!(world.store.grant_count().await, 1);
 }
 
 /// 9700-4.14.2-04

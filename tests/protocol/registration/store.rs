@@ -14,7 +14,7 @@ use grantor::{
 };
 
 use crate::registration::{form_with, registrar, submitted};
-use crate::world::{Credentials, Reviewer as _, World, form, logo, page};
+use crate::world::{AnyStore, Credentials, Reviewer as _, World, form, logo, page};
 
 /// What happens to a write.
 #[derive(Clone, Copy, Debug)]
@@ -32,7 +32,7 @@ enum Fault {
 
 /// A registry with faults.
 struct Faulty {
-    store: MemoryStore,
+    store: AnyStore,
     fault: Mutex<Fault>,
     /// What somebody else does before the next write.
     rival: Mutex<Option<BoxFuture<'static, ()>>>,

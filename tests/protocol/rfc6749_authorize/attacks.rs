@@ -42,7 +42,7 @@ async fn a_decision_needs_handle_user_and_session() {
             let denied = world.server.decide(handle, subject, session, &Decision::Deny).await;
             page(&denied.unwrap_err().response(Some(subject)));
         }
-        assert_eq!(world.store.grant_count(), 0);
+        assert_eq!(world.store.grant_count().await, 0);
         code(&decide(&world, handle, &world.alice, SESSION).await);
         let empty = world.server.hold(&pending, &world.alice, b"").await.unwrap_err();
         let response = empty.response(Some(&world.alice));

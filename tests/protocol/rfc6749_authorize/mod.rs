@@ -255,7 +255,7 @@ async fn a_refusal_of_the_user_goes_to_the_client() {
             assert!(text(&redirect, "error_description").bytes().all(is_error_character));
             assert!(world.events.saw("Denied"));
         }
-        assert_eq!(world.store.grant_count(), 0);
+        assert_eq!(world.store.grant_count().await, 0);
     }
 }
 

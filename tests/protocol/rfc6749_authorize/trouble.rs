@@ -5,11 +5,9 @@ use std::sync::{Arc, Mutex};
 use grantor::store::{Authorization, ClientStore, CodeStore, Insertion, Page, Purge, Replacement, StoreError, Stores};
 use grantor::testing::SeededEntropy;
 use grantor::wire::Endpoint;
-use grantor::{
-    AuthorizationId, AuthorizationServer, Client, ClientId, Consent, Decision, MemoryStore, Profile, Subject, Timestamp,
-};
+use grantor::{AuthorizationId, AuthorizationServer, Client, ClientId, Consent, Decision, Profile, Subject, Timestamp};
 
-use crate::world::{ISSUER, PKCE, REDIRECT_URI, World, code, e400, is_error_character, ok, red, text};
+use crate::world::{AnyStore, ISSUER, PKCE, REDIRECT_URI, World, code, e400, is_error_character, ok, red, text};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Trouble {
@@ -19,9 +17,9 @@ enum Trouble {
     All(bool),
 }
 
-/// A memory store that fails as told; `true` stands for a failure that may pass.
+/// A store that fails as told; `true` stands for a failure that may pass.
 #[derive(Clone, Debug)]
-struct Failing(MemoryStore, Arc<Mutex<Trouble>>);
+struct Failing(AnyStore, Arc<Mutex<Trouble>>);
 
 impl Failing {
     fn check(&self, fails: impl Fn(Trouble) -> Option<bool>) -> Result<(), StoreError> {
@@ -65,12 +63,12 @@ impl CodeStore for Failing {
 
     async fn insert(&self, record: Arc<Authorization>) -> Result<Insertion, StoreError> {
         self.check_write()?;
-        self.0.insert(record).await
+        CodeStore::insert(&self.0, record).await
     }
 
     async fn replace(&self, version: u32, record: Arc<Authorization>) -> Result<Replacement, StoreError> {
         self.check_write()?;
-        self.0.replace(version, record).await
+        CodeStore::replace(&self.0, version, record).await
     }
 
     async fn authorizations_of(

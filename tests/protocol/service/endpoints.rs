@@ -123,7 +123,7 @@ async fn wrong_parameters_show_a_page() {
             assert!(!String::from_utf8_lossy(response.body()).contains("hostile"), "{case}");
         }
     }
-    assert_eq!(world.store.authorization_count(), 0);
+    assert_eq!(world.store.authorization_count().await, 0);
     code(&world.approve(&world.query(&[("redirect_uri", "https://app.example.com/other")])).await);
 }
 
@@ -132,7 +132,7 @@ async fn wrong_parameters_show_a_page() {
 async fn there_is_no_code_before_the_user_has_agreed() {
     let world = World::platform().await;
     let pending = world.authorize(&world.query(&PKCE)).await.unwrap();
-    assert_eq!((world.store.authorization_count(), world.store.grant_count()), (0, 0));
+    assert_eq!((world.store.authorization_count().await, world.store.grant_count().await), (0, 0));
     assert_eq!((pending.client().name(), pending.scopes().as_str()), ("Example App", SCOPES));
 
     world.events.take();

@@ -1,0 +1,185 @@
+//! The store under a world: which one is said when the tests are run, by `GRANTOR_TEST_STORE`.
+
+use std::collections::BTreeSet;
+use std::env::{self, VarError};
+use std::fmt;
+use std::sync::{Arc, Mutex};
+
+use async_trait::async_trait;
+#[cfg(feature = "sqlite")]
+use grantor::SqliteStore;
+use grantor::store::{
+    Authorization, ClientRegistry, ClientStore, CodeStore, Grant, Insertion, Page, Purge, Registration, Replacement,
+    StoreError, TokenStore,
+};
+use grantor::{
+    Application, ApplicationFilter, AuthorizationId, Client, ClientId, GrantId, Logo, LogoSlot, MemoryStore, Subject,
+    Timestamp,
+};
+
+const VARIABLE: &str = "GRANTOR_TEST_STORE";
+/// What it may say; `memory` if it is not set.
+const NAMES: &[&str] = &[
+    "memory",
+    #[cfg(feature = "sqlite")]
+    "sqlite",
+];
+
+/// More records than a test makes of one subject.
+const MANY: usize = 10_000;
+
+/// A store that keeps everything; clones share it.
+#[derive(Clone)]
+pub(crate) struct AnyStore {
+    store: Arc<dyn Whole>,
+    /// Of the records that were ever inserted: no trait lists those of all subjects.
+    subjects: Arc<Mutex<BTreeSet<Subject>>>,
+}
+
+trait Whole: ClientRegistry + CodeStore + TokenStore {}
+
+impl<S: ClientRegistry + CodeStore + TokenStore> Whole for S {}
+
+impl AnyStore {
+    /// Opens an empty store, of the kind that was asked for.
+    pub(crate) async fn open() -> Self {
+        let name = match env::var(VARIABLE) {
+            Ok(name) => name,
+            Err(VarError::NotPresent) => "memory".to_owned(),
+            Err(error) => panic!("{VARIABLE}: {error}"),
+        };
+        match name.as_str() {
+            "memory" => Self::over(MemoryStore::new()),
+            #[cfg(feature = "sqlite")]
+            "sqlite" => Self::over(SqliteStore::temporary().unwrap()),
+            unknown => panic!("{VARIABLE} is {unknown:?}; with these features it may be one of {NAMES:?}"),
+        }
+    }
+
+    fn over(store: impl Whole) -> Self {
+        Self { store: Arc::new(store), subjects: Arc::default() }
+    }
+
+    /// Counts the authorizations of all subjects.
+    pub(crate) async fn authorization_count(&self) -> usize {
+        let mut count = 0;
+        for subject in self.subjects() {
+            count += self.authorizations_of(&subject, Page::first(MANY)).await.unwrap().len();
+        }
+        count
+    }
+
+    /// Counts the grants of all subjects, revoked ones too.
+    pub(crate) async fn grant_count(&self) -> usize {
+        let mut count = 0;
+        for subject in self.subjects() {
+            count += self.grants_of(&subject, Page::first(MANY)).await.unwrap().len();
+        }
+        count
+    }
+
+    fn subjects(&self) -> BTreeSet<Subject> {
+        self.subjects.lock().unwrap().clone()
+    }
+
+    fn remember(&self, subject: &Subject) {
+        self.subjects.lock().unwrap().insert(subject.clone());
+    }
+}
+
+/// That of the store itself, which some tests search for secrets.
+impl fmt::Debug for AnyStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.store.fmt(f)
+    }
+}
+
+#[async_trait]
+impl ClientStore for AnyStore {
+    async fn find(&self, id: &ClientId) -> Result<Option<Arc<Client>>, StoreError> {
+        ClientStore::find(&*self.store, id).await
+    }
+
+    async fn current(&self, id: &ClientId) -> Result<Option<Arc<Client>>, StoreError> {
+        self.store.current(id).await
+    }
+}
+
+#[async_trait]
+impl ClientRegistry for AnyStore {
+    async fn insert(&self, registration: Registration) -> Result<Insertion, StoreError> {
+        ClientRegistry::insert(&*self.store, registration).await
+    }
+
+    async fn replace(&self, version: u32, registration: Registration) -> Result<Replacement, StoreError> {
+        ClientRegistry::replace(&*self.store, version, registration).await
+    }
+
+    async fn application(&self, id: &ClientId) -> Result<Option<Arc<Application>>, StoreError> {
+        self.store.application(id).await
+    }
+
+    async fn logo(&self, id: &ClientId, slot: LogoSlot) -> Result<Option<Arc<Logo>>, StoreError> {
+        self.store.logo(id, slot).await
+    }
+
+    async fn list(
+        &self,
+        filter: &ApplicationFilter,
+        page: Page<ClientId>,
+    ) -> Result<Vec<Arc<Application>>, StoreError> {
+        self.store.list(filter, page).await
+    }
+}
+
+#[async_trait]
+impl CodeStore for AnyStore {
+    async fn find(&self, id: &AuthorizationId) -> Result<Option<Arc<Authorization>>, StoreError> {
+        CodeStore::find(&*self.store, id).await
+    }
+
+    async fn insert(&self, record: Arc<Authorization>) -> Result<Insertion, StoreError> {
+        self.remember(record.subject());
+        CodeStore::insert(&*self.store, record).await
+    }
+
+    async fn replace(&self, version: u32, record: Arc<Authorization>) -> Result<Replacement, StoreError> {
+        CodeStore::replace(&*self.store, version, record).await
+    }
+
+    async fn authorizations_of(
+        &self,
+        subject: &Subject,
+        page: Page<AuthorizationId>,
+    ) -> Result<Vec<Arc<Authorization>>, StoreError> {
+        self.store.authorizations_of(subject, page).await
+    }
+
+    async fn purge_expired(&self, now: Timestamp, limit: usize) -> Result<Purge, StoreError> {
+        CodeStore::purge_expired(&*self.store, now, limit).await
+    }
+}
+
+#[async_trait]
+impl TokenStore for AnyStore {
+    async fn find(&self, id: &GrantId) -> Result<Option<Arc<Grant>>, StoreError> {
+        TokenStore::find(&*self.store, id).await
+    }
+
+    async fn insert(&self, record: Arc<Grant>) -> Result<Insertion, StoreError> {
+        self.remember(record.subject());
+        TokenStore::insert(&*self.store, record).await
+    }
+
+    async fn replace(&self, version: u32, record: Arc<Grant>) -> Result<Replacement, StoreError> {
+        TokenStore::replace(&*self.store, version, record).await
+    }
+
+    async fn grants_of(&self, subject: &Subject, page: Page<GrantId>) -> Result<Vec<Arc<Grant>>, StoreError> {
+        self.store.grants_of(subject, page).await
+    }
+
+    async fn purge_expired(&self, now: Timestamp, limit: usize) -> Result<Purge, StoreError> {
+        TokenStore::purge_expired(&*self.store, now, limit).await
+    }
+}
