@@ -66,9 +66,9 @@
 //!
 //! | feature | what it brings |
 //! |---|---|
-//! | `sqlite` | [`SqliteStore`]: everything in one durable file |
-//! | `testing` | [`testing`]: a clock that stands still, randomness that repeats, the rules of stores as tests |
-//! | `tracing` | [`TracingEvents`]: one log line per event |
+//! | `sqlite` | `SqliteStore`: everything in one durable file |
+//! | `testing` | the module `testing`: a clock that stands still, randomness that repeats, the rules of stores as tests |
+//! | `tracing` | `TracingEvents`: one log line per event |
 //!
 //! # Where to go next
 //!

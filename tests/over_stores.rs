@@ -9,6 +9,7 @@ use std::process::{Command, Output};
 const SUITES: [&str; 4] = ["protocol", "races", "faults", "cancellation"];
 
 #[test]
+#[ignore = "runs four suites again, which takes a minute"]
 fn every_suite_holds_over_sqlite() {
     every_suite_holds_over("sqlite");
 }

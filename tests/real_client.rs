@@ -1,7 +1,10 @@
 //! A client that nobody here wrote, the `oauth2` crate, against the examples over a real socket.
 
-use std::io::{BufRead, BufReader};
-use std::process::{Child, Command, Stdio};
+#[cfg_attr(
+    not(all(feature = "sqlite", feature = "tracing")),
+    expect(dead_code, reason = "the platform needs features")
+)]
+mod started;
 
 use oauth2::basic::{BasicClient, BasicErrorResponseType, BasicTokenType};
 use oauth2::{
@@ -14,51 +17,13 @@ use reqwest::redirect::Policy;
 use reqwest::{StatusCode, Url};
 use serde_json::Value;
 
-/// An example as its user starts it; stopped at the end of the test.
-struct Example {
-    process: Child,
-    about: Value,
-}
+use crate::started::Example;
 
+/// What a client and its user do with a running example.
 impl Example {
-    fn start(name: &str) -> Self {
-        Self::start_with(&["--example", name, "--"])
-    }
-
-    /// The platform on a new database, which is removed with the folder for temporary files.
-    #[cfg(all(feature = "sqlite", feature = "tracing"))]
-    fn start_platform(test: &str) -> Self {
-        let database = format!("{}/real-client-{test}-{}.sqlite", env!("CARGO_TARGET_TMPDIR"), std::process::id());
-        let own = ["--third-party-listen", "127.0.0.1:0", "--database", &database];
-        Self::start_with(&[&["--all-features", "--example", "platform", "--"], &own[..]].concat())
-    }
-
-    fn start_with(arguments: &[&str]) -> Self {
-        let mut process = Command::new(env!("CARGO"))
-            .args(["run", "--quiet"])
-            .args(arguments)
-            .args(["--listen", "127.0.0.1:0", "--json"])
-            .current_dir(env!("CARGO_MANIFEST_DIR"))
-            .stdout(Stdio::piped())
-            .spawn()
-            .expect("cargo is there: it started this test");
-        let mut line = String::new();
-        BufReader::new(process.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        let about = serde_json::from_str(&line).expect("the example prints one line of JSON");
-        Self { process, about }
-    }
-
-    fn text(&self, name: &str) -> String {
-        self.about[name].as_str().unwrap_or_else(|| panic!("{name} in {}", self.about)).to_owned()
-    }
-
-    fn url(&self, path: &str) -> String {
-        format!("{}{path}", self.text("issuer"))
-    }
-
     fn client(&self, authentication: AuthType) -> Client {
-        BasicClient::new(ClientId::new(self.text("client_id")))
-            .set_client_secret(ClientSecret::new(self.text("client_secret")))
+        BasicClient::new(ClientId::new(self.about("client_id").to_owned()))
+            .set_client_secret(ClientSecret::new(self.about("client_secret").to_owned()))
             .set_auth_uri(AuthUrl::new(self.url("/oauth2/auth")).unwrap())
             .set_token_uri(TokenUrl::new(self.url("/oauth2/token")).unwrap())
             .set_revocation_url(RevocationUrl::new(self.url("/oauth2/revoke").replacen("http:", "https:", 1)).unwrap())
@@ -69,8 +34,8 @@ impl Example {
     /// What a browser and its user do: open the link, press a button, follow the redirect.
     async fn walk(&self, link: &Url, button: &str) -> Url {
         let mut page = Page::open(link, None).await;
-        if self.about.get("password").is_some() {
-            page = page.sign_in(&self.text("username"), &self.text("password")).await;
+        if let Some(password) = self.says("password") {
+            page = page.sign_in(self.about("username"), password).await;
         }
         assert!(page.html.contains("<h1>Authorize ") && page.html.contains("127.0.0.1"), "{}", page.html);
         let answer = page.submit(&[("decision", button)]).await;
@@ -85,7 +50,7 @@ impl Example {
         let (link, state) = request.add_scope(Scope::new("account-profile:r".into())).url();
         let callback = self.walk(&link, "allow").await;
         assert_eq!(parameter(&callback, "state").as_deref(), Some(state.secret().as_str()));
-        assert_eq!(parameter(&callback, "iss"), Some(self.text("issuer")));
+        assert_eq!(parameter(&callback, "iss"), Some(self.about("issuer").to_owned()));
         (AuthorizationCode::new(parameter(&callback, "code").unwrap()), verifier)
     }
 
@@ -96,15 +61,7 @@ impl Example {
     }
 
     async fn resource(&self, token: &AccessToken) -> reqwest::Response {
-        http().get(self.text("resource_url")).bearer_auth(token.secret()).send().await.unwrap()
-    }
-}
-
-impl Drop for Example {
-    fn drop(&mut self) {
-        // Cargo has become the example: this ends the server itself.
-        let _ = self.process.kill();
-        let _ = self.process.wait();
+        http().get(self.about("resource_url")).bearer_auth(token.secret()).send().await.unwrap()
     }
 }
 
@@ -191,13 +148,13 @@ async fn the_oauth2_crate_meets_the_errors_that_it_knows_with_actix() {
 #[cfg(all(feature = "sqlite", feature = "tracing"))]
 #[tokio::test]
 async fn the_oauth2_crate_completes_the_whole_flow_with_the_platform() {
-    complete_the_whole_flow(&Example::start_platform("flow")).await;
+    complete_the_whole_flow(&Example::platform("client-flow")).await;
 }
 
 #[cfg(all(feature = "sqlite", feature = "tracing"))]
 #[tokio::test]
 async fn the_oauth2_crate_meets_the_errors_that_it_knows_with_the_platform() {
-    meet_the_errors(&Example::start_platform("errors")).await;
+    meet_the_errors(&Example::platform("client-errors")).await;
 }
 
 async fn complete_the_whole_flow(example: &Example) {
@@ -256,7 +213,7 @@ async fn meet_the_errors(example: &Example) {
     assert_eq!(parameter(&callback, "error").as_deref(), Some("access_denied"));
     assert_eq!(parameter(&callback, "code"), None);
 
-    let answer = http().get(example.text("resource_url")).send().await.unwrap();
+    let answer = http().get(example.about("resource_url")).send().await.unwrap();
     assert_eq!(answer.status(), StatusCode::UNAUTHORIZED);
     assert_eq!(answer.headers()["www-authenticate"], "Bearer realm=\"oauth2\"");
     let metadata = http().get(example.url("/.well-known/oauth-authorization-server")).send().await.unwrap();

@@ -1,5 +1,8 @@
 //! What a user meets: connecting an application, and having it back.
 
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::net::TcpListener;
+
 use thirtyfour::prelude::*;
 
 use crate::browser::Browser;
@@ -62,7 +65,6 @@ async fn a_user_connects_an_application_uses_it_and_disconnects_it() {
     browser.open(&platform.url("/authorized")).await;
     browser.assert_sees("No application can use your account.").await;
     browser.inspect("authorized-none").await;
-    browser.close().await;
 }
 
 #[tokio::test]
@@ -76,7 +78,6 @@ async fn a_user_who_declines_is_sent_back_and_nothing_is_granted() {
     browser.inspect("third-party-declined").await;
     browser.open(&platform.url("/authorized")).await;
     browser.assert_sees("No application can use your account.").await;
-    browser.close().await;
 }
 
 #[tokio::test]
@@ -92,7 +93,6 @@ async fn a_session_that_ends_before_the_answer_leads_through_sign_in_back_to_the
     browser.assert_console_is_silent(&[]).await;
     browser.press("Allow").await;
     assert_connected(&browser, &platform).await;
-    browser.close().await;
 }
 
 #[tokio::test]
@@ -112,7 +112,6 @@ async fn the_way_back_after_allowing_spends_nothing_twice() {
     // The connection is as good as before: no code was made, let alone used, a second time.
     browser.open(&platform.third_party("/account")).await;
     assert_connected(&browser, &platform).await;
-    browser.close().await;
 }
 
 #[tokio::test]
@@ -129,7 +128,6 @@ async fn what_a_user_withdraws_at_the_platform_ends_at_the_application() {
     browser.open(&platform.third_party("/account")).await;
     browser.assert_sees("Platform no longer accepts our connection.").await;
     browser.inspect("third-party-over").await;
-    browser.close().await;
 }
 
 #[tokio::test]
@@ -146,17 +144,48 @@ async fn the_keyboard_is_enough_to_allow() {
             focused.send_keys(Key::Enter).await.unwrap();
             browser.wait_for_page().await;
             assert_connected(&browser, &platform).await;
-            return browser.close().await;
+            return;
         }
     }
     panic!("the Tab key does not lead to Allow");
+}
+
+/// A client whose callback sends the browser on to another host; ends with the test's process.
+fn redirecting_client() -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    std::thread::spawn(move || {
+        for stream in listener.incoming().map(Result::unwrap) {
+            let mut request = String::new();
+            BufReader::new(&stream).read_line(&mut request).unwrap();
+            let answer = if request.starts_with("GET /callback?code=") {
+                format!("302 Found\r\nLocation: http://localhost:{port}/done\r\nContent-Length: 0")
+            } else {
+                "200 OK\r\nContent-Type: text/html\r\nContent-Length: 16".to_owned()
+            };
+            write!(&stream, "HTTP/1.1 {answer}\r\nConnection: close\r\n\r\n<h1>arrived</h1>").unwrap();
+        }
+    });
+    port
+}
+
+#[tokio::test]
+#[ignore = "needs chromium, chromedriver and axe-core"]
+async fn a_client_may_send_the_browser_on_from_its_callback() {
+    let (platform, browser) = (Platform::start("chain"), Browser::start("chain").await);
+    let (client, port) = (platform.client_id(), redirecting_client());
+    let query = format!("client_id={client}&redirect_uri=http%3A%2F%2F127.0.0.1%3A{port}%2Fcallback");
+    browser.open(&platform.url(&format!("/oauth2/auth?response_type=code&scope=account-profile%3Ar&{query}"))).await;
+    browser.enter_credentials(ALICE.0, ALICE.1).await;
+    browser.press("Allow").await;
+    assert_eq!(browser.url().await, format!("http://localhost:{port}/done"));
 }
 
 #[tokio::test]
 #[ignore = "needs chromium, chromedriver and axe-core"]
 async fn a_wrong_link_shows_a_page_that_tells_nothing() {
     let (platform, browser) = (Platform::start("wrong-link"), Browser::start("wrong-link").await);
-    let client = platform.about("client_id");
+    let client = platform.client_id();
     for (name, query) in [
         ("link-unknown-client", "response_type=code&client_id=nobody".to_owned()),
         (
@@ -170,5 +199,4 @@ async fn a_wrong_link_shows_a_page_that_tells_nothing() {
         browser.assert_sees_not("redirect").await;
         browser.inspect_error(name, 400).await;
     }
-    browser.close().await;
 }

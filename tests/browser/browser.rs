@@ -1,7 +1,7 @@
 //! One headless Chromium, driven by what its user sees: labels, buttons, links, texts.
 
-use std::io::{BufRead, BufReader};
-use std::os::unix::process::CommandExt as _;
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
@@ -15,6 +15,9 @@ use crate::platform::Platform;
 /// Width and height of the screens that pages are looked at on, in CSS pixels.
 const SCREENS: [(&str, u32, u32); 2] = [("desktop", 1280, 900), ("phone", 360, 740)];
 const SCHEMES: [&str; 2] = ["light", "dark"];
+
+/// How long a page may take, on a machine that has much else to do.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// As root Chromium needs `--no-sandbox`; the rest keeps it from calling home.
 const ARGUMENTS: [&str; 9] = [
@@ -31,48 +34,27 @@ const ARGUMENTS: [&str; 9] = [
 
 pub(crate) struct Browser {
     pub(crate) driver: WebDriver,
-    process: Child,
-    profile: PathBuf,
+    /// Dropped after the session of it.
+    _process: Driver,
 }
 
 impl Browser {
     pub(crate) async fn start(name: &str) -> Self {
-        let mut process = Command::new("chromedriver")
-            .arg("--port=0")
-            .process_group(0)
-            .stdout(Stdio::piped())
-            .spawn()
-            .expect("chromedriver is there: Debian's package chromium-driver");
-        let mut lines = BufReader::new(process.stdout.take().unwrap()).lines().map(Result::unwrap);
-        let told =
-            lines.find(|line| line.contains("started successfully on port")).expect("chromedriver tells its port");
-        let port = told.rsplit(' ').next().unwrap().trim_end_matches('.').to_owned();
-        std::thread::spawn(move || lines.for_each(drop));
-
-        let profile = target().join("browser").join(format!("{name}-{}", std::process::id()));
+        let mut process = Driver::start(name);
         let mut capabilities = ChromeCapabilities::new();
         for argument in ARGUMENTS {
             capabilities.add_arg(argument).unwrap();
         }
-        capabilities.add_arg(&format!("--user-data-dir={}", profile.display())).unwrap();
+        capabilities.add_arg(&format!("--user-data-dir={}", process.profile.display())).unwrap();
         capabilities.set_browser_log_level(LoggingPrefsLogLevel::All).unwrap();
-        let driver = WebDriver::new(format!("http://127.0.0.1:{port}"), capabilities).await.unwrap();
-        driver.set_page_load_timeout(Duration::from_secs(30)).await.unwrap();
-        let browser = Self { driver, process, profile };
+        let driver = WebDriver::new(format!("http://127.0.0.1:{}", process.port), capabilities).await.unwrap();
+        process.session = Some(driver.session_id().to_string());
+        // The driver's process ends the session, which has no time to wait in a test that failed.
+        driver.clone().leak().unwrap();
+        driver.set_page_load_timeout(PATIENCE).await.unwrap();
+        let browser = Self { driver, _process: process };
         browser.on_screen(SCREENS[0], SCHEMES[0]).await;
         browser
-    }
-
-    pub(crate) async fn close(self) {
-        self.driver.clone().quit().await.unwrap();
-    }
-
-    /// Ends chromedriver with the browser that it started, and nothing else.
-    fn end(&mut self) {
-        let group = format!("-{}", self.process.id());
-        let _ = Command::new("kill").args(["-KILL", "--", &group]).stderr(Stdio::null()).status();
-        let _ = self.process.wait();
-        let _ = std::fs::remove_dir_all(&self.profile);
     }
 
     pub(crate) async fn open(&self, url: &str) {
@@ -122,14 +104,15 @@ impl Browser {
 
     /// Waits until the page that was marked as old has given way to one that is complete.
     pub(crate) async fn wait_for_page(&self) {
-        for _ in 0..400 {
-            let look = "return !window.isOld && document.readyState == 'complete';";
+        let look = "return !window.isOld && document.readyState == 'complete';";
+        let came = async {
             // Between two pages there is nothing to ask.
-            let answer = self.driver.execute(look, vec![]).await;
-            if answer.is_ok_and(|answer| answer.convert().unwrap_or(false)) {
-                return;
+            while !self.driver.execute(look, vec![]).await.is_ok_and(|answer| answer.convert().unwrap_or(false)) {
+                tokio::time::sleep(Duration::from_millis(25)).await;
             }
-            tokio::time::sleep(Duration::from_millis(25)).await;
+        };
+        if tokio::time::timeout(PATIENCE, came).await.is_ok() {
+            return;
         }
         panic!("no other page came after {}:\n{}", self.url().await, self.text().await);
     }
@@ -273,12 +256,44 @@ impl Browser {
     }
 }
 
-impl Drop for Browser {
-    /// A test that failed leaves no browser behind.
+/// One chromedriver, and the browser that it started.
+struct Driver {
+    process: Child,
+    port: u16,
+    session: Option<String>,
+    profile: PathBuf,
+}
+
+impl Driver {
+    fn start(name: &str) -> Self {
+        let process = Command::new("chromedriver").arg("--port=0").stdout(Stdio::piped()).spawn();
+        let process = process.expect("chromedriver is there: Debian's package chromium-driver");
+        let profile = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}-{}", std::process::id()));
+        let mut driver = Self { process, port: 0, session: None, profile };
+        let mut lines = BufReader::new(driver.process.stdout.take().unwrap()).lines().map(Result::unwrap);
+        let told =
+            lines.find(|line| line.contains("started successfully on port")).expect("chromedriver tells its port");
+        driver.port = told.rsplit(' ').next().unwrap().trim_end_matches('.').parse().unwrap();
+        std::thread::spawn(move || lines.for_each(drop));
+        driver
+    }
+
+    /// Ends the session and with it the browser, which would outlive a chromedriver that is killed.
+    fn end_session(&self) -> std::io::Result<()> {
+        let Some(session) = &self.session else { return Ok(()) };
+        let mut stream = TcpStream::connect(("127.0.0.1", self.port))?;
+        stream.set_read_timeout(Some(PATIENCE))?;
+        write!(stream, "DELETE /session/{session} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n")?;
+        stream.read_to_end(&mut Vec::new()).map(drop)
+    }
+}
+
+impl Drop for Driver {
     fn drop(&mut self) {
-        // Nobody is left to be told that the session ends.
-        let _ = self.driver.clone().leak();
-        self.end();
+        let _ = self.end_session();
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+        let _ = std::fs::remove_dir_all(&self.profile);
     }
 }
 

@@ -61,7 +61,6 @@ async fn a_developer_is_told_what_is_wrong_and_sees_a_preview() {
     browser.press("Submit for review").await;
     assert_eq!(browser.heading().await, "Changelog");
     browser.inspect("application-pending").await;
-    browser.close().await;
 }
 
 #[tokio::test]
@@ -101,7 +100,6 @@ async fn from_the_registration_to_a_connected_user_and_to_the_disconnection() {
     assert_connected(&browser, &platform).await;
     browser.press("Disconnect").await;
     browser.assert_sees("Disconnected.").await;
-    browser.close().await;
 }
 
 #[tokio::test]
@@ -126,5 +124,4 @@ async fn a_developer_reads_why_an_application_was_rejected_and_sends_it_again() 
     browser.choose("repo-code", "Not needed").await;
     browser.press("Submit for review").await;
     browser.assert_sees("Awaiting review").await;
-    browser.close().await;
 }
