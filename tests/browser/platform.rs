@@ -51,7 +51,7 @@ impl Drop for Platform {
     fn drop(&mut self) {
         let _ = self.process.kill();
         let _ = self.process.wait();
-        for ending in ["", "-wal", "-shm"] {
+        for ending in ["", "-wal", "-shm", "-release-notes.json"] {
             let _ = std::fs::remove_file(format!("{}{ending}", self.database.display()));
         }
     }
