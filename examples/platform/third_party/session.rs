@@ -107,6 +107,9 @@ impl FromRequestParts<Arc<Application>> for Visit {
 
     async fn from_request_parts(parts: &mut Parts, application: &Arc<Application>) -> Result<Self, Failure> {
         let session = Session::from_request_parts(parts, application).await.map_err(|_| Failure::Broken)?;
+        if session.get_value(CONNECTION).await?.is_some() {
+            session.set_expiry(Some(CONNECTED));
+        }
         Ok(Self { session, application: application.clone() })
     }
 }
@@ -127,7 +130,6 @@ impl FromRequestParts<Arc<Application>> for Connected {
         let key: Option<String> = visit.session.get(CONNECTION).await?;
         let Some(key) = key else { return Err(Failure::NotConnected) };
         let Some((connection, turn)) = application.store.find(&key).await else { return Err(Failure::NotConnected) };
-        visit.session.set_expiry(Some(CONNECTED));
         // Once a day, so that the session is saved with a new end and not with every page.
         visit.session.insert(SEEN, now().date().to_julian_day()).await?;
         Ok(Self { visit, key, connection, _turn: turn })

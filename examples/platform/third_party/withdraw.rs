@@ -11,7 +11,8 @@ pub(super) struct Left {
 }
 
 impl Application {
-    /// Revokes one after the other, with the registration that they were made with; a Platform that cannot be reached is not asked again.
+    /// Revokes one after the other, with the registration that they were made with; a Platform that
+    /// cannot be reached is not asked again.
     pub(super) async fn withdraw(
         &self,
         registration: Option<Registration>,
