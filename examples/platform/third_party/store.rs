@@ -20,6 +20,8 @@ use super::connection::Connection;
 pub(super) struct Contents {
     /// Pasted into the settings; the one that the application was started with is not kept.
     pub(super) registration: Option<Registration>,
+    /// The client id that the application was started with last.
+    started_with: Option<String>,
     pub(super) connections: HashMap<String, Connection>,
     pub(super) sessions: HashMap<Id, Record>,
 }
@@ -38,9 +40,15 @@ impl Store {
             }
             None => Contents::default(),
         };
-        // The secret that comes with the start is newer.
-        let is_newer = |kept: &mut Registration| started_with.is_some_and(|new| new.client_id == kept.client_id);
-        contents.registration.take_if(is_newer);
+        if let Some(new) = started_with {
+            // Another client id comes of another Platform, which knows nothing of what is kept.
+            if contents.started_with.as_ref().is_some_and(|kept| *kept != new.client_id) {
+                contents = Contents::default();
+            }
+            contents.started_with = Some(new.client_id.clone());
+            // The secret that comes with the start is newer.
+            contents.registration.take_if(|pasted| pasted.client_id == new.client_id);
+        }
         Ok(Self { file, contents: Mutex::new(contents) })
     }
 
