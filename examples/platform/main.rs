@@ -31,6 +31,7 @@ mod words;
 
 use std::error::Error;
 use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use axum::Router;
@@ -86,7 +87,8 @@ async fn main() -> Result<(), Box<dyn Error>> {
         own: third_party.clone(),
         registration: demo
             .map(|DemoApplication { client_id, client_secret }| Registration { client_id, client_secret }),
-    });
+        file: Some(beside(&options.database, "-release-notes.json")),
+    })?;
     let platform = Platform {
         server,
         database,
@@ -96,6 +98,13 @@ async fn main() -> Result<(), Box<dyn Error>> {
     };
     tokio::try_join!(serve(listener, web::app(platform)), serve(third_party_listener, application))?;
     Ok(())
+}
+
+/// The path of a further file of the same name.
+fn beside(database: &Path, ending: &str) -> PathBuf {
+    let mut path = database.as_os_str().to_owned();
+    path.push(ending);
+    path.into()
 }
 
 /// Serves until Ctrl-C, and then what has begun.

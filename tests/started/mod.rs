@@ -72,7 +72,7 @@ impl Drop for Example {
 }
 
 fn remove(database: &Path) {
-    for ending in ["", "-wal", "-shm"] {
+    for ending in ["", "-wal", "-shm", "-release-notes.json"] {
         let _ = std::fs::remove_file(format!("{}{ending}", database.display()));
     }
 }

@@ -7,8 +7,9 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use super::failure::Failure;
+use super::message::Refusal;
 use super::oauth::Platform;
-use super::pages::{Failure, Refusal};
 use super::session::Connected;
 use super::transport::Unanswered;
 
@@ -77,10 +78,11 @@ impl Connected {
         match application.platform.refresh(&registration, token).await {
             Ok(tokens) => {
                 self.connection.replace(tokens);
+                application.store.update(&self.key, self.connection.clone()).await;
                 Ok(())
             }
             Err(Failure::Refused(refusal)) if refusal.is("invalid_grant") => {
-                self.visit.forget("Platform no longer accepts our connection. Please connect again.".into()).await?;
+                self.visit.forget("Platform no longer accepts our connection. Please connect again.").await?;
                 Err(Failure::NotConnected)
             }
             Err(failure) => Err(failure),

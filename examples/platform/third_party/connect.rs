@@ -9,17 +9,21 @@ use axum::response::{IntoResponse, Redirect, Response};
 use serde::Deserialize;
 
 use super::Application;
+use super::failure::Failure;
+use super::message::{Message, Refusal};
 use super::oauth::SCOPES;
-use super::pages::{Failure, HomePage, Refusal, page};
+use super::pages::{HomePage, page};
 use super::session::{Connected, Visit};
 
 pub(super) async fn home(State(application): State<Arc<Application>>, visit: Visit) -> Result<Response, Failure> {
-    if visit.is_connected().await? {
+    let is_registered = application.registration().await.is_ok();
+    // Without a registration the account page has nothing to work with, and would lead here.
+    if is_registered && visit.is_connected().await? {
         return Ok(Redirect::to("/account").into_response());
     }
     page(&HomePage {
         notice: visit.take_notice().await?,
-        is_registered: application.registration.read().await.is_some(),
+        is_registered,
         platform: &application.platform.issuer,
         callback: &application.platform.callback,
         scopes: SCOPES,
@@ -62,8 +66,14 @@ pub(super) async fn callback(
         (None, Some(code)) => code,
         (None, None) => return Err(Failure::StrayAnswer),
     };
-    let tokens = application.platform.exchange(&application.registration().await?, code, attempt).await?;
-    visit.connect(tokens).await?;
+    let registration = application.registration().await?;
+    let tokens = application.platform.exchange(&registration, code, attempt).await?;
+    let earlier = visit.connect(tokens).await?.into_iter().collect();
+    if let Err(left) = application.withdraw(Some(registration), earlier).await {
+        let text = "You are connected. Platform did not withdraw the connection that you had before; you can withdraw \
+                    it there.";
+        visit.notify(Message::with_technical(text, left.technical)).await?;
+    }
     Ok(Redirect::to("/account"))
 }
 
@@ -76,14 +86,15 @@ pub(super) struct Confirmation {
 
 /// Revokes, then forgets; while Platform cannot be reached, nothing is forgotten.
 pub(super) async fn disconnect(connected: Connected, Form(form): Form<Confirmation>) -> Result<Redirect, Failure> {
-    let Connected { visit, connection } = connected;
+    let Connected { visit, connection, .. } = &connected;
     visit.confirm(&form.form_token).await?;
     let registration = visit.application.registration().await?;
     let why = match visit.application.platform.revoke(&registration, connection.tokens.revocable()).await {
-        Ok(()) => "Disconnected. Platform has withdrawn our access, and we have forgotten it.".to_owned(),
-        Err(Failure::Refused(refusal)) => format!(
-            "We have forgotten our access, but Platform did not withdraw it: {refusal}. You can withdraw it at Platform."
-        ),
+        Ok(()) => "Disconnected. Platform has withdrawn our access, and we have forgotten it.".into(),
+        Err(Failure::Refused(refusal)) => {
+            let text = "We have forgotten our access, but Platform did not withdraw it. You can withdraw it there.";
+            Message::with_technical(text, refusal.to_string())
+        }
         Err(failure) => return Err(failure),
     };
     visit.forget(why).await?;

@@ -1,50 +1,60 @@
 //! Who is connected: the tokens, which no page, log or cookie ever holds.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use oauth2::basic::BasicTokenResponse;
 use oauth2::{AccessToken, CsrfToken, RefreshToken, StandardRevocableToken, TokenResponse as _};
+use serde::{Deserialize, Serialize};
 use time::{Duration, OffsetDateTime};
 use tokio::sync::{Mutex, OwnedMutexGuard};
 
 use super::oauth::SCOPES;
+use super::store::{Contents, Store};
 
-/// The connections of all people, in memory: a real application keeps them encrypted in its database.
-#[derive(Default)]
-pub(super) struct Connections(Mutex<HashMap<String, Arc<Mutex<Connection>>>>);
-
-impl Connections {
+impl Store {
     /// Gives the key under which the new connection is found.
-    pub(super) async fn add(&self, tokens: Tokens) -> String {
+    pub(super) async fn connect(&self, tokens: Tokens) -> String {
         let key = CsrfToken::new_random().into_secret();
-        let connection = Connection { tokens, earlier: None };
-        self.0.lock().await.insert(key.clone(), Arc::new(Mutex::new(connection)));
+        let connection = Connection { tokens, earlier: None, turn: Arc::default() };
+        self.change(|contents| contents.connections.insert(key.clone(), connection)).await;
         key
     }
 
     /// Waits for its turn: two pages of one person at once would refresh the same token twice.
-    pub(super) async fn find(&self, key: &str) -> Option<OwnedMutexGuard<Connection>> {
-        let found = self.0.lock().await.get(key).cloned()?;
-        let connection = found.lock_owned().await;
-        // It may have been forgotten meanwhile.
-        self.contains(key).await.then_some(connection)
+    pub(super) async fn find(&self, key: &str) -> Option<(Connection, OwnedMutexGuard<()>)> {
+        let turn = self.look_up(key).await?.turn.lock_owned().await;
+        // It may have been refreshed or forgotten meanwhile.
+        Some((self.look_up(key).await?, turn))
     }
 
-    pub(super) async fn contains(&self, key: &str) -> bool {
-        self.0.lock().await.contains_key(key)
+    async fn look_up(&self, key: &str) -> Option<Connection> {
+        self.read(|contents| contents.connections.get(key).cloned()).await
     }
 
-    pub(super) async fn forget(&self, key: &str) {
-        self.0.lock().await.remove(key);
+    pub(super) async fn is_connected(&self, key: &str) -> bool {
+        self.read(|contents| contents.connections.contains_key(key)).await
+    }
+
+    /// Keeps what a refresh brought, unless the connection was forgotten meanwhile.
+    pub(super) async fn update(&self, key: &str, connection: Connection) {
+        let replace = |contents: &mut Contents| contents.connections.get_mut(key).map(|kept| *kept = connection);
+        self.change(replace).await;
+    }
+
+    pub(super) async fn forget(&self, key: &str) -> Option<Connection> {
+        self.change(|contents| contents.connections.remove(key)).await
     }
 }
 
 /// One person's tokens.
+#[derive(Clone, Deserialize, Serialize)]
 pub(super) struct Connection {
     pub(super) tokens: Tokens,
     /// The access token before the last refresh, and when it was replaced.
     pub(super) earlier: Option<(AccessToken, OffsetDateTime)>,
+    /// Whose turn it is to use it: clones share it.
+    #[serde(skip)]
+    turn: Arc<Mutex<()>>,
 }
 
 impl Connection {
@@ -58,6 +68,7 @@ impl Connection {
 }
 
 /// What a token response holds.
+#[derive(Clone, Deserialize, Serialize)]
 pub(super) struct Tokens {
     pub(super) access: AccessToken,
     pub(super) access_ends: Option<OffsetDateTime>,
@@ -79,6 +90,12 @@ impl Tokens {
     /// § RFC 6749, 5.1: without a scope in the answer, what was asked for was granted.
     pub(super) fn scopes(&self) -> Vec<String> {
         self.scopes.clone().unwrap_or_else(|| SCOPES.map(|(token, _)| token.to_owned()).into())
+    }
+
+    /// Reading goes with writing: who granted `repo-issue:rw` granted `repo-issue:r`.
+    pub(super) fn allow(&self, scope: &str) -> bool {
+        let read_and_write = scope.strip_suffix(":r").map(|name| format!("{name}:rw"));
+        self.scopes().iter().any(|granted| granted == scope || Some(granted) == read_and_write.as_ref())
     }
 
     /// § RFC 7009, 2.1: the refresh token takes the access tokens with it.

@@ -5,12 +5,21 @@ mod account;
 mod api;
 mod connect;
 mod connection;
+mod failure;
+mod host;
+mod message;
 mod oauth;
 mod pages;
+mod purge;
 mod session;
+mod session_store;
 mod settings;
+mod store;
 mod transport;
+mod withdraw;
 
+use std::io;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use axum::Router;
@@ -19,19 +28,18 @@ use axum::http::HeaderValue;
 use axum::http::header::{
     CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS,
 };
-use axum::middleware::{Next, from_fn, map_response};
+use axum::middleware::{Next, from_fn, from_fn_with_state, map_response};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
-use tokio::sync::RwLock;
-use tower_sessions::cookie::SameSite;
-use tower_sessions::{MemoryStore, SessionManagerLayer};
+use oauth2::CsrfToken;
+use serde::{Deserialize, Serialize};
 
-use self::connection::Connections;
+use self::failure::Failure;
 use self::oauth::Platform;
-use self::pages::Failure;
+use self::store::Store;
 
 /// What an administrator of Platform hands out with the approval.
-#[derive(Clone)]
+#[derive(Clone, Deserialize, Serialize)]
 pub(crate) struct Registration {
     pub(crate) client_id: String,
     pub(crate) client_secret: String,
@@ -44,16 +52,21 @@ pub(crate) struct Settings {
     /// The address of this application, for example `http://127.0.0.1:8081`.
     pub(crate) own: String,
     pub(crate) registration: Option<Registration>,
+    /// Where connections are kept; without it they end with the process.
+    pub(crate) file: Option<PathBuf>,
 }
 
-/// Routes the whole application.
-pub(crate) fn app(settings: Settings) -> Router {
-    // The name differs from Platform's: browsers send cookies to every port of a host.
-    let sessions = SessionManagerLayer::new(MemoryStore::default())
-        .with_name("release_notes_session")
-        .with_same_site(SameSite::Lax)
-        .with_secure(settings.own.starts_with("https:"));
-    Router::new()
+/// Routes the whole application, which has to be served by a runtime that this is called in.
+///
+/// # Errors
+///
+/// The file is there and cannot be read.
+pub(crate) fn app(settings: Settings) -> io::Result<Router> {
+    let application = Arc::new(Application::new(settings)?);
+    tokio::spawn(purge::now_and_then(Arc::downgrade(&application)));
+    let own: Arc<str> = application.own.as_str().into();
+    let sessions = session_store::layer(&application.store, &own);
+    Ok(Router::new()
         .route("/", get(connect::home))
         .route("/settings", get(settings::form).post(settings::submit))
         .route("/connect", get(connect::begin))
@@ -63,29 +76,41 @@ pub(crate) fn app(settings: Settings) -> Router {
         .route("/account/refresh", post(account::refresh))
         .route("/account/earlier", post(account::call_with_earlier))
         .route("/account/issue", post(account::open_issue))
+        .fallback(async || Failure::NotFound)
+        .with_state(application)
+        .layer(sessions)
+        .layer(from_fn_with_state(own, host::check))
         .route("/style.css", get(async || asset("text/css; charset=utf-8", include_str!("style.css"))))
         .route("/icon.svg", get(async || asset("image/svg+xml", include_str!("icon.svg"))))
-        .fallback(async || Failure::NotFound)
-        .with_state(Arc::new(Application {
-            platform: Platform::new(&settings),
-            registration: RwLock::new(settings.registration),
-            connections: Connections::default(),
-        }))
-        .layer(sessions)
         .layer(map_response(protect))
-        .layer(from_fn(finish))
+        .layer(from_fn(finish)))
 }
 
 /// What every handler can ask for.
 pub(crate) struct Application {
     platform: Platform,
-    registration: RwLock<Option<Registration>>,
-    connections: Connections,
+    own: String,
+    started_with: Option<Registration>,
+    /// Whoever opens the settings may change them, so what their form carries need not be of a session: it
+    /// keeps out forms of other sites.
+    settings_token: CsrfToken,
+    store: Arc<Store>,
 }
 
 impl Application {
+    fn new(settings: Settings) -> io::Result<Self> {
+        Ok(Self {
+            platform: Platform::new(&settings),
+            store: Arc::new(Store::open(settings.file, settings.registration.as_ref())?),
+            own: settings.own,
+            started_with: settings.registration,
+            settings_token: CsrfToken::new_random(),
+        })
+    }
+
     async fn registration(&self) -> Result<Registration, Failure> {
-        self.registration.read().await.clone().ok_or(Failure::NotConnected)
+        let pasted = self.store.read(|contents| contents.registration.clone()).await;
+        pasted.or_else(|| self.started_with.clone()).ok_or(Failure::NotConnected)
     }
 }
 

@@ -13,16 +13,23 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::OnceCell;
 
 use super::connection::Tokens;
-use super::pages::{Failure, Refusal};
+use super::failure::Failure;
+use super::message::Refusal;
 use super::transport::{Transport, Unanswered};
 use super::{Registration, Settings};
 
+pub(super) const PROFILE: &str = "account-profile:r";
+pub(super) const EMAIL: &str = "account-email:r";
+pub(super) const REPOSITORIES: &str = "repo-basic-info:r";
+pub(super) const ISSUES: &str = "repo-issue:rw";
+pub(super) const ISSUES_TO_READ: &str = "repo-issue:r";
+
 /// What is asked for, and why.
 pub(super) const SCOPES: [(&str, &str); 4] = [
-    ("account-profile:r", "your name, to greet you"),
-    ("account-email:r", "your e-mail address, to send you drafts"),
-    ("repo-basic-info:r", "the names and descriptions of your repositories"),
-    ("repo-issue:rw", "issues: to read what was done, and to open new ones for you"),
+    (PROFILE, "your name, to greet you"),
+    (EMAIL, "your e-mail address, to send you drafts"),
+    (REPOSITORIES, "the names and descriptions of your repositories"),
+    (ISSUES, "issues: to read what was done, and to open new ones for you"),
 ];
 
 type Client = BasicClient<EndpointSet, EndpointNotSet, EndpointNotSet, EndpointSet, EndpointSet>;

@@ -5,18 +5,26 @@ use std::sync::Arc;
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use oauth2::CsrfToken;
+use serde_json::Value;
+use time::Duration;
 use tokio::sync::OwnedMutexGuard;
-use tower_sessions::{Session, session};
+use tower_sessions::session::{self, Record};
+use tower_sessions::{Expiry, Session};
 
 use super::Application;
-use super::connection::{Connection, Tokens};
+use super::connection::{Connection, Tokens, now};
+use super::failure::Failure;
+use super::message::Message;
 use super::oauth::Attempt;
-use super::pages::Failure;
 
 const ATTEMPT: &str = "attempt";
 const CONNECTION: &str = "connection";
 const FORM_TOKEN: &str = "form_token";
 const NOTICE: &str = "notice";
+const SEEN: &str = "seen";
+
+/// How long a connected person may stay away.
+const CONNECTED: Expiry = Expiry::OnInactivity(Duration::days(30));
 
 /// A browser that visits.
 pub(super) struct Visit {
@@ -27,7 +35,7 @@ pub(super) struct Visit {
 impl Visit {
     pub(super) async fn is_connected(&self) -> Result<bool, Failure> {
         let key: Option<String> = self.session.get(CONNECTION).await?;
-        Ok(self.application.connections.contains(&key.unwrap_or_default()).await)
+        Ok(self.application.store.is_connected(&key.unwrap_or_default()).await)
     }
 
     pub(super) async fn begin(&self, attempt: &Attempt) -> Result<(), Failure> {
@@ -44,26 +52,38 @@ impl Visit {
         Ok(Some(attempt))
     }
 
-    /// Connects this browser under a new session id, so that an id from before is worth nothing.
-    pub(super) async fn connect(&self, tokens: Tokens) -> Result<(), Failure> {
+    /// Connects this browser, and gives the connection that it had before.
+    pub(super) async fn connect(&self, tokens: Tokens) -> Result<Option<Connection>, Failure> {
+        let earlier = self.take_connection().await?;
+        // A session id or a form token from before may be known to another port of this host.
         self.session.cycle_id().await?;
-        Ok(self.session.insert(CONNECTION, self.application.connections.add(tokens).await).await?)
+        self.session.remove_value(FORM_TOKEN).await?;
+        self.session.insert(CONNECTION, self.application.store.connect(tokens).await).await?;
+        self.session.set_expiry(Some(CONNECTED));
+        // Now, because without its session nobody would find the connection.
+        self.session.save().await?;
+        Ok(earlier)
     }
 
     /// Forgets the connection, and says why on the next page.
-    pub(super) async fn forget(&self, why: String) -> Result<(), Failure> {
-        if let Some(key) = self.session.remove::<String>(CONNECTION).await? {
-            self.application.connections.forget(&key).await;
-        }
+    pub(super) async fn forget(&self, why: impl Into<Message>) -> Result<(), Failure> {
+        self.take_connection().await?;
         self.notify(why).await
     }
 
-    pub(super) async fn notify(&self, text: String) -> Result<(), Failure> {
-        Ok(self.session.insert(NOTICE, text).await?)
+    async fn take_connection(&self) -> Result<Option<Connection>, Failure> {
+        let key: Option<String> = self.session.remove(CONNECTION).await?;
+        Ok(self.application.store.forget(&key.unwrap_or_default()).await)
     }
 
-    pub(super) async fn take_notice(&self) -> Result<Option<String>, Failure> {
-        Ok(self.session.remove(NOTICE).await?)
+    pub(super) async fn notify(&self, message: impl Into<Message>) -> Result<(), Failure> {
+        Ok(self.session.insert(NOTICE, message.into()).await?)
+    }
+
+    pub(super) async fn take_notice(&self) -> Result<Option<Message>, Failure> {
+        let Some(notice) = self.session.get(NOTICE).await? else { return Ok(None) };
+        self.session.remove_value(NOTICE).await?;
+        Ok(Some(notice))
     }
 
     /// What the forms of this session carry: other ports of the host share its cookies' site.
@@ -87,6 +107,9 @@ impl FromRequestParts<Arc<Application>> for Visit {
 
     async fn from_request_parts(parts: &mut Parts, application: &Arc<Application>) -> Result<Self, Failure> {
         let session = Session::from_request_parts(parts, application).await.map_err(|_| Failure::Broken)?;
+        if session.get_value(CONNECTION).await?.is_some() {
+            session.set_expiry(Some(CONNECTED));
+        }
         Ok(Self { session, application: application.clone() })
     }
 }
@@ -94,7 +117,9 @@ impl FromRequestParts<Arc<Application>> for Visit {
 /// A visit of somebody connected, who has the connection alone until it is over.
 pub(super) struct Connected {
     pub(super) visit: Visit,
-    pub(super) connection: OwnedMutexGuard<Connection>,
+    pub(super) key: String,
+    pub(super) connection: Connection,
+    _turn: OwnedMutexGuard<()>,
 }
 
 impl FromRequestParts<Arc<Application>> for Connected {
@@ -103,11 +128,17 @@ impl FromRequestParts<Arc<Application>> for Connected {
     async fn from_request_parts(parts: &mut Parts, application: &Arc<Application>) -> Result<Self, Failure> {
         let visit = Visit::from_request_parts(parts, application).await?;
         let key: Option<String> = visit.session.get(CONNECTION).await?;
-        let Some(connection) = application.connections.find(&key.unwrap_or_default()).await else {
-            return Err(Failure::NotConnected);
-        };
-        Ok(Self { visit, connection })
+        let Some(key) = key else { return Err(Failure::NotConnected) };
+        let Some((connection, turn)) = application.store.find(&key).await else { return Err(Failure::NotConnected) };
+        // Once a day, so that the session is saved with a new end and not with every page.
+        visit.session.insert(SEEN, now().date().to_julian_day()).await?;
+        Ok(Self { visit, key, connection, _turn: turn })
     }
+}
+
+/// The key of the connection that a session leads to.
+pub(super) fn connection_of(session: &Record) -> Option<&str> {
+    session.data.get(CONNECTION).and_then(Value::as_str)
 }
 
 impl From<session::Error> for Failure {

@@ -8,7 +8,7 @@ use reqwest::redirect::Policy;
 use reqwest::{RequestBuilder, Response, StatusCode};
 use thiserror::Error;
 
-use super::pages::Failure;
+use super::failure::Failure;
 
 pub(super) struct Transport {
     pub(super) http: reqwest::Client,

@@ -1,0 +1,29 @@
+//! Which requests are meant for this application.
+
+use std::sync::Arc;
+
+use axum::extract::{Request, State};
+use axum::http::header::HOST;
+use axum::middleware::Next;
+use axum::response::{IntoResponse as _, Response};
+use reqwest::Url;
+
+use super::failure::Failure;
+
+/// Refuses requests for another host: a name that somebody points at this address would make foreign pages
+/// ones of its own origin (DNS rebinding).
+pub(super) async fn check(State(own): State<Arc<str>>, request: Request, next: Next) -> Response {
+    let host = request.headers().get(HOST).and_then(|value| value.to_str().ok());
+    let host = host.or_else(|| Some(request.uri().authority()?.as_str()));
+    if host.is_some_and(|host| is_own(&own, host)) {
+        next.run(request).await
+    } else {
+        Failure::OtherHost(own.to_string()).into_response()
+    }
+}
+
+fn is_own(own: &str, host: &str) -> bool {
+    let Ok(own) = Url::parse(own) else { return false };
+    // As an address of its own, because a port may be left out where it is the scheme's.
+    Url::parse(&format!("{}://{host}", own.scheme())).is_ok_and(|asked| asked.origin() == own.origin())
+}
