@@ -4,6 +4,8 @@
 //! OAuth: it finds, inserts and swaps records whose fields it need not understand.
 
 pub(crate) mod memory;
+#[cfg(feature = "postgres")]
+pub(crate) mod postgres;
 pub(crate) mod record;
 
 use std::error::Error;
