@@ -199,7 +199,7 @@ fn insert(table: Table) -> String {
     let values = list(columns, |place, (_, of)| format!("${place}::{of}"));
     let text = format!(
         "INSERT INTO {{schema}}.{} ({names}, purge_check) SELECT {values}, $4 WHERE {{in_time}}
-        ON CONFLICT (id) DO NOTHING",
+        ON CONFLICT (id) DO NOTHING RETURNING id",
         table.name(),
     );
     in_time(&text, columns.len() + 1)
@@ -220,8 +220,10 @@ fn insert_many(table: Table) -> String {
 fn replace(table: Table) -> String {
     let columns = table.replaced();
     let changes = list(columns, |place, (name, _)| format!("{name} = ${}", place + 2));
-    let text =
-        format!("UPDATE {{schema}}.{} SET {changes} WHERE id = $1 AND version = $2 AND {{in_time}}", table.name());
+    let text = format!(
+        "UPDATE {{schema}}.{} SET {changes} WHERE id = $1 AND version = $2 AND {{in_time}} RETURNING id",
+        table.name()
+    );
     in_time(&text, columns.len() + 3)
 }
 

@@ -1,0 +1,286 @@
+//! Throw-away PostgreSQL servers from the machine's own binaries: own folder, own port on the loopback,
+//! own process, gone with the one who started them, however that ends.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::net::TcpListener;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Mutex, OnceLock};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+pub(crate) const USER: &str = "postgres";
+pub(crate) const PASSWORD: &str = "a password of tests";
+/// How long a server may take to start, recovery included.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A server, running or not.
+#[derive(Debug)]
+pub(crate) struct PostgresServer {
+    folder: PathBuf,
+    port: u16,
+    settings: Vec<String>,
+    running: Mutex<Option<Running>>,
+}
+
+/// A shell that starts the server and ends it when its own standard input ends, as it does with the
+/// process that holds the other end.
+#[derive(Debug)]
+struct Running {
+    shell: Child,
+    server: u32,
+}
+
+const SHELL: &str = r#"
+"$@" >>"$LOG" 2>&1 </dev/null &
+echo $!
+read -r word
+kill -QUIT $! 2>>"$LOG"
+wait $!
+[ "$word" = keep ] || rm -rf -- "$FOLDER"
+"#;
+
+/// How a server is brought down.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum End {
+    /// As an operator restarts it: sessions are ended, everything is written.
+    Fast,
+    /// Every process at once, without writing anything.
+    Immediate,
+    /// The postmaster is killed; the others notice by themselves.
+    Killed,
+}
+
+impl PostgresServer {
+    /// Makes a server and starts it, with settings as `name=value`.
+    pub(crate) fn start(settings: &[&str]) -> Self {
+        let folder = new_folder();
+        let password = folder.with_extension("password");
+        fs::write(&password, PASSWORD).unwrap();
+        give_away(&password);
+        let pwfile = format!("--pwfile={}", password.display());
+        let data = format!("--pgdata={}", folder.display());
+        run(
+            "initdb",
+            &[
+                &data,
+                "--no-sync",
+                "--auth=scram-sha-256",
+                "--encoding=UTF8",
+                "--locale=C",
+                "--username=postgres",
+                &pwfile,
+            ],
+        );
+        fs::remove_file(password).unwrap();
+        Self::running(folder, settings)
+    }
+
+    /// Makes a standby of this server and starts it; it is known to the primary by that name.
+    pub(crate) fn standby(&self, name: &str, settings: &[&str]) -> Self {
+        let folder = new_folder();
+        let primary = format!("{} application_name={name}", self.connection());
+        let data = format!("--pgdata={}", folder.display());
+        run("pg_basebackup", &[&data, "--dbname", &primary, "--checkpoint=fast", "--no-sync", "--write-recovery-conf"]);
+        Self::running(folder, settings)
+    }
+
+    fn running(folder: PathBuf, settings: &[&str]) -> Self {
+        let port = TcpListener::bind(("127.0.0.1", 0)).unwrap().local_addr().unwrap().port();
+        let settings = settings.iter().map(|&setting| setting.to_owned()).collect();
+        let server = Self { folder, port, settings, running: Mutex::new(None) };
+        server.resume();
+        server
+    }
+
+    pub(crate) fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// A connection string of the superuser.
+    pub(crate) fn connection(&self) -> String {
+        format!("host=127.0.0.1 port={} user={USER} password='{PASSWORD}' dbname=postgres", self.port)
+    }
+
+    /// Starts the server where it was left, and waits until it answers.
+    pub(crate) fn resume(&self) {
+        let mut running = self.running.lock().unwrap();
+        assert!(running.is_none(), "the server runs");
+        let deadline = Instant::now() + PATIENCE;
+        // Processes of a killed server may still be there, and keep the new one from starting.
+        while running.is_none() {
+            assert!(Instant::now() < deadline, "no start: {}", self.log());
+            *running = self.try_to_run(deadline);
+        }
+    }
+
+    /// Brings the server down and waits until it is gone.
+    pub(crate) fn end(&self, end: End) {
+        let Running { mut shell, server } = self.running.lock().unwrap().take().expect("the server runs");
+        let signal = match end {
+            End::Fast => "INT",
+            End::Immediate => "QUIT",
+            End::Killed => "KILL",
+        };
+        kill(signal, server);
+        if end == End::Fast {
+            let deadline = Instant::now() + PATIENCE;
+            while self.folder.join("postmaster.pid").exists() {
+                assert!(Instant::now() < deadline, "no end: {}", self.log());
+                sleep(Duration::from_millis(2));
+            }
+        }
+        shell.stdin.take().unwrap().write_all(b"keep\n").unwrap();
+        shell.wait().unwrap();
+    }
+
+    /// Stops the processes of the server where they are, or lets them go on.
+    pub(crate) fn freeze(&self, frozen: bool) {
+        let signal = if frozen { "STOP" } else { "CONT" };
+        let server = self.running.lock().unwrap().as_ref().expect("the server runs").server;
+        let children = Command::new("ps").args(["-o", "pid=", "--ppid", &server.to_string()]).output().unwrap();
+        let children = String::from_utf8(children.stdout).unwrap();
+        children.split_whitespace().for_each(|child| kill(signal, child.parse().unwrap()));
+        kill(signal, server);
+    }
+
+    /// Makes a standby take writes.
+    pub(crate) fn promote(&self) {
+        run("pg_ctl", &["promote", "--wait", &format!("--pgdata={}", self.folder.display())]);
+    }
+
+    fn try_to_run(&self, deadline: Instant) -> Option<Running> {
+        let mut command = as_server(Command::new("sh"));
+        let log = self.folder.join("log.txt");
+        command.args(["-c", SHELL, "sh"]).arg(binary("postgres")).arg("-D").arg(&self.folder);
+        let own = [
+            format!("port={}", self.port),
+            "listen_addresses=127.0.0.1".to_owned(),
+            "unix_socket_directories=".to_owned(),
+            "shared_buffers=64MB".to_owned(),
+        ];
+        own.iter().chain(&self.settings).for_each(|setting| _ = command.args(["-c", setting]));
+        command.env("LOG", &log).env("FOLDER", &self.folder).current_dir("/");
+        let mut shell = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(shell.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let server = line.trim().parse().unwrap();
+        loop {
+            if self.is_ready() {
+                return Some(Running { shell, server });
+            }
+            if is_gone(server) {
+                shell.stdin.take().unwrap().write_all(b"keep\n").unwrap();
+                shell.wait().unwrap();
+                return None;
+            }
+            assert!(Instant::now() < deadline, "no answer: {}", self.log());
+            sleep(Duration::from_millis(5));
+        }
+    }
+
+    fn is_ready(&self) -> bool {
+        // The last line is the state of a server that takes connections.
+        let Ok(status) = fs::read_to_string(self.folder.join("postmaster.pid")) else { return false };
+        matches!(status.lines().nth(7).map(str::trim), Some("ready"))
+    }
+
+    fn log(&self) -> String {
+        fs::read_to_string(self.folder.join("log.txt")).unwrap_or_default()
+    }
+}
+
+impl Drop for PostgresServer {
+    fn drop(&mut self) {
+        // The end of its input ends the shell, which ends the server and removes the folder.
+        if let Some(Running { mut shell, .. }) = self.running.get_mut().unwrap().take() {
+            drop(shell.stdin.take());
+            shell.wait().unwrap();
+        } else {
+            fs::remove_dir_all(&self.folder).unwrap();
+        }
+    }
+}
+
+/// A process that has ended and was not waited for is gone as well.
+fn is_gone(process: u32) -> bool {
+    let Ok(status) = fs::read_to_string(format!("/proc/{process}/stat")) else { return true };
+    status.rsplit(") ").next().is_some_and(|state| state.starts_with('Z'))
+}
+
+fn kill(signal: &str, process: u32) {
+    let status = Command::new("kill").args([format!("-{signal}"), process.to_string()]).status().unwrap();
+    assert!(status.success(), "kill -{signal} {process}");
+}
+
+fn run(program: &str, arguments: &[&str]) {
+    let mut command = as_server(Command::new(binary(program)));
+    let output = command.args(arguments).current_dir("/").output().unwrap();
+    assert!(output.status.success(), "{program}: {}", String::from_utf8_lossy(&output.stderr));
+}
+
+/// PostgreSQL refuses to run as root: then it runs as a user who may do nothing else.
+fn as_server(mut command: Command) -> Command {
+    if let Some((user, group)) = server_user() {
+        command.uid(user).gid(group);
+    }
+    command
+}
+
+fn server_user() -> Option<(u32, u32)> {
+    static USER: OnceLock<Option<(u32, u32)>> = OnceLock::new();
+    *USER.get_or_init(|| {
+        let root = fs::metadata("/proc/self").unwrap().uid() == 0;
+        root.then(|| {
+            let users = fs::read_to_string("/etc/passwd").unwrap();
+            let of = |name: &str| {
+                let line = users.lines().find(|line| line.split(':').next() == Some(name))?;
+                let mut fields = line.split(':').skip(2).map(|field| field.parse().unwrap());
+                Some((fields.next()?, fields.next()?))
+            };
+            of("postgres").or_else(|| of("nobody")).expect("a user who is not root")
+        })
+    })
+}
+
+fn give_away(path: &Path) {
+    if let Some((user, group)) = server_user() {
+        chown(path, Some(user), Some(group)).unwrap();
+    }
+}
+
+/// Under the build's folder, or among the system's temporary files where the server's user cannot get
+/// there.
+fn new_folder() -> PathBuf {
+    static NUMBER: AtomicU32 = AtomicU32::new(0);
+    let own = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let reachable = own.ancestors().all(|part| fs::metadata(part).is_ok_and(|of| of.permissions().mode() & 1 == 1));
+    let parent = if reachable || server_user().is_none() { own.to_owned() } else { std::env::temp_dir() };
+    let number = NUMBER.fetch_add(1, Ordering::SeqCst);
+    // Whose servers run as another user can only remove what is in a folder of that user.
+    let parent = parent.join("servers");
+    fs::create_dir_all(&parent).unwrap();
+    give_away(&parent);
+    let folder = parent.join(format!("postgres-{}-{number}", std::process::id()));
+    fs::create_dir(&folder).unwrap();
+    fs::set_permissions(&folder, fs::Permissions::from_mode(0o700)).unwrap();
+    give_away(&folder);
+    folder
+}
+
+/// The newest one installed.
+fn binary(name: &str) -> PathBuf {
+    let named = Command::new("pg_config").arg("--bindir").output().ok();
+    let named = named.and_then(|output| String::from_utf8(output.stdout).ok()).map(|path| path.trim().into());
+    let versions = fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten().map(|entry| entry.path());
+    let mut versions: Vec<_> = versions.collect();
+    versions.sort_by_key(|path| path.file_name().and_then(OsStr::to_str).and_then(|name| name.parse::<u32>().ok()));
+    let folders = versions.into_iter().rev().map(|version| version.join("bin")).chain(named);
+    let mut programs = folders.map(|folder| folder.join(name));
+    programs.find(|path| path.exists()).unwrap_or_else(|| panic!("{name} of PostgreSQL is not installed"))
+}
