@@ -1,8 +1,17 @@
 //! The store on PostgreSQL, on servers that the tests start and stop.
 
+#[path = "postgres/crash.rs"]
+mod crash;
 #[path = "postgres/kit.rs"]
 mod kit;
+#[path = "postgres/load.rs"]
+mod load;
 #[path = "servers/postgres.rs"]
 mod servers;
+#[path = "postgres/several_servers.rs"]
+mod several_servers;
 #[path = "postgres/shared.rs"]
 mod shared;
+#[expect(dead_code, reason = "the fixture has more than these tests need")]
+#[path = "protocol/world.rs"]
+mod world;

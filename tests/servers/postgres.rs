@@ -52,7 +52,7 @@ pub(crate) enum End {
     Fast,
     /// Every process at once, without writing anything.
     Immediate,
-    /// The postmaster is killed; the others notice by themselves.
+    /// Every process with SIGKILL.
     Killed,
 }
 
@@ -107,6 +107,31 @@ impl PostgresServer {
         format!("host=127.0.0.1 port={} user={USER} password='{PASSWORD}' dbname=postgres", self.port)
     }
 
+    /// A connection of the superuser.
+    pub(crate) async fn client(&self) -> tokio_postgres::Client {
+        let (client, connection) = tokio_postgres::connect(&self.connection(), tokio_postgres::NoTls).await.unwrap();
+        tokio::spawn(connection);
+        client
+    }
+
+    /// Changes a setting of the running server, for sessions that are there as well.
+    pub(crate) async fn set(&self, name: &str, value: &str) {
+        let client = self.client().await;
+        client.batch_execute(&format!("ALTER SYSTEM SET {name} = '{value}'")).await.unwrap();
+        client.batch_execute("SELECT pg_reload_conf()").await.unwrap();
+        let show = format!("SHOW {name}");
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            assert!(Instant::now() < deadline, "no change of {name}: {}", self.log());
+            // A session reads the file when it comes to its next statement after the signal.
+            let row = client.query_one(&show, &[]).await.unwrap();
+            if row.get::<_, &str>(0) == value {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    }
+
     /// Starts the server where it was left, and waits until it answers.
     pub(crate) fn resume(&self) {
         let mut running = self.running.lock().unwrap();
@@ -127,6 +152,11 @@ impl PostgresServer {
             End::Immediate => "QUIT",
             End::Killed => "KILL",
         };
+        if end == End::Killed {
+            // No process of it gets to do anything more.
+            kill("STOP", server);
+            children(server).into_iter().for_each(|child| kill(signal, child));
+        }
         kill(signal, server);
         if end == End::Fast {
             let deadline = Instant::now() + PATIENCE;
@@ -143,9 +173,7 @@ impl PostgresServer {
     pub(crate) fn freeze(&self, frozen: bool) {
         let signal = if frozen { "STOP" } else { "CONT" };
         let server = self.running.lock().unwrap().as_ref().expect("the server runs").server;
-        let children = Command::new("ps").args(["-o", "pid=", "--ppid", &server.to_string()]).output().unwrap();
-        let children = String::from_utf8(children.stdout).unwrap();
-        children.split_whitespace().for_each(|child| kill(signal, child.parse().unwrap()));
+        children(server).into_iter().for_each(|child| kill(signal, child));
         kill(signal, server);
     }
 
@@ -213,9 +241,19 @@ fn is_gone(process: u32) -> bool {
     status.rsplit(") ").next().is_some_and(|state| state.starts_with('Z'))
 }
 
+fn children(process: u32) -> Vec<u32> {
+    let processes = fs::read_dir("/proc").unwrap().flatten();
+    let numbers = processes.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+    let parent = |own: &u32| {
+        let status = fs::read_to_string(format!("/proc/{own}/stat")).ok()?;
+        status.rsplit(") ").next()?.split(' ').nth(1)?.parse::<u32>().ok()
+    };
+    numbers.filter(|own| parent(own) == Some(process)).collect()
+}
+
+/// A process that has ended meanwhile needs no signal.
 fn kill(signal: &str, process: u32) {
-    let status = Command::new("kill").args([format!("-{signal}"), process.to_string()]).status().unwrap();
-    assert!(status.success(), "kill -{signal} {process}");
+    Command::new("kill").args([format!("-{signal}"), process.to_string()]).stderr(Stdio::null()).status().unwrap();
 }
 
 fn run(program: &str, arguments: &[&str]) {

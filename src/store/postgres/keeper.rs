@@ -14,7 +14,7 @@ use crate::store::postgres::write::{jittered, write};
 
 /// Waits between attempts to connect, each twice the one before.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
-const LONGEST_PAUSE: Duration = Duration::from_secs(2);
+const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 const BETWEEN_CHECKS: Duration = Duration::from_secs(5);
 
 /// Where the connections stand.

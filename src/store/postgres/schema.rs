@@ -17,6 +17,7 @@ const NAME_OCTETS: usize = 63;
 /// A schema's name, quoted.
 #[derive(Clone, Debug)]
 pub(super) struct Schema {
+    name: String,
     quoted: String,
     lock: i64,
 }
@@ -29,7 +30,7 @@ impl Schema {
         }
         let digest = Digest::of(format!("grantor schema {name}").as_bytes());
         let lock = digest.octets().first_chunk().map_or(0, |octets| i64::from_be_bytes(*octets));
-        Ok(Self { quoted: format!("\"{}\"", name.replace('"', "\"\"")), lock })
+        Ok(Self { name: name.to_owned(), quoted: format!("\"{}\"", name.replace('"', "\"\"")), lock })
     }
 
     /// Puts the name into a statement where it says `{schema}`.
@@ -76,8 +77,8 @@ impl Schema {
     }
 
     async fn make_schema(&self, client: &(impl GenericClient + Sync)) -> Result<(), PostgresError> {
-        let there = client.query_one("SELECT to_regnamespace($1) IS NOT NULL", &[&self.quoted]).await?;
-        if !there.try_get::<_, bool>(0)? {
+        let there = "SELECT FROM pg_catalog.pg_namespace WHERE nspname = $1";
+        if client.query(there, &[&self.name]).await?.is_empty() {
             client.batch_execute(&self.sql("CREATE SCHEMA {schema}")).await?;
         }
         let table = "CREATE TABLE {schema}.schema_version (version bigint NOT NULL, usable_from bigint NOT NULL);
@@ -86,9 +87,10 @@ impl Schema {
     }
 
     async fn found(&self, client: &(impl GenericClient + Sync)) -> Result<Option<Found>, PostgresError> {
-        let table = format!("{}.schema_version", self.quoted);
-        let there = client.query_one("SELECT to_regclass($1) IS NOT NULL", &[&table]).await?;
-        if !there.try_get::<_, bool>(0)? {
+        // A look at the catalogue's own rows: what functions know of it may be from before a lock was got.
+        let there = "SELECT FROM pg_catalog.pg_class AS own JOIN pg_catalog.pg_namespace AS place
+            ON place.oid = own.relnamespace WHERE place.nspname = $1 AND own.relname = 'schema_version'";
+        if client.query(there, &[&self.name]).await?.is_empty() {
             return Ok(None);
         }
         let row = client.query_one(&self.sql("SELECT version, usable_from FROM {schema}.schema_version"), &[]).await?;
