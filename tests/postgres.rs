@@ -4,8 +4,12 @@
 mod crash;
 #[path = "postgres/kit.rs"]
 mod kit;
+#[path = "postgres/limits.rs"]
+mod limits;
 #[path = "postgres/load.rs"]
 mod load;
+#[path = "postgres/opening.rs"]
+mod opening;
 #[path = "servers/postgres.rs"]
 mod servers;
 #[path = "postgres/several_servers.rs"]

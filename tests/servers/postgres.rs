@@ -81,6 +81,28 @@ impl PostgresServer {
         Self::running(folder, settings)
     }
 
+    /// Makes a server that takes encrypted connections alone, by the name `localhost`.
+    pub(crate) fn start_encrypted() -> Self {
+        let mut server = Self::start(&[]);
+        server.end(End::Fast);
+        let given = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/postgres-tls");
+        for (name, text) in
+            [("server.pem", None), ("server.key", None), ("pg_hba.conf", Some("hostssl all all all scram-sha-256\n"))]
+        {
+            let path = server.folder.join(name);
+            match text {
+                Some(text) => fs::write(&path, text).unwrap(),
+                None => _ = fs::copy(given.join(name), &path).unwrap(),
+            }
+            fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
+            give_away(&path);
+        }
+        let settings = ["ssl=on", "ssl_cert_file=server.pem", "ssl_key_file=server.key"];
+        server.settings = settings.map(str::to_owned).to_vec();
+        server.resume();
+        server
+    }
+
     /// Makes a standby of this server and starts it; it is known to the primary by that name.
     pub(crate) fn standby(&self, name: &str, settings: &[&str]) -> Self {
         let folder = new_folder();
