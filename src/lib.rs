@@ -67,7 +67,7 @@
 //! | feature | what it brings |
 //! |---|---|
 //! | `postgres` | [`PostgresStore`]: everything in a PostgreSQL database |
-//! | `testing` | [`testing`]: a clock that stands still, randomness that repeats |
+//! | `testing` | [`testing`]: a clock that stands still, randomness that repeats, the rules of stores as tests |
 //! | `tracing` | [`TracingEvents`]: one log line per event |
 //!
 //! # Where to go next

@@ -1,12 +1,14 @@
 //! The contract of the stores, kept by every store: one line each.
 
+#[path = "stores/contract.rs"]
+mod contract;
+#[path = "stores/driven.rs"]
+mod driven;
 #[path = "stores/memory.rs"]
 mod memory_store;
 
-use grantor::MemoryStore;
-
 mod memory {
-    use super::*;
+    use grantor::MemoryStore;
 
     grantor::store_tests!(#[tokio::test] => store: MemoryStore::new(), another: store.clone());
 }

@@ -27,10 +27,15 @@ pub use crate::store::record::{Authorization, Grant, Revocation, RevocationReaso
 ///
 /// # Contract
 ///
+/// After each rule stand the tests of `grantor::testing::client_store` that show it (feature `testing`).
+///
 /// 1. `find` may answer from a cache. The age of what it answers bounds how late a suspension or a
-///    narrowed scope is seen.
+///    narrowed scope is seen; it is a client as it was written once, in whole.
+///    Kit: `find_answers_what_was_written`.
 /// 2. `current` answers what the last acknowledged write left, from no cache and no replica.
-/// 3. A client comes back equal in every field.
+///    Kit: `current_answers_the_last_write`.
+/// 3. A client comes back equal in every field; an id that nobody registered has none.
+///    Kit: `every_field_comes_back`, `an_unknown_id_has_no_client`.
 ///
 /// # Atomicity
 ///
@@ -86,13 +91,25 @@ pub trait ClientStore: fmt::Debug + Send + Sync + 'static {
 ///
 /// # Contract
 ///
-/// 1. `insert` succeeds for exactly one of all callers with the same id.
+/// After each rule stand the tests of `grantor::testing::client_registry` that show it (feature `testing`).
+///
+/// 1. `insert` succeeds for exactly one of all callers with the same id; the others get `Exists` and
+///    change nothing. Ids are equal when their octets are.
+///    Kit: `insert_has_one_winner`, `insert_leaves_what_is_there`, `ids_are_told_apart`.
 /// 2. `replace` succeeds for exactly one of all callers with the same expected version;
-///    `Lost` if the row has another version or is missing.
+///    `Lost` if the row has another version or is missing, and then nothing changes.
+///    Kit: `replace_has_one_winner`, `replace_of_a_missing_client_is_lost`,
+///    `replace_of_another_version_is_lost`, `large_versions_are_compared`, `no_update_is_lost`.
 /// 3. Client, application and logos of one registration change together or not at all.
-/// 4. What was acknowledged is found by every later call, also after a crash.
-/// 5. `list` returns what [`Application::filters`] names, in the order of ids, at once after the
-///    write.
+///    Kit: `all_parts_change_together`, `readers_see_no_half_of_a_write`.
+/// 4. What was acknowledged is found by every later call but `find`, also after a crash.
+///    Kit: `acknowledged_writes_are_found`.
+/// 5. `list` returns what [`Application::filters`] names, in the ascending order of ids, compared as
+///    octets, at once after the write.
+///    Kit: `lists_follow_every_move`, `a_list_is_of_one_owner`, `a_list_is_in_the_order_of_ids`,
+///    `pages_hold_every_application_once`, `pages_miss_nothing_that_stays`.
+/// 6. Application and logos come back equal in every field, whatever texts they hold.
+///    Kit: `every_field_comes_back`, `the_largest_registration_comes_back`.
 ///
 /// # Atomicity
 ///
@@ -144,18 +161,34 @@ pub trait ClientRegistry: ClientStore {
 ///
 /// # Contract
 ///
-/// 1. `insert` succeeds for exactly one of all callers with the same id; the others get `Exists`.
+/// After each rule stand the tests of `grantor::testing::code_store` that show it (feature `testing`).
+///
+/// 1. `insert` succeeds for exactly one of all callers with the same id; the others get `Exists` and
+///    change nothing.
+///    Kit: `insert_has_one_winner`, `insert_leaves_the_row_that_is_there`, `ids_are_told_apart`.
 /// 2. `replace` succeeds for exactly one of all callers with the same expected version; the others,
-///    and all for a missing row, get `Lost`.
+///    and all for a missing row, get `Lost` and change nothing.
+///    Kit: `replace_has_one_winner`, `replace_of_a_missing_row_is_lost`,
+///    `replace_of_another_version_is_lost`, `large_versions_are_compared`, `no_update_is_lost`.
 /// 3. What was acknowledged is found by every later `find`, from every node, also after a crash if the
 ///    store is durable: `find` reads no replica that may lag.
+///    Kit: `acknowledged_writes_are_found`, `losers_find_the_winner`, `readers_never_go_back`.
 /// 4. A record comes back equal in every field, whatever octets it holds.
-/// 5. An acknowledged authorization is in `authorizations_of` its subject at once.
+///    Kit: `every_field_comes_back`, `the_largest_record_comes_back`.
+/// 5. An acknowledged authorization is in `authorizations_of` its subject at once. Subjects are equal
+///    when their octets are, and ids are in the order of theirs.
+///    Kit: `a_row_is_listed_at_once`, `rows_of_every_kind_are_listed`, `a_list_is_of_one_subject`,
+///    `a_list_is_in_the_order_of_ids`, `pages_hold_every_row_once`,
+///    `a_page_starts_after_an_id_that_is_gone`, `pages_miss_nothing_that_stays`.
 /// 6. `purge_expired` removes only records whose [`purge_after`](Authorization::purge_after) is not
 ///    later than `now`, looks at no more than `limit` records, and goes on where it stopped when
 ///    called again. A removal is conditional on the version, so that it never loses a write.
+///    Kit: `a_purge_waits_for_the_end`, `a_purge_follows_a_moved_end`,
+///    `a_purge_takes_rows_of_every_kind`, `a_purge_is_bounded_and_finishes`,
+///    `a_purge_steps_over_nothing_alive`, `a_purge_loses_no_write`, `purges_share_the_work`.
 /// 7. `find`, `insert` and `replace` cost the same at a thousand and at a hundred million records.
-/// 8. A write is applied within an hour of its call or never.
+///    Kit: `calls_cost_the_same`, for a store that counts its statements.
+/// 8. A write is applied within an hour of its call or never. No test shows this.
 ///
 /// # Atomicity
 ///
@@ -217,21 +250,37 @@ pub trait CodeStore: fmt::Debug + Send + Sync + 'static {
 ///
 /// # Contract
 ///
-/// 1. `insert` succeeds for exactly one of all callers with the same id; the others get `Exists`.
+/// After each rule stand the tests of `grantor::testing::token_store` that show it (feature `testing`).
+///
+/// 1. `insert` succeeds for exactly one of all callers with the same id; the others get `Exists` and
+///    change nothing.
+///    Kit: `insert_has_one_winner`, `insert_leaves_the_row_that_is_there`, `ids_are_told_apart`.
 /// 2. `replace` succeeds for exactly one of all callers with the same expected version; the others,
-///    and all for a missing row, get `Lost`.
+///    and all for a missing row, get `Lost` and change nothing.
+///    Kit: `replace_has_one_winner`, `replace_of_a_missing_row_is_lost`,
+///    `replace_of_another_version_is_lost`, `large_versions_are_compared`, `no_update_is_lost`.
 /// 3. What was acknowledged is found by every later `find`, from every node, also after a crash if the
 ///    store is durable: `find` reads no replica that may lag.
+///    Kit: `acknowledged_writes_are_found`, `losers_find_the_winner`, `readers_never_go_back`.
 /// 4. A record comes back equal in every field, whatever octets it holds.
-/// 5. An acknowledged grant is in `grants_of` its subject at once. Where the list is a second key, its
-///    entry is written first; entries without a row are dropped when they are older than an hour.
+///    Kit: `every_field_comes_back`, `the_largest_record_comes_back`.
+/// 5. An acknowledged grant is in `grants_of` its subject at once. Subjects are equal when their octets
+///    are, and ids are in the order of theirs. Where the list is a second key, its entry is written
+///    first; entries without a row are dropped when they are older than an hour.
+///    Kit: `a_row_is_listed_at_once`, `rows_of_every_kind_are_listed`, `a_list_is_of_one_subject`,
+///    `a_list_is_in_the_order_of_ids`, `pages_hold_every_row_once`,
+///    `a_page_starts_after_an_id_that_is_gone`, `pages_miss_nothing_that_stays`.
 /// 6. `purge_expired` removes only records whose [`purge_after`](Grant::purge_after) is not later
 ///    than `now`, looks at no more than `limit` records, goes on where it stopped when called again,
 ///    and never walks over what is alive: the store keeps an index of `purge_after` that may be earlier
 ///    than the record's own and is moved when the purge meets the row, so that a refresh writes no
 ///    index. A removal is conditional on the version, so that it never loses a write.
+///    Kit: `a_purge_waits_for_the_end`, `a_purge_follows_a_moved_end`,
+///    `a_purge_takes_rows_of_every_kind`, `a_purge_is_bounded_and_finishes`,
+///    `a_purge_steps_over_nothing_alive`, `a_purge_loses_no_write`, `purges_share_the_work`.
 /// 7. `find`, `insert` and `replace` cost the same at a thousand and at a hundred million records.
-/// 8. A write is applied within an hour of its call or never.
+///    Kit: `calls_cost_the_same`, for a store that counts its statements.
+/// 8. A write is applied within an hour of its call or never. No test shows this.
 ///
 /// # Atomicity
 ///
@@ -247,7 +296,8 @@ pub trait CodeStore: fmt::Debug + Send + Sync + 'static {
 ///
 /// # Examples
 ///
-/// A whole store, without the lists' index and with a purge that looks at everything:
+/// A whole store that keeps every rule but the costs, since it has no index: lists and purge look at every
+/// row.
 ///
 /// ```
 /// use std::collections::BTreeMap;
@@ -284,11 +334,13 @@ pub trait CodeStore: fmt::Debug + Send + Sync + 'static {
 ///         let of_subject = rows.values().filter(|grant| grant.subject() == subject && page.admits(&grant.id()));
 ///         Ok(of_subject.take(page.limit()).cloned().collect())
 ///     }
-///     async fn purge_expired(&self, now: Timestamp, _limit: usize) -> Result<Purge, StoreError> {
+///     async fn purge_expired(&self, now: Timestamp, limit: usize) -> Result<Purge, StoreError> {
 ///         let mut rows = self.0.lock().unwrap();
-///         let before = rows.len();
-///         rows.retain(|_, grant| now < grant.purge_after());
-///         Ok(Purge::new(before - rows.len()).finished())
+///         let due = rows.values().filter(|grant| grant.purge_after() <= now).take(limit);
+///         let due: Vec<_> = due.map(|grant| grant.id()).collect();
+///         due.iter().for_each(|id| drop(rows.remove(id)));
+///         let purge = Purge::new(due.len());
+///         Ok(if due.len() < limit { purge.finished() } else { purge })
 ///     }
 /// }
 /// ```

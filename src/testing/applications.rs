@@ -63,6 +63,8 @@ impl<S: ClientRegistry> Applications<'_, S> {
             let items = self.list(filter, page).await;
             let is_last = items.len() < 500;
             found.extend(items);
+            let in_order = found.is_sorted_by(|one, other| one.id() < other.id());
+            assert!(in_order, "pages of {filter:?} go on from the last item, in the order of ids");
             if is_last {
                 return found;
             }

@@ -27,7 +27,7 @@
 #[macro_export]
 macro_rules! token_store_tests {
     ($(#[$attribute:meta])* => $($made:tt)+) => {
-        $crate::__record_rules! { $crate::__store_tests => token_store [$(#[$attribute])*] [$($made)+] }
+        $crate::__record_rules! { [$crate::__store_tests] token_store [$(#[$attribute])*] [$($made)+] }
     };
 }
 
@@ -37,7 +37,7 @@ macro_rules! token_store_tests {
 #[macro_export]
 macro_rules! code_store_tests {
     ($(#[$attribute:meta])* => $($made:tt)+) => {
-        $crate::__record_rules! { $crate::__store_tests => code_store [$(#[$attribute])*] [$($made)+] }
+        $crate::__record_rules! { [$crate::__store_tests] code_store [$(#[$attribute])*] [$($made)+] }
     };
 }
 
@@ -48,7 +48,7 @@ macro_rules! code_store_tests {
 #[macro_export]
 macro_rules! client_registry_tests {
     ($(#[$attribute:meta])* => $($made:tt)+) => {
-        $crate::__registry_rules! { $crate::__store_tests => client_registry [$(#[$attribute])*] [$($made)+] }
+        $crate::__registry_rules! { [$crate::__store_tests] client_registry [$(#[$attribute])*] [$($made)+] }
     };
 }
 
@@ -59,7 +59,7 @@ macro_rules! client_registry_tests {
 #[macro_export]
 macro_rules! client_store_tests {
     ($(#[$attribute:meta])* => $($made:tt)+) => {
-        $crate::__client_rules! { $crate::__store_tests => client_store [$(#[$attribute])*] [$($made)+] }
+        $crate::__client_rules! { [$crate::__store_tests] client_store [$(#[$attribute])*] [$($made)+] }
     };
 }
 
@@ -80,8 +80,8 @@ macro_rules! store_tests {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __record_rules {
-    ($then:path => $($given:tt)*) => {
-        $then! {
+    ([$($then:tt)+] $($given:tt)*) => {
+        $($then)+! {
             $($given)*
             [
                 insert_leaves_the_row_that_is_there
@@ -121,8 +121,8 @@ macro_rules! __record_rules {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __registry_rules {
-    ($then:path => $($given:tt)*) => {
-        $then! {
+    ([$($then:tt)+] $($given:tt)*) => {
+        $($then)+! {
             $($given)*
             [
                 insert_leaves_what_is_there
@@ -153,8 +153,8 @@ macro_rules! __registry_rules {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __client_rules {
-    ($then:path => $($given:tt)*) => {
-        $then! {
+    ([$($then:tt)+] $($given:tt)*) => {
+        $($then)+! {
             $($given)*
             [find_answers_what_was_written an_unknown_id_has_no_client every_field_comes_back]
             [current_answers_the_last_write]

@@ -1,7 +1,8 @@
 //! What the two stores of records have in common, so that their rules are written once.
 
-use std::fmt::Debug;
+use std::fmt::{Debug, Display};
 use std::future::Future;
+use std::str::FromStr;
 use std::sync::Arc;
 
 use crate::clock::Timestamp;
@@ -20,7 +21,7 @@ pub(super) struct Tokens<'s, S>(pub(super) &'s S);
 
 /// One kind of rows in a store under test; a failure of the store fails the test.
 pub(super) trait Rows: Sync {
-    type Id: Copy + Ord + Debug + Send + Sync;
+    type Id: Copy + Ord + Debug + Display + FromStr<Err: Debug> + Send + Sync;
     type Row: PartialEq + Debug + Send + Sync;
 
     fn find(&self, id: Self::Id) -> impl Future<Output = Option<Arc<Self::Row>>> + Send;

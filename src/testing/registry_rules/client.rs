@@ -1,6 +1,9 @@
 //! What every request reads of a client.
 
-use crate::store::{ClientRegistry, Registration};
+use std::sync::Arc;
+
+use crate::client::Client;
+use crate::store::ClientRegistry;
 use crate::testing::applications::Applications;
 use crate::testing::at_once::{MEETINGS, at_once};
 use crate::testing::records;
@@ -63,13 +66,13 @@ pub(in crate::testing) async fn of_every_kind_comes_back<S: ClientRegistry>(stor
         // An id whose first look-up comes after a replace, so that no cache knows it.
         let plain = records::registration(&records::subject());
         let there = store.begin(&plain).await;
-        let copy: Registration = records::under(&registration, plain.client.id());
+        let copy = records::under(&registration, plain.client.id());
         let there = store.go_on(&there, &copy).await;
         assert_client(store, &there.client).await;
     }
 }
 
-async fn assert_client<S: ClientRegistry>(store: &Applications<'_, S>, client: &std::sync::Arc<crate::client::Client>) {
+async fn assert_client<S: ClientRegistry>(store: &Applications<'_, S>, client: &Arc<Client>) {
     let found = store.find(client.id()).await;
     assert!(found.as_ref() == Some(client), "{client:?} was acknowledged, `find` gives {found:?}");
     let current = store.current(client.id()).await;

@@ -1,11 +1,13 @@
 //! An application is listed under what it is.
 
+use std::collections::BTreeMap;
+
 use crate::client::ClientState;
 use crate::client::application::{Application, ApplicationFilter};
 use crate::id::ClientId;
-use crate::store::{ClientRegistry, Insertion, Page};
+use crate::store::{ClientRegistry, Page, Registration};
 use crate::subject::Subject;
-use crate::testing::applications::Applications;
+use crate::testing::applications::{Applications, Whole};
 use crate::testing::draw;
 use crate::testing::records;
 
@@ -96,6 +98,7 @@ pub(in crate::testing) async fn holds_every_application_once<S: ClientRegistry>(
     let owner = records::subject();
     for _ in 0..12 {
         store.begin(&records::registration(&owner)).await;
+        store.begin(&records::registration(&records::subject())).await;
     }
     let filter = ApplicationFilter::OwnedBy(owner);
     let all = listed_ids(store, &filter).await;
@@ -122,46 +125,41 @@ pub(in crate::testing) async fn holds_every_application_once<S: ClientRegistry>(
 pub(in crate::testing) async fn misses_nothing_that_stays<S: ClientRegistry>(store: &S) {
     let store = &Applications(store);
     let owner = records::subject();
-    let mut there = Vec::new();
-    for _ in 0..14 {
-        let registration = records::registration(&owner);
-        there.push((store.begin(&registration).await, registration));
-    }
-    there.sort_by(|(one, _), (other, _)| one.client.id().cmp(other.client.id()));
     for limit in [1, 2, 7] {
-        let filters = [ApplicationFilter::OwnedBy(owner.clone()), ApplicationFilter::AwaitingReview];
-        for filter in filters {
-            let (mut found, mut page) = (Vec::new(), Page::first(limit));
-            let mut newcomers = 0;
-            loop {
-                let items = store.list(&filter, page).await;
-                found.extend(items.iter().map(|own| own.id().clone()));
-                let Some(last) = items.last().filter(|_| items.len() == limit) else { break };
-                page = Page::after(last.id().clone(), limit);
-                if newcomers < 3 {
-                    newcomers += 1;
-                    let newcomer = records::registration(&owner);
-                    assert_eq!(store.insert(&newcomer).await, Insertion::Inserted);
-                    // One that was read leaves the list of those that wait.
-                    leave(store, &mut there, found.first()).await;
-                }
+        for filter in [ApplicationFilter::OwnedBy(owner.clone()), ApplicationFilter::AwaitingReview] {
+            let mut waiting = BTreeMap::new();
+            for _ in 0..14 {
+                let registration = records::registration(&owner);
+                store.begin(&registration).await;
+                waiting.insert(registration.client.id().clone(), registration);
             }
-            assert!(found.is_sorted_by(|one, other| one < other), "in pages of {limit}, {filter:?}: {found:?}");
-            let waiting = there.iter().filter(|(whole, _)| whole.application.awaits_review());
-            let missed: Vec<_> = waiting.map(|(whole, _)| whole.client.id()).filter(|id| !found.contains(id)).collect();
+            let found = read_while_others_come_and_go(store, &filter, limit, &mut waiting).await;
+            let missed: Vec<_> = waiting.keys().filter(|id| !found.contains(id)).collect();
             assert!(missed.is_empty(), "in pages of {limit}, {filter:?}: {missed:?} were missed");
         }
     }
 }
 
-type There = (crate::testing::applications::Whole, crate::store::Registration);
-
-async fn leave<S: ClientRegistry>(store: &Applications<'_, S>, there: &mut [There], id: Option<&ClientId>) {
-    for (whole, registration) in there {
-        if Some(whole.client.id()) == id && whole.application.awaits_review() {
-            let next = records::approved(registration);
-            *whole = store.go_on(whole, &next).await;
-            *registration = next;
+/// Between two pages one comes, and one that was read leaves the list of those that wait.
+async fn read_while_others_come_and_go<S: ClientRegistry>(
+    store: &Applications<'_, S>,
+    filter: &ApplicationFilter,
+    limit: usize,
+    waiting: &mut BTreeMap<ClientId, Registration>,
+) -> Vec<ClientId> {
+    let (mut found, mut page) = (Vec::new(), Page::first(limit));
+    let mut newcomers = 0..3;
+    loop {
+        let items = store.list(filter, page).await;
+        found.extend(items.iter().map(|own| own.id().clone()));
+        assert!(found.is_sorted_by(|one, other| one < other), "pages of {limit}, {filter:?}: {found:?}");
+        let Some(last) = items.last().filter(|_| items.len() == limit) else { return found };
+        page = Page::after(last.id().clone(), limit);
+        if newcomers.next().is_some() {
+            store.begin(&records::registration(last.applicant())).await;
+            if let Some(read) = waiting.remove(last.id()) {
+                store.go_on(&Whole::first(&read), &records::approved(&read)).await;
+            }
         }
     }
 }

@@ -3,41 +3,57 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use crate::client::application::LogoSlot;
 use crate::store::{ClientRegistry, LogoWrite, Registration};
 use crate::testing::applications::{Applications, Whole};
 use crate::testing::at_once::{MEETINGS, at_once, pause};
 use crate::testing::records;
-use crate::testing::rules::{CALLERS, PATIENCE, in_turn};
+use crate::testing::rules::{CALLERS, in_turn};
 
 /// Versions that a writer makes while others read.
 const VERSIONS: u32 = 24;
 
-/// Every pair of what may happen to both logos, from every state of them.
+/// Whatever may happen to both logos, from every state of them.
 pub(in crate::testing) async fn change_together<S: ClientRegistry>(store: &S) {
     let store = &Applications(store);
-    let put = || LogoWrite::Put(Arc::new(records::logo()));
-    let choices: [fn() -> LogoWrite; 3] =
-        [|| LogoWrite::Keep, || LogoWrite::Clear, || LogoWrite::Put(Arc::new(records::logo()))];
     let mut registration = records::registration(&records::subject());
-    registration.proposed_logo = put();
     let mut there = store.begin(&registration).await;
     store.assert_there(&there, "after the insert").await;
-    for again in [LogoWrite::Keep, LogoWrite::Clear, put()] {
-        for (logo, proposed_logo) in choices.iter().flat_map(|one| choices.iter().map(move |other| (one(), other()))) {
-            for (logo, proposed_logo) in [(again.clone(), again.clone()), (logo, proposed_logo)] {
-                let when = format!("after {logo:?} of the logo and {proposed_logo:?} of the proposed one");
-                registration = Registration { logo, proposed_logo, ..records::changed(&registration) };
+    let put_or_clear = [put, clear];
+    let writes = [put, clear, keep];
+    for before in pairs(&put_or_clear) {
+        for write in pairs(&writes) {
+            for [logo, proposed_logo] in [before, write] {
+                registration =
+                    Registration { logo: logo(), proposed_logo: proposed_logo(), ..records::changed(&registration) };
                 there = store.go_on(&there, &registration).await;
+                let Registration { logo, proposed_logo, .. } = &registration;
+                let when = format!("after {logo:?} of the logo and {proposed_logo:?} of the proposed one");
                 store.assert_there(&there, &when).await;
             }
         }
     }
-    let bare = Registration { logo: LogoWrite::Keep, ..records::registration(&records::subject()) };
-    let there = store.begin(&bare).await;
-    store.assert_there(&there, "after an insert that keeps the logos of nobody").await;
-    let bare = Registration { logo: LogoWrite::Clear, ..records::registration(&records::subject()) };
-    let there = store.begin(&bare).await;
-    store.assert_there(&there, "after an insert that clears the logos of nobody").await;
+    for write in [keep, clear] {
+        let bare = Registration { logo: write(), proposed_logo: write(), ..records::registration(&records::subject()) };
+        let there = store.begin(&bare).await;
+        store.assert_there(&there, "after an insert without a logo").await;
+    }
+}
+
+fn put() -> LogoWrite {
+    LogoWrite::Put(Arc::new(records::logo()))
+}
+
+fn clear() -> LogoWrite {
+    LogoWrite::Clear
+}
+
+fn keep() -> LogoWrite {
+    LogoWrite::Keep
+}
+
+fn pairs(writes: &[fn() -> LogoWrite]) -> impl Iterator<Item = [fn() -> LogoWrite; 2]> {
+    writes.iter().flat_map(|one| writes.iter().map(|other| [*one, *other]))
 }
 
 /// Client, application and logo carry one number; a reader asks for them one after the other, so each is
@@ -75,11 +91,11 @@ async fn write_versions<S: ClientRegistry>(store: &Applications<'_, S>, first: &
 async fn read_versions<S: ClientRegistry>(store: &Applications<'_, S>, first: &Registration, written: &AtomicBool) {
     let id = first.client.id();
     let mut seen = first.client.version();
-    for _ in 0..PATIENCE * 100 {
+    loop {
         let is_last = written.load(Ordering::SeqCst);
         let client = store.current(id).await;
         let application = store.application(id).await;
-        let logo = store.logo(id, crate::client::application::LogoSlot::InForce).await;
+        let logo = store.logo(id, LogoSlot::InForce).await;
         let after = store.current(id).await;
         let versions = [
             client.map(|client| client.version()),

@@ -6,10 +6,12 @@ use crate::store::{ClientRegistry, Insertion, Registration, Replacement};
 use crate::testing::applications::{Applications, Whole};
 use crate::testing::at_once::{MEETINGS, at_once, pause};
 use crate::testing::records;
-use crate::testing::rules::{CALLERS, PATIENCE, in_turn, meetings, with_answer};
+use crate::testing::rules::{CALLERS, in_turn, meetings, with_answer};
 
 /// Wins of each caller who looks again until it has them.
 const WINS: usize = 4;
+/// Looks of each caller: whoever loses has lost to another's win, so there is no need of more.
+const LOOKS: usize = CALLERS * WINS;
 
 pub(in crate::testing) async fn insert_has_one_winner<S: ClientRegistry>(store: &S, another: &S) {
     let (store, another) = (&Applications(store), &Applications(another));
@@ -148,7 +150,7 @@ pub(in crate::testing) async fn loses_no_update<S: ClientRegistry>(store: &S, an
 
 async fn wins<S: ClientRegistry>(store: &Applications<'_, S>, first: &Registration) -> Vec<u32> {
     let mut won = Vec::new();
-    for _ in 0..PATIENCE {
+    for _ in 0..LOOKS {
         let Some(client) = store.current(first.client.id()).await else { break };
         pause().await;
         let next = client.version() + 1;

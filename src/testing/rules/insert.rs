@@ -1,10 +1,12 @@
 //! One of all callers adds a row.
 
+use std::fmt;
+use std::str::FromStr;
 use std::sync::Arc;
 
 use crate::store::Insertion;
 use crate::testing::at_once::at_once;
-use crate::testing::draw;
+use crate::testing::draw::{self, sound};
 use crate::testing::records;
 use crate::testing::rows::Rows;
 use crate::testing::rules::{CALLERS, add, assert_gone, assert_there, far, in_turn, listed, meetings, with_answer};
@@ -39,7 +41,7 @@ pub(in crate::testing) async fn leaves_the_row_that_is_there<R: Rows>(rows: &R) 
     assert!(listed.is_empty(), "an insert that answered `Exists` left {listed:?} in a list");
 }
 
-/// Ids that a careless key takes for one: they differ in one bit, in their ends, or in the sign.
+/// Ids that a careless key takes for one: they differ in one bit, or their texts in the case of a letter.
 pub(in crate::testing) async fn tells_ids_apart<R: Rows>(rows: &R) {
     let subject = records::subject();
     let octets = draw::octets::<16>();
@@ -49,8 +51,9 @@ pub(in crate::testing) async fn tells_ids_apart<R: Rows>(rows: &R) {
         octets.iter_mut().skip(place).take(1).for_each(|octet| *octet ^= bit);
         octets
     });
-    let alike: Vec<Arc<R::Row>> =
-        alike.chain([octets]).map(|octets| R::under(&R::first(&subject, far()), octets)).collect();
+    let row = |octets| R::under(&R::first(&subject, far()), octets);
+    let mut alike: Vec<Arc<R::Row>> = alike.chain([octets]).map(row).collect();
+    alike.push(row(R::octets(in_other_case(R::id(&row(octets))))));
     for row in &alike {
         assert_gone(rows, row, "before its insert").await;
         add(rows, row).await;
@@ -58,4 +61,16 @@ pub(in crate::testing) async fn tells_ids_apart<R: Rows>(rows: &R) {
     for row in &alike {
         assert_there(rows, row, "beside others whose ids are alike").await;
     }
+}
+
+/// The id whose text has small letters for large ones and large for small.
+fn in_other_case<Id: fmt::Display + FromStr<Err: fmt::Debug>>(id: Id) -> Id {
+    let text = id.to_string();
+    let swapped = |letter: char| match letter.is_lowercase() {
+        true => letter.to_ascii_uppercase(),
+        false => letter.to_ascii_lowercase(),
+    };
+    // The last character holds two bits alone: another case of it would be no id.
+    let all_but_last = text.chars().take(21).map(swapped);
+    sound(all_but_last.chain(text.chars().skip(21)).collect::<String>().parse())
 }

@@ -29,8 +29,8 @@ pub(super) const CALLERS: usize = 12;
 const ROUNDS: usize = 16;
 /// More than any list of the kit holds.
 const ALL: usize = 10_000;
-/// Steps after which a purge, or a caller who looks again and again, should have come to its end.
-pub(super) const PATIENCE: usize = 10_000;
+/// Steps after which a purge should have come to its end.
+const PATIENCE: usize = 10_000;
 
 /// A time that no purge of the kit reaches.
 pub(super) const fn far() -> Timestamp {
@@ -110,7 +110,7 @@ async fn purge_all<R: Rows>(rows: &R, now: Timestamp, limit: usize) -> usize {
             return removed;
         }
     }
-    never_ends(limit)
+    never_ends(PATIENCE)
 }
 
 async fn purge_step<R: Rows>(rows: &R, now: Timestamp, limit: usize) -> Purge {
@@ -120,6 +120,6 @@ async fn purge_step<R: Rows>(rows: &R, now: Timestamp, limit: usize) -> Purge {
 }
 
 #[expect(clippy::panic, reason = "a rule fails by panicking, as every test does")]
-fn never_ends(limit: usize) -> ! {
-    panic!("a purge with limit {limit} did not finish within {PATIENCE} steps")
+fn never_ends(steps: usize) -> ! {
+    panic!("a purge did not finish within {steps} steps")
 }

@@ -10,10 +10,11 @@ use crate::testing::rows::Rows;
 use crate::testing::rules::{add, change, due, far, purge_all};
 
 pub(in crate::testing) async fn holds_every_row_once<R: Rows>(rows: &R) {
-    let subject = records::subject();
+    let (subject, other) = (records::subject(), records::subject());
     let mut all: Vec<_> = (0..12).map(|_| R::first(&subject, far())).collect();
     for row in &all {
         add(rows, row).await;
+        add(rows, &R::first(&other, far())).await;
     }
     all.sort_by_key(|row| R::id(row));
     for limit in [1, 3, 4, 11, 12, 13, 1000] {

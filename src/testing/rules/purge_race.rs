@@ -1,22 +1,27 @@
 //! A purge among writers, and among purges.
 
+use std::sync::Arc;
+
 use crate::clock::Timestamp;
-use crate::store::{Purge, Replacement};
+use crate::store::Replacement;
 use crate::testing::at_once::{MEETINGS, at_once, pause};
 use crate::testing::records;
 use crate::testing::rows::Rows;
 use crate::testing::rules::{
-    PATIENCE, add, assert_gone, assert_there, due, far, in_turn, listed, meetings, purge_all, purge_step,
+    add, assert_gone, assert_there, due, far, in_turn, listed, meetings, never_ends, purge_all, purge_step,
 };
 
 /// Rows that writers and purges meet at.
 const ROWS: usize = 10;
 const PURGES: usize = 3;
+/// More than any of them needs.
+const STEPS: usize = 500;
 
 /// A row is either saved by the writer who moves its end, who is told so, or gone.
 pub(in crate::testing) async fn loses_no_write<R: Rows>(rows: &R, another: &R) {
     for meeting in meetings() {
         let (subject, end) = (records::subject(), due());
+        purge_all(rows, end, 1000).await;
         let subject = &subject;
         let mut dead = Vec::new();
         for _ in 0..ROWS {
@@ -44,8 +49,8 @@ pub(in crate::testing) async fn loses_no_write<R: Rows>(rows: &R, another: &R) {
 }
 
 enum Caller<'r, R: Rows> {
-    Writer { version: u32, next: &'r std::sync::Arc<R::Row> },
-    Newcomer(&'r std::sync::Arc<R::Row>),
+    Writer { version: u32, next: &'r Arc<R::Row> },
+    Newcomer(&'r Arc<R::Row>),
     Purge(Timestamp),
 }
 
@@ -57,7 +62,7 @@ impl<R: Rows> Caller<'_, R> {
                 return Some(rows.replace(version, next).await);
             }
             Self::Newcomer(row) => add(rows, row).await,
-            Self::Purge(end) => drop(purge_with_pauses(rows, end, 3).await),
+            Self::Purge(end) => drop(purge_with_pauses(rows, end).await),
         }
         None
     }
@@ -73,7 +78,7 @@ pub(in crate::testing) async fn share_the_work<R: Rows>(rows: &R, another: &R) {
         for _ in 0..DEAD {
             add(rows, &R::first(&subject, end)).await;
         }
-        let calls = in_turn(rows, another).take(PURGES + 1).map(|handle| purge_with_pauses(handle, end, 3));
+        let calls = in_turn(rows, another).take(PURGES + 1).map(|handle| purge_with_pauses(handle, end));
         let mut removed: usize = at_once(meeting, calls).await.into_iter().sum();
         removed += purge_all(rows, end, 1000).await;
         assert_eq!(removed, DEAD, "purges at the same time remove each row once");
@@ -82,15 +87,15 @@ pub(in crate::testing) async fn share_the_work<R: Rows>(rows: &R, another: &R) {
     }
 }
 
-async fn purge_with_pauses<R: Rows>(rows: &R, end: Timestamp, limit: usize) -> usize {
+async fn purge_with_pauses<R: Rows>(rows: &R, end: Timestamp) -> usize {
     let mut removed = 0;
-    for _ in 0..PATIENCE {
-        let step: Purge = purge_step(rows, end, limit).await;
+    for _ in 0..STEPS {
+        let step = purge_step(rows, end, 3).await;
         removed += step.removed();
         if step.is_finished() {
-            break;
+            return removed;
         }
         pause().await;
     }
-    removed
+    never_ends(STEPS)
 }

@@ -7,11 +7,13 @@ use crate::testing::at_once::{MEETINGS, at_once, pause};
 use crate::testing::records;
 use crate::testing::rows::Rows;
 use crate::testing::rules::{
-    CALLERS, PATIENCE, add, assert_gone, assert_there, change, far, in_turn, listed, meetings, with_answer,
+    CALLERS, add, assert_gone, assert_there, change, far, in_turn, listed, meetings, with_answer,
 };
 
 /// Wins of each caller who looks again until it has them.
 const WINS: usize = 4;
+/// Looks of each caller: whoever loses has lost to another's win, so there is no need of more.
+const LOOKS: usize = CALLERS * WINS;
 
 pub(in crate::testing) async fn has_one_winner<R: Rows>(rows: &R, another: &R) {
     for meeting in meetings() {
@@ -97,7 +99,7 @@ pub(in crate::testing) async fn loses_no_update<R: Rows>(rows: &R, another: &R) 
 
 async fn wins<R: Rows>(rows: &R, id: R::Id) -> Vec<Arc<R::Row>> {
     let mut won = Vec::new();
-    for _ in 0..PATIENCE {
+    for _ in 0..LOOKS {
         let found = rows.find(id).await;
         pause().await;
         if let Some(row) = found {

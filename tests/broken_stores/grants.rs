@@ -1,0 +1,351 @@
+//! A store of grants with at most one fault.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::thread;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use grantor::store::{Grant, Insertion, Page, Purge, Replacement, StoreError, TokenStore};
+use grantor::{GrantId, Subject, Timestamp};
+
+use crate::Noticed::{self, AmongOthersBy, By};
+use crate::wait;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fault {
+    None,
+    // Writes.
+    InsertOverwrites,
+    InsertSaysExistsAndOverwrites,
+    InsertLooksThenWrites,
+    InsertLooksThenWritesUnlocked,
+    IdsInAnyCase,
+    ReplaceLooksThenWrites,
+    ReplaceIgnoresVersions,
+    ReplaceAcceptsOlderVersions,
+    ReplaceInsertsMissingRows,
+    VersionsHave31Bits,
+    LostReplaceWrites,
+    // Look-ups.
+    FindLooksAtEveryRow,
+    FindLags,
+    FindLagsNowAndThen,
+    RecordsEndAt64KiB,
+    RevocationsAreForgotten,
+    // Lists.
+    ListLags,
+    ListShowsTheInsertedVersion,
+    ListLeavesOutRevoked,
+    SubjectsInAnyCase,
+    SubjectsWithoutTrailingBlanks,
+    SubjectsEndAtNul,
+    SubjectsAreWildcards,
+    SubjectsOf254Octets,
+    IdsSortAsText,
+    PageRepeatsItsStart,
+    PageIsCutBeforeItIsFiltered,
+    PageNeedsItsStart,
+    PageZeroIsEmpty,
+    // Purges.
+    PurgeASecondEarly,
+    PurgeASecondLate,
+    PurgeByTheInsertedEnd,
+    PurgeByTheInsertedEndForEver,
+    PurgeIgnoresItsLimit,
+    PurgeNeverFinishes,
+    PurgeFinishesAtOnce,
+    PurgeWalksOverTheLiving,
+    PurgeSparesRevoked,
+    PurgeForgetsTheList,
+    PurgeIsUnconditional,
+    PurgeCountsWhatOthersRemoved,
+}
+
+#[derive(Debug)]
+pub(crate) struct Grants {
+    fault: Fault,
+    rows: Mutex<BTreeMap<GrantId, Row>>,
+    rows_looked_at: AtomicU64,
+}
+
+#[derive(Clone, Debug)]
+struct Row {
+    record: Arc<Grant>,
+    /// As it was inserted, and as it was before the last write.
+    inserted: Arc<Grant>,
+    before: Option<Arc<Grant>>,
+    looks: u32,
+    /// Purged, but still listed.
+    ghost: bool,
+}
+
+impl Grants {
+    pub(crate) fn with(fault: Fault) -> Self {
+        Self { fault, rows: Mutex::default(), rows_looked_at: AtomicU64::new(0) }
+    }
+
+    /// What a database tells of its work.
+    pub(crate) fn rows_looked_at(&self) -> u64 {
+        self.rows_looked_at.load(Ordering::SeqCst)
+    }
+
+    fn rows(&self) -> MutexGuard<'_, BTreeMap<GrantId, Row>> {
+        self.rows.lock().unwrap()
+    }
+
+    fn has(&self, fault: Fault) -> bool {
+        self.fault == fault
+    }
+
+    fn key(&self, id: &GrantId) -> GrantId {
+        let text = id.to_string();
+        if self.has(Fault::IdsInAnyCase) { (text[..21].to_lowercase() + &text[21..]).parse().unwrap() } else { *id }
+    }
+
+    /// The record as it comes back from the disk.
+    fn written(&self, record: &Arc<Grant>) -> Result<Arc<Grant>, StoreError> {
+        let mut octets = record.encode();
+        if self.has(Fault::RecordsEndAt64KiB) {
+            octets.truncate(1 << 16);
+        }
+        Ok(Arc::new(Grant::decode(&octets)?))
+    }
+
+    fn may_replace(&self, own: u32, version: u32) -> bool {
+        match self.fault {
+            Fault::ReplaceIgnoresVersions => true,
+            Fault::ReplaceAcceptsOlderVersions => version <= own,
+            Fault::VersionsHave31Bits => own << 1 == version << 1,
+            _ => own == version,
+        }
+    }
+
+    fn is_of(&self, record: &Grant, subject: &Subject) -> bool {
+        let (own, asked) = (record.subject().as_str(), subject.as_str());
+        match self.fault {
+            Fault::SubjectsInAnyCase => own.to_lowercase() == asked.to_lowercase(),
+            Fault::SubjectsWithoutTrailingBlanks => own.trim_end_matches(' ') == asked.trim_end_matches(' '),
+            Fault::SubjectsEndAtNul => own.split('\0').next() == asked.split('\0').next(),
+            Fault::SubjectsAreWildcards => own == asked || asked.strip_suffix('%').is_some_and(|p| own.starts_with(p)),
+            Fault::SubjectsOf254Octets => own.bytes().take(254).eq(asked.bytes().take(254)),
+            _ => own == asked,
+        }
+    }
+
+    fn due(&self, row: &Row) -> Timestamp {
+        let end = match self.fault {
+            Fault::PurgeByTheInsertedEnd => row.inserted.purge_after().min(row.record.purge_after()),
+            Fault::PurgeByTheInsertedEndForEver if row.record.version() > 1 => Timestamp::from_seconds(u32::MAX),
+            _ => row.record.purge_after(),
+        };
+        match self.fault {
+            Fault::PurgeASecondEarly => Timestamp::from_seconds(end.seconds() - 1),
+            Fault::PurgeASecondLate => Timestamp::from_seconds(end.seconds() + 1),
+            _ => end,
+        }
+    }
+}
+
+#[async_trait]
+impl TokenStore for Grants {
+    async fn find(&self, id: &GrantId) -> Result<Option<Arc<Grant>>, StoreError> {
+        let mut rows = self.rows();
+        let looked_at = if self.has(Fault::FindLooksAtEveryRow) { rows.len().try_into().unwrap() } else { 1 };
+        self.rows_looked_at.fetch_add(looked_at, Ordering::SeqCst);
+        let Some(row) = rows.get_mut(&self.key(id)).filter(|row| !row.ghost) else { return Ok(None) };
+        row.looks += 1;
+        let old = match self.fault {
+            Fault::FindLags => row.before.clone(),
+            Fault::FindLagsNowAndThen if row.looks.is_multiple_of(7) => row.before.clone(),
+            _ => None,
+        };
+        Ok(Some(old.unwrap_or_else(|| row.record.clone())))
+    }
+
+    async fn insert(&self, record: Arc<Grant>) -> Result<Insertion, StoreError> {
+        let record = self.written(&record)?;
+        let id = self.key(&record.id());
+        let row = Row { inserted: record.clone(), record, before: None, looks: 0, ghost: false };
+        let exists = self.rows().get(&id).is_some_and(|row| !row.ghost);
+        match self.fault {
+            Fault::InsertLooksThenWrites => wait().await,
+            Fault::InsertLooksThenWritesUnlocked => thread::sleep(Duration::from_millis(1)),
+            _ => {}
+        }
+        match self.fault {
+            Fault::InsertOverwrites => drop(self.rows().insert(id, row)),
+            Fault::InsertSaysExistsAndOverwrites => {
+                return Ok(if self.rows().insert(id, row).is_some() { Insertion::Exists } else { Insertion::Inserted });
+            }
+            Fault::InsertLooksThenWrites | Fault::InsertLooksThenWritesUnlocked if exists => {
+                return Ok(Insertion::Exists);
+            }
+            Fault::InsertLooksThenWrites | Fault::InsertLooksThenWritesUnlocked => drop(self.rows().insert(id, row)),
+            _ => {
+                let mut rows = self.rows();
+                if rows.get(&id).is_some_and(|row| !row.ghost) {
+                    return Ok(Insertion::Exists);
+                }
+                rows.insert(id, row);
+            }
+        }
+        Ok(Insertion::Inserted)
+    }
+
+    async fn replace(&self, version: u32, record: Arc<Grant>) -> Result<Replacement, StoreError> {
+        let record = self.written(&record)?;
+        let id = self.key(&record.id());
+        let own = self.rows().get(&id).filter(|row| !row.ghost).map(|row| row.record.version());
+        if self.has(Fault::ReplaceLooksThenWrites) {
+            wait().await;
+        }
+        let mut rows = self.rows();
+        let own = if self.has(Fault::ReplaceLooksThenWrites) {
+            own
+        } else {
+            rows.get(&id).filter(|row| !row.ghost).map(|row| row.record.version())
+        };
+        let Some(own) = own else {
+            if self.has(Fault::ReplaceInsertsMissingRows) {
+                rows.insert(id, Row { inserted: record.clone(), record, before: None, looks: 0, ghost: false });
+                return Ok(Replacement::Replaced);
+            }
+            return Ok(Replacement::Lost);
+        };
+        let Some(row) = rows.get_mut(&id) else { return Ok(Replacement::Lost) };
+        if !self.may_replace(own, version) {
+            if self.has(Fault::LostReplaceWrites) {
+                row.record = record;
+            }
+            return Ok(Replacement::Lost);
+        }
+        let revoked = self.has(Fault::RevocationsAreForgotten) && record.revoked().is_some();
+        row.before = Some(row.record.clone());
+        if !revoked {
+            row.record = record;
+        }
+        Ok(Replacement::Replaced)
+    }
+
+    async fn grants_of(&self, subject: &Subject, page: Page<GrantId>) -> Result<Vec<Arc<Grant>>, StoreError> {
+        let rows = self.rows();
+        let mut ids: Vec<_> = rows.keys().copied().collect();
+        if self.has(Fault::IdsSortAsText) {
+            ids.sort_by_key(GrantId::to_string);
+        }
+        let start = page.start();
+        match self.fault {
+            Fault::PageRepeatsItsStart => ids.retain(|id| start.is_none_or(|start| id >= start)),
+            Fault::IdsSortAsText => ids.retain(|id| start.is_none_or(|start| id.to_string() > start.to_string())),
+            Fault::PageNeedsItsStart if start.is_some_and(|start| !rows.contains_key(start)) => ids.clear(),
+            _ => ids.retain(|id| page.admits(id)),
+        }
+        let limit = if self.has(Fault::PageZeroIsEmpty) && page == Page::first(0) { 0 } else { page.limit() };
+        if self.has(Fault::PageIsCutBeforeItIsFiltered) {
+            ids.truncate(limit);
+        }
+        let own = ids.iter().map(|id| &rows[id]).filter(|row| self.is_of(&row.record, subject));
+        let own = own.filter(|row| !(self.has(Fault::ListLeavesOutRevoked) && row.record.revoked().is_some()));
+        let own = own.filter(|row| !(self.has(Fault::ListLags) && row.looks == 0));
+        let shown = own.map(|row| match self.fault {
+            Fault::ListShowsTheInsertedVersion => row.inserted.clone(),
+            _ => row.record.clone(),
+        });
+        Ok(shown.take(limit).collect())
+    }
+
+    async fn purge_expired(&self, now: Timestamp, limit: usize) -> Result<Purge, StoreError> {
+        let limit = if self.has(Fault::PurgeIgnoresItsLimit) { usize::MAX } else { limit };
+        let due: Vec<_> = {
+            let rows = self.rows();
+            let all = rows.iter().filter(|(_, row)| !row.ghost);
+            let walked = all.take(if self.has(Fault::PurgeWalksOverTheLiving) { limit } else { usize::MAX });
+            let due = walked.filter(|(_, row)| self.due(row) <= now);
+            let due = due.filter(|(_, row)| !(self.has(Fault::PurgeSparesRevoked) && row.record.revoked().is_some()));
+            due.take(limit).map(|(id, row)| (*id, row.record.version())).collect()
+        };
+        if matches!(self.fault, Fault::PurgeIsUnconditional | Fault::PurgeCountsWhatOthersRemoved) {
+            wait().await;
+        }
+        let mut rows = self.rows();
+        let mut removed = 0;
+        for (id, version) in &due {
+            let same = rows.get(id).is_some_and(|row| row.record.version() == *version && !row.ghost);
+            if same || self.has(Fault::PurgeIsUnconditional) {
+                match rows.get_mut(id).filter(|_| self.has(Fault::PurgeForgetsTheList)) {
+                    Some(row) => row.ghost = true,
+                    None => drop(rows.remove(id)),
+                }
+            }
+            removed += usize::from(same || self.has(Fault::PurgeCountsWhatOthersRemoved));
+        }
+        let purge = Purge::new(removed);
+        let is_finished = match self.fault {
+            Fault::PurgeNeverFinishes => false,
+            Fault::PurgeFinishesAtOnce => true,
+            _ => due.len() < limit,
+        };
+        Ok(if is_finished { purge.finished() } else { purge })
+    }
+}
+
+/// Each fault, and the rules that notice it.
+pub(crate) const FAULTS: [(Fault, Noticed); 40] = [
+    (Fault::InsertOverwrites, By(&["insert_has_one_winner", "insert_leaves_the_row_that_is_there"])),
+    (Fault::InsertSaysExistsAndOverwrites, By(&["insert_has_one_winner", "insert_leaves_the_row_that_is_there"])),
+    (Fault::InsertLooksThenWrites, By(&["insert_has_one_winner"])),
+    (Fault::InsertLooksThenWritesUnlocked, By(&["insert_has_one_winner"])),
+    (Fault::IdsInAnyCase, AmongOthersBy(&["ids_are_told_apart"])),
+    (Fault::ReplaceLooksThenWrites, AmongOthersBy(&["replace_has_one_winner", "no_update_is_lost"])),
+    (
+        Fault::ReplaceIgnoresVersions,
+        AmongOthersBy(&["replace_has_one_winner", "replace_of_another_version_is_lost", "no_update_is_lost"]),
+    ),
+    (Fault::ReplaceAcceptsOlderVersions, AmongOthersBy(&["replace_of_another_version_is_lost", "no_update_is_lost"])),
+    (Fault::ReplaceInsertsMissingRows, By(&["replace_of_a_missing_row_is_lost", "a_purge_waits_for_the_end"])),
+    (Fault::VersionsHave31Bits, By(&["large_versions_are_compared"])),
+    (Fault::LostReplaceWrites, AmongOthersBy(&["replace_of_another_version_is_lost", "replace_has_one_winner"])),
+    (
+        Fault::FindLags,
+        AmongOthersBy(&["acknowledged_writes_are_found", "losers_find_the_winner", "readers_never_go_back"]),
+    ),
+    (Fault::FindLagsNowAndThen, AmongOthersBy(&["readers_never_go_back", "acknowledged_writes_are_found"])),
+    (Fault::RecordsEndAt64KiB, By(&["the_largest_record_comes_back"])),
+    (Fault::RevocationsAreForgotten, By(&["every_field_comes_back"])),
+    (Fault::ListLags, AmongOthersBy(&["a_row_is_listed_at_once"])),
+    (Fault::ListShowsTheInsertedVersion, AmongOthersBy(&["a_row_is_listed_at_once", "acknowledged_writes_are_found"])),
+    (
+        Fault::ListLeavesOutRevoked,
+        By(&["rows_of_every_kind_are_listed", "every_field_comes_back", "a_purge_takes_rows_of_every_kind"]),
+    ),
+    (Fault::SubjectsInAnyCase, By(&["a_list_is_of_one_subject"])),
+    (Fault::SubjectsWithoutTrailingBlanks, By(&["a_list_is_of_one_subject"])),
+    (Fault::SubjectsEndAtNul, By(&["a_list_is_of_one_subject"])),
+    (Fault::SubjectsAreWildcards, By(&["a_list_is_of_one_subject"])),
+    (Fault::SubjectsOf254Octets, By(&["a_list_is_of_one_subject"])),
+    (Fault::IdsSortAsText, AmongOthersBy(&["a_list_is_in_the_order_of_ids"])),
+    (
+        Fault::PageRepeatsItsStart,
+        By(&["pages_hold_every_row_once", "pages_miss_nothing_that_stays", "a_page_starts_after_an_id_that_is_gone"]),
+    ),
+    (Fault::PageIsCutBeforeItIsFiltered, By(&["pages_hold_every_row_once"])),
+    (Fault::PageNeedsItsStart, AmongOthersBy(&["a_page_starts_after_an_id_that_is_gone"])),
+    (Fault::PageZeroIsEmpty, By(&["pages_hold_every_row_once"])),
+    (
+        Fault::PurgeASecondEarly,
+        By(&["a_purge_waits_for_the_end", "a_purge_follows_a_moved_end", "a_purge_takes_rows_of_every_kind"]),
+    ),
+    (Fault::PurgeASecondLate, AmongOthersBy(&["a_purge_waits_for_the_end", "a_purge_follows_a_moved_end"])),
+    (Fault::PurgeByTheInsertedEnd, AmongOthersBy(&["a_purge_follows_a_moved_end", "pages_miss_nothing_that_stays"])),
+    (Fault::PurgeByTheInsertedEndForEver, By(&["a_purge_follows_a_moved_end", "a_purge_takes_rows_of_every_kind"])),
+    (Fault::PurgeIgnoresItsLimit, AmongOthersBy(&["a_purge_is_bounded_and_finishes"])),
+    (Fault::PurgeNeverFinishes, AmongOthersBy(&["a_purge_is_bounded_and_finishes"])),
+    (Fault::PurgeFinishesAtOnce, AmongOthersBy(&["a_purge_is_bounded_and_finishes"])),
+    (Fault::PurgeWalksOverTheLiving, AmongOthersBy(&["a_purge_steps_over_nothing_alive"])),
+    (Fault::PurgeSparesRevoked, By(&["a_purge_takes_rows_of_every_kind"])),
+    (Fault::PurgeForgetsTheList, AmongOthersBy(&["a_purge_waits_for_the_end"])),
+    (Fault::PurgeIsUnconditional, By(&["a_purge_loses_no_write"])),
+    (Fault::PurgeCountsWhatOthersRemoved, By(&["purges_share_the_work"])),
+];

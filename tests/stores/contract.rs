@@ -1,0 +1,108 @@
+//! What the contracts promise is what the kit tests, rule by rule.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
+
+/// Each trait, the sources of its rules, and the list from which its macro makes tests.
+const KIT: [(&str, &str, &str); 4] = [
+    ("ClientStore", "client_store.rs", "__client_rules"),
+    ("ClientRegistry", "client_registry.rs", "__registry_rules"),
+    ("CodeStore", "record_rules.rs", "__record_rules"),
+    ("TokenStore", "record_rules.rs", "__record_rules"),
+];
+
+#[test]
+fn every_rule_of_a_contract_names_its_tests_and_every_test_its_rule() {
+    for (store, functions, _) in KIT {
+        let promised = promised(store);
+        let tested = tested(functions).into_iter().map(|(name, function)| (name, function.rule)).collect();
+        assert!(promised.len() >= 4, "too few names were read of {store}: {promised:?}");
+        assert_eq!(promised, tested, "names in the contract of {store}, and functions in {functions}");
+    }
+}
+
+#[test]
+fn the_macros_make_a_test_of_every_rule_that_needs_nothing_but_a_store() {
+    for (_, functions, list) in KIT {
+        let listed = listed(list);
+        let takes_stores_alone = |(name, function): (String, Function)| (!function.counts).then_some(name);
+        let runnable: BTreeSet<_> = tested(functions).into_iter().filter_map(takes_stores_alone).collect();
+        assert_eq!(listed, runnable, "names in {list}, and functions in {functions}");
+    }
+}
+
+/// The names behind each numbered rule in the docs of a trait, with the number.
+fn promised(store: &str) -> BTreeMap<String, u32> {
+    let text = source("store/mod.rs");
+    let (before, _) = text.split_once(&format!("pub trait {store}:")).unwrap();
+    let (_, contract) = before.rsplit_once("/// # Contract").unwrap();
+    let (contract, _) = contract.split_once("/// # ").unwrap();
+    let words: Vec<_> = contract.split_whitespace().filter(|word| *word != "///").collect();
+    let mut names = BTreeMap::new();
+    let mut expected = 1;
+    let mut rule = String::new();
+    for word in words.into_iter().chain(["end."]) {
+        let begins_the_next = word == format!("{expected}.");
+        if begins_the_next || word == "end." {
+            take_names(&rule, expected - 1, &mut names);
+            rule.clear();
+            expected += 1;
+        }
+        rule.push_str(word);
+        rule.push(' ');
+    }
+    names
+}
+
+fn take_names(rule: &str, number: u32, names: &mut BTreeMap<String, u32>) {
+    if number == 0 || rule.ends_with("No test shows this. ") {
+        return;
+    }
+    let (_, kit) = rule.split_once("Kit: ").unwrap_or_else(|| panic!("rule {number} names no test: {rule}"));
+    let named: Vec<_> = kit.split('`').skip(1).step_by(2).collect();
+    assert!(!named.is_empty(), "rule {number} names no test: {rule}");
+    for name in named {
+        assert!(names.insert(name.to_owned(), number).is_none(), "{name} is named twice");
+    }
+}
+
+struct Function {
+    rule: u32,
+    /// Whether it wants a count of statements beside the store.
+    counts: bool,
+}
+
+/// The public functions of a file, with the rule that the first line of their docs names.
+fn tested(file: &str) -> BTreeMap<String, Function> {
+    let text = source(&format!("testing/{file}"));
+    let lines: Vec<_> = text.lines().map(str::trim).collect();
+    let mut functions = BTreeMap::new();
+    for (place, line) in lines.iter().enumerate() {
+        let Some(signature) = line.strip_prefix("pub async fn ") else { continue };
+        let name = signature.split(['(', '<']).next().unwrap();
+        let docs = lines[..place].iter().rev().take_while(|line| line.starts_with("///"));
+        let first = docs.last().unwrap_or_else(|| panic!("{name} has no docs"));
+        let number = first.strip_prefix("/// Rule ").and_then(|rest| rest.split(':').next());
+        let rule = number.and_then(|number| number.parse().ok()).unwrap_or_else(|| panic!("{name} names no rule"));
+        functions.insert(name.to_owned(), Function { rule, counts: signature.contains("count:") });
+    }
+    functions
+}
+
+/// The names between the brackets of a list.
+fn listed(list: &str) -> BTreeSet<String> {
+    let text = source("testing/macros.rs");
+    let (_, body) = text.split_once(&format!("macro_rules! {list} ")).unwrap();
+    let (_, body) = body.split_once("$($given)*").unwrap();
+    let (body, _) = body.split_once('}').unwrap();
+    let names: Vec<_> = body.split(|own: char| !own.is_alphanumeric() && own != '_').collect();
+    let names: Vec<_> = names.into_iter().filter(|name| !name.is_empty()).map(str::to_owned).collect();
+    let distinct: BTreeSet<_> = names.iter().cloned().collect();
+    assert_eq!(names.len(), distinct.len(), "{list} names a rule twice");
+    distinct
+}
+
+fn source(path: &str) -> String {
+    fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("src").join(path)).unwrap()
+}

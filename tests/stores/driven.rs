@@ -1,0 +1,67 @@
+//! A store whose calls are answered by a task on the caller's own thread, as a connection to a database
+//! is driven by its runtime: if a rule ever waited without giving the thread back, it would never end.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use grantor::store::{Grant, Insertion, Page, Purge, Replacement, StoreError, TokenStore};
+use grantor::{GrantId, MemoryStore, Subject, Timestamp};
+use tokio::sync::{mpsc, oneshot};
+
+#[derive(Debug)]
+struct Driven {
+    calls: mpsc::UnboundedSender<Call>,
+}
+
+struct Call(Box<dyn FnOnce(&MemoryStore) + Send>);
+
+impl Driven {
+    fn connect() -> Self {
+        let (calls, mut queue) = mpsc::unbounded_channel::<Call>();
+        tokio::spawn(async move {
+            let store = MemoryStore::new();
+            while let Some(call) = queue.recv().await {
+                (call.0)(&store);
+                tokio::task::yield_now().await;
+            }
+        });
+        Self { calls }
+    }
+
+    async fn ask<T: Send + 'static>(
+        &self,
+        call: impl AsyncFnOnce(&MemoryStore) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let (answer, answered) = oneshot::channel();
+        let call = move |store: &MemoryStore| drop(answer.send(futures::executor::block_on(call(store))));
+        self.calls.send(Call(Box::new(call))).map_err(|_| StoreError::permanent("the driver is gone"))?;
+        answered.await.map_err(StoreError::permanent)?
+    }
+}
+
+#[async_trait]
+impl TokenStore for Driven {
+    async fn find(&self, id: &GrantId) -> Result<Option<Arc<Grant>>, StoreError> {
+        let id = *id;
+        self.ask(async move |store| TokenStore::find(store, &id).await).await
+    }
+
+    async fn insert(&self, record: Arc<Grant>) -> Result<Insertion, StoreError> {
+        self.ask(async move |store| TokenStore::insert(store, record).await).await
+    }
+
+    async fn replace(&self, version: u32, record: Arc<Grant>) -> Result<Replacement, StoreError> {
+        self.ask(async move |store| TokenStore::replace(store, version, record).await).await
+    }
+
+    async fn grants_of(&self, subject: &Subject, page: Page<GrantId>) -> Result<Vec<Arc<Grant>>, StoreError> {
+        let subject = subject.clone();
+        self.ask(async move |store| store.grants_of(&subject, page).await).await
+    }
+
+    async fn purge_expired(&self, now: Timestamp, limit: usize) -> Result<Purge, StoreError> {
+        self.ask(async move |store| TokenStore::purge_expired(store, now, limit).await).await
+    }
+}
+
+grantor::token_store_tests!(#[tokio::test(flavor = "current_thread")] => Driven::connect());
