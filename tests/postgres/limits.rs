@@ -1,14 +1,14 @@
 //! Slow, frozen and overloaded servers: every call ends, with an error that may pass.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use futures::future::join_all;
 use grantor::store::{Grant, Insertion, Replacement, StoreError, TokenStore};
 use grantor::testing::records;
 use grantor::wire::Endpoint;
 use grantor::{PostgresStore, Timestamp};
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, timeout};
 
 use crate::servers::{End, PostgresServer};
 use crate::several_servers::world;

@@ -15,13 +15,15 @@ const END: Timestamp = Timestamp::from_seconds(3_000_000_000);
 /// Grants that the callers fight for.
 const CONTESTED: usize = 4;
 
+type Version = (GrantId, u32);
+
 /// What was acknowledged, by id and version: the record that won.
 #[derive(Debug, Default)]
 struct Book {
-    won: Mutex<HashMap<(GrantId, u32), Arc<Grant>>>,
+    won: Mutex<HashMap<Version, Arc<Grant>>>,
     newest: Mutex<HashMap<GrantId, u32>>,
     /// Writes whose outcome was not told.
-    open: Mutex<HashMap<(GrantId, u32), Vec<Arc<Grant>>>>,
+    open: Mutex<HashMap<Version, Vec<Arc<Grant>>>>,
     /// Writes acknowledged, by store.
     acknowledged: Vec<AtomicUsize>,
     refused: AtomicUsize,

@@ -1,19 +1,22 @@
 //! Several authorization servers on one database.
 
 use futures::future::join_all;
-use grantor::{AuthorizationServer, MemoryStore, PostgresError, PostgresStore, Subject};
+use grantor::testing::ManualClock;
+use grantor::{AuthorizationServer, MemoryStore, PostgresError, PostgresStore, Subject, Timestamp};
 
 use crate::shared::{another, options, store};
-use crate::world::{Credentials, ISSUER, Pair, Recorder, World, empty, form, pair};
+use crate::world::{Credentials, ISSUER, Pair, Recorder, START, World, empty, form, pair};
 
 /// A server of its own on that store.
 pub(crate) fn world(store: PostgresStore) -> World {
     let events = Recorder::default();
-    let server = AuthorizationServer::builder(store).events(events.clone()).issuer(ISSUER).build().unwrap();
+    let clock = ManualClock::new(Timestamp::from_seconds(START));
+    let builder = AuthorizationServer::builder(store).clock(clock.clone()).events(events.clone());
+    let server = builder.issuer(ISSUER).build().unwrap();
     World {
         server,
         store: MemoryStore::new(),
-        clock: grantor::testing::ManualClock::new(grantor::Timestamp::default()),
+        clock,
         events,
         client: Credentials { id: String::new(), secret: String::new() },
         alice: Subject::new("alice").unwrap(),

@@ -12,7 +12,9 @@ use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, OnceLock};
 use std::thread::sleep;
-use std::time::{Duration, Instant};
+use std::time::Duration;
+
+use tokio::time::Instant;
 
 pub(crate) const USER: &str = "postgres";
 pub(crate) const PASSWORD: &str = "a password of tests";
@@ -34,6 +36,18 @@ pub(crate) struct PostgresServer {
 struct Running {
     shell: Child,
     server: u32,
+}
+
+impl Running {
+    /// Waits for the end of shell and server; without a word the shell removes the folder as well.
+    fn ended(mut self, for_good: bool) {
+        let mut input = self.shell.stdin.take().unwrap();
+        if !for_good {
+            input.write_all(b"keep\n").unwrap();
+        }
+        drop(input);
+        self.shell.wait().unwrap();
+    }
 }
 
 const SHELL: &str = r#"
@@ -168,7 +182,8 @@ impl PostgresServer {
 
     /// Brings the server down and waits until it is gone.
     pub(crate) fn end(&self, end: End) {
-        let Running { mut shell, server } = self.running.lock().unwrap().take().expect("the server runs");
+        let running = self.running.lock().unwrap().take().expect("the server runs");
+        let server = running.server;
         let signal = match end {
             End::Fast => "INT",
             End::Immediate => "QUIT",
@@ -187,8 +202,7 @@ impl PostgresServer {
                 sleep(Duration::from_millis(2));
             }
         }
-        shell.stdin.take().unwrap().write_all(b"keep\n").unwrap();
-        shell.wait().unwrap();
+        running.ended(false);
     }
 
     /// Stops the processes of the server where they are, or lets them go on.
@@ -219,25 +233,24 @@ impl PostgresServer {
         let mut shell = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
         let mut line = String::new();
         BufReader::new(shell.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        let server = line.trim().parse().unwrap();
+        let running = Running { shell, server: line.trim().parse().unwrap() };
         loop {
-            if self.is_ready() {
-                return Some(Running { shell, server });
+            if self.is_ready(running.server) {
+                return Some(running);
             }
-            if is_gone(server) {
-                shell.stdin.take().unwrap().write_all(b"keep\n").unwrap();
-                shell.wait().unwrap();
+            if is_gone(running.server) || Instant::now() > deadline {
+                running.ended(false);
                 return None;
             }
-            assert!(Instant::now() < deadline, "no answer: {}", self.log());
             sleep(Duration::from_millis(5));
         }
     }
 
-    fn is_ready(&self) -> bool {
-        // The last line is the state of a server that takes connections.
+    /// The file tells whose it is, and at last whether connections are taken.
+    fn is_ready(&self, server: u32) -> bool {
         let Ok(status) = fs::read_to_string(self.folder.join("postmaster.pid")) else { return false };
-        matches!(status.lines().nth(7).map(str::trim), Some("ready"))
+        let lines: Vec<_> = status.lines().map(str::trim).collect();
+        lines.first() == Some(&server.to_string().as_str()) && lines.get(7) == Some(&"ready")
     }
 
     fn log(&self) -> String {
@@ -247,12 +260,9 @@ impl PostgresServer {
 
 impl Drop for PostgresServer {
     fn drop(&mut self) {
-        // The end of its input ends the shell, which ends the server and removes the folder.
-        if let Some(Running { mut shell, .. }) = self.running.get_mut().unwrap().take() {
-            drop(shell.stdin.take());
-            shell.wait().unwrap();
-        } else {
-            fs::remove_dir_all(&self.folder).unwrap();
+        match self.running.get_mut().unwrap().take() {
+            Some(running) => running.ended(true),
+            None => fs::remove_dir_all(&self.folder).unwrap(),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! What can go wrong with the database, and whether it may pass.
 
 use std::error::Error;
+use std::io;
 use std::sync::Arc;
 
 use tokio_postgres::error::SqlState;
@@ -23,6 +24,9 @@ pub enum PostgresError {
     /// The server does not let this user in: the password is wrong, or there is no such user.
     #[error("the database does not let this user in")]
     Refused(#[source] Box<dyn Error + Send + Sync>),
+    /// The server's certificate names another host or leads to none of the authorities.
+    #[error("the database's certificate cannot be trusted")]
+    Untrusted(#[source] Box<dyn Error + Send + Sync>),
     /// The user lacks a right, such as to create the schema.
     #[error("the user of the database lacks a right")]
     NotPermitted(#[source] Box<dyn Error + Send + Sync>),
@@ -67,9 +71,16 @@ impl From<tokio_postgres::Error> for PostgresError {
             Some(code) if code.code().starts_with("28") => Self::Refused(error.into()),
             Some(code) if *code == SqlState::INSUFFICIENT_PRIVILEGE => Self::NotPermitted(error.into()),
             Some(_) if !is_transient(&error) => Self::Database(error.into()),
+            None if is_about_a_certificate(&error) => Self::Untrusted(error.into()),
             _ => Self::Unreachable(error.into()),
         }
     }
+}
+
+fn is_about_a_certificate(error: &tokio_postgres::Error) -> bool {
+    let cause = error.source().and_then(|source| source.downcast_ref::<io::Error>()).and_then(io::Error::get_ref);
+    let cause = cause.and_then(|cause| cause.downcast_ref::<rustls::Error>());
+    matches!(cause, Some(rustls::Error::InvalidCertificate(_)))
 }
 
 /// A failure that many callers are told of.

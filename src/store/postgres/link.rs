@@ -60,8 +60,7 @@ struct ServerClock {
 impl Link {
     /// Connects, checks the schema, and prepares all statements, within the time for it.
     pub(super) async fn open(settings: &Settings) -> Result<Self, PostgresError> {
-        let opening = timeout(settings.connect_timeout, Self::open_in_time(settings));
-        opening.await.unwrap_or_else(|_| Err(PostgresError::Unreachable(Trouble::TimedOut.into())))
+        in_time(settings, Self::open_in_time(settings)).await
     }
 
     async fn open_in_time(settings: &Settings) -> Result<Self, PostgresError> {
@@ -110,7 +109,12 @@ pub(super) struct Session {
 }
 
 impl Session {
-    pub(super) async fn open(settings: &Settings, watch: &Arc<Watch>) -> Result<Self, PostgresError> {
+    /// Connects for a migration.
+    pub(super) async fn alone(settings: &Settings) -> Result<Self, PostgresError> {
+        in_time(settings, Self::open(settings, &Arc::default())).await
+    }
+
+    async fn open(settings: &Settings, watch: &Arc<Watch>) -> Result<Self, PostgresError> {
         let (client, driver) = connect(settings, watch).await?;
         let (names, values) = session_settings(settings);
         client.query(SET, &[&names, &values]).await?;
@@ -118,6 +122,14 @@ impl Session {
         let clock = ServerClock { showed: row.try_get(1)?, when: Instant::now() };
         Ok(Self { client, server_started: row.try_get(0)?, clock, driver })
     }
+}
+
+async fn in_time<T>(
+    settings: &Settings,
+    opening: impl Future<Output = Result<T, PostgresError>> + Send,
+) -> Result<T, PostgresError> {
+    let opened = timeout(settings.connect_timeout, opening).await;
+    opened.unwrap_or_else(|_| Err(PostgresError::Unreachable(Trouble::TimedOut.into())))
 }
 
 /// Settings that a server does not know are left out.

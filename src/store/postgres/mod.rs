@@ -121,7 +121,7 @@ impl PostgresStore {
         let mut settings = options.checked()?;
         settings.statement_timeout = MIGRATION_TIMEOUT;
         settings.lock_timeout = MIGRATION_TIMEOUT;
-        let mut session = Session::open(&settings, &Arc::default()).await?;
+        let mut session = Session::alone(&settings).await?;
         settings.schema.migrate(&mut session.client).await
     }
 

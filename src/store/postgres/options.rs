@@ -166,7 +166,7 @@ impl fmt::Debug for Settings {
         f.debug_struct("PostgresOptions")
             .field("hosts", &hosts.collect::<Vec<_>>())
             .field("database", &self.config.get_dbname())
-            .field("schema", &self.schema)
+            .field("schema", &self.schema.name())
             .field("encrypted", &self.tls.is_some())
             .finish_non_exhaustive()
     }

@@ -33,6 +33,10 @@ impl Schema {
         Ok(Self { name: name.to_owned(), quoted: format!("\"{}\"", name.replace('"', "\"\"")), lock })
     }
 
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
     /// Puts the name into a statement where it says `{schema}`.
     pub(super) fn sql(&self, template: &str) -> String {
         template.replace("{schema}", &self.quoted)
