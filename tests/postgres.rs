@@ -12,6 +12,8 @@ mod limits;
 mod load;
 #[path = "postgres/opening.rs"]
 mod opening;
+#[path = "postgres/operator.rs"]
+mod operator;
 #[path = "servers/postgres.rs"]
 mod servers;
 #[path = "postgres/several_servers.rs"]

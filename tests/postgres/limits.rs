@@ -119,17 +119,22 @@ async fn a_statement_that_takes_too_long_is_ended_by_the_server() {
 /// A machine that stands still answers neither a statement nor its end, and goes on where it was.
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "starts a PostgreSQL server"]
-async fn a_server_that_stands_still_holds_nobody_for_ever() {
+async fn a_server_that_stands_still_holds_nobody_for_ever_and_writes_nothing_when_it_wakes() {
     let server = PostgresServer::start(&[]);
     let options = options_on(&server).statement_timeout(time::Duration::milliseconds(300));
     PostgresStore::migrate(&options).await.unwrap();
     let store = PostgresStore::connect(&options).await.unwrap();
+    let (inserted, found) = (grant(), grant());
+    let id = found.id();
+    let _ = store.insert(found.clone()).await.unwrap();
+    let next = Arc::new(records::refreshed(&found, END));
     server.freeze(true);
-    let id = grant().id();
-    let calls = async { tokio::join!(store.insert(grant()), store.find(&id)) };
-    let (written, read) = timeout(Duration::from_secs(40), calls).await.expect("all calls end");
+    let both = async { tokio::join!(store.insert(inserted.clone()), store.replace(1, next), store.find(&id)) };
+    let (written, replaced, read) = timeout(Duration::from_secs(40), both).await.expect("all calls end");
     may_pass(written);
+    may_pass(replaced);
     may_pass(read);
+    sleep(Duration::from_secs(1)).await;
     server.freeze(false);
     let goes_on = async {
         while store.insert(grant()).await.is_err() {
@@ -137,6 +142,32 @@ async fn a_server_that_stands_still_holds_nobody_for_ever() {
         }
     };
     timeout(Duration::from_secs(40), goes_on).await.expect("the store goes on by itself");
+    // What lay in the sockets has been read before: it was sent first.
+    sleep(Duration::from_millis(500)).await;
+    assert_eq!(store.find(&inserted.id()).await.unwrap(), None);
+    assert_eq!(store.find(&found.id()).await.unwrap(), Some(found));
+}
+
+/// A caller that is gone leaves a write behind, which is done or not.
+#[tokio::test]
+#[ignore = "starts a PostgreSQL server"]
+async fn callers_that_do_not_wait_for_an_answer_disturb_nobody() {
+    let store = crate::shared::store().await;
+    let grants: Vec<_> = (0..50).map(|_| grant()).collect();
+    for grant in &grants {
+        let id = grant.id();
+        let mut calls = (store.insert(grant.clone()), store.find(&id));
+        for _ in 0..2 {
+            assert!(futures::poll!(&mut calls.0).is_pending());
+            assert!(futures::poll!(&mut calls.1).is_pending());
+        }
+    }
+    assert_eq!(store.insert(grant()).await.unwrap(), Insertion::Inserted);
+    for grant in grants {
+        assert_eq!(store.find(&grant.id()).await.unwrap().as_ref(), Some(&grant), "it was queued before");
+        let next = Arc::new(records::refreshed(&grant, END));
+        assert_eq!(store.replace(1, next).await.unwrap(), Replacement::Replaced);
+    }
 }
 
 #[tokio::test]

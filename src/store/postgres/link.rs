@@ -17,9 +17,6 @@ use crate::store::postgres::error::{PostgresError, Trouble};
 use crate::store::postgres::options::Settings;
 use crate::store::postgres::statements::{Reads, Writes};
 
-/// How late a write may reach the server, by the server's clock; the contract's bound is an hour.
-const LATEST: Duration = Duration::from_secs(15 * 60);
-
 /// One connection that reads and one that writes, both to the same server, so that what one wrote the
 /// other finds.
 #[derive(Debug)]
@@ -32,6 +29,7 @@ pub(super) struct Link {
     pub(super) writes: Writes,
     pub(super) watch: Arc<Watch>,
     queue_limit: usize,
+    lateness: Duration,
     clock: ServerClock,
     drivers: [Driver; 2],
 }
@@ -77,6 +75,7 @@ impl Link {
             drivers: [reading.driver, writing.driver],
             places: Semaphore::new(settings.queue_limit),
             queue_limit: settings.queue_limit,
+            lateness: settings.statement_timeout * 3,
             reader: reading.client,
             writer: writing.client,
             clock: writing.clock,
@@ -84,9 +83,10 @@ impl Link {
         })
     }
 
-    /// The time of the server's clock after which a write that is sent now must not be applied.
+    /// The time of the server's clock after which a write that is sent now must not be applied: whoever
+    /// asked for it was told long before that its outcome is not known.
     pub(super) fn latest(&self) -> SystemTime {
-        self.clock.showed + self.clock.when.elapsed() + LATEST
+        self.clock.showed + self.clock.when.elapsed() + self.lateness
     }
 
     /// Tells whether anybody waits for an answer to a read.
