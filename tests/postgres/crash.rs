@@ -11,6 +11,7 @@ use crate::load::Load;
 use crate::servers::{End, PostgresServer};
 use crate::shared::options_on;
 
+/// Half of them kill every process, half stop the server without a word.
 const ROUNDS: u32 = 50;
 
 #[tokio::test(flavor = "multi_thread")]
