@@ -66,6 +66,7 @@
 //!
 //! | feature | what it brings |
 //! |---|---|
+//! | `postgres` | `PostgresStore`: everything in a PostgreSQL database, which servers share |
 //! | `sqlite` | `SqliteStore`: everything in one durable file |
 //! | `testing` | the module `testing`: a clock that stands still, randomness that repeats, the rules of stores as tests |
 //! | `tracing` | `TracingEvents`: one log line per event |
@@ -155,6 +156,8 @@ pub use crate::secret::{AccessToken, AuthorizationCode, AuthorizationHandle, Cli
 pub use crate::server::{AuthorizationServer, Builder};
 pub use crate::store::cached::CachedClients;
 pub use crate::store::memory::MemoryStore;
+#[cfg(feature = "postgres")]
+pub use crate::store::postgres::{PostgresError, PostgresOptions, PostgresStore};
 #[cfg(feature = "sqlite")]
 pub use crate::store::sqlite::{SqliteError, SqliteOptions, SqliteProblem, SqliteStore};
 pub use crate::subject::{Subject, SubjectError};

@@ -5,6 +5,8 @@
 
 pub(crate) mod cached;
 pub(crate) mod memory;
+#[cfg(feature = "postgres")]
+pub(crate) mod postgres;
 pub(crate) mod record;
 #[cfg(feature = "sqlite")]
 pub(crate) mod sqlite;

@@ -36,7 +36,7 @@ pub(crate) struct AnyStore {
     subjects: Arc<Mutex<BTreeSet<Subject>>>,
 }
 
-trait Whole: ClientRegistry + CodeStore + TokenStore {}
+pub(crate) trait Whole: ClientRegistry + CodeStore + TokenStore {}
 
 impl<S: ClientRegistry + CodeStore + TokenStore> Whole for S {}
 
@@ -56,7 +56,7 @@ impl AnyStore {
         }
     }
 
-    fn over(store: impl Whole) -> Self {
+    pub(crate) fn over(store: impl Whole) -> Self {
         Self { store: Arc::new(store), subjects: Arc::default() }
     }
 

@@ -1,0 +1,141 @@
+//! The task that owns the connections: it sends what waits, and connects again when they are lost.
+
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use tokio::sync::{mpsc, watch};
+use tokio::time::{sleep, timeout};
+
+use crate::store::postgres::error::Failure;
+use crate::store::postgres::job::Job;
+use crate::store::postgres::link::Link;
+use crate::store::postgres::options::Settings;
+use crate::store::postgres::write::{jittered, write};
+
+/// Waits between attempts to connect, each twice the one before.
+const FIRST_PAUSE: Duration = Duration::from_millis(50);
+const LONGEST_PAUSE: Duration = Duration::from_secs(1);
+const BETWEEN_CHECKS: Duration = Duration::from_secs(5);
+
+/// Where the connections stand.
+#[derive(Clone, Debug)]
+pub(super) enum State {
+    Up(Arc<Link>),
+    /// They were lost and the first attempt to replace them runs: whoever waits may be lucky.
+    Opening,
+    /// Attempts fail; nobody is kept waiting.
+    Down(Failure),
+}
+
+pub(super) struct Keeper {
+    settings: Settings,
+    jobs: mpsc::Receiver<Job>,
+    states: watch::Sender<State>,
+}
+
+/// The queue was closed: nobody has the store any more.
+struct Closed;
+
+impl Keeper {
+    /// Starts the task on the runtime of the caller, with a first connection.
+    pub(super) fn start(settings: Settings, jobs: mpsc::Receiver<Job>, link: Link) -> watch::Receiver<State> {
+        let (states, seen) = watch::channel(State::Opening);
+        let keeper = Self { settings, jobs, states };
+        let link = keeper.up(link);
+        tokio::spawn(keeper.run(link));
+        seen
+    }
+
+    /// Works until nobody has the store any more and what was queued is done.
+    async fn run(mut self, mut link: Arc<Link>) {
+        while let Ok(()) = self.serve(&link).await {
+            link.cut();
+            match self.replaced().await {
+                Ok(next) => link = next,
+                Err(Closed) => return,
+            }
+        }
+    }
+
+    /// Sends what waits until the link is lost.
+    async fn serve(&mut self, link: &Link) -> Result<(), Closed> {
+        let patience = self.patience();
+        let mut jobs = Vec::new();
+        loop {
+            tokio::select! {
+                biased;
+                () = link.watch.lost.notified() => return Ok(()),
+                received = self.jobs.recv_many(&mut jobs, self.settings.batch_limit) => if received == 0 {
+                    return Err(Closed);
+                },
+            }
+            // Whoever is not answered by then is told that the outcome is not known.
+            if timeout(patience, write(link, std::mem::take(&mut jobs))).await.is_err() {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Connects again, however long it takes. The first attempt may be quick, so whoever waits goes on
+    /// waiting; after it everybody is refused until there is a connection.
+    async fn replaced(&mut self) -> Result<Arc<Link>, Closed> {
+        self.states.send_replace(State::Opening);
+        let settings = self.settings.clone();
+        let mut opened = Link::open(&settings).await;
+        let mut pause = FIRST_PAUSE;
+        loop {
+            let failure = match opened {
+                Ok(link) => return Ok(self.up(link)),
+                Err(error) => Failure::from(error),
+            };
+            self.states.send_replace(State::Down(failure.clone()));
+            let attempt = async {
+                sleep(jittered(pause)).await;
+                Link::open(&settings).await
+            };
+            opened = self.refusing(&failure, attempt).await?;
+            pause = (pause * 2).min(LONGEST_PAUSE);
+        }
+    }
+
+    fn up(&self, link: Link) -> Arc<Link> {
+        let link = Arc::new(link);
+        tokio::spawn(watch_reads(Arc::downgrade(&link), self.patience()));
+        self.states.send_replace(State::Up(link.clone()));
+        link
+    }
+
+    /// Refuses whatever waits and comes until the work is done.
+    async fn refusing<T>(&mut self, failure: &Failure, work: impl Future<Output = T>) -> Result<T, Closed> {
+        tokio::pin!(work);
+        loop {
+            tokio::select! {
+                biased;
+                done = &mut work => return Ok(done),
+                job = self.jobs.recv() => match job {
+                    Some(job) => job.refuse(failure),
+                    None => return Err(Closed),
+                },
+            }
+        }
+    }
+
+    /// A server that answers late has its own time-out; one that never answers has this one.
+    fn patience(&self) -> Duration {
+        self.settings.statement_timeout * 3 / 2
+    }
+}
+
+/// Cuts connections on which a read never ends.
+async fn watch_reads(link: Weak<Link>, patience: Duration) {
+    loop {
+        sleep(BETWEEN_CHECKS).await;
+        let Some(link) = link.upgrade() else { return };
+        if link.is_reading() && timeout(patience, link.reader.check_connection()).await.is_err() {
+            link.cut();
+        }
+        if link.reader.is_closed() {
+            return;
+        }
+    }
+}

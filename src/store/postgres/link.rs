@@ -1,0 +1,211 @@
+//! The two connections to one server, ready to work.
+
+use std::future::poll_fn;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, SystemTime};
+
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::sync::{Notify, Semaphore};
+use tokio::task::AbortHandle;
+use tokio::time::{Instant, timeout};
+use tokio_postgres::error::{DbError, Severity, SqlState};
+use tokio_postgres::tls::NoTls;
+use tokio_postgres::{AsyncMessage, Client, Connection};
+
+use crate::store::postgres::error::{PostgresError, Trouble};
+use crate::store::postgres::options::Settings;
+use crate::store::postgres::statements::{Reads, Writes};
+
+/// One connection that reads and one that writes, both to the same server, so that what one wrote the
+/// other finds.
+#[derive(Debug)]
+pub(super) struct Link {
+    pub(super) reader: Client,
+    pub(super) reads: Reads,
+    /// One permit for each read that may wait.
+    pub(super) places: Semaphore,
+    pub(super) writer: Client,
+    pub(super) writes: Writes,
+    pub(super) watch: Arc<Watch>,
+    queue_limit: usize,
+    lateness: Duration,
+    clock: ServerClock,
+    drivers: [Driver; 2],
+}
+
+/// What the connections have told beside their answers.
+#[derive(Debug, Default)]
+pub(super) struct Watch {
+    /// Rung when a connection has ended or is of no more use.
+    pub(super) lost: Notify,
+    /// Commits that the server reported without having waited for its standby.
+    unreplicated: AtomicU64,
+}
+
+impl Watch {
+    pub(super) fn unreplicated(&self) -> u64 {
+        self.unreplicated.load(Ordering::SeqCst)
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+struct ServerClock {
+    showed: SystemTime,
+    when: Instant,
+}
+
+impl Link {
+    /// Connects, checks the schema, and prepares all statements, within the time for it.
+    pub(super) async fn open(settings: &Settings) -> Result<Self, PostgresError> {
+        in_time(settings, Self::open_in_time(settings)).await
+    }
+
+    async fn open_in_time(settings: &Settings) -> Result<Self, PostgresError> {
+        let watch = Arc::<Watch>::default();
+        let writing = Session::open(settings, &watch).await?;
+        let reading = Session::open(settings, &watch).await?;
+        if writing.server_started != reading.server_started {
+            return Err(PostgresError::Unreachable(Trouble::TwoServers.into()));
+        }
+        settings.schema.check(&writing.client).await?;
+        Ok(Self {
+            reads: Reads::prepare(&reading.client, &settings.schema).await?,
+            writes: Writes::prepare(&writing.client, &settings.schema).await?,
+            drivers: [reading.driver, writing.driver],
+            places: Semaphore::new(settings.queue_limit),
+            queue_limit: settings.queue_limit,
+            lateness: settings.statement_timeout * 3,
+            reader: reading.client,
+            writer: writing.client,
+            clock: writing.clock,
+            watch,
+        })
+    }
+
+    /// The time of the server's clock after which a write that is sent now must not be applied: whoever
+    /// asked for it was told long before that its outcome is not known.
+    pub(super) fn latest(&self) -> SystemTime {
+        self.clock.showed + self.clock.when.elapsed() + self.lateness
+    }
+
+    /// Tells whether anybody waits for an answer to a read.
+    pub(super) fn is_reading(&self) -> bool {
+        self.places.available_permits() < self.queue_limit
+    }
+
+    /// Ends both connections, whatever they are waiting for.
+    pub(super) fn cut(&self) {
+        self.drivers.iter().for_each(|driver| driver.0.abort());
+    }
+}
+
+/// A connection that was set up for this store.
+pub(super) struct Session {
+    pub(super) client: Client,
+    server_started: SystemTime,
+    clock: ServerClock,
+    driver: Driver,
+}
+
+impl Session {
+    /// Connects for a migration.
+    pub(super) async fn alone(settings: &Settings) -> Result<Self, PostgresError> {
+        in_time(settings, Self::open(settings, &Arc::default())).await
+    }
+
+    async fn open(settings: &Settings, watch: &Arc<Watch>) -> Result<Self, PostgresError> {
+        let (client, driver) = connect(settings, watch).await?;
+        let (names, values) = session_settings(settings);
+        client.query(SET, &[&names, &values]).await?;
+        let row = client.query_one(LOOK, &[]).await?;
+        let clock = ServerClock { showed: row.try_get(1)?, when: Instant::now() };
+        Ok(Self { client, server_started: row.try_get(0)?, clock, driver })
+    }
+}
+
+async fn in_time<T>(
+    settings: &Settings,
+    opening: impl Future<Output = Result<T, PostgresError>> + Send,
+) -> Result<T, PostgresError> {
+    let opened = timeout(settings.connect_timeout, opening).await;
+    opened.unwrap_or_else(|_| Err(PostgresError::Unreachable(Trouble::TimedOut.into())))
+}
+
+/// Settings that a server does not know are left out.
+const SET: &str = "SELECT set_config(name, value, false) FROM unnest($1::text[], $2::text[]) AS own(name, value)
+    WHERE EXISTS (SELECT FROM pg_catalog.pg_settings AS known WHERE known.name = own.name)";
+
+/// A commit is answered when it is at least as durable as `on` makes it.
+const LOOK: &str = "SELECT pg_postmaster_start_time(), clock_timestamp(), set_config('synchronous_commit',
+    CASE WHEN current_setting('synchronous_commit') IN ('off', 'local') THEN 'on'
+    ELSE current_setting('synchronous_commit') END, false)";
+
+fn session_settings(settings: &Settings) -> (Vec<&'static str>, Vec<String>) {
+    let milliseconds = |span: Duration| span.as_millis().to_string();
+    let bounded = [
+        ("statement_timeout", milliseconds(settings.statement_timeout)),
+        ("lock_timeout", milliseconds(settings.lock_timeout)),
+        ("idle_in_transaction_session_timeout", milliseconds(settings.statement_timeout)),
+    ];
+    let fixed = [
+        ("default_transaction_isolation", "read committed"),
+        ("search_path", "pg_catalog"),
+        ("client_min_messages", "warning"),
+        // Every statement goes by an index from rows that are given, whatever statistics there are.
+        ("enable_seqscan", "off"),
+        ("enable_bitmapscan", "off"),
+        ("enable_hashjoin", "off"),
+        ("enable_mergejoin", "off"),
+        ("jit", "off"),
+        ("plan_cache_mode", "force_generic_plan"),
+    ];
+    let fixed = fixed.map(|(name, value)| (name, value.to_owned()));
+    bounded.into_iter().chain(fixed).unzip()
+}
+
+/// The task that moves a connection's octets; without it the connection is closed.
+#[derive(Debug)]
+struct Driver(AbortHandle);
+
+impl Drop for Driver {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+async fn connect(settings: &Settings, watch: &Arc<Watch>) -> Result<(Client, Driver), PostgresError> {
+    let watch = watch.clone();
+    let (client, driver) = match &settings.tls {
+        Some(tls) => {
+            let (client, connection) = settings.config.connect(tls.clone()).await?;
+            (client, tokio::spawn(drive(connection, watch)))
+        }
+        None => {
+            let (client, connection) = settings.config.connect(NoTls).await?;
+            (client, tokio::spawn(drive(connection, watch)))
+        }
+    };
+    Ok((client, Driver(driver.abort_handle())))
+}
+
+async fn drive<S, T>(mut connection: Connection<S, T>, watch: Arc<Watch>)
+where
+    S: AsyncRead + AsyncWrite + Unpin,
+    T: AsyncRead + AsyncWrite + Unpin,
+{
+    while let Some(Ok(message)) = poll_fn(|context| connection.poll_message(context)).await {
+        if let AsyncMessage::Notice(notice) = message
+            && may_say_unreplicated(&notice)
+        {
+            watch.unreplicated.fetch_add(1, Ordering::SeqCst);
+        }
+    }
+    watch.lost.notify_one();
+}
+
+/// A commit whose wait for the standby was cancelled is acknowledged with a warning, of this code and no
+/// other mark.
+fn may_say_unreplicated(notice: &DbError) -> bool {
+    *notice.code() == SqlState::WARNING && notice.parsed_severity() == Some(Severity::Warning)
+}

@@ -1,0 +1,173 @@
+//! How a store on PostgreSQL is opened.
+
+use std::fmt;
+use std::time::Duration;
+
+use tokio_postgres::Config;
+use tokio_postgres::config::{Host, SslMode, TargetSessionAttrs};
+use tokio_postgres_rustls::MakeRustlsConnect;
+
+use crate::store::postgres::error::PostgresError;
+use crate::store::postgres::schema::Schema;
+use crate::store::postgres::tls;
+
+/// The longest time for one statement, so that a write is applied within an hour or never.
+const LONGEST_STATEMENT: time::Duration = time::Duration::minutes(10);
+/// Above it tokio-postgres was told nothing: no system's default is as short.
+const DEFAULT_KEEPALIVE: Duration = Duration::from_secs(2 * 60 * 60);
+
+/// Where the database is and how the store treats it.
+#[derive(Clone)]
+pub struct PostgresOptions {
+    pub(super) settings: Settings,
+}
+
+/// The same, as the connections read it.
+#[derive(Clone)]
+pub(super) struct Settings {
+    pub(super) config: Config,
+    pub(super) tls: Option<MakeRustlsConnect>,
+    pub(super) schema: Schema,
+    pub(super) connect_timeout: Duration,
+    pub(super) statement_timeout: Duration,
+    pub(super) lock_timeout: Duration,
+    pub(super) queue_limit: usize,
+    pub(super) batch_limit: usize,
+}
+
+impl PostgresOptions {
+    /// Reads a connection string, as `host=db.internal user=grantor dbname=grantor` or
+    /// `postgresql://grantor@db.internal/grantor`.
+    ///
+    /// Several hosts may be named, with commas between; the one that takes writes is used, as with
+    /// `target_session_attrs=read-write`. Where the string does not say so itself, connections are made
+    /// within 5 seconds a host, a silent network is noticed after 10 seconds, and the application's name
+    /// is `grantor`.
+    ///
+    /// # Errors
+    ///
+    /// [`PostgresError::Configuration`] if the string cannot be read or names no host.
+    pub fn new(connection: &str) -> Result<Self, PostgresError> {
+        let mut config: Config =
+            connection.parse().map_err(|error: tokio_postgres::Error| PostgresError::Configuration(error.into()))?;
+        let hosts = config.get_hosts().len().max(config.get_hostaddrs().len());
+        if hosts == 0 {
+            return Err(PostgresError::Configuration("the connection string names no host".into()));
+        }
+        // A standby would answer reads with what is old.
+        config.target_session_attrs(TargetSessionAttrs::ReadWrite);
+        let of_a_host = config.get_connect_timeout().copied().unwrap_or(Duration::from_secs(5));
+        config.connect_timeout(of_a_host);
+        if config.get_tcp_user_timeout().is_none() {
+            config.tcp_user_timeout(Duration::from_secs(10));
+        }
+        if config.get_keepalives_idle() == DEFAULT_KEEPALIVE {
+            config.keepalives_idle(Duration::from_secs(10));
+            config.keepalives_interval(Duration::from_secs(5));
+            config.keepalives_retries(3);
+        }
+        if config.get_application_name().is_none() {
+            config.application_name("grantor");
+        }
+        let hosts = u32::try_from(hosts).unwrap_or(u32::MAX);
+        let settings = Settings {
+            config,
+            tls: None,
+            schema: Schema::new("grantor")?,
+            connect_timeout: of_a_host.saturating_mul(hosts.saturating_add(1)),
+            statement_timeout: Duration::from_secs(10),
+            lock_timeout: Duration::from_secs(2),
+            queue_limit: 4096,
+            batch_limit: 256,
+        };
+        Ok(Self { settings })
+    }
+
+    /// Sets the schema that holds the tables; `grantor` if it is not set.
+    ///
+    /// # Errors
+    ///
+    /// [`PostgresError::SchemaName`] if it is empty, longer than 63 octets, reserved, or holds a NUL.
+    pub fn schema(mut self, name: &str) -> Result<Self, PostgresError> {
+        self.settings.schema = Schema::new(name)?;
+        Ok(self)
+    }
+
+    /// Encrypts all connections, and trusts servers whose certificate names their host and leads to one
+    /// of these authorities, given as PEM.
+    ///
+    /// Without it `sslmode=prefer`, the default, means a connection in the clear, and `require` is
+    /// refused. With it `prefer` means `require`, and both check the certificate as
+    /// `verify-full` does elsewhere.
+    ///
+    /// # Errors
+    ///
+    /// [`PostgresError::Configuration`] if the text holds no certificate or one that cannot be read.
+    pub fn root_certificates(mut self, pem: &[u8]) -> Result<Self, PostgresError> {
+        self.settings.tls = Some(tls::trusting(pem)?);
+        Ok(self)
+    }
+
+    /// Sets how long the server may work on one statement, 10 seconds if it is not set, at most 10
+    /// minutes; half as long again, and the connection is given up.
+    #[must_use]
+    pub fn statement_timeout(mut self, limit: time::Duration) -> Self {
+        let limit = limit.clamp(time::Duration::milliseconds(100), LONGEST_STATEMENT);
+        self.settings.statement_timeout = limit.unsigned_abs();
+        self.settings.lock_timeout = self.settings.lock_timeout.min(self.settings.statement_timeout / 2);
+        self
+    }
+
+    /// Sets how many writes, and how many reads, may wait, 4096 if it is not set; more are refused at
+    /// once with an error that may pass.
+    #[must_use]
+    pub fn queue_limit(mut self, calls: usize) -> Self {
+        self.settings.queue_limit = calls.clamp(1, 1 << 20);
+        self
+    }
+
+    /// Sets how many writes may share one commit, 256 if it is not set.
+    #[must_use]
+    pub fn batch_limit(mut self, writes: usize) -> Self {
+        self.settings.batch_limit = writes.clamp(1, 1 << 12);
+        self
+    }
+
+    /// What connections are opened with.
+    pub(super) fn checked(&self) -> Result<Settings, PostgresError> {
+        let mut settings = self.settings.clone();
+        match (settings.config.get_ssl_mode(), &settings.tls) {
+            (SslMode::Require, None) => {
+                let missing = "sslmode=require needs root certificates to check the server's";
+                return Err(PostgresError::Configuration(missing.into()));
+            }
+            (SslMode::Disable, _) => settings.tls = None,
+            (_, Some(_)) => drop(settings.config.ssl_mode(SslMode::Require)),
+            (_, None) => drop(settings.config.ssl_mode(SslMode::Disable)),
+        }
+        Ok(settings)
+    }
+}
+
+impl fmt::Debug for PostgresOptions {
+    /// Leaves out the password and whatever else the connection string holds.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&self.settings, f)
+    }
+}
+
+impl fmt::Debug for Settings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let hosts = self.config.get_hosts().iter().map(|host| match host {
+            Host::Tcp(name) => name.clone(),
+            #[cfg(unix)]
+            Host::Unix(path) => path.display().to_string(),
+        });
+        f.debug_struct("PostgresOptions")
+            .field("hosts", &hosts.collect::<Vec<_>>())
+            .field("database", &self.config.get_dbname())
+            .field("schema", &self.schema.name())
+            .field("encrypted", &self.tls.is_some())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,72 @@
+//! Reads: all callers share one connection, on which questions do not wait for each other's answers.
+
+use std::sync::Arc;
+
+use tokio::sync::watch;
+use tokio_postgres::{Row, Statement};
+
+use crate::store::StoreError;
+use crate::store::postgres::error::{self, Failure, Trouble};
+use crate::store::postgres::keeper::State;
+use crate::store::postgres::link::Link;
+use crate::store::postgres::parameters::Parameter;
+use crate::store::postgres::statements::Reads;
+
+/// How often a read is sent whose connection was lost.
+const ATTEMPTS: u32 = 2;
+
+/// Answers the rows of one statement; it is sent once more if the connection is lost meanwhile.
+pub(super) async fn rows(
+    states: &watch::Receiver<State>,
+    statement: fn(&Reads) -> &Statement,
+    parameters: &[Parameter<'_>],
+) -> Result<Vec<Row>, Failure> {
+    let mut states = states.clone();
+    let mut attempt = 1;
+    loop {
+        let link = up(&mut states).await?;
+        let Ok(_place) = link.places.try_acquire() else { return Err(Failure::new(Trouble::Full)) };
+        match link.reader.query(statement(&link.reads), parameters).await {
+            Ok(rows) => return Ok(rows),
+            Err(error) if error::ends_connection(&error) => {
+                link.watch.lost.notify_one();
+                if attempt == ATTEMPTS {
+                    return Err(error.into());
+                }
+                attempt += 1;
+                replaced(&mut states, &link).await?;
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
+/// Answers the first column of each row, read back as told.
+pub(super) fn decoded<T, E: Into<StoreError>>(
+    rows: &[Row],
+    decode: impl Fn(&[u8]) -> Result<T, E>,
+) -> Result<Vec<Arc<T>>, StoreError> {
+    let one = |row: &Row| -> Result<Arc<T>, StoreError> {
+        let octets = row.try_get(0).map_err(Failure::from)?;
+        decode(octets).map(Arc::new).map_err(Into::into)
+    };
+    rows.iter().map(one).collect()
+}
+
+async fn up(states: &mut watch::Receiver<State>) -> Result<Arc<Link>, Failure> {
+    let opening = |state: &State| matches!(state, State::Opening);
+    let Ok(state) = states.wait_for(|state| !opening(state)).await.map(|state| state.clone()) else {
+        return Err(Failure::new(Trouble::Ended));
+    };
+    match state {
+        State::Up(link) => Ok(link),
+        State::Down(failure) => Err(failure),
+        State::Opening => Err(Failure::new(Trouble::Unanswered)),
+    }
+}
+
+/// Waits until that link is no longer the one in use.
+async fn replaced(states: &mut watch::Receiver<State>, link: &Arc<Link>) -> Result<(), Failure> {
+    let other = |state: &State| !matches!(state, State::Up(own) if Arc::ptr_eq(own, link));
+    states.wait_for(other).await.map(|_| ()).map_err(|_| Failure::new(Trouble::Ended))
+}

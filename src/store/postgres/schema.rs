@@ -1,0 +1,112 @@
+//! Where the tables are, which version they have, and how they come about.
+
+use tokio_postgres::{Client, GenericClient};
+
+use crate::secret::Digest;
+use crate::store::postgres::error::PostgresError;
+
+/// The steps from one version to the next; the first makes version 1.
+const STEPS: [&str; 1] = [include_str!("schema_1.sql")];
+/// The version that this release makes and knows.
+const VERSION: u32 = 1;
+/// The least version that a release must know to work with the tables as this release makes them.
+const USABLE_FROM: u32 = 1;
+
+const NAME_OCTETS: usize = 63;
+
+/// A schema's name, quoted.
+#[derive(Clone, Debug)]
+pub(super) struct Schema {
+    name: String,
+    quoted: String,
+    lock: i64,
+}
+
+impl Schema {
+    pub(super) fn new(name: &str) -> Result<Self, PostgresError> {
+        let reserved = name.starts_with("pg_") || name == "information_schema";
+        if name.is_empty() || name.len() > NAME_OCTETS || reserved || name.contains('\0') {
+            return Err(PostgresError::SchemaName);
+        }
+        let digest = Digest::of(format!("grantor schema {name}").as_bytes());
+        let lock = digest.octets().first_chunk().map_or(0, |octets| i64::from_be_bytes(*octets));
+        Ok(Self { name: name.to_owned(), quoted: format!("\"{}\"", name.replace('"', "\"\"")), lock })
+    }
+
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Puts the name into a statement where it says `{schema}`.
+    pub(super) fn sql(&self, template: &str) -> String {
+        template.replace("{schema}", &self.quoted)
+    }
+
+    /// Makes sure that this release can work with the tables.
+    pub(super) async fn check(&self, client: &(impl GenericClient + Sync)) -> Result<(), PostgresError> {
+        let Some(found) = self.found(client).await? else { return Err(PostgresError::SchemaMissing) };
+        if found.usable_from > VERSION {
+            return Err(PostgresError::SchemaTooNew { needed: found.usable_from, known: VERSION });
+        }
+        if found.version < VERSION {
+            return Err(PostgresError::SchemaOutdated { found: found.version, needed: VERSION });
+        }
+        Ok(())
+    }
+
+    /// Makes the tables, or brings them to this release's version, in one transaction. Who comes second
+    /// waits and finds them done.
+    pub(super) async fn migrate(&self, client: &mut Client) -> Result<(), PostgresError> {
+        match self.check(client).await {
+            Err(PostgresError::SchemaMissing | PostgresError::SchemaOutdated { .. }) => {}
+            done => return done,
+        }
+        let transaction = client.transaction().await?;
+        transaction.execute("SELECT pg_advisory_xact_lock($1)", &[&self.lock]).await?;
+        let found = self.found(&transaction).await?;
+        if found.is_none() {
+            self.make_schema(&transaction).await?;
+        }
+        let version = found.map_or(0, |found| found.version);
+        let missing = STEPS.iter().zip(1..).filter(|(_, makes)| *makes > version);
+        for (step, _) in missing {
+            transaction.batch_execute(&self.sql(step)).await?;
+        }
+        if version < VERSION {
+            let record = self.sql("UPDATE {schema}.schema_version SET version = $1, usable_from = $2");
+            let (made, usable_from) = (i64::from(VERSION), i64::from(USABLE_FROM));
+            transaction.execute(&record, &[&made, &usable_from]).await?;
+        }
+        Ok(transaction.commit().await?)
+    }
+
+    async fn make_schema(&self, client: &(impl GenericClient + Sync)) -> Result<(), PostgresError> {
+        let there = "SELECT FROM pg_catalog.pg_namespace WHERE nspname = $1";
+        if client.query(there, &[&self.name]).await?.is_empty() {
+            client.batch_execute(&self.sql("CREATE SCHEMA {schema}")).await?;
+        }
+        let table = "CREATE TABLE {schema}.schema_version (version bigint NOT NULL, usable_from bigint NOT NULL);
+            INSERT INTO {schema}.schema_version VALUES (0, 0)";
+        Ok(client.batch_execute(&self.sql(table)).await?)
+    }
+
+    async fn found(&self, client: &(impl GenericClient + Sync)) -> Result<Option<Found>, PostgresError> {
+        // A look at the catalogue's own rows: what functions know of it may be from before a lock was got.
+        let there = "SELECT FROM pg_catalog.pg_class AS own JOIN pg_catalog.pg_namespace AS place
+            ON place.oid = own.relnamespace WHERE place.nspname = $1 AND own.relname = 'schema_version'";
+        if client.query(there, &[&self.name]).await?.is_empty() {
+            return Ok(None);
+        }
+        let row = client.query_one(&self.sql("SELECT version, usable_from FROM {schema}.schema_version"), &[]).await?;
+        let number = |column| -> Result<u32, PostgresError> {
+            let number: i64 = row.try_get(column)?;
+            u32::try_from(number).map_err(|error| PostgresError::Database(error.into()))
+        };
+        Ok(Some(Found { version: number(0)?, usable_from: number(1)? }))
+    }
+}
+
+struct Found {
+    version: u32,
+    usable_from: u32,
+}
