@@ -10,6 +10,8 @@ pub mod writing_a_store {}
 pub mod choosing_a_store {}
 #[doc = include_str!("operating.md")]
 pub mod operating {}
+#[doc = include_str!("several_servers.md")]
+pub mod several_servers {}
 #[doc = include_str!("profiles_and_defaults.md")]
 pub mod profiles_and_defaults {}
 #[doc = include_str!("conformance.md")]
