@@ -25,15 +25,23 @@ async fn signing_in_and_out() {
     browser.open(&platform.url("/")).await;
     browser.inspect("home").await;
     browser.press("Sign in").await;
+    browser.assert_types_into("username").await;
     browser.inspect("sign-in").await;
     browser.fill("User name", "alice").await;
     browser.fill("Password", "wrong").await;
     browser.press_in("//main", "Sign in").await;
+    browser.assert_types_into("password").await;
     browser.inspect("sign-in-refused").await;
     browser.fill("Password", "alice-likes-tea").await;
     browser.press_in("//main", "Sign in").await;
     browser.assert_sees("Alice Archer").await;
     browser.inspect("home-signed-in").await;
+    browser.open(&platform.url("/sign-in")).await;
+    browser.assert_sees("You are signed in as Alice Archer.").await;
+    browser.open(&platform.url("/nowhere")).await;
+    browser.assert_sees_not("Sign in").await;
+    browser.inspect_error("not-found", 404).await;
+    browser.open(&platform.url("/")).await;
     browser.press("Sign out").await;
     browser.assert_sees_not("Alice Archer").await;
 }

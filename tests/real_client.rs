@@ -65,7 +65,7 @@ impl Example {
     }
 }
 
-/// A page with a form, and the cookie that came with it.
+/// A page with a form, and the cookies that came with it.
 struct Page {
     url: Url,
     html: String,
@@ -82,7 +82,7 @@ impl Page {
         }
         assert_eq!(page.status(), StatusCode::OK);
         assert_eq!(page.headers()["x-frame-options"], "DENY");
-        let cookie = set_cookie(&page).or(cookie).unwrap_or_default();
+        let cookie = set_cookies(&page).or(cookie).unwrap_or_default();
         Self { url: page.url().clone(), html: page.text().await.unwrap(), cookie }
     }
 
@@ -90,7 +90,7 @@ impl Page {
     async fn sign_in(&self, username: &str, password: &str) -> Self {
         let answer = self.submit(&[("username", username), ("password", password)]).await;
         assert_eq!(answer.status(), StatusCode::SEE_OTHER);
-        Self::open(&location(&answer), set_cookie(&answer)).await
+        Self::open(&location(&answer), set_cookies(&answer)).await
     }
 
     /// Sends the form with what it holds already and what the user enters.
@@ -112,9 +112,11 @@ fn location(answer: &reqwest::Response) -> Url {
     answer.url().join(answer.headers()[LOCATION].to_str().unwrap()).unwrap()
 }
 
-fn set_cookie(answer: &reqwest::Response) -> Option<String> {
-    let cookie = answer.headers().get(SET_COOKIE)?.to_str().unwrap();
-    cookie.split(';').next().map(str::to_owned)
+/// All cookies of an answer, as they are sent back.
+fn set_cookies(answer: &reqwest::Response) -> Option<String> {
+    let lines = answer.headers().get_all(SET_COOKIE).iter().map(|line| line.to_str().unwrap());
+    let pairs: Vec<_> = lines.filter_map(|line| line.split(';').next()).collect();
+    (!pairs.is_empty()).then(|| pairs.join("; "))
 }
 
 /// The value of the first attribute of that name.

@@ -8,6 +8,7 @@ mod demo;
 
 use std::error::Error;
 use std::net::TcpListener;
+use std::process::ExitCode;
 
 use actix_web::http::header::{ContentType, HeaderMap};
 use actix_web::web::{self, Data, Payload, ServiceConfig};
@@ -20,9 +21,12 @@ use self::adapter::{Incoming, machine_endpoints, respond};
 use self::demo::{Options, Session};
 
 #[tokio::main]
-async fn main() -> Result<(), Box<dyn Error>> {
-    let options = Options::from_args()?;
-    let listener = TcpListener::bind(&options.listen)?;
+async fn main() -> ExitCode {
+    demo::start(serve).await
+}
+
+async fn serve(options: Options) -> Result<(), Box<dyn Error>> {
+    let listener = TcpListener::bind(&options.listen).map_err(|error| options.cannot_listen(error))?;
     let server = AuthorizationServer::builder(MemoryStore::new())
         .issuer(format!("http://{}", listener.local_addr()?))
         .configure(|config| config.development = true)

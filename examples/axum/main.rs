@@ -8,6 +8,7 @@ mod demo;
 
 use std::error::Error;
 use std::net::SocketAddr;
+use std::process::ExitCode;
 
 use axum::extract::{Request, State};
 use axum::http::HeaderMap;
@@ -23,9 +24,12 @@ use self::adapter::{Incoming, machine_endpoints, respond};
 use self::demo::{Options, Session};
 
 #[tokio::main]
-async fn main() -> Result<(), Box<dyn Error>> {
-    let options = Options::from_args()?;
-    let listener = TcpListener::bind(&options.listen).await?;
+async fn main() -> ExitCode {
+    demo::start(serve).await
+}
+
+async fn serve(options: Options) -> Result<(), Box<dyn Error>> {
+    let listener = TcpListener::bind(&options.listen).await.map_err(|error| options.cannot_listen(error))?;
     let server = AuthorizationServer::builder(MemoryStore::new())
         .issuer(format!("http://{}", listener.local_addr()?))
         .configure(|config| config.development = true)

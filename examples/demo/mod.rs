@@ -2,6 +2,7 @@
 //! the clean-up.
 
 use std::error::Error;
+use std::process::ExitCode;
 use std::time::Duration;
 
 use grantor::scope::ResourceScope;
@@ -17,20 +18,53 @@ pub(crate) struct Options {
     pub(crate) json: bool,
 }
 
+const USAGE: &str = "\
+Options
+  --listen ADDR       where to listen, 127.0.0.1:8080 unless told
+  --redirect-uri URI  the redirect URI of the demo application, http://127.0.0.1/callback unless told
+  --json              print one line for programs
+  -h, --help          print this";
+
+/// Runs the example as the command line says; an error is told in words.
+pub(crate) async fn start(serve: impl AsyncFnOnce(Options) -> Result<(), Box<dyn Error>>) -> ExitCode {
+    let done = match Options::from_args() {
+        Ok(Some(options)) => serve(options).await,
+        Ok(None) => Ok(()),
+        Err(error) => Err(error.into()),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
 impl Options {
-    pub(crate) fn from_args() -> Result<Self, String> {
+    /// Reads the command line; nothing if it asked for help, which is printed then.
+    fn from_args() -> Result<Option<Self>, String> {
         let mut options =
             Self { listen: "127.0.0.1:8080".into(), redirect_uri: "http://127.0.0.1/callback".into(), json: false };
         let mut args = std::env::args().skip(1);
         while let Some(arg) = args.next() {
             match arg.as_str() {
+                "-h" | "--help" => {
+                    println!("{USAGE}");
+                    return Ok(None);
+                }
                 "--json" => options.json = true,
                 "--listen" => options.listen = args.next().ok_or("--listen needs an address")?,
                 "--redirect-uri" => options.redirect_uri = args.next().ok_or("--redirect-uri needs a URI")?,
-                _ => return Err(format!("unknown option {arg}; known: --listen ADDR, --redirect-uri URI, --json")),
+                _ => return Err(format!("{arg} is no option of this example; --help lists them")),
             }
         }
-        Ok(options)
+        Ok(Some(options))
+    }
+
+    /// Says where it cannot listen, and what to do about it.
+    pub(crate) fn cannot_listen(&self, error: std::io::Error) -> String {
+        format!("cannot listen on {}: {error} (--listen chooses another address)", self.listen)
     }
 }
 
@@ -62,7 +96,7 @@ pub(crate) async fn register(server: &AuthorizationServer, options: &Options) ->
 }
 
 /// The browser's session. A service has its own, which refuses ids that it did not make; this one takes
-/// any, and signs everybody in as the same user.
+/// any of the right form, and signs everybody in as the same user.
 pub(crate) struct Session {
     pub(crate) user: Subject,
     pub(crate) id: String,
@@ -72,7 +106,7 @@ impl Session {
     /// Reads the session of the `Cookie` header, or begins one.
     pub(crate) fn of(cookies: Option<&str>) -> Self {
         let mut pairs = cookies.unwrap_or_default().split("; ").filter_map(|pair| pair.split_once('='));
-        let id = pairs.find(|(name, value)| *name == "session" && !value.is_empty());
+        let id = pairs.find(|(name, value)| *name == "session" && is_session_id(value));
         let id = id.map_or_else(new_session_id, |(_, value)| value.to_owned());
         Self { user: Subject::new("alice").expect("a short text"), id }
     }
@@ -80,6 +114,11 @@ impl Session {
     pub(crate) fn set_cookie(&self) -> String {
         format!("session={}; Path=/; HttpOnly; SameSite=Lax", self.id)
     }
+}
+
+/// The id goes back into a header, where other characters would mean something.
+fn is_session_id(text: &str) -> bool {
+    text.len() == 32 && text.bytes().all(|octet| octet.is_ascii_hexdigit())
 }
 
 fn new_session_id() -> String {

@@ -115,8 +115,10 @@ impl Call {
         found.ok_or(Refusal::NotFound)
     }
 
-    /// A repository of the user that the token reaches. The scope is looked at first, so that a token
-    /// without it learns nothing about names.
+    /// A repository of the user that the token reaches.
+    ///
+    /// A name that is none of the user's counts as private, so that a token which does not reach private
+    /// repositories cannot tell them from none.
     async fn repository(
         &self,
         owner: &str,
@@ -124,14 +126,13 @@ impl Call {
         scope: &str,
         permission: Permission,
     ) -> Result<Repository, Refusal> {
-        self.require(scope, permission, Resource::Account)?;
         let user = self.token.subject();
-        if owner != user.as_str() {
-            return Err(Refusal::NotFound);
-        }
-        let repository = repositories::find(&self.platform.database, user, name).await?.ok_or(Refusal::NotFound)?;
-        self.require(scope, permission, repository.resource())?;
-        Ok(repository)
+        let is_own = owner == user.as_str();
+        let found = if is_own { repositories::find(&self.platform.database, user, name).await? } else { None };
+        let asked = format!("{owner}/{name}");
+        let resource = found.as_ref().map_or(Resource::Private(&asked), Repository::resource);
+        self.require(scope, permission, resource)?;
+        found.ok_or(Refusal::NotFound)
     }
 }
 

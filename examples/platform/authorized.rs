@@ -5,7 +5,7 @@ use axum::Router;
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, RawQuery, State};
 use axum::response::{Redirect, Response};
-use axum::routing::{get, post};
+use axum::routing::get;
 use grantor::store::StoreError;
 use grantor::{AuthorizationServer, Client, ClientId, ClientState, GrantId, Subject};
 
@@ -16,7 +16,11 @@ use crate::web::Platform;
 use crate::words::{self, Resources, ScopeGroup, When};
 
 pub(crate) fn routes() -> Router<Platform> {
-    Router::new().route("/authorized", get(list)).route("/authorized/{grant}/withdraw", post(withdraw))
+    let back = async || Redirect::to("/authorized");
+    Router::new()
+        .route("/authorized", get(list))
+        .route("/authorized/{grant}/withdraw", get(back).post(withdraw))
+        .route("/authorized/applications/{client_id}/withdraw", get(back).post(withdraw_all))
 }
 
 #[derive(Template)]
@@ -53,6 +57,9 @@ async fn list(
 ) -> Result<Response, Failure> {
     let notice = match query.as_deref() {
         Some("withdrawn") => Some("The authorization is withdrawn. Its tokens no longer work."),
+        Some("withdrawn-all") => {
+            Some("All authorizations of the application are withdrawn. Its tokens no longer work.")
+        }
         Some("over") => Some("That authorization was over already."),
         _ => None,
     };
@@ -69,6 +76,22 @@ async fn withdraw(
     let id: GrantId = grant.parse().map_err(|_| Failure::NotFound)?;
     let was_alive = platform.server.revoke_grant(id, &signed_in.account.subject).await?;
     Ok(Redirect::to(if was_alive { "/authorized?withdrawn" } else { "/authorized?over" }))
+}
+
+async fn withdraw_all(
+    State(platform): State<Platform>,
+    signed_in: SignedIn,
+    client_id: Result<Path<String>, PathRejection>,
+) -> Result<Redirect, Failure> {
+    let Path(client_id) = client_id.map_err(|_| Failure::NotFound)?;
+    let subject = &signed_in.account.subject;
+    let mut was_alive = false;
+    for grant in platform.server.grants_of(subject).await? {
+        if grant.client().as_str() == client_id {
+            was_alive |= platform.server.revoke_grant(grant.id(), subject).await?;
+        }
+    }
+    Ok(Redirect::to(if was_alive { "/authorized?withdrawn-all" } else { "/authorized?over" }))
 }
 
 /// In the order in which each application was first authorized.

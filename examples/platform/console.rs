@@ -64,6 +64,7 @@ pub(crate) fn print_plain(addresses: &Addresses<'_>, demo: Option<&DemoApplicati
         Some(DemoApplication { client_id, client_secret }) => {
             println!("For a client of your own, the demo application");
             println!("  client id      {client_id}\n  client secret  {client_secret}");
+            println!("                 (new at each start; the one before works until the next start)");
             println!("  redirect URI   {redirect_uri} (any port)\n  resource       {platform}/api/me");
         }
         None => println!("The demo application is not approved; an administrator may resume it."),

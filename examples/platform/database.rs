@@ -5,23 +5,30 @@ use std::error::Error;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use rusqlite::Connection;
+use rusqlite::{Connection, TransactionBehavior};
+
+/// Counts the changes of the tables below.
+const VERSION: u32 = 1;
 
 const TABLES: &str = "
-    PRAGMA journal_mode = WAL;
-    CREATE TABLE IF NOT EXISTS accounts (
+    CREATE TABLE platform_version (version INTEGER NOT NULL) STRICT;
+    CREATE TABLE accounts (
         id TEXT PRIMARY KEY, name TEXT NOT NULL, email TEXT NOT NULL, role TEXT NOT NULL, password_hash TEXT NOT NULL
     ) STRICT;
-    CREATE TABLE IF NOT EXISTS sessions (id BLOB PRIMARY KEY, data TEXT NOT NULL, expires INTEGER NOT NULL) STRICT;
-    CREATE TABLE IF NOT EXISTS repositories (
+    CREATE TABLE sessions (id_digest BLOB PRIMARY KEY, data TEXT NOT NULL, expires INTEGER NOT NULL) STRICT;
+    CREATE TABLE known_browsers (
+        token_digest BLOB PRIMARY KEY, account TEXT NOT NULL REFERENCES accounts, expires INTEGER NOT NULL
+    ) STRICT;
+    CREATE TABLE demo_application (client_id TEXT NOT NULL) STRICT;
+    CREATE TABLE repositories (
         owner TEXT NOT NULL REFERENCES accounts, name TEXT NOT NULL, description TEXT NOT NULL, public INTEGER NOT NULL,
         PRIMARY KEY (owner, name)
     ) STRICT;
-    CREATE TABLE IF NOT EXISTS issues (
+    CREATE TABLE issues (
         owner TEXT NOT NULL, repository TEXT NOT NULL, number INTEGER NOT NULL, title TEXT NOT NULL,
         PRIMARY KEY (owner, repository, number), FOREIGN KEY (owner, repository) REFERENCES repositories (owner, name)
     ) STRICT;
-    CREATE TABLE IF NOT EXISTS drafts (
+    CREATE TABLE drafts (
         id TEXT PRIMARY KEY, owner TEXT NOT NULL, logo BLOB NOT NULL, created INTEGER NOT NULL
     ) STRICT;
 ";
@@ -32,9 +39,9 @@ pub(crate) struct Database(Arc<Mutex<Connection>>);
 
 impl Database {
     pub(crate) fn open(path: &Path) -> Result<Self, Box<dyn Error>> {
-        let connection = Connection::open(path)?;
+        let mut connection = Connection::open(path)?;
         connection.busy_timeout(std::time::Duration::from_secs(5))?;
-        connection.execute_batch(TABLES)?;
+        create_tables(&mut connection)?;
         Ok(Self(Arc::new(Mutex::new(connection))))
     }
 
@@ -48,6 +55,29 @@ impl Database {
         let done = tokio::task::spawn_blocking(task).await;
         done.map_err(DatabaseError::from_join)?.map_err(|error| DatabaseError(error.into()))
     }
+}
+
+/// Creates the tables in a file that has none of them, and refuses those of another version.
+fn create_tables(connection: &mut Connection) -> Result<(), Box<dyn Error>> {
+    connection.execute_batch("PRAGMA journal_mode = WAL")?;
+    // Two processes that start on one new file do not both fill it.
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let is_there = |table: &str| transaction.table_exists(None, table);
+    let found = if is_there("platform_version")? {
+        Some(transaction.query_row("SELECT version FROM platform_version", [], |row| row.get(0))?)
+    } else {
+        // Tables without a version are those of none that is known here.
+        is_there("accounts")?.then_some(0)
+    };
+    match found {
+        Some(VERSION) => {}
+        None => {
+            transaction.execute_batch(TABLES)?;
+            transaction.execute("INSERT INTO platform_version VALUES (?1)", [VERSION])?;
+        }
+        Some(_) => return Err("the file is of another version of this example; delete it to begin anew".into()),
+    }
+    Ok(transaction.commit()?)
 }
 
 /// The database failed; nothing of it is for the user's eyes.

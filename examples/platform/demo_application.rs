@@ -97,10 +97,8 @@ async fn follow(
 }
 
 async fn remembered(database: &Database) -> Result<Option<ClientId>, DatabaseError> {
-    let read = |connection: &mut rusqlite::Connection| {
-        connection.execute_batch("CREATE TABLE IF NOT EXISTS demo_application (client_id TEXT NOT NULL) STRICT")?;
-        connection.query_row("SELECT client_id FROM demo_application", [], |row| row.get(0)).optional()
-    };
+    let query = "SELECT client_id FROM demo_application";
+    let read = |connection: &mut rusqlite::Connection| connection.query_row(query, [], |row| row.get(0)).optional();
     let id: Option<String> = database.call(read).await?;
     Ok(id.and_then(|id| ClientId::new(id).ok()))
 }

@@ -15,6 +15,7 @@ mod console;
 mod database;
 mod demo_application;
 mod guesses;
+mod known_browsers;
 mod logos;
 mod options;
 mod pages;
@@ -32,6 +33,7 @@ mod words;
 use std::error::Error;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::process::ExitCode;
 use std::sync::Arc;
 
 use axum::Router;
@@ -47,22 +49,33 @@ use crate::third_party::Registration;
 use crate::web::Platform;
 
 #[tokio::main]
-async fn main() -> Result<(), Box<dyn Error>> {
-    let options = Options::from_args()?;
+async fn main() -> ExitCode {
+    let done = match Options::from_args() {
+        Ok(Some(options)) => run(options).await,
+        Ok(None) => Ok(()),
+        Err(error) => Err(error.into()),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("platform: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn run(options: Options) -> Result<(), Box<dyn Error>> {
     console::start_log();
-    let listener = TcpListener::bind(options.listen).await?;
-    let third_party_listener = TcpListener::bind(options.third_party_listen).await?;
+    let listener = listen(options.listen, "--listen").await?;
+    let third_party_listener = listen(options.third_party_listen, "--third-party-listen").await?;
     // A name of its own: browsers send cookies to every port of a host, so the third-party application,
     // which is at the number, would be sent this service's sessions.
     let base = format!("http://localhost:{}", listener.local_addr()?.port());
     let third_party = format!("http://{}", third_party_listener.local_addr()?);
 
-    if let Some(folder) = options.database.parent() {
-        std::fs::create_dir_all(folder)?;
-    }
-    // The store comes first: it takes a new file or its own, and the platform's tables are guests in it.
-    let store = SqliteStore::open(&options.database)?;
-    let database = Database::open(&options.database)?;
+    let (store, database) = open(&options.database).map_err(|error| {
+        format!("{} cannot be used: {error} (--database chooses another file)", options.database.display())
+    })?;
     accounts::create_demo_accounts(&database).await?;
     let server = AuthorizationServer::builder(store)
         .issuer(&*base)
@@ -105,6 +118,20 @@ fn beside(database: &Path, ending: &str) -> PathBuf {
     let mut path = database.as_os_str().to_owned();
     path.push(ending);
     path.into()
+}
+
+async fn listen(address: SocketAddr, option: &str) -> Result<TcpListener, String> {
+    let listener = TcpListener::bind(address).await;
+    listener.map_err(|error| format!("cannot listen on {address}: {error} ({option} chooses another address)"))
+}
+
+/// Opens the file for the store first: it takes a new file or its own, and the platform's tables are guests
+/// in it.
+fn open(path: &Path) -> Result<(SqliteStore, Database), Box<dyn Error>> {
+    if let Some(folder) = path.parent() {
+        std::fs::create_dir_all(folder)?;
+    }
+    Ok((SqliteStore::open(path)?, Database::open(path)?))
 }
 
 /// Serves until Ctrl-C, and then what has begun.

@@ -3,7 +3,14 @@
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
-const USAGE: &str = "known: --listen ADDR, --third-party-listen ADDR, --database PATH, --redirect-uri URI, --json";
+const USAGE: &str = "\
+Options of the platform example
+  --listen ADDR              where the platform listens: on the loopback, 127.0.0.1:8080 unless told
+  --third-party-listen ADDR  where the third-party application listens, 127.0.0.1:8081 unless told
+  --database PATH            the file that keeps everything, target/platform.sqlite unless told
+  --redirect-uri URI         a further redirect URI of the demo application
+  --json                     print one line for programs
+  -h, --help                 print this";
 
 /// Where to listen, where to keep what must last, and how to print it.
 pub(crate) struct Options {
@@ -16,7 +23,8 @@ pub(crate) struct Options {
 }
 
 impl Options {
-    pub(crate) fn from_args() -> Result<Self, String> {
+    /// Reads the command line; nothing if it asked for help, which is printed then.
+    pub(crate) fn from_args() -> Result<Option<Self>, String> {
         let mut options = Self {
             listen: (Ipv4Addr::LOCALHOST, 8080).into(),
             third_party_listen: (Ipv4Addr::LOCALHOST, 8081).into(),
@@ -28,21 +36,33 @@ impl Options {
         while let Some(arg) = args.next() {
             let mut value = || args.next().ok_or_else(|| format!("{arg} needs a value"));
             match arg.as_str() {
+                "-h" | "--help" => {
+                    println!("{USAGE}");
+                    return Ok(None);
+                }
                 "--json" => options.json = true,
                 "--listen" => options.listen = loopback(&value()?)?,
                 "--third-party-listen" => options.third_party_listen = loopback(&value()?)?,
-                "--database" => options.database = value()?.into(),
+                "--database" => options.database = file(&value()?)?,
                 "--redirect-uri" => options.redirect_uri = Some(value()?),
-                _ => return Err(format!("unknown option {arg}; {USAGE}")),
+                _ => return Err(format!("{arg} is no option of this example; --help lists them")),
             }
         }
-        Ok(options)
+        Ok(Some(options))
     }
+}
+
+/// Both the store and the platform's tables are in it, and each opens it for itself.
+fn file(path: &str) -> Result<PathBuf, String> {
+    if path.is_empty() || path == ":memory:" {
+        return Err("--database needs the path of a file: this example keeps nothing in memory alone".into());
+    }
+    Ok(path.into())
 }
 
 /// The passwords of the demo accounts are known to everybody, so nobody else's machine may reach them.
 fn loopback(text: &str) -> Result<SocketAddr, String> {
-    let address: SocketAddr = text.parse().map_err(|_| format!("{text} is no address like 127.0.0.1:8080"))?;
+    let address: SocketAddr = text.parse().map_err(|_| format!("{text} is no address such as 127.0.0.1:8080"))?;
     if !address.ip().is_loopback() {
         return Err(format!("{address} is not on the loopback, and the demo accounts have well-known passwords"));
     }

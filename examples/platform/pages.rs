@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::fmt::Display;
+use std::sync::Arc;
 
 use askama::Template;
 use axum::http::header::{CONTENT_SECURITY_POLICY, CONTENT_TYPE};
@@ -14,22 +15,32 @@ use tracing::error;
 use crate::accounts::Account;
 use crate::session::Visitor;
 
-/// What the layout shows beside the page itself.
-pub(crate) struct Frame {
-    pub(crate) account: Option<Account>,
+/// What the layout shows beside the page itself: whose page it is.
+pub(crate) enum Frame {
+    Of(Account),
+    Nobody,
+    /// Nobody was asked who it is.
+    Bare,
 }
 
 impl Frame {
     pub(crate) fn of(visitor: &Visitor) -> Self {
-        Self { account: visitor.account.clone() }
+        visitor.account.clone().map_or(Self::Nobody, Self::Of)
     }
 
     pub(crate) fn for_account(account: &Account) -> Self {
-        Self { account: Some(account.clone()) }
+        Self::Of(account.clone())
+    }
+
+    pub(crate) const fn account(&self) -> Option<&Account> {
+        match self {
+            Self::Of(account) => Some(account),
+            Self::Nobody | Self::Bare => None,
+        }
     }
 
     pub(crate) fn is_administrator(&self) -> bool {
-        self.account.as_ref().is_some_and(|account| account.is_administrator)
+        self.account().is_some_and(|account| account.is_administrator)
     }
 }
 
@@ -62,13 +73,27 @@ pub(crate) fn page_with_form_action(template: &impl Template, other: &str) -> Re
 #[derive(Debug)]
 pub(crate) enum Failure {
     /// Nobody is signed in; then it goes on to this path.
-    SignInFirst(String),
+    SignInFirst {
+        next: String,
+        sent: Sent,
+    },
     Forbidden,
+    /// A form that may have come from another origin.
+    ForeignForm,
+    /// The request was meant for another host; this service has that address.
+    OtherHost(Arc<str>),
     NotFound,
     /// What was sent cannot be meant.
     BadRequest(Cow<'static, str>),
     /// Something broke; it was logged.
     Trouble,
+}
+
+/// What is lost when somebody has to sign in first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sent {
+    Nothing,
+    Form,
 }
 
 impl Failure {
@@ -91,17 +116,31 @@ struct FailurePage {
     frame: Frame,
     title: &'static str,
     explanation: Cow<'static, str>,
+    home: Arc<str>,
 }
 
 impl IntoResponse for Failure {
     fn into_response(self) -> Response {
+        let mut home = Arc::from("/");
         let (status, title, explanation) = match self {
-            Self::SignInFirst(next) => {
+            Self::SignInFirst { next, sent } => {
                 let next = utf8_percent_encode(&next, NON_ALPHANUMERIC);
-                return Redirect::to(&format!("/sign-in?next={next}")).into_response();
+                let lost = if sent == Sent::Form { "&lost=form" } else { "" };
+                return Redirect::to(&format!("/sign-in?next={next}{lost}")).into_response();
             }
             Self::Forbidden => {
                 (StatusCode::FORBIDDEN, "Not yours to see", "Your account may not open this page.".into())
+            }
+            Self::ForeignForm => {
+                let text = "What was sent may have come from the page of somebody else, so nothing was done. Open \
+                            Platform in a new window, in an up-to-date browser, and try again there."
+                    .into();
+                (StatusCode::FORBIDDEN, "That did not come from Platform", text)
+            }
+            Self::OtherHost(own) => {
+                let text = format!("This is Platform, and its address is {own}. It does not answer to another name.");
+                home = own;
+                (StatusCode::MISDIRECTED_REQUEST, "This is another place", text.into())
             }
             Self::NotFound => (StatusCode::NOT_FOUND, "Nothing here", "There is no page at this address.".into()),
             Self::BadRequest(why) => (StatusCode::BAD_REQUEST, "That did not work", why),
@@ -110,7 +149,7 @@ impl IntoResponse for Failure {
                 (StatusCode::INTERNAL_SERVER_ERROR, "Something went wrong", text)
             }
         };
-        let mut response = page(&FailurePage { frame: Frame { account: None }, title, explanation });
+        let mut response = page(&FailurePage { frame: Frame::Bare, title, explanation, home });
         *response.status_mut() = status;
         response
     }

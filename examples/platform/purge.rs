@@ -29,6 +29,9 @@ pub(crate) async fn now_and_then(server: AuthorizationServer, database: Database
 
 async fn sessions(database: &Database) -> Result<(), DatabaseError> {
     let now = SystemClock.now().seconds();
-    let gone = "DELETE FROM sessions WHERE expires <= ?1";
-    database.call(move |connection| connection.execute(gone, [now]).map(drop)).await
+    let gone = move |connection: &mut rusqlite::Connection| {
+        connection.execute("DELETE FROM sessions WHERE expires <= ?1", [now])?;
+        connection.execute("DELETE FROM known_browsers WHERE expires <= ?1", [now]).map(drop)
+    };
+    database.call(gone).await
 }

@@ -1,10 +1,10 @@
 //! Browser sessions, kept in the database so that a restart signs nobody out.
 
 use axum::extract::FromRequestParts;
-use axum::http::Method;
 use axum::http::request::Parts;
 use grantor::{Clock as _, SystemClock};
 use rusqlite::OptionalExtension as _;
+use sha2::{Digest as _, Sha256};
 use time::{Duration, OffsetDateTime};
 use tower_sessions::cookie::SameSite;
 use tower_sessions::session::{Id, Record};
@@ -13,7 +13,7 @@ use tower_sessions::{Expiry, Session, SessionManagerLayer, SessionStore};
 
 use crate::accounts::Account;
 use crate::database::{Database, DatabaseError};
-use crate::pages::Failure;
+use crate::pages::{Failure, Sent};
 use crate::web::Platform;
 
 const ACCOUNT: &str = "account";
@@ -83,9 +83,10 @@ impl FromRequestParts<Platform> for SignedIn {
     async fn from_request_parts(parts: &mut Parts, platform: &Platform) -> std::result::Result<Self, Failure> {
         let visitor = Visitor::from_request_parts(parts, platform).await?;
         let Some(account) = visitor.account.clone() else {
-            // A form that was sent is gone; a page can be asked for again.
-            let path = parts.uri.path_and_query().filter(|_| parts.method == Method::GET);
-            return Err(Failure::SignInFirst(path.map_or("/", |path| path.as_str()).to_owned()));
+            // Every address that takes a form leads back to the page that has it.
+            let next = parts.uri.path_and_query().map_or("/", |path| path.as_str()).to_owned();
+            let sent = if parts.method.is_safe() { Sent::Nothing } else { Sent::Form };
+            return Err(Failure::SignInFirst { next, sent });
         };
         Ok(Self { visitor, account })
     }
@@ -104,7 +105,7 @@ impl FromRequestParts<Platform> for Administrator {
     }
 }
 
-/// The sessions' table.
+/// The sessions' table, which knows digests of the ids alone: nobody can make a cookie of a copy of the file.
 #[derive(Clone, Debug)]
 pub(crate) struct Sessions(Database);
 
@@ -120,8 +121,8 @@ impl SessionStore for Sessions {
     }
 
     async fn load(&self, id: &Id) -> Result<Option<Record>> {
-        let (key, now) = (id.0.to_be_bytes(), SystemClock.now().seconds());
-        let query = "SELECT data, expires FROM sessions WHERE id = ?1 AND expires > ?2";
+        let (key, now) = (key(id), SystemClock.now().seconds());
+        let query = "SELECT data, expires FROM sessions WHERE id_digest = ?1 AND expires > ?2";
         let found: Option<(String, i64)> = self
             .0
             .call(move |connection| {
@@ -137,18 +138,22 @@ impl SessionStore for Sessions {
     }
 
     async fn delete(&self, id: &Id) -> Result<()> {
-        let (key, now) = (id.0.to_be_bytes(), SystemClock.now().seconds());
-        let gone = "DELETE FROM sessions WHERE id = ?1 OR expires <= ?2";
-        self.0.call(move |connection| connection.execute(gone, (key, now)).map(drop)).await.map_err(backend)
+        let key = key(id);
+        let gone = "DELETE FROM sessions WHERE id_digest = ?1";
+        self.0.call(move |connection| connection.execute(gone, [key]).map(drop)).await.map_err(backend)
     }
 }
 
 impl Sessions {
     async fn write(&self, statement: &'static str, record: &Record) -> Result<()> {
         let data = serde_json::to_string(&record.data).map_err(|error| Error::Encode(error.to_string()))?;
-        let values = (record.id.0.to_be_bytes(), data, record.expiry_date.unix_timestamp());
+        let values = (key(&record.id), data, record.expiry_date.unix_timestamp());
         self.0.call(move |connection| connection.execute(statement, values).map(drop)).await.map_err(backend)
     }
+}
+
+fn key(id: &Id) -> [u8; 32] {
+    Sha256::digest(id.0.to_be_bytes()).into()
 }
 
 fn backend(error: DatabaseError) -> Error {

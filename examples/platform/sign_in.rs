@@ -6,17 +6,18 @@ use std::net::SocketAddr;
 use askama::Template;
 use axum::extract::rejection::{FormRejection, QueryRejection};
 use axum::extract::{ConnectInfo, Query, State};
-use axum::http::StatusCode;
-use axum::http::header::RETRY_AFTER;
-use axum::response::{IntoResponse, Redirect, Response};
+use axum::http::header::{RETRY_AFTER, SET_COOKIE};
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::{AppendHeaders, IntoResponse, Redirect, Response};
 use axum::{Extension, Form};
 use grantor::Subject;
 use grantor::wire::{Endpoint, Request};
 use serde::Deserialize;
-use url::{Host, Url};
+use url::Url;
 
 use crate::accounts::{Account, DEMO_ACCOUNTS};
-use crate::guesses::TooMany;
+use crate::guesses::{Guesser, TooMany};
+use crate::known_browsers;
 use crate::pages::{Failure, Frame, page_with_form_action};
 use crate::session::Visitor;
 use crate::web::Platform;
@@ -25,9 +26,7 @@ use crate::web::Platform;
 #[template(path = "sign_in.html", config = "examples/platform/askama.toml")]
 struct SignInPage {
     frame: Frame,
-    next: String,
-    username: String,
-    problem: Option<Cow<'static, str>>,
+    entered: Entered,
     demo_accounts: [(&'static str, &'static str, &'static str, &'static str); 3],
 }
 
@@ -35,6 +34,8 @@ struct SignInPage {
 pub(crate) struct Next {
     #[serde(default)]
     next: String,
+    #[serde(default)]
+    lost: String,
 }
 
 #[derive(Deserialize)]
@@ -50,25 +51,28 @@ pub(crate) async fn form(
     visitor: Visitor,
     query: Result<Query<Next>, QueryRejection>,
 ) -> Response {
-    let next = query.map(|Query(query)| query.next).unwrap_or_default();
-    show(&platform, &visitor, next, String::new(), None).await
+    let Query(Next { next, lost }) = query.unwrap_or_default();
+    show(&platform, &visitor, Entered { next, is_form_lost: !lost.is_empty(), ..Entered::default() }).await
 }
 
 pub(crate) async fn submit(
     State(platform): State<Platform>,
     visitor: Visitor,
     peer: Option<Extension<ConnectInfo<SocketAddr>>>,
+    headers: HeaderMap,
     form: Result<Form<Credentials>, FormRejection>,
 ) -> Result<Response, Failure> {
     let Ok(Form(Credentials { username, password, next })) = form else {
         return Err(Failure::BadRequest("User name and password did not arrive. Please try again.".into()));
     };
     let peer = peer.map(|Extension(ConnectInfo(address))| address.ip());
-    let turn = match platform.guesses.turn(&username, peer).await {
+    let known = known_browsers::find(&platform.database, &headers, &username).await?;
+    let turn = match platform.guesses.turn(&username, Guesser::of(known, peer)).await {
         Ok(turn) => turn,
         Err(TooMany { seconds }) => {
-            let problem = format!("Too many tries. Please wait {seconds} seconds and try again.");
-            let mut response = show(&platform, &visitor, next, username, Some(problem.into())).await;
+            let unit = if seconds == 1 { "second" } else { "seconds" };
+            let problem = format!("Too many tries. Please wait {seconds} {unit} and try again.").into();
+            let mut response = show(&platform, &visitor, Entered::refused(next, username, problem)).await;
             *response.status_mut() = StatusCode::TOO_MANY_REQUESTS;
             return Ok(([(RETRY_AFTER, seconds.to_string())], response).into_response());
         }
@@ -78,11 +82,16 @@ pub(crate) async fn submit(
     match account {
         Some(account) => {
             visitor.sign_in(&account).await?;
-            Ok(Redirect::to(local(&next)).into_response())
+            let redirect = Redirect::to(local(&next));
+            if known.is_some() {
+                return Ok(redirect.into_response());
+            }
+            let cookie = known_browsers::remember(&platform.database, &account.subject).await?;
+            Ok((AppendHeaders([(SET_COOKIE, cookie)]), redirect).into_response())
         }
         None => {
-            let problem = "User name and password do not belong together.";
-            Ok(show(&platform, &visitor, next, username, Some(problem.into())).await)
+            let problem = "User name and password do not belong together.".into();
+            Ok(show(&platform, &visitor, Entered::refused(next, username, problem)).await)
         }
     }
 }
@@ -90,25 +99,35 @@ pub(crate) async fn submit(
 /// Signs out, and goes on where the form says, so that somebody else can answer the same question.
 pub(crate) async fn out(visitor: Visitor, form: Result<Form<Next>, FormRejection>) -> Result<Redirect, Failure> {
     visitor.sign_out().await?;
-    let Form(Next { next }) = form.unwrap_or_default();
+    let Form(Next { next, .. }) = form.unwrap_or_default();
     Ok(Redirect::to(local(&next)))
 }
 
-async fn show(
-    platform: &Platform,
-    visitor: &Visitor,
+/// What the page shows beside the empty fields.
+#[derive(Default)]
+struct Entered {
     next: String,
     username: String,
     problem: Option<Cow<'static, str>>,
-) -> Response {
-    let leads_to = where_it_ends(platform, &next).await.unwrap_or_default();
-    let frame = Frame::of(visitor);
-    let page = SignInPage { frame, next, username, problem, demo_accounts: DEMO_ACCOUNTS };
+    /// Whether a form was sent that nobody took, since the session was over.
+    is_form_lost: bool,
+}
+
+impl Entered {
+    fn refused(next: String, username: String, problem: Cow<'static, str>) -> Self {
+        Self { next, username, problem: Some(problem), is_form_lost: false }
+    }
+}
+
+async fn show(platform: &Platform, visitor: &Visitor, entered: Entered) -> Response {
+    let leads_to = where_it_ends(platform, &entered.next).await.unwrap_or_default();
+    let page = SignInPage { frame: Frame::of(visitor), entered, demo_accounts: DEMO_ACCOUNTS };
     page_with_form_action(&page, &leads_to)
 }
 
-/// Where the browser ends up if the request that waits behind the sign-in is one that the application is
-/// told to be wrong: browsers hold every redirect that follows a form against the page's `form-action`.
+/// What the page's `form-action` has to let through if the request that waits behind the sign-in is one that
+/// the application is told to be wrong: browsers hold every redirect that follows a form against it, those
+/// of the application too.
 async fn where_it_ends(platform: &Platform, next: &str) -> Option<String> {
     let (path, query) = next.split_once('?')?;
     if path != platform.server.path(Endpoint::Authorization) {
@@ -118,11 +137,10 @@ async fn where_it_ends(platform: &Platform, next: &str) -> Option<String> {
     let error = pending.err().filter(|error| error.needs_sign_in())?;
     let response = error.response(Some(&Subject::new("whoever signs in").ok()?));
     let location = Url::parse(response.header("Location")?).ok()?;
-    // The policy's grammar of hosts has no IPv6 address, and an app has a scheme alone.
-    match (location.scheme(), location.host()) {
-        ("http" | "https", Some(Host::Domain(_) | Host::Ipv4(_))) => Some(location.origin().ascii_serialization()),
-        (scheme, _) => Some(format!("{scheme}:")),
-    }
+    Some(match location.scheme() {
+        "http" | "https" => "https: http:".to_owned(),
+        scheme => format!("{scheme}:"),
+    })
 }
 
 /// The way back, if it leads to this service: a stranger's address would make the sign-in an open redirector.

@@ -5,8 +5,9 @@ use std::sync::Arc;
 use askama::Template;
 use axum::Router;
 use axum::extract::{FromRef, Request, State};
-use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
-use axum::middleware::{Next, from_fn};
+use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, HOST, ORIGIN};
+use axum::http::uri::Authority;
+use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use grantor::AuthorizationServer;
@@ -54,8 +55,9 @@ pub(crate) fn app(platform: Platform) -> Router {
     // Neither session nor cookie: applications ask the first two, anybody the last.
     let machines = machine_endpoints(&platform.server).with_state(platform.server.clone());
     let api = Router::new().nest("/api", api::routes()).with_state(platform.clone());
-    let logos = logos::routes().with_state(platform);
-    pages.merge(machines).merge(api).merge(logos)
+    let logos = logos::routes().with_state(platform.clone());
+    let all = pages.merge(machines).merge(api).merge(logos);
+    all.layer(from_fn_with_state(platform.base, refuse_other_hosts))
 }
 
 #[derive(Template)]
@@ -83,11 +85,28 @@ fn asset(media_type: &'static str, text: &'static str) -> impl IntoResponse {
 
 /// Refuses forms that another origin's page sends: `SameSite` cookies stop other sites, and every port of
 /// a host is the same site.
+///
+/// A browser too old for `Sec-Fetch-Site` sends `Origin` alone. That is `null` for the pages of this
+/// service, which send no referrer, and for a stranger's page that does the same, so it tells nothing.
+/// Programs send neither, and no page can make a browser do so.
 async fn refuse_other_origins(request: Request, next: Next) -> Response {
-    let from = request.headers().get("Sec-Fetch-Site").map(|value| value.as_bytes());
-    let is_foreign = !matches!(from, None | Some(b"same-origin" | b"none"));
+    let headers = request.headers();
+    let is_foreign = match headers.get("Sec-Fetch-Site").map(|value| value.as_bytes()) {
+        Some(from) => !matches!(from, b"same-origin" | b"none"),
+        None => headers.contains_key(ORIGIN),
+    };
     if is_foreign && !request.method().is_safe() {
-        return Failure::Forbidden.into_response();
+        return Failure::ForeignForm.into_response();
     }
     next.run(request).await
+}
+
+/// Refuses requests for other names: a stranger's name that leads to this machine would make the stranger's
+/// page one of this origin, and the passwords of the demo accounts are known.
+async fn refuse_other_hosts(State(base): State<Arc<str>>, request: Request, next: Next) -> Response {
+    let header = || request.headers().get(HOST)?.to_str().ok()?.parse::<Authority>().ok();
+    let asked = request.uri().authority().cloned().or_else(header);
+    let own = base.split_once("://").and_then(|(_, own)| own.parse::<Authority>().ok());
+    let is_own = asked.zip(own).is_some_and(|(asked, own)| asked.host().eq_ignore_ascii_case(own.host()));
+    if is_own { next.run(request).await } else { Failure::OtherHost(base).into_response() }
 }

@@ -47,6 +47,10 @@ pub(crate) const fn application_type(application_type: ApplicationType) -> &'sta
     }
 }
 
+/// What both choices of the registration form, the consent and the lists call them.
+pub(crate) const ALL_RESOURCES: &str = "All resources of the account, private ones and later ones too";
+pub(crate) const ALL_PUBLIC_RESOURCES: &str = "All public resources of the account, later ones too";
+
 /// Which resources an application may reach, and their names if they are listed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Resources {
@@ -56,8 +60,8 @@ pub(crate) struct Resources {
 
 pub(crate) fn resources(scope: &ResourceScope) -> Resources {
     let summary = match scope {
-        ResourceScope::All => "All resources of the account",
-        ResourceScope::Public => "All public resources of the account",
+        ResourceScope::All => ALL_RESOURCES,
+        ResourceScope::Public => ALL_PUBLIC_RESOURCES,
         ResourceScope::Specified(list) if list.is_empty() => "No resource",
         ResourceScope::Specified(_) => "Only these resources",
     };
@@ -115,6 +119,7 @@ pub(crate) struct When {
 
 pub(crate) fn when(time: Timestamp) -> When {
     let at = OffsetDateTime::from(time);
-    let text = format!("{} {} {}, {:02}:{:02} UTC", at.day(), at.month(), at.year(), at.hour(), at.minute());
+    let (hour, minute, second) = at.to_hms();
+    let text = format!("{} {} {}, {hour:02}:{minute:02}:{second:02} UTC", at.day(), at.month(), at.year());
     When { exact: time.to_string(), text }
 }

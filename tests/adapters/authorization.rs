@@ -115,6 +115,7 @@ async fn the_page_that_asks_is_the_same() {
         (200, get("/oauth2/auth").query(&good)),
         (200, get("/oauth2/auth").query(&good).header("Cookie", "session=")),
         (200, get("/oauth2/auth").query(&good).header("Cookie", "session=\"><script>")),
+        (200, get("/oauth2/auth").query(&good).header("Cookie", "session=one;Domain=example.com")),
         (200, get("/oauth2/auth").query(&good).header("Cookie", "session=one").header("Cookie", "session=two")),
     ])
     .await;

@@ -22,7 +22,7 @@ struct Served {
 }
 
 /// The cookie that every browser of these tests has.
-pub(crate) const COOKIE: &str = "theme=dark; session=the-browser-of-alice";
+pub(crate) const COOKIE: &str = "theme=dark; session=5e5510c0ffee5e5510c0ffee5e5510c0";
 
 impl Trio {
     pub(crate) async fn start() -> Self {
@@ -115,7 +115,8 @@ impl Trio {
 fn comparable(mut answer: Answer) -> Answer {
     for (_, value) in answer.headers.iter_mut().filter(|(name, _)| name == "set-cookie") {
         let (id, rest) = value.strip_prefix("session=").unwrap().split_once(';').unwrap();
-        if id.len() == 32 && id.chars().all(|digit| digit.is_ascii_hexdigit()) {
+        assert!(id.len() == 32 && id.chars().all(|digit| digit.is_ascii_hexdigit()), "{value}");
+        if !COOKIE.ends_with(id) {
             *value = format!("session=*;{rest}");
         }
     }

@@ -34,6 +34,8 @@ async fn a_user_connects_an_application_uses_it_and_disconnects_it() {
     for words in ["Release Notes", "Alice Archer", "alice@platform.example", "127.0.0.1", "read and write"] {
         browser.assert_sees(words).await;
     }
+    browser.assert_sees("Drafts the notes of your next release from the issues of your repositories.").await;
+    browser.assert_sees("All resources of the account, private ones and later ones too.").await;
     browser.inspect("consent").await;
     browser.tick("E-mail address").await;
     browser.press("Allow").await;
@@ -88,6 +90,8 @@ async fn a_session_that_ends_before_the_answer_leads_through_sign_in_back_to_the
     browser.driver.delete_cookie("platform_session").await.unwrap();
     browser.press("Allow").await;
     assert_eq!(browser.heading().await, "Sign in");
+    browser.assert_sees("What you sent was not taken").await;
+    browser.inspect("sign-in-form-lost").await;
     browser.enter_credentials(ALICE.0, ALICE.1).await;
     assert_eq!(browser.heading().await, "Authorize Release Notes");
     browser.assert_console_is_silent(&[]).await;
@@ -158,7 +162,7 @@ fn redirecting_client() -> u16 {
         for stream in listener.incoming().map(Result::unwrap) {
             let mut request = String::new();
             BufReader::new(&stream).read_line(&mut request).unwrap();
-            let answer = if request.starts_with("GET /callback?code=") {
+            let answer = if request.starts_with("GET /callback?") {
                 format!("302 Found\r\nLocation: http://localhost:{port}/done\r\nContent-Length: 0")
             } else {
                 "200 OK\r\nContent-Type: text/html\r\nContent-Length: 16".to_owned()
@@ -178,6 +182,13 @@ async fn a_client_may_send_the_browser_on_from_its_callback() {
     browser.open(&platform.url(&format!("/oauth2/auth?response_type=code&scope=account-profile%3Ar&{query}"))).await;
     browser.enter_credentials(ALICE.0, ALICE.1).await;
     browser.press("Allow").await;
+    assert_eq!(browser.url().await, format!("http://localhost:{port}/done"));
+
+    // The same from the sign-in, where the client is told that its request is wrong.
+    browser.open(&platform.url("/")).await;
+    browser.press("Sign out").await;
+    browser.open(&platform.url(&format!("/oauth2/auth?response_type=code&scope=unknown&{query}"))).await;
+    browser.enter_credentials(ALICE.0, ALICE.1).await;
     assert_eq!(browser.url().await, format!("http://localhost:{port}/done"));
 }
 

@@ -163,6 +163,12 @@ impl Browser {
         }
     }
 
+    /// Sees that what is typed next goes into that field.
+    pub(crate) async fn assert_types_into(&self, id: &str) {
+        let focused = self.driver.active_element().await.unwrap();
+        assert_eq!(focused.id().await.unwrap().as_deref(), Some(id), "at {}", self.url().await);
+    }
+
     pub(crate) async fn element(&self, path: &str) -> WebElement {
         match self.driver.find(By::XPath(path)).await {
             Ok(element) => element,

@@ -125,3 +125,32 @@ async fn a_developer_reads_why_an_application_was_rejected_and_sends_it_again() 
     browser.press("Submit for review").await;
     browser.assert_sees("Awaiting review").await;
 }
+
+#[tokio::test]
+#[ignore = "needs chromium, chromedriver and axe-core"]
+async fn an_administrator_sees_both_sides_of_a_change_and_who_else_has_the_name() {
+    let (platform, browser) = (Platform::start("change"), Browser::start("change").await);
+    register(&browser, &platform, "release notes", "https://changelog.example/callback").await;
+    browser.press("My applications").await;
+    browser.press("Release Notes").await;
+    browser.press("Change this application").await;
+    browser.fill("Description", "Writes release notes.").await;
+    browser.press("Submit for review").await;
+    browser.press("Sign out").await;
+
+    browser.sign_in(&platform, "admin", "ada-likes-order").await;
+    browser.press("Review").await;
+    browser.press("release notes").await;
+    browser.assert_sees("Other applications have the same name").await;
+    browser.inspect("review-namesake").await;
+    browser.press("Release Notes").await;
+    browser.assert_sees("Drafts the notes of your next release").await;
+    browser.assert_sees("Writes release notes.").await;
+    browser.inspect("review-change").await;
+
+    browser.press("Make a new secret").await;
+    browser.press("Done: to the application").await;
+    browser.tick("The developer uses the new one").await;
+    browser.press("Retire the previous secret").await;
+    browser.assert_sees("Only the newest secret works now.").await;
+}

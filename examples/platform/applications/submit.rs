@@ -2,8 +2,10 @@
 
 use axum::extract::State;
 use axum::response::{IntoResponse, Redirect, Response};
+use grantor::store::Page;
 use grantor::{
-    Application, ApplicationForm, CheckedForm, ClientId, ClientState, Field, Logo, LogoSlot, Registrar, RegistrarError,
+    Application, ApplicationFilter, ApplicationForm, CheckedForm, ClientId, ClientState, Field, Logo, LogoSlot,
+    Registrar, RegistrarError,
 };
 
 use crate::accounts::Account;
@@ -13,9 +15,13 @@ use crate::applications::upload::Upload;
 use crate::applications::{drafts, own};
 use crate::pages::Failure;
 use crate::registration::problems::Problems;
-use crate::registration::{Named, failure, notice};
+use crate::registration::{Named, ROWS, failure, notice};
 use crate::session::SignedIn;
 use crate::web::Platform;
+
+/// Applications of one applicant that may await review at the same time, give or take those that are sent
+/// in the same moment.
+const MOST_AWAITING: usize = 10;
 
 pub(super) async fn new(State(platform): State<Platform>, signed_in: SignedIn) -> Response {
     let shown = Shown { id: None, kind: Kind::Open, logo: None, preview: None, awaits_review: false };
@@ -74,6 +80,12 @@ impl Attempt<'_> {
         if let Err(errors) = &checked {
             problems.add(errors, &form);
         }
+        if is_final && problems.is_empty() && !self.has_room().await? {
+            let text = format!(
+                "{MOST_AWAITING} of your applications await review already. Send this one once some are decided."
+            );
+            problems.push("action", text);
+        }
         if !is_final || !problems.is_empty() {
             let sound = checked.as_ref().ok().filter(|_| problems.is_empty());
             return self.page(&entered, &problems, sound).await;
@@ -89,6 +101,25 @@ impl Attempt<'_> {
                 self.page(&entered, &problems, None).await
             }
             Err(error) => Err(failure(error)),
+        }
+    }
+
+    /// Tells whether the applicant may add to what administrators have to look at.
+    async fn has_room(&self) -> Result<bool, Failure> {
+        if self.application.is_some_and(Application::awaits_review) {
+            return Ok(true);
+        }
+        let registrar = self.platform.registrar()?;
+        let own = ApplicationFilter::OwnedBy(self.account.subject.clone());
+        let (mut page, mut awaiting) = (Page::first(ROWS), 0);
+        loop {
+            let step = registrar.list(&own, page).await.map_err(failure)?;
+            awaiting += step.iter().filter(|application| application.awaits_review()).count();
+            match step.last() {
+                _ if awaiting >= MOST_AWAITING => return Ok(false),
+                Some(last) if step.len() == ROWS => page = Page::after(last.id().clone(), ROWS),
+                _ => return Ok(true),
+            }
         }
     }
 

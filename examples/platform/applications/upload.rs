@@ -15,6 +15,9 @@ pub(super) const BODY_OCTETS: usize = 16 * 1024 * 1024;
 /// What all texts may have together: the longest form that can be approved has less than half of it.
 const TEXT_OCTETS: usize = 256 * 1024;
 
+/// The page has fewer than fifty.
+const FIELDS: usize = 200;
+
 /// What was sent.
 #[derive(Debug, Default)]
 pub(super) struct Upload {
@@ -37,8 +40,12 @@ impl FromRequest<Platform> for Upload {
         let logo_limit = platform.server.config().registration.logo;
         let mut multipart = Multipart::from_request(request, platform).await.map_err(|_| UploadError::Malformed)?;
         let mut upload = Self::default();
-        let mut room = TEXT_OCTETS;
+        let (mut room, mut fields) = (TEXT_OCTETS, 0);
         while let Some(field) = multipart.next_field().await? {
+            fields += 1;
+            if fields > FIELDS {
+                return Err(UploadError::Malformed);
+            }
             let name = field.name().unwrap_or_default().to_owned();
             let is_chosen = field.file_name().is_some_and(|name| !name.is_empty());
             if name == "logo" {

@@ -13,8 +13,9 @@ use grantor::{AuthorizationServer, Consent, Decision};
 use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
 
 use crate::adapter::{Incoming, respond};
-use crate::pages::{Failure, page_with_form_action};
+use crate::pages::{Failure, Sent, page_with_form_action};
 use crate::refusal;
+use crate::registration::failure;
 use crate::repositories;
 use crate::session::Visitor;
 use crate::sign_in::local;
@@ -36,14 +37,21 @@ async fn ask(State(platform): State<Platform>, visitor: Visitor, request: Reques
     let incoming = Incoming::read(request, server.body_limit()).await;
     let pending = match server.authorize(&incoming.lend()).await {
         Ok(pending) => pending,
-        Err(error) if visitor.account.is_none() && error.needs_sign_in() => return Err(Failure::SignInFirst(way_back)),
+        Err(error) if visitor.account.is_none() && error.needs_sign_in() => {
+            return Err(Failure::SignInFirst { next: way_back, sent: Sent::Nothing });
+        }
         Err(error) => return Ok(refusal::answer(&visitor, error, None)),
     };
-    let Some(account) = &visitor.account else { return Err(Failure::SignInFirst(way_back)) };
+    let Some(account) = &visitor.account else {
+        return Err(Failure::SignInFirst { next: way_back, sent: Sent::Nothing });
+    };
     let repositories = repositories::all_of(&platform.database, &account.subject).await?;
     match server.hold(&pending, &account.subject, &visitor.session_octets()).await {
         Ok(handle) => {
-            let page = page::ConsentPage::new(server.config(), account, &pending, &repositories, &handle, way_back);
+            let application = platform.registrar()?.application(pending.client().id()).await.map_err(failure)?;
+            let description = application.form().description().map(str::to_owned);
+            let asked = page::Asked { pending: &pending, description, repositories: &repositories };
+            let page = page::ConsentPage::new(server.config(), account, asked, &handle, way_back);
             Ok(page_with_form_action(&page, &pending.form_action_sources()))
         }
         Err(error) => Ok(refusal::answer(&visitor, error, None)),
@@ -60,7 +68,7 @@ async fn decide(State(platform): State<Platform>, visitor: Visitor, body: Bytes)
     let is_question = form.next.split_once('?').is_some_and(|(start, _)| start == path);
     let way_back = is_question.then(|| local(&form.next).to_owned());
     let Some(account) = &visitor.account else {
-        return Err(Failure::SignInFirst(way_back.unwrap_or_else(|| "/".to_owned())));
+        return Err(Failure::SignInFirst { next: way_back.unwrap_or_else(|| "/".to_owned()), sent: Sent::Form });
     };
     let session = visitor.session_octets();
     match platform.server.decide(&form.handle, &account.subject, &session, &form.decision).await {

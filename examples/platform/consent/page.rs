@@ -29,6 +29,8 @@ pub(super) struct ConsentPage {
 struct Application {
     name: String,
     website: String,
+    /// In its developer's words, as an administrator approved them.
+    description: Option<String>,
     logo: Option<String>,
 }
 
@@ -45,15 +47,22 @@ struct Choice {
     is_public: Option<bool>,
 }
 
+/// What the application asks for, and what the user has of it.
+pub(super) struct Asked<'a> {
+    pub(super) pending: &'a PendingAuthorization,
+    pub(super) description: Option<String>,
+    pub(super) repositories: &'a [Repository],
+}
+
 impl ConsentPage {
     pub(super) fn new(
         config: &Config,
         account: &Account,
-        pending: &PendingAuthorization,
-        repositories: &[Repository],
+        asked: Asked<'_>,
         handle: &AuthorizationHandle,
         next: String,
     ) -> Self {
+        let Asked { pending, description, repositories } = asked;
         let client = pending.client();
         Self {
             frame: Frame::for_account(account),
@@ -62,6 +71,7 @@ impl ConsentPage {
             application: Application {
                 name: client.name().to_owned(),
                 website: client.website().to_owned(),
+                description,
                 logo: logos::address(client),
             },
             account: account.clone(),

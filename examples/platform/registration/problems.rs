@@ -62,7 +62,7 @@ impl Problems {
 }
 
 /// The fields in the order in which the page shows them.
-const FIELDS: [&str; 10] = [
+const FIELDS: [&str; 11] = [
     "name",
     "logo",
     "description",
@@ -73,6 +73,7 @@ const FIELDS: [&str; 10] = [
     "scopes",
     "resource_scope",
     "resources",
+    "action",
 ];
 
 /// Says what the registrar found wrong; `form` is what it looked at.

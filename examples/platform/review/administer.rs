@@ -63,6 +63,10 @@ pub(super) async fn retire_secret(
     session: Session,
     controls: Controls,
 ) -> Result<Response, Failure> {
+    if !controls.has("confirmed") {
+        let text = "Nothing was retired: tick the box to say that the developer uses the new secret.";
+        return refuse(&platform, &account, &id, text).await;
+    }
     let outcome = platform.registrar()?.retire_previous_secret(&id, controls.version()?).await;
     let done = "Only the newest secret works now.";
     conclude(&platform, &account, &id, &session, outcome.map(|()| done)).await

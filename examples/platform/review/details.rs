@@ -12,6 +12,7 @@ use crate::pages::{Failure, Frame, page};
 use crate::registration::form_words::{Difference, FormWords, differences};
 use crate::registration::problems::words as problem_words;
 use crate::registration::{Named, failure, notice};
+use crate::review::namesakes::{self, Namesake};
 use crate::session::Administrator;
 use crate::web::Platform;
 use crate::words::{self, ScopeGroup, When};
@@ -32,6 +33,8 @@ struct DetailsPage {
     rejection: Option<String>,
     form: FormWords,
     differences: Vec<Difference>,
+    /// Others of this name, while there is something to decide.
+    namesakes: Vec<Namesake>,
     has_proposed_logo: bool,
     /// What may be approved, if there is something to decide.
     decision: Option<DecisionForm>,
@@ -169,7 +172,9 @@ async fn show(
     let state = application.state();
     let form = FormWords::new(application.form(), config);
     let proposed = application.proposed().map(|proposed| FormWords::new(proposed, config));
-    let decision = application.awaits_review().then(|| DecisionForm {
+    let awaits_review = application.awaits_review();
+    let namesakes = if awaits_review { namesakes::of(platform, &application).await? } else { Vec::new() };
+    let decision = awaits_review.then(|| DecisionForm {
         is_change: proposed.is_some(),
         scopes: proposed.as_ref().unwrap_or(&form).scopes.clone(),
     });
@@ -186,6 +191,7 @@ async fn show(
         decided: application.decided().map(words::when),
         rejection: application.rejection().map(str::to_owned),
         differences: proposed.as_ref().map(|proposed| differences(&form, proposed)).unwrap_or_default(),
+        namesakes,
         form,
         has_proposed_logo: proposed_logo.is_some(),
         decision,

@@ -3,6 +3,7 @@
 mod administer;
 mod decide;
 mod details;
+mod namesakes;
 mod queue;
 mod secret;
 
