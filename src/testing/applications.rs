@@ -1,0 +1,141 @@
+//! The registry of a store under test, and what its readers should find.
+
+use std::sync::Arc;
+
+use crate::client::Client;
+use crate::client::application::{Application, ApplicationFilter, Logo, LogoSlot};
+use crate::id::ClientId;
+use crate::store::{ClientRegistry, Insertion, LogoWrite, Page, Registration, Replacement};
+use crate::testing::rows::answer;
+
+/// The registry of a store under test; a failure of the store fails the test.
+#[derive(Debug)]
+pub(super) struct Applications<'s, S>(pub(super) &'s S);
+
+impl<S: ClientRegistry> Applications<'_, S> {
+    pub(super) async fn insert(&self, registration: &Registration) -> Insertion {
+        answer(self.0.insert(registration.clone()).await)
+    }
+
+    pub(super) async fn replace(&self, version: u32, registration: &Registration) -> Replacement {
+        answer(self.0.replace(version, registration.clone()).await)
+    }
+
+    /// Inserts a registration that nobody else has.
+    pub(super) async fn begin(&self, registration: &Registration) -> Whole {
+        let id = registration.client.id();
+        assert_eq!(self.insert(registration).await, Insertion::Inserted, "the first insert of {id:?}");
+        Whole::first(registration)
+    }
+
+    /// Puts the next version in the place of one that nobody else changes.
+    pub(super) async fn go_on(&self, before: &Whole, next: &Registration) -> Whole {
+        let version = before.client.version();
+        assert_eq!(self.replace(version, next).await, Replacement::Replaced, "the only replace of version {version}");
+        before.followed_by(next)
+    }
+
+    pub(super) async fn find(&self, id: &ClientId) -> Option<Arc<Client>> {
+        answer(self.0.find(id).await)
+    }
+
+    pub(super) async fn current(&self, id: &ClientId) -> Option<Arc<Client>> {
+        answer(self.0.current(id).await)
+    }
+
+    pub(super) async fn application(&self, id: &ClientId) -> Option<Arc<Application>> {
+        answer(self.0.application(id).await)
+    }
+
+    pub(super) async fn logo(&self, id: &ClientId, slot: LogoSlot) -> Option<Arc<Logo>> {
+        answer(self.0.logo(id, slot).await)
+    }
+
+    pub(super) async fn list(&self, filter: &ApplicationFilter, page: Page<ClientId>) -> Vec<Arc<Application>> {
+        answer(self.0.list(filter, page).await)
+    }
+
+    /// All that the filter names, in pages, since there may be more than the kit wrote.
+    pub(super) async fn listed(&self, filter: &ApplicationFilter) -> Vec<Arc<Application>> {
+        let mut found: Vec<Arc<Application>> = Vec::new();
+        loop {
+            let page = found.last().map_or_else(|| Page::first(500), |last| Page::after(last.id().clone(), 500));
+            let items = self.list(filter, page).await;
+            let is_last = items.len() < 500;
+            found.extend(items);
+            if is_last {
+                return found;
+            }
+        }
+    }
+
+    pub(super) async fn whole(&self, id: &ClientId) -> Option<Whole> {
+        let (client, application) = (self.current(id).await, self.application(id).await);
+        let logo = self.logo(id, LogoSlot::InForce).await;
+        let proposed_logo = self.logo(id, LogoSlot::Proposed).await;
+        match (client, application) {
+            (Some(client), Some(application)) => Some(Whole { client, application, logo, proposed_logo }),
+            (client, application) => {
+                let nothing = client.is_none() && application.is_none() && logo.is_none() && proposed_logo.is_none();
+                assert!(nothing, "{id:?} is there in parts: {client:?}, {application:?}, {logo:?}, {proposed_logo:?}");
+                None
+            }
+        }
+    }
+
+    /// Fails unless every part is found, and the application is listed, as it should be.
+    pub(super) async fn assert_there(&self, whole: &Whole, when: &str) {
+        let id = whole.client.id();
+        let found = self.whole(id).await;
+        assert!(found.as_ref() == Some(whole), "{when}: {whole:?} was acknowledged, found is {found:?}");
+        for filter in whole.application.filters() {
+            let page = self.list(&filter, just_before(id)).await;
+            let listed = page.iter().find(|own| own.id() == id);
+            let as_it_is = listed == Some(&whole.application);
+            assert!(as_it_is, "{when}: {:?} was acknowledged, {filter:?} lists {listed:?}", whole.application);
+        }
+    }
+}
+
+/// What readers should find of one client.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Whole {
+    pub(super) client: Arc<Client>,
+    pub(super) application: Arc<Application>,
+    pub(super) logo: Option<Arc<Logo>>,
+    pub(super) proposed_logo: Option<Arc<Logo>>,
+}
+
+impl Whole {
+    pub(super) fn first(registration: &Registration) -> Self {
+        Self::of(registration, None, None)
+    }
+
+    pub(super) fn followed_by(&self, next: &Registration) -> Self {
+        Self::of(next, self.logo.clone(), self.proposed_logo.clone())
+    }
+
+    fn of(registration: &Registration, logo: Option<Arc<Logo>>, proposed_logo: Option<Arc<Logo>>) -> Self {
+        let after = |write: &LogoWrite, before| match write {
+            LogoWrite::Keep => before,
+            LogoWrite::Clear => None,
+            LogoWrite::Put(logo) => Some(logo.clone()),
+        };
+        Self {
+            client: Arc::new(registration.client.clone()),
+            application: Arc::new(registration.application.clone()),
+            logo: after(&registration.logo, logo),
+            proposed_logo: after(&registration.proposed_logo, proposed_logo),
+        }
+    }
+}
+
+/// A page on which the application of that id is among the first, whatever else is listed.
+pub(super) fn just_before(id: &ClientId) -> Page<ClientId> {
+    let mut text = id.as_str().to_owned();
+    text.pop();
+    match ClientId::new(text) {
+        Ok(before) => Page::after(before, 100),
+        Err(_) => Page::first(100),
+    }
+}

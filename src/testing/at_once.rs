@@ -1,0 +1,103 @@
+//! Many calls at the same time, on one task or on as many threads, without naming a runtime.
+
+use std::future::{self, Future};
+use std::panic;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{PoisonError, RwLock};
+use std::task::{Context, Poll};
+use std::thread;
+
+/// Where calls meet: what one of the two finds, the other may miss.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Meeting {
+    /// Each call stops wherever it waits, and the next one goes on: finds what is looked at before a
+    /// wait and written after it.
+    OneTask,
+    /// Each call is polled by a thread of its own, all let go together: finds what no lock protects.
+    Threads,
+}
+
+pub(super) const MEETINGS: [Meeting; 2] = [Meeting::OneTask, Meeting::Threads];
+
+/// Makes all calls at once and returns their answers in the same order.
+///
+/// A thread of the kit only polls: it never waits for an answer, and the caller's thread waits for no
+/// longer than one poll takes. So a store whose connection is driven by the caller's own thread still
+/// gets on.
+pub(super) async fn at_once<F>(meeting: Meeting, calls: impl IntoIterator<Item = F>) -> Vec<F::Output>
+where
+    F: Future<Output: Send> + Send,
+{
+    let mut callers: Vec<_> = calls.into_iter().map(|call| Caller { call: Box::pin(call), answer: None }).collect();
+    future::poll_fn(|context| {
+        match meeting {
+            Meeting::OneTask => callers.iter_mut().for_each(|caller| caller.poll(context)),
+            Meeting::Threads => poll_on_threads(&mut callers, context),
+        }
+        if callers.iter().all(|caller| caller.answer.is_some()) { Poll::Ready(()) } else { Poll::Pending }
+    })
+    .await;
+    callers.into_iter().filter_map(|caller| caller.answer).collect()
+}
+
+/// Lets the others go first, once.
+pub(super) async fn pause() {
+    let mut paused = false;
+    future::poll_fn(|context| {
+        if paused {
+            return Poll::Ready(());
+        }
+        paused = true;
+        context.waker().wake_by_ref();
+        Poll::Pending
+    })
+    .await;
+}
+
+struct Caller<F: Future> {
+    call: Pin<Box<F>>,
+    answer: Option<F::Output>,
+}
+
+impl<F: Future> Caller<F> {
+    fn poll(&mut self, context: &mut Context<'_>) {
+        if self.answer.is_none()
+            && let Poll::Ready(answer) = self.call.as_mut().poll(context)
+        {
+            self.answer = Some(answer);
+        }
+    }
+}
+
+fn poll_on_threads<F>(callers: &mut [Caller<F>], context: &Context<'_>)
+where
+    F: Future<Output: Send> + Send,
+{
+    let waker = context.waker();
+    // A lock and no barrier: were a thread refused, those that wait at a barrier would wait for ever.
+    let gate = RwLock::new(());
+    let arrived = AtomicUsize::new(0);
+    thread::scope(|scope| {
+        let closed = gate.write().unwrap_or_else(PoisonError::into_inner);
+        let waiting = callers.iter_mut().filter(|caller| caller.answer.is_none());
+        let threads: Vec<_> = waiting
+            .map(|caller| {
+                scope.spawn(|| {
+                    arrived.fetch_add(1, Ordering::SeqCst);
+                    drop(gate.read());
+                    caller.poll(&mut Context::from_waker(waker));
+                })
+            })
+            .collect();
+        while arrived.load(Ordering::SeqCst) < threads.len() {
+            thread::yield_now();
+        }
+        drop(closed);
+        for thread in threads {
+            if let Err(panicked) = thread.join() {
+                panic::resume_unwind(panicked);
+            }
+        }
+    });
+}

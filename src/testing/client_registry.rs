@@ -1,0 +1,94 @@
+//! The rules of [`ClientRegistry`](crate::store::ClientRegistry#contract), one function each.
+
+use crate::store::ClientRegistry;
+use crate::testing::registry_rules::{list, parts, write};
+
+/// Rule 1: of many callers that insert one id, one is told `Inserted`, and all parts are its own.
+pub async fn insert_has_one_winner<S: ClientRegistry>(store: &S, another: &S) {
+    write::insert_has_one_winner(store, another).await;
+}
+
+/// Rule 1: an insert of an id that is there answers `Exists` and changes no part and no list.
+pub async fn insert_leaves_what_is_there(store: &impl ClientRegistry) {
+    write::insert_leaves_what_is_there(store).await;
+}
+
+/// Rule 1: client ids that differ in case or in blanks are different ids.
+pub async fn ids_are_told_apart(store: &impl ClientRegistry) {
+    write::tells_ids_apart(store).await;
+}
+
+/// Rule 2: of many callers that replace one version, one is told `Replaced`, and all parts are its own.
+pub async fn replace_has_one_winner<S: ClientRegistry>(store: &S, another: &S) {
+    write::replace_has_one_winner(store, another).await;
+}
+
+/// Rule 2: a replace of a client that is not there is `Lost` and leaves nothing, no logo either.
+pub async fn replace_of_a_missing_client_is_lost(store: &impl ClientRegistry) {
+    write::replace_of_a_missing_client_is_lost(store).await;
+}
+
+/// Rule 2: a replace of any version but the client's own is `Lost` and changes no part and no list.
+pub async fn replace_of_another_version_is_lost(store: &impl ClientRegistry) {
+    write::replace_of_another_version_is_lost(store).await;
+}
+
+/// Rule 2: versions are compared up to the largest of 32 bits, without sign.
+pub async fn large_versions_are_compared(store: &impl ClientRegistry) {
+    write::compares_large_versions(store).await;
+}
+
+/// Rule 2: callers who look again after every loss win every version once, and leave none out.
+pub async fn no_update_is_lost<S: ClientRegistry>(store: &S, another: &S) {
+    write::loses_no_update(store, another).await;
+}
+
+/// Rule 3: client, application and both logos are those of one write, whatever it does to each logo.
+pub async fn all_parts_change_together(store: &impl ClientRegistry) {
+    parts::change_together(store).await;
+}
+
+/// Rule 3: while versions are written, no reader meets a part that is older than one it has seen.
+pub async fn readers_see_no_half_of_a_write<S: ClientRegistry>(store: &S, another: &S) {
+    parts::are_never_seen_in_halves(store, another).await;
+}
+
+/// Rule 4: what one caller was told is found by all others at once, in all parts and lists.
+pub async fn acknowledged_writes_are_found<S: ClientRegistry>(store: &S, another: &S) {
+    parts::are_found_everywhere(store, another).await;
+}
+
+/// Rule 5: an application is listed as it is under its own filters and no other, after every move.
+pub async fn lists_follow_every_move(store: &impl ClientRegistry) {
+    list::follows_every_move(store).await;
+}
+
+/// Rule 5: applicants that differ in case, blanks, normalization or length are different applicants.
+pub async fn a_list_is_of_one_owner(store: &impl ClientRegistry) {
+    list::is_of_one_owner(store).await;
+}
+
+/// Rule 5: a list is in the ascending order of client ids, compared as octets.
+pub async fn a_list_is_in_the_order_of_ids(store: &impl ClientRegistry) {
+    list::is_in_the_order_of_ids(store).await;
+}
+
+/// Rule 5: pages of any size hold every application once, and all but the last one are full.
+pub async fn pages_hold_every_application_once(store: &impl ClientRegistry) {
+    list::holds_every_application_once(store).await;
+}
+
+/// Rule 5: while applications come and go, a reader of pages meets each that stays, once.
+pub async fn pages_miss_nothing_that_stays(store: &impl ClientRegistry) {
+    list::misses_nothing_that_stays(store).await;
+}
+
+/// Rule 6: every field comes back in every state, whatever text it holds.
+pub async fn every_field_comes_back(store: &impl ClientRegistry) {
+    parts::of_every_kind_come_back(store).await;
+}
+
+/// Rule 6: the largest registration comes back, with two logos of a mebibyte.
+pub async fn the_largest_registration_comes_back(store: &impl ClientRegistry) {
+    parts::of_the_largest_size_come_back(store).await;
+}

@@ -1,0 +1,68 @@
+//! What is drawn for a record: ids, digests and names that nobody else has, and the time.
+
+use time::Duration;
+
+use crate::clock::{Clock, SystemClock, Timestamp};
+use crate::entropy::{Entropy, SystemEntropy};
+use crate::id::{AuthorizationId, letters_and_digits};
+use crate::scope::ScopeSet;
+use crate::secret::Digest;
+use crate::store::record::RETENTION;
+use crate::subject::Subject;
+
+/// Returns a user whom nobody else has.
+#[must_use]
+pub fn subject() -> Subject {
+    subject_of(&unique())
+}
+
+/// Letters and digits that nobody else has.
+pub(super) fn unique() -> String {
+    letters_and_digits::<22>(&SystemEntropy)
+}
+
+pub(super) fn subject_of(text: &str) -> Subject {
+    sound(Subject::new(text))
+}
+
+pub(super) fn now() -> Timestamp {
+    SystemClock.now()
+}
+
+/// Takes what the kit itself wrote.
+#[expect(clippy::panic, reason = "the kit's own texts are sound; if one is not, no test may pass")]
+pub(super) fn sound<T, E: std::fmt::Debug>(made: Result<T, E>) -> T {
+    match made {
+        Ok(made) => made,
+        Err(error) => panic!("the kit made a record that cannot be: {error:?}"),
+    }
+}
+
+pub(super) fn new_id() -> AuthorizationId {
+    AuthorizationId::new(now(), &SystemEntropy)
+}
+
+pub(super) fn octets<const N: usize>() -> [u8; N] {
+    let mut octets = [0; N];
+    SystemEntropy.fill(&mut octets);
+    octets
+}
+
+pub(super) fn digest() -> Digest {
+    Digest::from_octets(octets())
+}
+
+/// The end of a record that may be purged from that time.
+pub(super) fn end(purge_after: Timestamp) -> Timestamp {
+    before(purge_after, RETENTION)
+}
+
+pub(super) fn before(time: Timestamp, span: Duration) -> Timestamp {
+    let seconds = u32::try_from(span.whole_seconds()).unwrap_or(u32::MAX);
+    Timestamp::from_seconds(time.seconds().saturating_sub(seconds))
+}
+
+#[expect(clippy::panic, reason = "as in `sound`")]
+pub(super) fn scopes(text: &str) -> ScopeSet {
+    ScopeSet::read(text).unwrap_or_else(|| panic!("the kit made scopes that cannot be: {text:?}"))
+}

@@ -1,0 +1,207 @@
+//! Makes a test of every rule, named as the rule is.
+
+/// Makes a test of every rule of [`TokenStore`](crate::store::TokenStore), in a module `token_store`.
+///
+/// The attributes stand before each test; the expression, which may `.await`, makes a new store for each.
+/// With `store: …, another: …` the second expression opens another handle on the same contents, as another
+/// process would: races and look-ups then go through both.
+///
+/// # Examples
+///
+/// ```
+/// use grantor::MemoryStore;
+///
+/// grantor::token_store_tests!(#[tokio::test] => MemoryStore::new());
+///
+/// mod shared {
+///     use super::MemoryStore;
+///
+///     grantor::token_store_tests! {
+///         #[tokio::test(flavor = "multi_thread")]
+///         #[ignore = "takes a while"]
+///         => store: MemoryStore::new(), another: store.clone()
+///     }
+/// }
+/// # fn main() {}
+/// ```
+#[macro_export]
+macro_rules! token_store_tests {
+    ($(#[$attribute:meta])* => $($made:tt)+) => {
+        $crate::__record_rules! { $crate::__store_tests => token_store [$(#[$attribute])*] [$($made)+] }
+    };
+}
+
+/// Makes a test of every rule of [`CodeStore`](crate::store::CodeStore), in a module `code_store`.
+///
+/// It takes what [`token_store_tests!`](crate::token_store_tests) takes.
+#[macro_export]
+macro_rules! code_store_tests {
+    ($(#[$attribute:meta])* => $($made:tt)+) => {
+        $crate::__record_rules! { $crate::__store_tests => code_store [$(#[$attribute])*] [$($made)+] }
+    };
+}
+
+/// Makes a test of every rule of [`ClientRegistry`](crate::store::ClientRegistry), in a module
+/// `client_registry`.
+///
+/// It takes what [`token_store_tests!`](crate::token_store_tests) takes.
+#[macro_export]
+macro_rules! client_registry_tests {
+    ($(#[$attribute:meta])* => $($made:tt)+) => {
+        $crate::__registry_rules! { $crate::__store_tests => client_registry [$(#[$attribute])*] [$($made)+] }
+    };
+}
+
+/// Makes a test of every rule of [`ClientStore`](crate::store::ClientStore), in a module `client_store`.
+///
+/// It takes what [`token_store_tests!`](crate::token_store_tests) takes; the store has to be a
+/// [`ClientRegistry`](crate::store::ClientRegistry) too, through which the rules fill it.
+#[macro_export]
+macro_rules! client_store_tests {
+    ($(#[$attribute:meta])* => $($made:tt)+) => {
+        $crate::__client_rules! { $crate::__store_tests => client_store [$(#[$attribute])*] [$($made)+] }
+    };
+}
+
+/// Makes a test of every rule of all four traits, for a store that has them all.
+///
+/// It takes what [`token_store_tests!`](crate::token_store_tests) takes.
+#[macro_export]
+macro_rules! store_tests {
+    ($($given:tt)+) => {
+        $crate::client_store_tests! { $($given)+ }
+        $crate::client_registry_tests! { $($given)+ }
+        $crate::code_store_tests! { $($given)+ }
+        $crate::token_store_tests! { $($given)+ }
+    };
+}
+
+/// Hands on the names of all rules for records: those of one handle, then those of two.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __record_rules {
+    ($then:path => $($given:tt)*) => {
+        $then! {
+            $($given)*
+            [
+                insert_leaves_the_row_that_is_there
+                ids_are_told_apart
+                replace_of_a_missing_row_is_lost
+                replace_of_another_version_is_lost
+                large_versions_are_compared
+                every_field_comes_back
+                the_largest_record_comes_back
+                rows_of_every_kind_are_listed
+                a_list_is_of_one_subject
+                a_list_is_in_the_order_of_ids
+                pages_hold_every_row_once
+                a_page_starts_after_an_id_that_is_gone
+                pages_miss_nothing_that_stays
+                a_purge_waits_for_the_end
+                a_purge_follows_a_moved_end
+                a_purge_takes_rows_of_every_kind
+                a_purge_is_bounded_and_finishes
+                a_purge_steps_over_nothing_alive
+            ]
+            [
+                insert_has_one_winner
+                replace_has_one_winner
+                no_update_is_lost
+                acknowledged_writes_are_found
+                losers_find_the_winner
+                readers_never_go_back
+                a_row_is_listed_at_once
+                a_purge_loses_no_write
+                purges_share_the_work
+            ]
+        }
+    };
+}
+
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __registry_rules {
+    ($then:path => $($given:tt)*) => {
+        $then! {
+            $($given)*
+            [
+                insert_leaves_what_is_there
+                ids_are_told_apart
+                replace_of_a_missing_client_is_lost
+                replace_of_another_version_is_lost
+                large_versions_are_compared
+                all_parts_change_together
+                lists_follow_every_move
+                a_list_is_of_one_owner
+                a_list_is_in_the_order_of_ids
+                pages_hold_every_application_once
+                pages_miss_nothing_that_stays
+                every_field_comes_back
+                the_largest_registration_comes_back
+            ]
+            [
+                insert_has_one_winner
+                replace_has_one_winner
+                no_update_is_lost
+                readers_see_no_half_of_a_write
+                acknowledged_writes_are_found
+            ]
+        }
+    };
+}
+
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __client_rules {
+    ($then:path => $($given:tt)*) => {
+        $then! {
+            $($given)*
+            [find_answers_what_was_written an_unknown_id_has_no_client every_field_comes_back]
+            [current_answers_the_last_write]
+        }
+    };
+}
+
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __store_tests {
+    ($kit:ident $attributes:tt $made:tt [$($alone:ident)*] [$($shared:ident)*]) => {
+        mod $kit {
+            #[allow(unused_imports)]
+            use super::*;
+
+            $($crate::__store_test! { $kit $attributes $made $alone alone })*
+            $($crate::__store_test! { $kit $attributes $made $shared shared })*
+        }
+    };
+}
+
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __store_test {
+    ($kit:ident $attributes:tt [$store:ident: $made:expr, another: $another:expr $(,)?] $rule:ident alone) => {
+        $crate::__store_test! { $kit $attributes [$made] $rule alone }
+    };
+    ($kit:ident [$($attribute:tt)*] [$store:ident: $made:expr, another: $another:expr $(,)?] $rule:ident shared) => {
+        $($attribute)*
+        async fn $rule() {
+            let $store = $made;
+            let another = $another;
+            $crate::testing::$kit::$rule(&$store, &another).await;
+        }
+    };
+    ($kit:ident [$($attribute:tt)*] [$made:expr] $rule:ident alone) => {
+        $($attribute)*
+        async fn $rule() {
+            let store = $made;
+            $crate::testing::$kit::$rule(&store).await;
+        }
+    };
+    ($kit:ident [$($attribute:tt)*] [$made:expr] $rule:ident shared) => {
+        $($attribute)*
+        async fn $rule() {
+            let store = $made;
+            $crate::testing::$kit::$rule(&store, &store).await;
+        }
+    };
+}

@@ -1,0 +1,155 @@
+//! The rules that both stores of records keep, written once.
+
+/// Defines one public function a rule, for stores of one trait.
+macro_rules! record_rules {
+    ($trait:ident, $rows:ident) => {
+        use crate::store::$trait;
+        use crate::testing::rows::$rows;
+        use crate::testing::rules::{cost, fields, found, insert, list, page, purge, purge_race, replace};
+
+        /// Rule 1: of many callers that insert one id, one is told `Inserted`, and the row is its own.
+        pub async fn insert_has_one_winner<S: $trait>(store: &S, another: &S) {
+            insert::has_one_winner(&$rows(store), &$rows(another)).await;
+        }
+
+        /// Rule 1: an insert of an id that is there answers `Exists` and changes nothing, no list either.
+        pub async fn insert_leaves_the_row_that_is_there(store: &impl $trait) {
+            insert::leaves_the_row_that_is_there(&$rows(store)).await;
+        }
+
+        /// Rule 1: ids that differ in a single bit are different ids.
+        pub async fn ids_are_told_apart(store: &impl $trait) {
+            insert::tells_ids_apart(&$rows(store)).await;
+        }
+
+        /// Rule 2: of many callers that replace one version, one is told `Replaced`, and the row is its own.
+        pub async fn replace_has_one_winner<S: $trait>(store: &S, another: &S) {
+            replace::has_one_winner(&$rows(store), &$rows(another)).await;
+        }
+
+        /// Rule 2: a replace of a row that is not there is `Lost` and makes none.
+        pub async fn replace_of_a_missing_row_is_lost(store: &impl $trait) {
+            replace::of_a_missing_row_is_lost(&$rows(store)).await;
+        }
+
+        /// Rule 2: a replace of any version but the row's own is `Lost` and changes nothing.
+        pub async fn replace_of_another_version_is_lost(store: &impl $trait) {
+            replace::of_another_version_is_lost(&$rows(store)).await;
+        }
+
+        /// Rule 2: versions are compared up to the largest of 32 bits, without sign.
+        pub async fn large_versions_are_compared(store: &impl $trait) {
+            replace::compares_large_versions(&$rows(store)).await;
+        }
+
+        /// Rule 2: callers who look again after every loss win every version once, and leave none out.
+        pub async fn no_update_is_lost<S: $trait>(store: &S, another: &S) {
+            replace::loses_no_update(&$rows(store), &$rows(another)).await;
+        }
+
+        /// Rule 3: what one caller was told is found by all others at once.
+        pub async fn acknowledged_writes_are_found<S: $trait>(store: &S, another: &S) {
+            found::everywhere(&$rows(store), &$rows(another)).await;
+        }
+
+        /// Rule 3: whoever is told `Lost` finds the version that won.
+        pub async fn losers_find_the_winner<S: $trait>(store: &S, another: &S) {
+            found::by_those_who_lost(&$rows(store), &$rows(another)).await;
+        }
+
+        /// Rule 3: while versions are written, nobody finds one older than the last that was acknowledged or seen.
+        pub async fn readers_never_go_back<S: $trait>(store: &S, another: &S) {
+            found::and_never_an_older_version(&$rows(store), &$rows(another)).await;
+        }
+
+        /// Rule 4: every field comes back in every state, whatever octets it holds.
+        pub async fn every_field_comes_back(store: &impl $trait) {
+            fields::of_every_kind_come_back(&$rows(store)).await;
+        }
+
+        /// Rule 4: the largest record comes back.
+        pub async fn the_largest_record_comes_back(store: &impl $trait) {
+            fields::of_the_largest_size_come_back(&$rows(store)).await;
+        }
+
+        /// Rule 5: what was acknowledged is listed at once, as it is, among many callers.
+        pub async fn a_row_is_listed_at_once<S: $trait>(store: &S, another: &S) {
+            list::shows_a_row_at_once(&$rows(store), &$rows(another)).await;
+        }
+
+        /// Rule 5: records in every state are listed, those that are over too.
+        pub async fn rows_of_every_kind_are_listed(store: &impl $trait) {
+            fields::of_every_kind_are_listed(&$rows(store)).await;
+        }
+
+        /// Rule 5: subjects that differ in case, blanks, normalization or length are different subjects.
+        pub async fn a_list_is_of_one_subject(store: &impl $trait) {
+            list::is_of_one_subject(&$rows(store)).await;
+        }
+
+        /// Rule 5: a list is in the ascending order of ids, compared as octets.
+        pub async fn a_list_is_in_the_order_of_ids(store: &impl $trait) {
+            list::is_in_the_order_of_ids(&$rows(store)).await;
+        }
+
+        /// Rule 5: pages of any size hold every row once, and all but the last one are full.
+        pub async fn pages_hold_every_row_once(store: &impl $trait) {
+            page::holds_every_row_once(&$rows(store)).await;
+        }
+
+        /// Rule 5: a page may start after a row that is gone.
+        pub async fn a_page_starts_after_an_id_that_is_gone(store: &impl $trait) {
+            page::starts_after_an_id_that_is_gone(&$rows(store)).await;
+        }
+
+        /// Rule 5: while rows come and go, a reader of pages meets each row that stays, once.
+        pub async fn pages_miss_nothing_that_stays(store: &impl $trait) {
+            page::misses_nothing_that_stays(&$rows(store)).await;
+        }
+
+        /// Rule 6: a row is there a second before its `purge_after`, and gone from all lists after a purge then.
+        pub async fn a_purge_waits_for_the_end(store: &impl $trait) {
+            purge::waits_for_the_end(&$rows(store)).await;
+        }
+
+        /// Rule 6: a row whose end was moved on stays until the new end, and goes then.
+        pub async fn a_purge_follows_a_moved_end(store: &impl $trait) {
+            purge::follows_a_moved_end(&$rows(store)).await;
+        }
+
+        /// Rule 6: rows in every state are removed at their time.
+        pub async fn a_purge_takes_rows_of_every_kind(store: &impl $trait) {
+            purge::takes_rows_of_every_kind(&$rows(store)).await;
+        }
+
+        /// Rule 6: a step removes no more than its limit, and step by step all that is due goes.
+        pub async fn a_purge_is_bounded_and_finishes(store: &impl $trait) {
+            purge::is_bounded_and_finishes(&$rows(store)).await;
+        }
+
+        /// Rule 6: one row that is due is found in a few looks among many that are not.
+        pub async fn a_purge_steps_over_nothing_alive(store: &impl $trait) {
+            purge::steps_over_nothing_alive(&$rows(store)).await;
+        }
+
+        /// Rule 6: of a write and a purge that meet at a row one wins, and a write that was acknowledged stays.
+        pub async fn a_purge_loses_no_write<S: $trait>(store: &S, another: &S) {
+            purge_race::loses_no_write(&$rows(store), &$rows(another)).await;
+        }
+
+        /// Rule 6: purges at the same time remove each row once, and count it once.
+        pub async fn purges_share_the_work<S: $trait>(store: &S, another: &S) {
+            purge_race::share_the_work(&$rows(store), &$rows(another)).await;
+        }
+
+        /// Rule 7: `find`, `insert` and `replace` take as many statements, or round trips, whatever is stored.
+        ///
+        /// `count` tells how many there were so far. A store that cannot count them has its plans looked at
+        /// by other means; so this rule is not among those of the macro.
+        pub async fn calls_cost_the_same(store: &impl $trait, count: impl Fn() -> u64 + Send + Sync) {
+            cost::of_calls_stays_the_same(&$rows(store), count).await;
+        }
+    };
+}
+
+pub(super) use record_rules;

@@ -1,0 +1,97 @@
+//! Authorizations in every stage.
+
+use crate::client::redirect_uri::RedirectUri;
+use crate::clock::Timestamp;
+use crate::id::ClientId;
+use crate::pkce::CodeChallenge;
+use crate::scope::{ResourceScope, ScopeSet};
+use crate::store::record::{Authorization, Stage};
+use crate::subject::Subject;
+use crate::testing::draw::{self, sound};
+use crate::testing::records::hostile;
+
+/// Makes an authorization of that user: held, version 1, to be purged from `purge_after`, which is one
+/// hour after its end.
+#[must_use]
+pub fn authorization(subject: &Subject, purge_after: Timestamp) -> Authorization {
+    Authorization {
+        id: draw::new_id(),
+        version: 1,
+        client: sound(ClientId::new(draw::unique())),
+        epoch: 0,
+        subject: subject.clone(),
+        session: draw::digest(),
+        created: draw::now(),
+        handle: draw::digest(),
+        stage: Stage::Held,
+        end: draw::end(purge_after),
+        redirect_uri: redirect_uri("https://app.example/cb"),
+        redirect_uri_named: true,
+        challenge: Some(sound(CodeChallenge::parse(b"E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"))),
+        state: Some(draw::unique().into_bytes().into()),
+        scopes: draw::scopes("repo-code:rw account-email:r"),
+        resource_scope: ResourceScope::Public,
+    }
+}
+
+/// Makes the next version of an authorization, with a code of its own each time.
+#[must_use]
+pub fn with_code(authorization: &Authorization, purge_after: Timestamp) -> Authorization {
+    authorization.with_code(draw::digest(), draw::end(purge_after))
+}
+
+/// Every stage, every choice of a field, and whatever octets a field may hold.
+pub(in crate::testing) fn authorizations_of_every_kind(
+    subject: &Subject,
+    purge_after: Timestamp,
+) -> Vec<Authorization> {
+    let plain = || authorization(subject, purge_after);
+    let bare = || Authorization {
+        redirect_uri_named: false,
+        challenge: None,
+        state: None,
+        scopes: ScopeSet::empty(),
+        resource_scope: ResourceScope::none(),
+        ..plain()
+    };
+    let ends = Authorization { version: u32::MAX, epoch: u32::MAX, created: Timestamp::default(), ..plain() };
+    let mut all = vec![
+        plain(),
+        with_code(&plain(), purge_after),
+        plain().denied(),
+        with_code(&bare(), purge_after),
+        Authorization { version: 1 << 31, created: Timestamp::from_seconds(u32::MAX), ..plain() },
+        Authorization { end: Timestamp::from_seconds(u32::MAX), ..ends },
+        Authorization { state: Some(Box::default()), resource_scope: ResourceScope::All, ..bare() },
+        Authorization { state: Some((0..=255).collect()), ..hostile_authorization(plain()) },
+        Authorization { state: Some([0; 64].into()), ..hostile_authorization(plain()) },
+    ];
+    all.extend(hostile::subjects().into_iter().map(|subject| Authorization { subject, ..plain() }));
+    all
+}
+
+/// Every field as large as it may be.
+pub(in crate::testing) fn huge_authorization(purge_after: Timestamp) -> Authorization {
+    Authorization {
+        client: hostile::client_id(255),
+        redirect_uri: redirect_uri(&format!("https://app.example/{}", "x".repeat(2028))),
+        state: Some((0..=255).cycle().take(1 << 16).collect()),
+        scopes: draw::scopes(&hostile::many_scopes()),
+        resource_scope: hostile::most_resources(),
+        ..authorization(&hostile::long_subject(), purge_after)
+    }
+}
+
+fn hostile_authorization(authorization: Authorization) -> Authorization {
+    Authorization {
+        client: hostile::client_id(120),
+        redirect_uri: redirect_uri("https://app.example/';--/%27%22%5C?a=%25s&b=$1&c=[]*()!"),
+        scopes: draw::scopes(hostile::SCOPES),
+        resource_scope: hostile::resources(),
+        ..authorization
+    }
+}
+
+fn redirect_uri(text: &str) -> RedirectUri {
+    sound(RedirectUri::read(text).ok_or(text))
+}

@@ -1,0 +1,128 @@
+//! Grants in every state.
+
+use time::Duration;
+
+use crate::clock::Timestamp;
+use crate::id::{ClientId, GrantId};
+use crate::scope::{ResourceScope, ScopeSet};
+use crate::secret::refresh::LineageDigest;
+use crate::store::record::{Grant, Pairs, Revocation, RevocationReason, TokenPair};
+use crate::subject::Subject;
+use crate::testing::draw::{self, sound};
+use crate::testing::records::hostile;
+
+/// Pairs that a grant may hold: those that are not superseded, those in grace, the newest.
+const MOST_PAIRS: usize = 128 + 1024 + 1;
+
+const REASONS: [RevocationReason; 5] = [
+    RevocationReason::CodeReplayed,
+    RevocationReason::RefreshTokenReused,
+    RevocationReason::RevokedByClient,
+    RevocationReason::Withdrawn,
+    RevocationReason::SubjectWithdrawn,
+];
+
+/// Makes a grant of that user: one pair of tokens, version 1, to be purged from `purge_after`, which is
+/// one hour after the refresh token's end.
+#[must_use]
+pub fn grant(subject: &Subject, purge_after: Timestamp) -> Grant {
+    Grant {
+        id: GrantId::from(draw::new_id()),
+        version: 1,
+        client: sound(ClientId::new(draw::unique())),
+        epoch: 0,
+        subject: subject.clone(),
+        scopes: draw::scopes("repo-code:rw account-email:r"),
+        resource_scope: ResourceScope::Public,
+        created: draw::now(),
+        keep_until: Timestamp::default(),
+        lineage: LineageDigest::from_octets(draw::octets()),
+        pairs_made: 1,
+        pairs: Pairs::one(pair(purge_after)),
+        revoked: None,
+    }
+}
+
+/// Makes the next version of a grant, with a pair of its own each time; the one before it is in grace.
+///
+/// It may be purged from `purge_after`, or from when the one before it ends if that is later.
+#[must_use]
+pub fn refreshed(grant: &Grant, purge_after: Timestamp) -> Grant {
+    let superseded = |old: &TokenPair| Some(TokenPair { superseded: Some(draw::now()), ..old.clone() });
+    let pairs = grant.pairs.succeeded_by(pair(purge_after), superseded);
+    grant.refreshed_with(pairs, grant.pairs_made.saturating_add(1))
+}
+
+/// Makes the next version of a grant, revoked now.
+#[must_use]
+pub fn revoked(grant: &Grant, reason: RevocationReason) -> Grant {
+    grant.revoked_at(draw::now(), reason)
+}
+
+/// Live, refreshed, narrowed, revoked for every reason, and whatever octets a field may hold.
+pub(in crate::testing) fn grants_of_every_kind(subject: &Subject, purge_after: Timestamp) -> Vec<Grant> {
+    let plain = || grant(subject, purge_after);
+    let with = |pair: TokenPair| Grant { pairs: Pairs::one(pair), ..plain() };
+    let narrowed = |text: &str| Some(Box::new(draw::scopes(text)));
+    let access_alone = TokenPair { refresh: None, access_end: draw::end(purge_after), ..pair(purge_after) };
+    let mut all = vec![
+        plain(),
+        refreshed(&plain(), purge_after),
+        refreshed(&refreshed(&plain(), purge_after), purge_after),
+        with(access_alone),
+        with(TokenPair { access_revoked: true, ..pair(purge_after) }),
+        with(TokenPair { superseded: Some(Timestamp::from_seconds(u32::MAX)), ..pair(purge_after) }),
+        with(TokenPair { narrowed: narrowed("account-email:r"), ..pair(purge_after) }),
+        with(TokenPair { narrowed: narrowed(hostile::SCOPES), issued: Timestamp::default(), ..pair(purge_after) }),
+        Grant { scopes: ScopeSet::empty(), resource_scope: ResourceScope::none(), ..plain() },
+        Grant { version: u32::MAX, epoch: u32::MAX, pairs_made: u32::MAX, created: Timestamp::default(), ..plain() },
+        Grant { version: 1 << 31, keep_until: Timestamp::from_seconds(u32::MAX), ..plain() },
+        Grant {
+            client: hostile::client_id(120),
+            scopes: draw::scopes(hostile::SCOPES),
+            resource_scope: hostile::resources(),
+            ..plain()
+        },
+    ];
+    for reason in REASONS {
+        all.push(revoked(&plain(), reason));
+        // One that was withdrawn before its code was exchanged has no pair.
+        let keep_until = draw::end(purge_after);
+        let revoked = Some(Revocation { at: Timestamp::default(), reason });
+        all.push(Grant { pairs: Pairs::default(), pairs_made: 0, keep_until, revoked, ..plain() });
+    }
+    all.extend(hostile::subjects().into_iter().map(|subject| Grant { subject, ..plain() }));
+    all
+}
+
+/// Every field as large as it may be.
+pub(in crate::testing) fn huge_grant(purge_after: Timestamp) -> Grant {
+    let scopes = draw::scopes(&hostile::many_scopes());
+    let narrowed = Some(Box::new(draw::scopes("repo-code:r")));
+    let pairs = (0..MOST_PAIRS).map(|_| TokenPair {
+        superseded: Some(draw::now()),
+        narrowed: narrowed.clone(),
+        ..pair(purge_after)
+    });
+    Grant {
+        client: hostile::client_id(255),
+        scopes,
+        resource_scope: hostile::most_resources(),
+        pairs: Pairs::from_newest_first(pairs),
+        ..grant(&hostile::long_subject(), purge_after)
+    }
+}
+
+fn pair(purge_after: Timestamp) -> TokenPair {
+    let refresh_end = draw::end(purge_after);
+    TokenPair {
+        access: draw::digest(),
+        refresh: Some(draw::digest()),
+        issued: draw::now(),
+        access_end: draw::before(refresh_end, Duration::HOUR),
+        refresh_end,
+        superseded: None,
+        access_revoked: false,
+        narrowed: None,
+    }
+}

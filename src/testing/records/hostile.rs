@@ -1,0 +1,104 @@
+//! Texts that have broken stores before: markup, escapes, wildcards, what looks alike and is not.
+
+use crate::id::ClientId;
+use crate::scope::ResourceScope;
+use crate::subject::Subject;
+use crate::testing::draw::{sound, subject_of, unique};
+
+/// Every character that a scope may consist of [RFC 6749 appendix A.4].
+pub(super) const SCOPES: &str =
+    "!#$%&'()*+,-./:;<=>?@[]^_`{|}~ 0123456789 ABCDEFGHIJKLMNOPQRSTUVWXYZ abcdefghijklmnopqrstuvwxyz";
+
+const TEXTS: [&str; 14] = [
+    "\0",
+    "a\0b",
+    "'; DROP TABLE grants; --",
+    "\"\\\"\\\\",
+    "\\x00\\u0000\\'",
+    "%_*?[a-z]{1}:$1?1@p",
+    "line\r\nnext\tcell",
+    "\u{1}\u{1b}[31m\u{7f}\u{80}\u{85}",
+    "\u{202e}txt.exe\u{2066}",
+    "\u{feff}\u{200b}\u{ad}",
+    "\u{1f600}\u{1f468}\u{200d}\u{1f469}",
+    "e\u{301}\u{e9}\u{212b}\u{fb01}",
+    "\u{ffff}\u{10ffff}\u{e000}",
+    " leading and trailing ",
+];
+
+/// Users with hostile names, one of them as long as a name may be; none has been there before.
+pub(super) fn subjects() -> Vec<Subject> {
+    let mut subjects: Vec<_> = TEXTS.iter().map(|text| subject_of(&format!("{text}{}{text}", unique()))).collect();
+    subjects.push(long_subject());
+    subjects
+}
+
+/// Users that a careless comparison takes for the first one.
+pub(in crate::testing) fn subjects_alike() -> Vec<Subject> {
+    let name = unique();
+    let plain = format!("Stra\u{df}e \u{e9} {name}x");
+    let long = format!("{plain}{}", "x".repeat(254 - plain.len()));
+    let alike = [
+        plain.clone(),
+        format!("stra\u{df}e \u{e9} {name}x"),
+        format!("STRASSE \u{c9} {}X", name.to_uppercase()),
+        format!("Stra\u{df}e e\u{301} {name}x"),
+        format!("Strasse e {name}x"),
+        format!("{plain} "),
+        format!(" {plain}"),
+        format!("{plain}\0"),
+        format!("{plain}\u{200b}"),
+        format!("{plain}x"),
+        format!("Stra\u{df}e \u{e9} {name}"),
+        format!("Stra\u{df}e \u{e9} {name}_"),
+        format!("Stra\u{df}e \u{e9} {name}%"),
+        format!("{long}1"),
+        format!("{long}2"),
+    ];
+    alike.iter().map(|text| subject_of(text)).collect()
+}
+
+/// 255 octets, whose beginning nobody else has.
+pub(super) fn long_subject() -> Subject {
+    subject_of(&format!("{}\u{202e}\0'\"{}~~~", unique(), "\u{1f600}".repeat(56)))
+}
+
+/// All characters that a client id may hold, and an own beginning [RFC 6749 appendix A.1].
+pub(super) fn client_id(length: usize) -> ClientId {
+    let characters = (' '..='~').cycle();
+    sound(ClientId::new(unique().chars().chain(characters).take(length).collect::<String>()))
+}
+
+/// Client ids that a careless comparison takes for the first one.
+pub(in crate::testing) fn client_ids_alike() -> Vec<ClientId> {
+    let name = unique();
+    let alike = [
+        format!("Client {name}x"),
+        format!("client {name}x"),
+        format!("CLIENT {}X", name.to_uppercase()),
+        format!("Client {name}x "),
+        format!(" Client {name}x"),
+        format!("Client  {name}x"),
+        format!("Client {name}"),
+        format!("Client {name}_"),
+        format!("Client {name}%"),
+        format!("\"Client {name}x\""),
+    ];
+    alike.iter().map(|text| sound(ClientId::new(text))).collect()
+}
+
+pub(super) fn resources() -> ResourceScope {
+    let names = TEXTS.iter().filter(|text| !text.chars().any(char::is_control));
+    sound(ResourceScope::specified(names.copied()))
+}
+
+/// 32 768 octets, as many as a list may have, in names that are as long as they may be but for one.
+pub(super) fn most_resources() -> ResourceScope {
+    let names = (0..128).map(|number| format!("{number:03}{}", "\u{1f600}".repeat(63)));
+    sound(ResourceScope::specified(names.chain(["x".repeat(128)])))
+}
+
+pub(super) fn many_scopes() -> String {
+    let scopes: Vec<_> = (0..512).map(|number| format!("scope-number-{number}:rw")).collect();
+    scopes.join(" ")
+}

@@ -1,0 +1,219 @@
+//! Registrations in every state.
+
+use std::sync::Arc;
+
+use crate::client::application::{Application, ApplicationForm, CheckedForm, Logo, RegistrationLimits};
+use crate::client::redirect_uri::{RedirectUriPolicy, RegisteredRedirectUri};
+use crate::client::{
+    ApplicationType, Client, ClientAuthentication, ClientSecrets, ClientState, ClientType, GrantTypes,
+};
+use crate::clock::Timestamp;
+use crate::id::ClientId;
+use crate::scope::{ResourceScope, ScopeCatalog};
+use crate::store::{LogoWrite, Registration};
+use crate::subject::Subject;
+use crate::testing::draw::{self, sound, unique};
+use crate::testing::records::hostile;
+
+/// Makes a registration of that applicant: pending, version 1, with a logo.
+#[must_use]
+pub fn registration(applicant: &Subject) -> Registration {
+    registration_of(sound(ClientId::new(unique())), applicant)
+}
+
+/// Makes the next version of a registration, approved, with a secret of its own each time; both logos
+/// stay as they are.
+#[must_use]
+pub fn approved(registration: &Registration) -> Registration {
+    let mut next = in_state(registration, ClientState::Approved);
+    next.client.secrets = ClientSecrets { current: Some(draw::digest()), previous: None };
+    next
+}
+
+pub(in crate::testing) fn registration_of(id: ClientId, applicant: &Subject) -> Registration {
+    let form = form();
+    let client = Client {
+        state: ClientState::Pending,
+        name: form.name.clone(),
+        website: form.website.clone(),
+        redirect_uris: form.redirect_uris.clone(),
+        resource_scope: form.resource_scope.clone(),
+        ..Client::builder(id.clone()).scopes(form.scopes.clone()).build()
+    };
+    let application = Application {
+        id,
+        version: client.version,
+        state: client.state,
+        applicant: applicant.clone(),
+        submitted: draw::now(),
+        decided: None,
+        form,
+        proposed: None,
+        rejection: None,
+    };
+    Registration { logo: LogoWrite::Put(Arc::new(logo())), ..Registration::new(client, application) }
+}
+
+/// The next version, in that state; both logos stay as they are.
+pub(in crate::testing) fn in_state(registration: &Registration, state: ClientState) -> Registration {
+    let mut next = Registration::new(registration.client.clone(), registration.application.clone());
+    next.client.version = next.client.version.saturating_add(1);
+    next.client.state = state;
+    next.application.version = next.client.version;
+    next.application.state = state;
+    next.application.decided = Some(draw::now());
+    next
+}
+
+/// The next version, approved, with a change that awaits review.
+pub(in crate::testing) fn changed(registration: &Registration) -> Registration {
+    let mut next = approved(registration);
+    next.application.proposed = Some(CheckedForm { name: unique().into(), ..form() });
+    next
+}
+
+/// The same under another number.
+pub(in crate::testing) fn numbered(registration: &Registration, version: u32) -> Registration {
+    let mut next = Registration::new(registration.client.clone(), registration.application.clone());
+    next.client.version = version;
+    next.application.version = version;
+    next
+}
+
+/// The same under another id.
+pub(in crate::testing) fn under(registration: &Registration, id: &ClientId) -> Registration {
+    let mut copy = registration.clone();
+    copy.client.id = id.clone();
+    copy.application.id = id.clone();
+    copy
+}
+
+/// The same with two logos that no other call makes.
+pub(in crate::testing) fn with_new_logos(registration: &Registration) -> Registration {
+    let put = || LogoWrite::Put(Arc::new(logo()));
+    Registration { logo: put(), proposed_logo: put(), ..registration.clone() }
+}
+
+/// A logo that tells the version it was written with.
+pub(in crate::testing) fn numbered_logo(version: u32) -> Logo {
+    image([&[0; 8][..], &version.to_be_bytes()].concat())
+}
+
+pub(in crate::testing) fn number_of(logo: &Logo) -> u32 {
+    logo.octets().last_chunk().map_or(0, |number| u32::from_be_bytes(*number))
+}
+
+/// A logo that no other call makes.
+pub(in crate::testing) fn logo() -> Logo {
+    image(unique().into_bytes())
+}
+
+/// As large as the service allows, with every octet in it [service 2.1].
+fn largest_logo() -> Logo {
+    let beginning = logo().octets().len();
+    image(unique().into_bytes().into_iter().chain((0..=255).cycle().take((1 << 20) - beginning)).collect())
+}
+
+/// Every state, every choice of a field, and whatever texts a field may hold.
+pub(in crate::testing) fn registrations_of_every_kind(applicant: &Subject) -> Vec<Registration> {
+    let plain = || registration(applicant);
+    let states = [ClientState::Pending, ClientState::Approved, ClientState::Rejected, ClientState::Suspended];
+    let mut all: Vec<_> = states.into_iter().map(|state| in_state(&plain(), state)).collect();
+    all.extend([
+        approved(&plain()),
+        changed(&plain()),
+        other_choices(plain()),
+        hostile_texts(plain()),
+        at_the_ends(plain()),
+    ]);
+    all.extend(hostile::subjects().iter().map(registration));
+    all
+}
+
+/// Every field as large as it may be.
+pub(in crate::testing) fn huge_registration() -> Registration {
+    let mut registration = registration_of(hostile::client_id(255), &hostile::long_subject());
+    let form = CheckedForm {
+        name: "\u{1f600}".repeat(50).into(),
+        description: Some("\u{1f600}".repeat(350).into()),
+        website: format!("https://a.example/{}", "\u{1f600}".repeat(110)).into(),
+        redirect_uris: (0..10)
+            .map(|number| redirect_uri(&format!("https://{number}.example/{}", "x".repeat(2000))))
+            .collect(),
+        scopes: draw::scopes(&hostile::many_scopes()),
+        resource_scope: hostile::most_resources(),
+        ..form()
+    };
+    registration.client.name = form.name.clone();
+    registration.client.website = form.website.clone();
+    registration.client.redirect_uris.clone_from(&form.redirect_uris);
+    registration.client.scopes = form.scopes.clone();
+    registration.client.resource_scope = form.resource_scope.clone();
+    registration.application.proposed = Some(form.clone());
+    registration.application.form = form;
+    registration.application.rejection = Some("\u{1f600}".repeat(1000).into());
+    registration.logo = LogoWrite::Put(Arc::new(largest_logo()));
+    registration.proposed_logo = LogoWrite::Put(Arc::new(largest_logo()));
+    registration
+}
+
+fn other_choices(mut registration: Registration) -> Registration {
+    let client = &mut registration.client;
+    client.client_type = ClientType::Public;
+    client.application_type = ApplicationType::Native;
+    client.grant_types = GrantTypes::CODE_ONLY;
+    client.authentication = ClientAuthentication::Post;
+    client.secrets = ClientSecrets { current: Some(draw::digest()), previous: Some(draw::digest()) };
+    client.redirect_uris = Vec::new();
+    client.resource_scope = ResourceScope::none();
+    (client.require_pkce, client.trusted, client.may_introspect) = (true, true, true);
+    let form = &mut registration.application.form;
+    form.client_type = ClientType::Public;
+    form.application_type = ApplicationType::Native;
+    form.grant_types = GrantTypes::NONE;
+    form.authentication = ClientAuthentication::Basic;
+    form.redirect_uris = Vec::new();
+    registration
+}
+
+/// Names and websites are checked when they are submitted; a store takes what comes.
+fn hostile_texts(mut registration: Registration) -> Registration {
+    let text: Box<str> = "\0'; DROP TABLE clients; --\"\\\u{202e}%_\r\n\u{1f600}e\u{301}".into();
+    registration.client.name = text.clone();
+    registration.client.website = text.clone();
+    registration.client.scopes = draw::scopes(hostile::SCOPES);
+    registration.client.resource_scope = hostile::resources();
+    registration.application.form.name = text.clone();
+    registration.application.form.description = Some(text.clone());
+    registration.application.form.website = text.clone();
+    registration.application.rejection = Some(text);
+    registration
+}
+
+fn at_the_ends(mut registration: Registration) -> Registration {
+    registration.client.version = u32::MAX;
+    registration.client.epoch = u32::MAX;
+    registration.application.version = u32::MAX;
+    registration.application.submitted = Timestamp::default();
+    registration.application.decided = Some(Timestamp::from_seconds(u32::MAX));
+    registration.application.rejection = Some("".into());
+    registration
+}
+
+fn form() -> CheckedForm {
+    let mut form = ApplicationForm::new(unique(), "https://app.example");
+    form.description = Some("Two\nlines".to_owned());
+    form.redirect_uris = vec!["https://app.example/cb".to_owned(), "com.example.app:/cb".to_owned()];
+    form.scopes = "repo-code:rw account-email:r".to_owned();
+    form.resource_scope = Some(ResourceScope::Public);
+    sound(form.check(&RegistrationLimits::default(), &ScopeCatalog::platform(), &RedirectUriPolicy::default()))
+}
+
+fn redirect_uri(text: &str) -> RegisteredRedirectUri {
+    RegisteredRedirectUri::from_record(text)
+}
+
+/// A beginning that makes an image of what follows.
+fn image(rest: Vec<u8>) -> Logo {
+    sound(Logo::decode([b"GIF89a\x01\0\x01\0".to_vec(), rest].concat()))
+}

@@ -1,0 +1,171 @@
+//! An application is listed under what it is.
+
+use crate::client::ClientState;
+use crate::client::application::{Application, ApplicationFilter};
+use crate::id::ClientId;
+use crate::store::{ClientRegistry, Insertion, Page};
+use crate::subject::Subject;
+use crate::testing::applications::Applications;
+use crate::testing::draw;
+use crate::testing::records;
+
+const STATES: [ClientState; 4] =
+    [ClientState::Pending, ClientState::Approved, ClientState::Rejected, ClientState::Suspended];
+
+/// Every state after every other one, with a change that awaits review in between.
+pub(in crate::testing) async fn follows_every_move<S: ClientRegistry>(store: &S) {
+    let store = &Applications(store);
+    let owner = records::subject();
+    let mut first = records::registration(&owner);
+    let mut there = store.begin(&first).await;
+    let mut others = Vec::new();
+    for state in STATES {
+        others.push(store.begin(&records::in_state(&records::registration(&owner), state)).await);
+    }
+    for (from, to) in STATES.into_iter().flat_map(|from| STATES.into_iter().map(move |to| (from, to))) {
+        for next in [records::in_state(&first, from), records::changed(&first), records::in_state(&first, to)] {
+            let next = records::numbered(&next, there.client.version() + 1);
+            there = store.go_on(&there, &next).await;
+            first = next;
+            assert_listed(store, &there.application, &owner).await;
+        }
+    }
+    for other in &others {
+        assert_listed(store, &other.application, &owner).await;
+    }
+}
+
+/// Listed as it is under its own filters, and under no other.
+async fn assert_listed<S: ClientRegistry>(store: &Applications<'_, S>, application: &Application, owner: &Subject) {
+    let own: Vec<_> = application.filters().collect();
+    let states = STATES.map(ApplicationFilter::InState);
+    let owners = [owner.clone(), records::subject()].map(ApplicationFilter::OwnedBy);
+    let all = [ApplicationFilter::All, ApplicationFilter::AwaitingReview];
+    for filter in all.into_iter().chain(states).chain(owners) {
+        let listed = store.listed(&filter).await;
+        let found: Vec<_> = listed.iter().filter(|own| own.id() == application.id()).collect();
+        if own.contains(&filter) {
+            assert!(
+                matches!(found[..], [found] if **found == *application),
+                "{filter:?} should list {application:?} once, it lists {found:?}"
+            );
+        } else {
+            assert!(found.is_empty(), "{filter:?} should not list {application:?}");
+        }
+    }
+}
+
+pub(in crate::testing) async fn is_of_one_owner<S: ClientRegistry>(store: &S) {
+    let store = &Applications(store);
+    let owners = records::subjects_alike();
+    let mut written = Vec::new();
+    for owner in &owners {
+        written.push(store.begin(&records::registration(owner)).await.application);
+    }
+    for (owner, application) in owners.iter().zip(written) {
+        let listed = store.listed(&ApplicationFilter::OwnedBy(owner.clone())).await;
+        assert!(listed == [application], "the list of {owner:?} holds {listed:?}");
+    }
+}
+
+/// Client ids sort as octets, whatever a language makes of letters, blanks and signs.
+pub(in crate::testing) async fn is_in_the_order_of_ids<S: ClientRegistry>(store: &S) {
+    let store = &Applications(store);
+    let owner = records::subject();
+    let name = draw::unique();
+    let endings = (' '..='~').flat_map(|one| [format!("{one}"), format!("{one}a"), format!("{one}B")]);
+    let mut ids: Vec<_> = endings.map(|ending| draw::sound(ClientId::new(format!("{name}{ending}")))).collect();
+    // Neither first to last nor the other way round.
+    ids.sort_by_key(|id| id.as_str().bytes().rev().collect::<Vec<_>>());
+    for id in &ids {
+        store.begin(&records::registration_of(id.clone(), &owner)).await;
+    }
+    ids.sort();
+    let filter = ApplicationFilter::OwnedBy(owner);
+    assert_eq!(listed_ids(store, &filter).await, ids, "a list is in the ascending order of ids");
+    for (place, id) in ids.iter().enumerate().step_by(17) {
+        let page = store.list(&filter, Page::after(id.clone(), 5)).await;
+        let found: Vec<_> = page.iter().map(|own| own.id().clone()).collect();
+        let expected: Vec<_> = ids.iter().skip(place + 1).take(5).cloned().collect();
+        assert_eq!(found, expected, "the page after {id:?}");
+    }
+}
+
+pub(in crate::testing) async fn holds_every_application_once<S: ClientRegistry>(store: &S) {
+    let store = &Applications(store);
+    let owner = records::subject();
+    for _ in 0..12 {
+        store.begin(&records::registration(&owner)).await;
+    }
+    let filter = ApplicationFilter::OwnedBy(owner);
+    let all = listed_ids(store, &filter).await;
+    assert_eq!(all.len(), 12, "what was acknowledged is listed");
+    for limit in [1, 3, 4, 11, 12, 13, 1000] {
+        let (mut found, mut page, mut pages) = (Vec::new(), Page::first(limit), 0);
+        loop {
+            let items = store.list(&filter, page).await;
+            assert!(items.len() <= limit && pages < 100, "pages of {limit} do not end, or hold {}", items.len());
+            pages += 1;
+            found.extend(items.iter().map(|own| own.id().clone()));
+            match items.last().filter(|_| items.len() == limit) {
+                Some(last) => page = Page::after(last.id().clone(), limit),
+                None => break,
+            }
+        }
+        assert_eq!(found, all, "in pages of {limit}");
+        assert_eq!(pages, all.len() / limit + 1, "pages of {limit} are full but for the last one");
+    }
+    let least = store.list(&filter, Page::first(0)).await;
+    assert_eq!(least.len(), 1, "a page has one item at least");
+}
+
+pub(in crate::testing) async fn misses_nothing_that_stays<S: ClientRegistry>(store: &S) {
+    let store = &Applications(store);
+    let owner = records::subject();
+    let mut there = Vec::new();
+    for _ in 0..14 {
+        let registration = records::registration(&owner);
+        there.push((store.begin(&registration).await, registration));
+    }
+    there.sort_by(|(one, _), (other, _)| one.client.id().cmp(other.client.id()));
+    for limit in [1, 2, 7] {
+        let filters = [ApplicationFilter::OwnedBy(owner.clone()), ApplicationFilter::AwaitingReview];
+        for filter in filters {
+            let (mut found, mut page) = (Vec::new(), Page::first(limit));
+            let mut newcomers = 0;
+            loop {
+                let items = store.list(&filter, page).await;
+                found.extend(items.iter().map(|own| own.id().clone()));
+                let Some(last) = items.last().filter(|_| items.len() == limit) else { break };
+                page = Page::after(last.id().clone(), limit);
+                if newcomers < 3 {
+                    newcomers += 1;
+                    let newcomer = records::registration(&owner);
+                    assert_eq!(store.insert(&newcomer).await, Insertion::Inserted);
+                    // One that was read leaves the list of those that wait.
+                    leave(store, &mut there, found.first()).await;
+                }
+            }
+            assert!(found.is_sorted_by(|one, other| one < other), "in pages of {limit}, {filter:?}: {found:?}");
+            let waiting = there.iter().filter(|(whole, _)| whole.application.awaits_review());
+            let missed: Vec<_> = waiting.map(|(whole, _)| whole.client.id()).filter(|id| !found.contains(id)).collect();
+            assert!(missed.is_empty(), "in pages of {limit}, {filter:?}: {missed:?} were missed");
+        }
+    }
+}
+
+type There = (crate::testing::applications::Whole, crate::store::Registration);
+
+async fn leave<S: ClientRegistry>(store: &Applications<'_, S>, there: &mut [There], id: Option<&ClientId>) {
+    for (whole, registration) in there {
+        if Some(whole.client.id()) == id && whole.application.awaits_review() {
+            let next = records::approved(registration);
+            *whole = store.go_on(whole, &next).await;
+            *registration = next;
+        }
+    }
+}
+
+async fn listed_ids<S: ClientRegistry>(store: &Applications<'_, S>, filter: &ApplicationFilter) -> Vec<ClientId> {
+    store.listed(filter).await.iter().map(|own| own.id().clone()).collect()
+}

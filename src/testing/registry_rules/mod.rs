@@ -1,0 +1,6 @@
+//! The rules of the registry, each of which fails by a panic that says what was broken.
+
+pub(super) mod client;
+pub(super) mod list;
+pub(super) mod parts;
+pub(super) mod write;

@@ -1,0 +1,149 @@
+//! Client, application and logos are one, come back equal, and are found by all.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::store::{ClientRegistry, LogoWrite, Registration};
+use crate::testing::applications::{Applications, Whole};
+use crate::testing::at_once::{MEETINGS, at_once, pause};
+use crate::testing::records;
+use crate::testing::rules::{CALLERS, PATIENCE, in_turn};
+
+/// Versions that a writer makes while others read.
+const VERSIONS: u32 = 24;
+
+/// Every pair of what may happen to both logos, from every state of them.
+pub(in crate::testing) async fn change_together<S: ClientRegistry>(store: &S) {
+    let store = &Applications(store);
+    let put = || LogoWrite::Put(Arc::new(records::logo()));
+    let choices: [fn() -> LogoWrite; 3] =
+        [|| LogoWrite::Keep, || LogoWrite::Clear, || LogoWrite::Put(Arc::new(records::logo()))];
+    let mut registration = records::registration(&records::subject());
+    registration.proposed_logo = put();
+    let mut there = store.begin(&registration).await;
+    store.assert_there(&there, "after the insert").await;
+    for again in [LogoWrite::Keep, LogoWrite::Clear, put()] {
+        for (logo, proposed_logo) in choices.iter().flat_map(|one| choices.iter().map(move |other| (one(), other()))) {
+            for (logo, proposed_logo) in [(again.clone(), again.clone()), (logo, proposed_logo)] {
+                let when = format!("after {logo:?} of the logo and {proposed_logo:?} of the proposed one");
+                registration = Registration { logo, proposed_logo, ..records::changed(&registration) };
+                there = store.go_on(&there, &registration).await;
+                store.assert_there(&there, &when).await;
+            }
+        }
+    }
+    let bare = Registration { logo: LogoWrite::Keep, ..records::registration(&records::subject()) };
+    let there = store.begin(&bare).await;
+    store.assert_there(&there, "after an insert that keeps the logos of nobody").await;
+    let bare = Registration { logo: LogoWrite::Clear, ..records::registration(&records::subject()) };
+    let there = store.begin(&bare).await;
+    store.assert_there(&there, "after an insert that clears the logos of nobody").await;
+}
+
+/// Client, application and logo carry one number; a reader asks for them one after the other, so each is
+/// as new as the one before or newer.
+pub(in crate::testing) async fn are_never_seen_in_halves<S: ClientRegistry>(store: &S, another: &S) {
+    let (store, another) = (&Applications(store), &Applications(another));
+    for meeting in MEETINGS {
+        let mut first = records::registration(&records::subject());
+        first.logo = LogoWrite::Put(Arc::new(records::numbered_logo(first.client.version())));
+        store.begin(&first).await;
+        let written = &AtomicBool::new(false);
+        let first = &first;
+        let calls = in_turn(store, another).take(CALLERS / 2).zip(0..).map(|(handle, number)| async move {
+            if number == 0 {
+                write_versions(handle, first).await;
+                written.store(true, Ordering::SeqCst);
+            } else {
+                read_versions(handle, first, written).await;
+            }
+        });
+        at_once(meeting, calls).await;
+    }
+}
+
+async fn write_versions<S: ClientRegistry>(store: &Applications<'_, S>, first: &Registration) {
+    let mut there = Whole::first(first);
+    for version in (first.client.version() + 1..).take(usize::try_from(VERSIONS).unwrap_or_default()) {
+        let mut next = records::numbered(first, version);
+        next.logo = LogoWrite::Put(Arc::new(records::numbered_logo(version)));
+        there = store.go_on(&there, &next).await;
+        pause().await;
+    }
+}
+
+async fn read_versions<S: ClientRegistry>(store: &Applications<'_, S>, first: &Registration, written: &AtomicBool) {
+    let id = first.client.id();
+    let mut seen = first.client.version();
+    for _ in 0..PATIENCE * 100 {
+        let is_last = written.load(Ordering::SeqCst);
+        let client = store.current(id).await;
+        let application = store.application(id).await;
+        let logo = store.logo(id, crate::client::application::LogoSlot::InForce).await;
+        let after = store.current(id).await;
+        let versions = [
+            client.map(|client| client.version()),
+            application.map(|application| application.version()),
+            logo.map(|logo| records::number_of(&logo)),
+            after.map(|client| client.version()),
+        ];
+        let mut before = seen;
+        for version in versions {
+            assert!(
+                version.is_some_and(|version| version >= before),
+                "client, application, logo and client, read one after the other, had the versions {versions:?} after {seen}"
+            );
+            before = version.unwrap_or_default();
+        }
+        seen = before;
+        if is_last {
+            break;
+        }
+        pause().await;
+    }
+    assert_eq!(seen, first.client.version() + VERSIONS, "the last version is seen after it was acknowledged");
+}
+
+pub(in crate::testing) async fn are_found_everywhere<S: ClientRegistry>(store: &S, another: &S) {
+    let (store, another) = (&Applications(store), &Applications(another));
+    for meeting in MEETINGS {
+        let calls = in_turn(store, another).take(CALLERS).map(|handle| async {
+            let mut registration = records::registration(&records::subject());
+            let mut there = handle.begin(&registration).await;
+            for round in 0..4 {
+                store.assert_there(&there, "at once after the write").await;
+                another.assert_there(&there, "at once after the write, by another handle").await;
+                registration = records::with_new_logos(&records::changed(&registration));
+                let writer = if round % 2 == 0 { another } else { store };
+                there = writer.go_on(&there, &registration).await;
+            }
+            handle.assert_there(&there, "at once after the last write").await;
+        });
+        at_once(meeting, calls).await;
+    }
+}
+
+pub(in crate::testing) async fn of_every_kind_come_back<S: ClientRegistry>(store: &S) {
+    for registration in records::registrations_of_every_kind(&records::subject()) {
+        come_back(store, &registration).await;
+    }
+}
+
+pub(in crate::testing) async fn of_the_largest_size_come_back<S: ClientRegistry>(store: &S) {
+    come_back(store, &records::huge_registration()).await;
+}
+
+/// Written by an insert, and by a replace of a smaller one which then comes back itself.
+async fn come_back<S: ClientRegistry>(store: &S, registration: &Registration) {
+    let store = &Applications(store);
+    let there = store.begin(registration).await;
+    store.assert_there(&there, "after its insert").await;
+
+    let plain = records::registration(registration.application.applicant());
+    let copy = records::under(registration, plain.client.id());
+    let there = store.begin(&plain).await;
+    let there = store.go_on(&there, &copy).await;
+    store.assert_there(&there, "after a replace").await;
+    let there = store.go_on(&there, &plain).await;
+    store.assert_there(&there, "after another replace").await;
+}

@@ -1,0 +1,207 @@
+//! What the two stores of records have in common, so that their rules are written once.
+
+use std::fmt::Debug;
+use std::future::Future;
+use std::sync::Arc;
+
+use crate::clock::Timestamp;
+use crate::id::{AuthorizationId, GrantId};
+use crate::store::{Authorization, CodeStore, Grant, Insertion, Page, Purge, Replacement, StoreError, TokenStore};
+use crate::subject::Subject;
+use crate::testing::records;
+
+/// The authorizations of a store under test.
+#[derive(Debug)]
+pub(super) struct Codes<'s, S>(pub(super) &'s S);
+
+/// The grants of a store under test.
+#[derive(Debug)]
+pub(super) struct Tokens<'s, S>(pub(super) &'s S);
+
+/// One kind of rows in a store under test; a failure of the store fails the test.
+pub(super) trait Rows: Sync {
+    type Id: Copy + Ord + Debug + Send + Sync;
+    type Row: PartialEq + Debug + Send + Sync;
+
+    fn find(&self, id: Self::Id) -> impl Future<Output = Option<Arc<Self::Row>>> + Send;
+    fn insert(&self, row: &Arc<Self::Row>) -> impl Future<Output = Insertion> + Send;
+    fn replace(&self, version: u32, row: &Arc<Self::Row>) -> impl Future<Output = Replacement> + Send;
+    fn list(&self, subject: &Subject, page: Page<Self::Id>) -> impl Future<Output = Vec<Arc<Self::Row>>> + Send;
+    fn purge(&self, now: Timestamp, limit: usize) -> impl Future<Output = Purge> + Send;
+
+    fn id(row: &Self::Row) -> Self::Id;
+    fn version(row: &Self::Row) -> u32;
+    fn subject(row: &Self::Row) -> &Subject;
+    fn purge_after(row: &Self::Row) -> Timestamp;
+
+    /// A row of version 1 that nobody else has.
+    fn first(subject: &Subject, purge_after: Timestamp) -> Arc<Self::Row>;
+    /// Another row of version 1 with the id of `row`.
+    fn rival(row: &Self::Row, subject: &Subject, purge_after: Timestamp) -> Arc<Self::Row>;
+    /// The next version, another one each time.
+    fn next(row: &Self::Row, purge_after: Timestamp) -> Arc<Self::Row>;
+    fn octets(id: Self::Id) -> [u8; 16];
+    /// The row under an id of these octets.
+    fn under(row: &Self::Row, octets: [u8; 16]) -> Arc<Self::Row>;
+    /// The row with another number.
+    fn numbered(row: &Self::Row, version: u32) -> Arc<Self::Row>;
+
+    fn of_every_kind(subject: &Subject, purge_after: Timestamp) -> Vec<Self::Row>;
+    fn huge(purge_after: Timestamp) -> Arc<Self::Row>;
+}
+
+impl<S: CodeStore> Rows for Codes<'_, S> {
+    type Id = AuthorizationId;
+    type Row = Authorization;
+
+    async fn find(&self, id: AuthorizationId) -> Option<Arc<Authorization>> {
+        answer(self.0.find(&id).await)
+    }
+
+    async fn insert(&self, row: &Arc<Authorization>) -> Insertion {
+        answer(self.0.insert(row.clone()).await)
+    }
+
+    async fn replace(&self, version: u32, row: &Arc<Authorization>) -> Replacement {
+        answer(self.0.replace(version, row.clone()).await)
+    }
+
+    async fn list(&self, subject: &Subject, page: Page<AuthorizationId>) -> Vec<Arc<Authorization>> {
+        answer(self.0.authorizations_of(subject, page).await)
+    }
+
+    async fn purge(&self, now: Timestamp, limit: usize) -> Purge {
+        answer(self.0.purge_expired(now, limit).await)
+    }
+
+    fn id(row: &Authorization) -> AuthorizationId {
+        row.id
+    }
+
+    fn version(row: &Authorization) -> u32 {
+        row.version
+    }
+
+    fn subject(row: &Authorization) -> &Subject {
+        &row.subject
+    }
+
+    fn purge_after(row: &Authorization) -> Timestamp {
+        row.purge_after()
+    }
+
+    fn first(subject: &Subject, purge_after: Timestamp) -> Arc<Authorization> {
+        Arc::new(records::authorization(subject, purge_after))
+    }
+
+    fn rival(row: &Authorization, subject: &Subject, purge_after: Timestamp) -> Arc<Authorization> {
+        Arc::new(Authorization { id: row.id, ..records::authorization(subject, purge_after) })
+    }
+
+    fn next(row: &Authorization, purge_after: Timestamp) -> Arc<Authorization> {
+        Arc::new(records::with_code(row, purge_after))
+    }
+
+    fn octets(id: AuthorizationId) -> [u8; 16] {
+        *id.octets()
+    }
+
+    fn under(row: &Authorization, octets: [u8; 16]) -> Arc<Authorization> {
+        Arc::new(Authorization { id: AuthorizationId::from_octets(octets), ..row.clone() })
+    }
+
+    fn numbered(row: &Authorization, version: u32) -> Arc<Authorization> {
+        Arc::new(Authorization { version, ..row.clone() })
+    }
+
+    fn of_every_kind(subject: &Subject, purge_after: Timestamp) -> Vec<Authorization> {
+        records::authorizations_of_every_kind(subject, purge_after)
+    }
+
+    fn huge(purge_after: Timestamp) -> Arc<Authorization> {
+        Arc::new(records::huge_authorization(purge_after))
+    }
+}
+
+impl<S: TokenStore> Rows for Tokens<'_, S> {
+    type Id = GrantId;
+    type Row = Grant;
+
+    async fn find(&self, id: GrantId) -> Option<Arc<Grant>> {
+        answer(self.0.find(&id).await)
+    }
+
+    async fn insert(&self, row: &Arc<Grant>) -> Insertion {
+        answer(self.0.insert(row.clone()).await)
+    }
+
+    async fn replace(&self, version: u32, row: &Arc<Grant>) -> Replacement {
+        answer(self.0.replace(version, row.clone()).await)
+    }
+
+    async fn list(&self, subject: &Subject, page: Page<GrantId>) -> Vec<Arc<Grant>> {
+        answer(self.0.grants_of(subject, page).await)
+    }
+
+    async fn purge(&self, now: Timestamp, limit: usize) -> Purge {
+        answer(self.0.purge_expired(now, limit).await)
+    }
+
+    fn id(row: &Grant) -> GrantId {
+        row.id
+    }
+
+    fn version(row: &Grant) -> u32 {
+        row.version
+    }
+
+    fn subject(row: &Grant) -> &Subject {
+        &row.subject
+    }
+
+    fn purge_after(row: &Grant) -> Timestamp {
+        row.purge_after()
+    }
+
+    fn first(subject: &Subject, purge_after: Timestamp) -> Arc<Grant> {
+        Arc::new(records::grant(subject, purge_after))
+    }
+
+    fn rival(row: &Grant, subject: &Subject, purge_after: Timestamp) -> Arc<Grant> {
+        Arc::new(Grant { id: row.id, ..records::grant(subject, purge_after) })
+    }
+
+    fn next(row: &Grant, purge_after: Timestamp) -> Arc<Grant> {
+        Arc::new(records::refreshed(row, purge_after))
+    }
+
+    fn octets(id: GrantId) -> [u8; 16] {
+        *id.octets()
+    }
+
+    fn under(row: &Grant, octets: [u8; 16]) -> Arc<Grant> {
+        Arc::new(Grant { id: GrantId::from_octets(octets), ..row.clone() })
+    }
+
+    fn numbered(row: &Grant, version: u32) -> Arc<Grant> {
+        Arc::new(Grant { version, ..row.clone() })
+    }
+
+    fn of_every_kind(subject: &Subject, purge_after: Timestamp) -> Vec<Grant> {
+        records::grants_of_every_kind(subject, purge_after)
+    }
+
+    fn huge(purge_after: Timestamp) -> Arc<Grant> {
+        Arc::new(records::huge_grant(purge_after))
+    }
+}
+
+/// Takes what a store answered; a store that fails cannot be judged.
+#[expect(clippy::panic, reason = "a rule fails by panicking, as every test does")]
+#[track_caller]
+pub(super) fn answer<T>(answered: Result<T, StoreError>) -> T {
+    match answered {
+        Ok(answer) => answer,
+        Err(error) => panic!("the store failed where it should answer: {error:?}"),
+    }
+}

@@ -1,0 +1,44 @@
+//! A record comes back equal in every field.
+
+use std::sync::Arc;
+
+use crate::testing::records;
+use crate::testing::rows::Rows;
+use crate::testing::rules::{add, assert_there, change, far, listed};
+
+pub(in crate::testing) async fn of_every_kind_come_back<R: Rows>(rows: &R) {
+    for row in R::of_every_kind(&records::subject(), far()) {
+        comes_back(rows, &Arc::new(row)).await;
+    }
+}
+
+pub(in crate::testing) async fn of_the_largest_size_come_back<R: Rows>(rows: &R) {
+    comes_back(rows, &R::huge(far())).await;
+}
+
+/// Written by an insert, and by a replace of a smaller one which then comes back itself.
+async fn comes_back<R: Rows>(rows: &R, row: &Arc<R::Row>) {
+    add(rows, row).await;
+    assert_there(rows, row, "after its insert").await;
+
+    let plain = R::first(R::subject(row), far());
+    let row = R::under(row, R::octets(R::id(&plain)));
+    add(rows, &plain).await;
+    change(rows, &plain, &row).await;
+    assert_there(rows, &row, "after a replace").await;
+    change(rows, &row, &plain).await;
+    assert_there(rows, &plain, "after another replace").await;
+}
+
+/// Held and decided, live and revoked: a list leaves nothing out.
+pub(in crate::testing) async fn of_every_kind_are_listed<R: Rows>(rows: &R) {
+    let subject = records::subject();
+    let mut all: Vec<_> = R::of_every_kind(&subject, far()).into_iter().map(Arc::new).collect();
+    for row in &all {
+        add(rows, row).await;
+    }
+    all.retain(|row| *R::subject(row) == subject);
+    all.sort_by_key(|row| R::id(row));
+    let listed = listed(rows, &subject).await;
+    assert!(listed == all, "the list of a subject holds {listed:?} in place of {all:?}");
+}

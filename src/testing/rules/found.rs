@@ -1,0 +1,98 @@
+//! What was acknowledged is found.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use crate::store::Replacement;
+use crate::testing::at_once::{MEETINGS, at_once, pause};
+use crate::testing::records;
+use crate::testing::rows::Rows;
+use crate::testing::rules::{CALLERS, PATIENCE, add, assert_there, change, far, in_turn, meetings};
+
+/// Versions that a writer makes while others read.
+const VERSIONS: u32 = 32;
+
+/// Every caller with a row of its own, all at once, each looking through both handles.
+pub(in crate::testing) async fn everywhere<R: Rows>(rows: &R, another: &R) {
+    for meeting in MEETINGS {
+        let subject = records::subject();
+        let calls = in_turn(rows, another).take(CALLERS).map(|handle| async {
+            let mut row = R::first(&subject, far());
+            add(handle, &row).await;
+            for round in 0..4 {
+                assert_there(rows, &row, "at once after the write").await;
+                assert_there(another, &row, "at once after the write, by another handle").await;
+                let next = R::next(&row, far());
+                let writer = if round % 2 == 0 { another } else { rows };
+                change(writer, &row, &next).await;
+                row = next;
+            }
+            assert_there(rows, &row, "at once after the last write").await;
+        });
+        at_once(meeting, calls).await;
+    }
+}
+
+pub(in crate::testing) async fn by_those_who_lost<R: Rows>(rows: &R, another: &R) {
+    for meeting in meetings() {
+        let first = R::first(&records::subject(), far());
+        add(rows, &first).await;
+        let first = &first;
+        let calls = in_turn(rows, another).take(CALLERS).map(|handle| async move {
+            let next = R::next(first, far());
+            let answer = handle.replace(R::version(first), &next).await;
+            let found = handle.find(R::id(first)).await;
+            match answer {
+                Replacement::Replaced => assert!(found == Some(next), "the winner finds {found:?}"),
+                Replacement::Lost => assert!(
+                    found.as_ref().is_some_and(|found| found != first && *found != next),
+                    "who was told that somebody else was first finds {found:?}"
+                ),
+            }
+        });
+        at_once(meeting, calls).await;
+    }
+}
+
+/// One writes version after version, the others never see less than was acknowledged before they looked.
+pub(in crate::testing) async fn and_never_an_older_version<R: Rows>(rows: &R, another: &R) {
+    for meeting in MEETINGS {
+        let first = R::first(&records::subject(), far());
+        add(rows, &first).await;
+        let acknowledged = AtomicU32::new(R::version(&first));
+        let (first, acknowledged) = (&first, &acknowledged);
+        let calls = in_turn(rows, another).take(CALLERS / 2).zip(0..).map(|(handle, number)| async move {
+            if number == 0 {
+                write_versions(handle, first, acknowledged).await;
+            } else {
+                read_versions(handle, R::id(first), acknowledged).await;
+            }
+        });
+        at_once(meeting, calls).await;
+    }
+}
+
+async fn write_versions<R: Rows>(rows: &R, first: &R::Row, acknowledged: &AtomicU32) {
+    let mut row = R::next(first, far());
+    for version in (R::version(first)..).take(usize::try_from(VERSIONS).unwrap_or_default()) {
+        assert_eq!(rows.replace(version, &row).await, Replacement::Replaced, "the only writer of version {version}");
+        acknowledged.store(R::version(&row), Ordering::SeqCst);
+        row = R::numbered(&R::next(first, far()), R::version(&row) + 1);
+        pause().await;
+    }
+}
+
+async fn read_versions<R: Rows>(rows: &R, id: R::Id, acknowledged: &AtomicU32) {
+    let mut seen = 0;
+    for _ in 0..PATIENCE * 100 {
+        let before = acknowledged.load(Ordering::SeqCst).max(seen);
+        let found = rows.find(id).await;
+        let version = found.as_ref().map_or(0, |row| R::version(row));
+        assert!(version >= before, "version {before} was acknowledged or seen, then `find` gave {found:?}");
+        seen = version;
+        if seen > VERSIONS {
+            return;
+        }
+        pause().await;
+    }
+    assert!(seen > VERSIONS, "the last version was never seen");
+}

@@ -1,0 +1,61 @@
+//! One of all callers adds a row.
+
+use std::sync::Arc;
+
+use crate::store::Insertion;
+use crate::testing::at_once::at_once;
+use crate::testing::draw;
+use crate::testing::records;
+use crate::testing::rows::Rows;
+use crate::testing::rules::{CALLERS, add, assert_gone, assert_there, far, in_turn, listed, meetings, with_answer};
+
+pub(in crate::testing) async fn has_one_winner<R: Rows>(rows: &R, another: &R) {
+    for meeting in meetings() {
+        let subject = records::subject();
+        let first = R::first(&subject, far());
+        let rivals: Vec<_> = (0..CALLERS).map(|_| R::rival(&first, &subject, far())).collect();
+        let calls = in_turn(rows, another).zip(&rivals).map(|(handle, rival)| handle.insert(rival));
+        let answers = at_once(meeting, calls).await;
+        let winners = with_answer(&rivals, &answers, Insertion::Inserted);
+        assert_eq!(winners.len(), 1, "of {CALLERS} callers with one id so many were told that they inserted it");
+        for winner in winners {
+            assert_there(rows, winner, "after a race of inserts").await;
+            let listed = listed(another, &subject).await;
+            assert!(listed == [winner.clone()], "only the winner's row may be listed, not {listed:?}");
+        }
+    }
+}
+
+pub(in crate::testing) async fn leaves_the_row_that_is_there<R: Rows>(rows: &R) {
+    let (subject, other) = (records::subject(), records::subject());
+    let row = R::first(&subject, far());
+    add(rows, &row).await;
+    let others = [row.clone(), R::rival(&row, &subject, far()), R::next(&row, far()), R::rival(&row, &other, far())];
+    for late in &others {
+        assert_eq!(rows.insert(late).await, Insertion::Exists, "a second insert of one id");
+        assert_there(rows, &row, "after a second insert of its id").await;
+    }
+    let listed = listed(rows, &other).await;
+    assert!(listed.is_empty(), "an insert that answered `Exists` left {listed:?} in a list");
+}
+
+/// Ids that a careless key takes for one: they differ in one bit, in their ends, or in the sign.
+pub(in crate::testing) async fn tells_ids_apart<R: Rows>(rows: &R) {
+    let subject = records::subject();
+    let octets = draw::octets::<16>();
+    let flipped = (0..16).flat_map(|place| [1, 0x20, 0x80].map(|bit| (place, bit)));
+    let alike = flipped.map(|(place, bit)| {
+        let mut octets = octets;
+        octets.iter_mut().skip(place).take(1).for_each(|octet| *octet ^= bit);
+        octets
+    });
+    let alike: Vec<Arc<R::Row>> =
+        alike.chain([octets]).map(|octets| R::under(&R::first(&subject, far()), octets)).collect();
+    for row in &alike {
+        assert_gone(rows, row, "before its insert").await;
+        add(rows, row).await;
+    }
+    for row in &alike {
+        assert_there(rows, row, "beside others whose ids are alike").await;
+    }
+}

@@ -1,0 +1,82 @@
+//! What a subject has is listed at once, and nothing else.
+
+use std::sync::Arc;
+
+use crate::testing::at_once::{MEETINGS, at_once};
+use crate::testing::draw;
+use crate::testing::records;
+use crate::testing::rows::Rows;
+use crate::testing::rules::{CALLERS, add, change, far, in_turn, listed};
+
+/// Rows of each caller.
+const EACH: usize = 4;
+
+pub(in crate::testing) async fn shows_a_row_at_once<R: Rows>(rows: &R, another: &R) {
+    for meeting in MEETINGS {
+        let subject = &records::subject();
+        let calls = in_turn(rows, another).take(CALLERS).map(|handle| async move {
+            let mut own = Vec::new();
+            for _ in 0..EACH {
+                let first = R::first(subject, far());
+                add(handle, &first).await;
+                for reader in [rows, another] {
+                    let listed = listed(reader, subject).await;
+                    assert!(listed.contains(&first), "{first:?} was acknowledged and is not listed");
+                }
+                let next = R::next(&first, far());
+                change(handle, &first, &next).await;
+                for reader in [rows, another] {
+                    let listed = listed(reader, subject).await;
+                    assert!(listed.contains(&next), "{next:?} was acknowledged and is not listed as it is");
+                    assert!(!listed.contains(&first), "{first:?} was replaced and is still listed");
+                }
+                own.push(next);
+            }
+            own
+        });
+        let mut all: Vec<_> = at_once(meeting, calls).await.into_iter().flatten().collect();
+        all.sort_by_key(|row| R::id(row));
+        let listed = listed(rows, subject).await;
+        assert!(listed == all, "{} rows were acknowledged, {} are listed", all.len(), listed.len());
+    }
+}
+
+pub(in crate::testing) async fn is_of_one_subject<R: Rows>(rows: &R) {
+    let subjects = records::subjects_alike();
+    let mut written = Vec::new();
+    for subject in &subjects {
+        let row = R::first(subject, far());
+        add(rows, &row).await;
+        written.push(row);
+    }
+    for (subject, row) in subjects.iter().zip(&written) {
+        let listed = listed(rows, subject).await;
+        assert!(listed == [row.clone()], "the list of {subject:?} holds {listed:?} in place of {row:?} alone");
+    }
+    let nobody = listed(rows, &records::subject()).await;
+    assert!(nobody.is_empty(), "a subject that has nothing is given {nobody:?}");
+}
+
+/// Ids sort as octets without sign: by time, then by what was drawn.
+pub(in crate::testing) async fn is_in_the_order_of_ids<R: Rows>(rows: &R) {
+    let subject = records::subject();
+    let octets = || (0..16).flat_map(|place| [0, 0x20, 0x41, 0x61, 0x7f, 0x80, 0xff].map(|octet| (place, octet)));
+    let base = draw::octets::<16>();
+    let under = |(place, value): (usize, u8)| {
+        let mut octets = base;
+        octets.iter_mut().skip(place).take(1).for_each(|octet| *octet = value);
+        R::under(&R::first(&subject, far()), octets)
+    };
+    let mut all: Vec<Arc<R::Row>> = octets().map(under).collect();
+    all.sort_by_key(|row| R::id(row));
+    all.dedup_by_key(|row| R::id(row));
+    // Neither first to last nor the other way round.
+    let (front, back) = all.split_at(all.len() / 2);
+    for row in back.iter().zip(front).flat_map(|(back, front)| [back, front]).chain(&all) {
+        let _ = rows.insert(row).await;
+    }
+    let listed = listed(rows, &subject).await;
+    let ids: Vec<_> = listed.iter().map(|row| R::id(row)).collect();
+    let expected: Vec<_> = all.iter().map(|row| R::id(row)).collect();
+    assert_eq!(ids, expected, "a list is in the ascending order of ids");
+}

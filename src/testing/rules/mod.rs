@@ -1,0 +1,125 @@
+//! The rules of the contracts, each of which fails by a panic that says what was broken.
+//!
+//! A store under test may hold rows of others, so every rule looks at its own rows alone. Only a purge
+//! reaches further: what is due by then goes, whosever it is.
+
+pub(super) mod cost;
+pub(super) mod fields;
+pub(super) mod found;
+pub(super) mod insert;
+pub(super) mod list;
+pub(super) mod page;
+pub(super) mod purge;
+pub(super) mod purge_race;
+pub(super) mod replace;
+
+use std::iter;
+use std::sync::Arc;
+
+use crate::clock::Timestamp;
+use crate::entropy::{Entropy, SystemEntropy};
+use crate::store::{Insertion, Page, Purge, Replacement};
+use crate::subject::Subject;
+use crate::testing::at_once::{MEETINGS, Meeting};
+use crate::testing::rows::Rows;
+
+/// Calls that meet.
+pub(super) const CALLERS: usize = 12;
+/// Meetings of each kind.
+const ROUNDS: usize = 16;
+/// More than any list of the kit holds.
+const ALL: usize = 10_000;
+/// Steps after which a purge, or a caller who looks again and again, should have come to its end.
+pub(super) const PATIENCE: usize = 10_000;
+
+/// A time that no purge of the kit reaches.
+pub(super) const fn far() -> Timestamp {
+    Timestamp::from_seconds(4_000_000_000)
+}
+
+/// The time from which the rows of one purge may go, another one each time: after now, since a store may
+/// remove by the clock what is past, and before [`far`].
+fn due() -> Timestamp {
+    let mut octets = [0; 4];
+    SystemEntropy.fill(&mut octets);
+    Timestamp::from_seconds(3_000_000_000 + u32::from_be_bytes(octets) % 900_000_000)
+}
+
+const fn later(time: Timestamp, seconds: u32) -> Timestamp {
+    Timestamp::from_seconds(time.seconds() + seconds)
+}
+
+const fn earlier(time: Timestamp, seconds: u32) -> Timestamp {
+    Timestamp::from_seconds(time.seconds() - seconds)
+}
+
+/// Either kind of meeting, many times.
+pub(super) fn meetings() -> impl Iterator<Item = Meeting> {
+    MEETINGS.into_iter().flat_map(|meeting| iter::repeat_n(meeting, ROUNDS))
+}
+
+/// The two handles in turn.
+pub(super) fn in_turn<'s, R>(rows: &'s R, another: &'s R) -> impl Iterator<Item = &'s R> {
+    [rows, another].into_iter().cycle()
+}
+
+/// The rows whose callers got that answer.
+pub(super) fn with_answer<'r, R, A: PartialEq>(rows: &'r [R], answers: &[A], wanted: A) -> Vec<&'r R> {
+    rows.iter().zip(answers).filter(|(_, answer)| **answer == wanted).map(|(row, _)| row).collect()
+}
+
+/// Inserts a row whose id is new.
+async fn add<R: Rows>(rows: &R, row: &Arc<R::Row>) {
+    assert_eq!(rows.insert(row).await, Insertion::Inserted, "the only insert of {:?}", R::id(row));
+}
+
+/// Replaces a row that nobody else writes.
+async fn change<R: Rows>(rows: &R, from: &R::Row, to: &Arc<R::Row>) {
+    let answer = rows.replace(R::version(from), to).await;
+    assert_eq!(answer, Replacement::Replaced, "the only replace of version {} of {:?}", R::version(from), R::id(from));
+}
+
+/// All that the store has of that user.
+async fn listed<R: Rows>(rows: &R, subject: &Subject) -> Vec<Arc<R::Row>> {
+    rows.list(subject, Page::first(ALL)).await
+}
+
+/// Fails unless the row is found, and listed, as it was written.
+async fn assert_there<R: Rows>(rows: &R, row: &Arc<R::Row>, when: &str) {
+    let found = rows.find(R::id(row)).await;
+    assert!(found.as_ref() == Some(row), "{when}: {row:?} was acknowledged, `find` gives {found:?}");
+    let listed = listed(rows, R::subject(row)).await;
+    assert!(listed.contains(row), "{when}: {row:?} was acknowledged, the list of its subject holds {listed:?}");
+}
+
+/// Fails if the row is found or listed, in whatever version.
+async fn assert_gone<R: Rows>(rows: &R, row: &R::Row, when: &str) {
+    let found = rows.find(R::id(row)).await;
+    assert!(found.is_none(), "{when}: there should be no row, `find` gives {found:?}");
+    let listed = listed(rows, R::subject(row)).await;
+    assert!(listed.iter().all(|own| R::id(own) != R::id(row)), "{when}: there should be no row, it is still listed");
+}
+
+/// Purges in steps to the end and gives the count of rows removed.
+async fn purge_all<R: Rows>(rows: &R, now: Timestamp, limit: usize) -> usize {
+    let mut removed = 0;
+    for _ in 0..PATIENCE {
+        let step = purge_step(rows, now, limit).await;
+        removed += step.removed();
+        if step.is_finished() {
+            return removed;
+        }
+    }
+    never_ends(limit)
+}
+
+async fn purge_step<R: Rows>(rows: &R, now: Timestamp, limit: usize) -> Purge {
+    let step = rows.purge(now, limit).await;
+    assert!(step.removed() <= limit, "a step of a purge with limit {limit} removed {} rows", step.removed());
+    step
+}
+
+#[expect(clippy::panic, reason = "a rule fails by panicking, as every test does")]
+fn never_ends(limit: usize) -> ! {
+    panic!("a purge with limit {limit} did not finish within {PATIENCE} steps")
+}

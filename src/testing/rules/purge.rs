@@ -1,0 +1,159 @@
+//! A purge removes what is due, nothing else, and in steps.
+
+use std::sync::Arc;
+
+use crate::clock::Timestamp;
+use crate::store::{Insertion, Replacement};
+use crate::testing::records;
+use crate::testing::rows::Rows;
+use crate::testing::rules::{
+    add, assert_gone, assert_there, change, due, earlier, far, later, listed, purge_all, purge_step,
+};
+
+/// Seconds in an hour.
+const HOUR: u32 = 3600;
+/// Steps that a purge may make beyond those that remove a row.
+const SPARE_STEPS: usize = 4;
+
+pub(in crate::testing) async fn waits_for_the_end<R: Rows>(rows: &R) {
+    let (subject, end) = (records::subject(), emptied(rows, 0).await);
+    let row = R::first(&subject, end);
+    add(rows, &row).await;
+    for before in [Timestamp::default(), earlier(end, HOUR), earlier(end, 1)] {
+        assert_eq!(purge_all(rows, before, 100).await, 0, "nothing is due yet");
+        assert_there(rows, &row, "after a purge before its time").await;
+    }
+    assert_eq!(purge_all(rows, end, 100).await, 1, "the row is due");
+    assert_gone(rows, &row, "after a purge at its time").await;
+    assert_eq!(rows.replace(R::version(&row), &R::next(&row, far())).await, Replacement::Lost, "a purged row");
+    assert_gone(rows, &row, "after a replace of what was purged").await;
+    assert_eq!(purge_all(rows, end, 100).await, 0, "the row was removed before");
+
+    // An id that is free again is one like any other.
+    assert_eq!(rows.insert(&row).await, Insertion::Inserted, "a purged id is free");
+    assert_there(rows, &row, "after a second insert").await;
+    assert_eq!(purge_all(rows, end, 100).await, 1, "the row is due again");
+    assert_gone(rows, &row, "after its second purge").await;
+}
+
+pub(in crate::testing) async fn follows_a_moved_end<R: Rows>(rows: &R) {
+    let (subject, end) = (records::subject(), emptied(rows, 3 * HOUR).await);
+    let first = R::first(&subject, end);
+    add(rows, &first).await;
+    let mut row = first;
+    let mut indexed = end;
+    for moved in [later(end, HOUR), later(end, 2 * HOUR)] {
+        let next = R::next(&row, moved);
+        change(rows, &row, &next).await;
+        row = next;
+        for early in [indexed, indexed, earlier(moved, 1)] {
+            assert_eq!(purge_all(rows, early, 100).await, 0, "the end was moved on");
+            assert_there(rows, &row, "after a purge at an end that was moved on").await;
+        }
+        indexed = moved;
+    }
+    assert_eq!(purge_all(rows, indexed, 100).await, 1, "the moved end has come");
+    assert_gone(rows, &row, "after a purge at the moved end").await;
+
+    // Moved the other way, it may stay until either end, and no longer than both.
+    let first = R::first(&subject, later(end, 3 * HOUR));
+    add(rows, &first).await;
+    let shorter = R::next(&first, later(end, HOUR));
+    change(rows, &first, &shorter).await;
+    purge_all(rows, later(end, HOUR - 1), 100).await;
+    assert_there(rows, &shorter, "before either end").await;
+    purge_all(rows, later(end, 3 * HOUR), 100).await;
+    assert_gone(rows, &shorter, "after both ends").await;
+}
+
+pub(in crate::testing) async fn takes_rows_of_every_kind<R: Rows>(rows: &R) {
+    let end = emptied(rows, 0).await;
+    let all: Vec<_> = R::of_every_kind(&records::subject(), end).into_iter().map(Arc::new).collect();
+    for row in &all {
+        add(rows, row).await;
+    }
+    let (dead, alive): (Vec<_>, Vec<_>) = all.iter().partition(|row| R::purge_after(row) <= end);
+    purge_all(rows, earlier(end, 1), 7).await;
+    for row in &all {
+        assert_there(rows, row, "before its time").await;
+    }
+    assert_eq!(purge_all(rows, end, 7).await, dead.len(), "so many rows are due");
+    for row in dead {
+        assert_gone(rows, row, "after a purge at its time").await;
+    }
+    for row in alive {
+        assert_there(rows, row, "after a purge of others").await;
+    }
+}
+
+pub(in crate::testing) async fn is_bounded_and_finishes<R: Rows>(rows: &R) {
+    const DEAD: usize = 25;
+    const ALIVE: usize = 15;
+    let (subject, end) = (records::subject(), emptied(rows, 0).await);
+    let mut alive = Vec::new();
+    for number in 0..DEAD + ALIVE {
+        let row = R::first(&subject, end);
+        add(rows, &row).await;
+        // Alive by what is in the row, due by what was at its insert.
+        if number % 8 < 3 {
+            let next = R::next(&row, far());
+            change(rows, &row, &next).await;
+            alive.push(next);
+        }
+    }
+    alive.sort_by_key(|row| R::id(row));
+    assert_eq!(alive.len(), ALIVE);
+    let none = purge_step(rows, end, 0).await;
+    assert!(!none.is_finished(), "a step that may look at nothing cannot know that nothing is left");
+    let mut removed = 0;
+    let mut steps = 0;
+    loop {
+        let step = purge_step(rows, end, 4).await;
+        removed += step.removed();
+        steps += 1;
+        if step.is_finished() {
+            break;
+        }
+        assert!(steps <= DEAD + ALIVE + SPARE_STEPS, "a purge of {DEAD} rows goes on for ever");
+    }
+    assert_eq!(removed, DEAD, "what is due is removed, in {steps} steps");
+    let listed = listed(rows, &subject).await;
+    assert!(listed == alive, "after a purge {listed:?} are left in place of {alive:?}");
+}
+
+pub(in crate::testing) async fn steps_over_nothing_alive<R: Rows>(rows: &R) {
+    const ALIVE: usize = 120;
+    let (subject, end) = (records::subject(), emptied(rows, 0).await);
+    let mut alive = Vec::new();
+    for number in 0..ALIVE {
+        let row = R::first(&subject, later(far(), u32::try_from(number).unwrap_or_default()));
+        alive.push(row);
+    }
+    alive.sort_by_key(|row| R::id(row));
+    let (front, back) = alive.split_at(ALIVE / 2);
+    let mut dead = R::first(&subject, end);
+    if let Some(between) = front.last() {
+        // Alive ones are older and younger than the one that is due, by insert and by id.
+        let mut octets = R::octets(R::id(between));
+        octets.iter_mut().skip(15).for_each(|octet| *octet ^= 1);
+        dead = R::under(&dead, octets);
+    }
+    for row in front.iter().chain([&dead]).chain(back) {
+        add(rows, row).await;
+    }
+    let mut removed = 0;
+    for _ in 0..=SPARE_STEPS {
+        removed += purge_step(rows, end, 1).await.removed();
+    }
+    assert_eq!(removed, 1, "a few looks are enough for the one row that is due among {ALIVE} that are not");
+    assert_gone(rows, &dead, "after a purge at its time").await;
+    let left = listed(rows, &subject).await;
+    assert!(left == alive, "{} rows are left in place of {ALIVE}", left.len());
+}
+
+/// Returns an end at which nothing else is due, nor in the span behind it.
+async fn emptied<R: Rows>(rows: &R, span: u32) -> Timestamp {
+    let end = due();
+    purge_all(rows, later(end, span), 1000).await;
+    end
+}

@@ -1,0 +1,115 @@
+//! One of all callers changes a version.
+
+use std::sync::Arc;
+
+use crate::store::Replacement;
+use crate::testing::at_once::{MEETINGS, at_once, pause};
+use crate::testing::records;
+use crate::testing::rows::Rows;
+use crate::testing::rules::{
+    CALLERS, PATIENCE, add, assert_gone, assert_there, change, far, in_turn, listed, meetings, with_answer,
+};
+
+/// Wins of each caller who looks again until it has them.
+const WINS: usize = 4;
+
+pub(in crate::testing) async fn has_one_winner<R: Rows>(rows: &R, another: &R) {
+    for meeting in meetings() {
+        let subject = records::subject();
+        let first = R::first(&subject, far());
+        add(rows, &first).await;
+        let rivals: Vec<_> = (0..CALLERS).map(|_| R::next(&first, far())).collect();
+        let calls =
+            in_turn(rows, another).zip(&rivals).map(|(handle, rival)| handle.replace(R::version(&first), rival));
+        let answers = at_once(meeting, calls).await;
+        let winners = with_answer(&rivals, &answers, Replacement::Replaced);
+        assert_eq!(winners.len(), 1, "of {CALLERS} callers with one version so many were told that they replaced it");
+        for winner in winners {
+            assert_there(rows, winner, "after a race of replaces").await;
+            let listed = listed(another, &subject).await;
+            assert!(listed == [winner.clone()], "only the winner's row may be listed, not {listed:?}");
+        }
+    }
+}
+
+pub(in crate::testing) async fn of_a_missing_row_is_lost<R: Rows>(rows: &R) {
+    let row = R::first(&records::subject(), far());
+    let next = R::next(&row, far());
+    for version in [0, R::version(&row), R::version(&next), u32::MAX] {
+        assert_eq!(rows.replace(version, &next).await, Replacement::Lost, "a replace of version {version} of no row");
+        assert_gone(rows, &row, "after a replace of a missing row").await;
+    }
+}
+
+pub(in crate::testing) async fn of_another_version_is_lost<R: Rows>(rows: &R) {
+    let row = R::first(&records::subject(), far());
+    add(rows, &row).await;
+    let (next, rival) = (R::next(&row, far()), R::next(&row, far()));
+    for version in [0, R::version(&next), R::version(&next) + 1, 1 << 31, u32::MAX] {
+        assert_eq!(rows.replace(version, &next).await, Replacement::Lost, "a replace of version {version}, which is 1");
+        assert_there(rows, &row, "after a replace of another version").await;
+    }
+    change(rows, &row, &next).await;
+    for late in [&rival, &row, &next] {
+        assert_eq!(
+            rows.replace(R::version(&row), late).await,
+            Replacement::Lost,
+            "a replace of a version that is past"
+        );
+        assert_there(rows, &next, "after a replace of a version that is past").await;
+    }
+}
+
+/// Versions beyond what signed numbers of 32 bits hold.
+pub(in crate::testing) async fn compares_large_versions<R: Rows>(rows: &R) {
+    let row = R::first(&records::subject(), far());
+    add(rows, &row).await;
+    let versions = [1, (1 << 31) - 1, 1 << 31, (1 << 31) + 1, u32::MAX - 1, u32::MAX];
+    let steps = versions.into_iter().zip(versions.into_iter().skip(1));
+    for (from, to) in steps {
+        let next = R::numbered(&row, to);
+        let wrong = [from ^ 1, from.wrapping_add(1 << 31), from / 2, 0];
+        for version in wrong {
+            let answer = rows.replace(version, &next).await;
+            assert_eq!(answer, Replacement::Lost, "a replace of version {version}, which is {from}");
+        }
+        assert_eq!(rows.replace(from, &next).await, Replacement::Replaced, "a replace of version {from}");
+        assert_there(rows, &next, "under a large version").await;
+    }
+}
+
+/// What refresh and revocation do: look, make the next version, claim it, look again if that was lost.
+pub(in crate::testing) async fn loses_no_update<R: Rows>(rows: &R, another: &R) {
+    for meeting in MEETINGS {
+        let row = R::first(&records::subject(), far());
+        add(rows, &row).await;
+        let calls = in_turn(rows, another).take(CALLERS / 2).map(|handle| wins(handle, R::id(&row)));
+        let mut acknowledged: Vec<_> = at_once(meeting, calls).await.into_iter().flatten().collect();
+        acknowledged.sort_by_key(|won| R::version(won));
+        let versions: Vec<_> = acknowledged.iter().map(|won| R::version(won)).collect();
+        let expected: Vec<_> = (R::version(&row) + 1..).take(CALLERS / 2 * WINS).collect();
+        assert_eq!(versions, expected, "every acknowledged version is won once, none is left out");
+        if let Some(last) = acknowledged.last() {
+            assert_there(rows, last, "after the last of many updates").await;
+        }
+    }
+}
+
+async fn wins<R: Rows>(rows: &R, id: R::Id) -> Vec<Arc<R::Row>> {
+    let mut won = Vec::new();
+    for _ in 0..PATIENCE {
+        let found = rows.find(id).await;
+        pause().await;
+        if let Some(row) = found {
+            let next = R::next(&row, far());
+            if rows.replace(R::version(&row), &next).await == Replacement::Replaced {
+                won.push(next);
+            }
+        }
+        if won.len() == WINS {
+            break;
+        }
+    }
+    assert_eq!(won.len(), WINS, "a caller who looks again after every loss wins at last");
+    won
+}

@@ -1,0 +1,48 @@
+//! What the memory store promises beyond the contract.
+
+use std::sync::Arc;
+
+use futures::executor::block_on;
+use grantor::store::{ClientRegistry, ClientStore, CodeStore, Insertion, TokenStore};
+use grantor::testing::records;
+use grantor::{MemoryStore, Timestamp};
+
+const END: Timestamp = Timestamp::from_seconds(3_000_000_000);
+
+#[test]
+fn clones_share_their_contents_and_another_store_is_another() {
+    let (store, other) = (MemoryStore::new(), MemoryStore::new());
+    let clone = store.clone();
+    let subject = records::subject();
+    let code = Arc::new(records::authorization(&subject, END));
+    let grant = Arc::new(records::grant(&subject, END));
+    let registration = records::registration(&subject);
+    assert_eq!(block_on(CodeStore::insert(&store, code.clone())).unwrap(), Insertion::Inserted);
+    assert_eq!(block_on(TokenStore::insert(&store, grant.clone())).unwrap(), Insertion::Inserted);
+    assert_eq!(block_on(ClientRegistry::insert(&store, registration.clone())).unwrap(), Insertion::Inserted);
+
+    assert_eq!(block_on(CodeStore::insert(&clone, code.clone())).unwrap(), Insertion::Exists);
+    assert_eq!(block_on(TokenStore::insert(&clone, grant.clone())).unwrap(), Insertion::Exists);
+    assert_eq!(block_on(ClientRegistry::insert(&clone, registration.clone())).unwrap(), Insertion::Exists);
+    assert_eq!(block_on(CodeStore::find(&clone, &code.id())).unwrap(), Some(code.clone()));
+    assert_eq!(block_on(TokenStore::find(&clone, &grant.id())).unwrap(), Some(grant.clone()));
+
+    assert_eq!(block_on(CodeStore::find(&other, &code.id())).unwrap(), None);
+    assert_eq!(block_on(TokenStore::find(&other, &grant.id())).unwrap(), None);
+    assert_eq!(block_on(ClientStore::find(&other, registration.client.id())).unwrap(), None);
+}
+
+#[test]
+fn counts_tell_what_is_held() {
+    let store = MemoryStore::new();
+    let subject = records::subject();
+    for number in 1..=3 {
+        let _ = block_on(CodeStore::insert(&store, Arc::new(records::authorization(&subject, END)))).unwrap();
+        let _ = block_on(TokenStore::insert(&store, Arc::new(records::grant(&subject, END)))).unwrap();
+        assert_eq!((store.authorization_count(), store.grant_count()), (number, number));
+    }
+    assert_eq!(block_on(CodeStore::purge_expired(&store, END, 2)).unwrap().removed(), 2);
+    assert_eq!((store.authorization_count(), store.grant_count()), (1, 3));
+    assert_eq!(block_on(TokenStore::purge_expired(&store, END, 9)).unwrap().removed(), 3);
+    assert_eq!((store.authorization_count(), store.grant_count()), (1, 0));
+}
