@@ -66,6 +66,7 @@
 //!
 //! | feature | what it brings |
 //! |---|---|
+//! | `redis` | [`RedisStore`]: everything in a Redis server or cluster |
 //! | `testing` | [`testing`]: a clock that stands still, randomness that repeats |
 //! | `tracing` | [`TracingEvents`]: one log line per event |
 //!
@@ -152,6 +153,8 @@ pub use crate::registrar::{Approval, Approved, Registrar, RegistrarError};
 pub use crate::secret::{AccessToken, AuthorizationCode, AuthorizationHandle, ClientSecret, RefreshToken};
 pub use crate::server::{AuthorizationServer, Builder};
 pub use crate::store::memory::MemoryStore;
+#[cfg(feature = "redis")]
+pub use crate::store::redis::{RedisError, RedisOptions, RedisProblem, RedisStore};
 pub use crate::subject::{Subject, SubjectError};
 #[cfg(feature = "tracing")]
 pub use crate::tracing_events::TracingEvents;

@@ -5,6 +5,8 @@
 
 pub(crate) mod memory;
 pub(crate) mod record;
+#[cfg(feature = "redis")]
+pub(crate) mod redis;
 
 use std::error::Error;
 use std::fmt;

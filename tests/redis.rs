@@ -1,0 +1,31 @@
+//! The Redis store, over servers that are started and ended here: `cargo test --all-features --test redis -- --ignored`.
+
+#[path = "servers/redis.rs"]
+mod servers;
+
+#[path = "redis/kit.rs"]
+mod kit;
+
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use grantor::{RedisOptions, RedisStore};
+
+use crate::servers::{Cluster, Server};
+
+/// Settings with a prefix that no other test has.
+fn options() -> RedisOptions {
+    static NUMBER: AtomicU32 = AtomicU32::new(0);
+    RedisOptions::new().prefix(format!("test{}", NUMBER.fetch_add(1, Ordering::Relaxed)))
+}
+
+/// A store of its own on a server.
+async fn on(server: &Server) -> RedisStore {
+    RedisStore::connect(&server.address(), &options()).await.unwrap()
+}
+
+/// A store of its own on a cluster.
+async fn over(cluster: &Cluster, options: &RedisOptions) -> RedisStore {
+    let addresses = cluster.addresses();
+    let addresses: Vec<_> = addresses.iter().map(String::as_str).collect();
+    RedisStore::connect_cluster(&addresses, options).await.unwrap()
+}
