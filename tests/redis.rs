@@ -1,10 +1,30 @@
 //! The Redis store, over servers that are started and ended here: `cargo test --all-features --test redis -- --ignored`.
 
-#[path = "servers/redis.rs"]
-mod servers;
-
+#[path = "redis/connecting.rs"]
+mod connecting;
+#[path = "redis/cost.rs"]
+mod cost;
+#[path = "redis/flow.rs"]
+mod flow;
+#[path = "redis/indexes.rs"]
+mod indexes;
+#[path = "redis/killed.rs"]
+mod killed;
 #[path = "redis/kit.rs"]
 mod kit;
+#[path = "redis/load.rs"]
+mod load;
+#[path = "redis/raw.rs"]
+mod raw;
+#[path = "redis/scripts.rs"]
+mod scripts;
+#[path = "servers/redis.rs"]
+mod servers;
+#[path = "redis/trouble.rs"]
+mod trouble;
+#[expect(dead_code, reason = "the fixture has more than these tests need")]
+#[path = "protocol/world.rs"]
+mod world;
 
 use std::sync::atomic::{AtomicU32, Ordering};
 

@@ -17,7 +17,7 @@ const WATCH: &str = r#"log=$1; shift
 redis-server "$@" >>"$log" 2>&1 &
 echo $!
 cat >/dev/null
-kill -9 $!
+kill -9 $! 2>/dev/null
 wait"#;
 /// Tenths of a second within which a server has to answer, or a cluster to be whole.
 const PATIENCE: usize = 300;
@@ -190,6 +190,13 @@ impl Cluster {
     pub(crate) fn primaries(&self) -> Vec<&Server> {
         let running = |node: &&Server| node.running.lock().unwrap().is_some();
         self.nodes.iter().filter(running).filter(|node| node.info("role").as_deref() == Some("master")).collect()
+    }
+
+    /// Returns the replica of a primary.
+    pub(crate) fn replica_of(&self, primary: &Server) -> &Server {
+        let port = primary.port.to_string();
+        let follows = |node: &&Server| node.info("master_port").as_deref() == Some(&port);
+        self.nodes.iter().find(follows).expect("each primary has a replica")
     }
 
     /// Waits until all nodes agree, and every replica is up to date.

@@ -1,75 +1,54 @@
-//! How connections are made, and how they come back.
+//! How a store is connected, and what has to hold of a server before it may keep anything.
 
-use std::time::Duration;
+use std::collections::BTreeSet;
 
-use redis::aio::{ConnectionManager, ConnectionManagerConfig};
-use redis::cluster::{ClusterClient, ClusterClientBuilder};
-use redis::io::tcp::TcpSettings;
-use redis::io::tcp::socket2::TcpKeepalive;
-use redis::{AsyncConnectionConfig, Client, ConnectionAddr, ConnectionInfo, IntoConnectionInfo, ProtocolVersion};
-use redis::{RedisResult, TlsCertificates};
+use redis::{Cmd, ConnectionAddr, ConnectionInfo, IntoConnectionInfo, Value};
 use tokio::runtime::Handle;
 use tokio::time::timeout;
 
-use crate::store::redis::check;
+use crate::clock::{Clock, SystemClock};
 use crate::store::redis::error::{RedisError, RedisProblem};
-use crate::store::redis::link::{Connection, Link};
+use crate::store::redis::link::Link;
+use crate::store::redis::node::{COMMON_LANE, Message, Node};
 use crate::store::redis::options::RedisOptions;
+use crate::store::redis::router::Router;
 
-/// Connections for writes that wait: each of them waits for one write at a time.
-const WAITING_WRITERS: usize = 8;
-/// Attempts to come back before the calls that wait for it fail; the next call begins anew.
-const ATTEMPTS: usize = 8;
-const SHORTEST_PAUSE: Duration = Duration::from_millis(20);
-const LONGEST_PAUSE: Duration = Duration::from_secs(1);
-/// How often a command is sent again within its time-out, while a cluster finds its new primaries.
-const RETRIES: u32 = 64;
-const SHORTEST_RETRY_MILLISECONDS: u64 = 20;
-const LONGEST_RETRY_MILLISECONDS: u64 = 500;
-/// Commands that wait to be written to the socket, beyond which callers wait in turn.
-const BUFFERED_COMMANDS: usize = 1024;
+/// The least release whose scripts answer errors by their own names.
+const LEAST_RELEASE: u32 = 7;
+/// With it a write that says when it ends is applied within the half hour or never.
+const MOST_SECONDS_APART: u32 = 600;
 
 /// Connects to a server that stands alone.
-pub(super) async fn single(address: &str, options: &RedisOptions) -> Result<(Link, Vec<String>), RedisError> {
+pub(super) async fn single(address: &str, options: &RedisOptions) -> Result<Link, RedisError> {
     let runtime = prepare(options)?;
-    let info = connection_info(address)?;
-    let shown = vec![info.addr().to_string()];
-    let client = client(info, options)?;
-    let first = AsyncConnectionConfig::new()
-        .set_connection_timeout(Some(options.connect_timeout))
-        .set_response_timeout(Some(options.response_timeout));
-    let mut connection = client.get_multiplexed_async_connection_with_config(&first).await?;
-    check::single(&mut connection).await?;
-    let managed = || -> RedisResult<_> {
-        let manager = ConnectionManager::new_lazy_with_config(client.clone(), manager_config(options))?;
-        Ok(Connection::Single(manager))
-    };
-    let reader = managed()?;
-    let writers = match options.wait {
-        None => Box::new([reader.clone()]),
-        Some(_) => (0..WAITING_WRITERS).map(|_| managed()).collect::<RedisResult<Box<[_]>>>()?,
-    };
-    Ok((Link::new(reader, writers, options, runtime), shown))
+    let node = Node::new(info(address)?, options)?;
+    let router = in_time(options, async {
+        check(&node, false).await?;
+        Ok(Router::single(node, options))
+    });
+    Ok(Link::new(router.await?, options, runtime))
 }
 
-/// Connects to a cluster, through any of its nodes.
-pub(super) async fn cluster(addresses: &[&str], options: &RedisOptions) -> Result<(Link, Vec<String>), RedisError> {
+/// Connects to a cluster, through any of its servers.
+pub(super) async fn cluster(addresses: &[&str], options: &RedisOptions) -> Result<Link, RedisError> {
     let runtime = prepare(options)?;
-    let nodes: Vec<_> = addresses.iter().map(|address| connection_info(address)).collect::<Result<_, _>>()?;
-    let shown = nodes.iter().map(|node| node.addr().to_string()).collect();
-    let client = cluster_client(nodes, options)?;
-    let mut connection = cluster_connection(&client, options).await?;
-    check::cluster(&mut connection).await?;
-    let reader = Connection::Cluster(connection);
-    let mut writers = Vec::new();
-    if options.wait.is_some() {
-        for _ in 0..WAITING_WRITERS {
-            writers.push(Connection::Cluster(cluster_connection(&client, options).await?));
+    let seed = |address: &&str| Node::new(info(address)?, options);
+    let seeds = addresses.iter().map(seed).collect::<Result<Vec<_>, _>>()?;
+    let router = in_time(options, async {
+        let router = Router::cluster(seeds, options).await?;
+        for primary in router.primaries() {
+            check(&primary, true).await?;
         }
-    } else {
-        writers.push(reader.clone());
-    }
-    Ok((Link::new(reader, writers.into(), options, runtime), shown))
+        Ok(router)
+    });
+    Ok(Link::new(router.await?, options, runtime))
+}
+
+/// Returns an address as it may be shown: without the password.
+pub(super) fn shown(addresses: &[&str]) -> Vec<String> {
+    let shown: BTreeSet<_> =
+        addresses.iter().filter_map(|address| Some(info(address).ok()?.addr().to_string())).collect();
+    shown.into_iter().collect()
 }
 
 fn prepare(options: &RedisOptions) -> Result<Handle, RedisError> {
@@ -79,69 +58,103 @@ fn prepare(options: &RedisOptions) -> Result<Handle, RedisError> {
     Handle::try_current().map_err(|_| RedisProblem::Setting("runtime").into())
 }
 
-fn connection_info(address: &str) -> Result<ConnectionInfo, RedisError> {
+async fn in_time<T>(
+    options: &RedisOptions,
+    connecting: impl Future<Output = Result<T, RedisError>>,
+) -> Result<T, RedisError> {
+    let within = options.connect_timeout.saturating_add(options.response_timeout);
+    timeout(within, connecting).await.map_err(|_| RedisProblem::TimedOut)?
+}
+
+fn info(address: &str) -> Result<ConnectionInfo, RedisError> {
     let info = address.into_connection_info()?;
     if matches!(info.addr(), ConnectionAddr::TcpTls { .. }) && rustls::crypto::CryptoProvider::get_default().is_none() {
-        // The client's library takes the process's provider and panics where a program has linked two.
-        // If another thread was faster there is one now, which is all that is asked for.
+        // The client's library takes the process's provider, and panics where a program has linked two and
+        // chosen none. If another thread was faster there is one now, which is all that is asked for.
         drop(rustls::crypto::ring::default_provider().install_default());
     }
-    let settings = info.redis_settings().clone().set_protocol(ProtocolVersion::RESP3);
-    Ok(info.set_redis_settings(settings).set_tcp_settings(tcp_settings()))
+    Ok(info)
 }
 
-/// A peer that has vanished without a word is noticed within about ten seconds.
-fn tcp_settings() -> TcpSettings {
-    let second = Duration::from_secs(1);
-    let keepalive = TcpKeepalive::new().with_time(second * 4).with_interval(second * 2);
-    let settings = TcpSettings::default().set_nodelay(true).set_keepalive(keepalive);
-    #[cfg(target_os = "linux")]
-    let settings = settings.set_user_timeout(second * 10);
-    settings
-}
-
-fn client(info: ConnectionInfo, options: &RedisOptions) -> RedisResult<Client> {
-    match (&options.root_certificates, info.addr()) {
-        (Some(_), ConnectionAddr::TcpTls { .. }) => Client::build_with_tls(info, certificates(options)),
-        _ => Client::open(info),
+/// Checks what a server tells of itself; what this user may not ask is taken to be right.
+async fn check(node: &Node, in_cluster: bool) -> Result<(), RedisError> {
+    if let Some(text) = allowed(ask(node, "INFO").await)? {
+        let text: String = redis::from_redis_value(text)?;
+        if !in_cluster && value_of(&text, "redis_mode") == Some("cluster") {
+            return Err(RedisProblem::Cluster.into());
+        }
+        check_info(&text)?;
+    }
+    match allowed(ask(node, "TIME").await)? {
+        Some(time) => check_clock(time),
+        None => Ok(()),
     }
 }
 
-fn certificates(options: &RedisOptions) -> TlsCertificates {
-    TlsCertificates { client_tls: None, root_cert: options.root_certificates.clone() }
+async fn ask(node: &Node, name: &str) -> Result<Value, RedisError> {
+    let mut command = Cmd::new();
+    command.arg(name);
+    node.send(&Message { command, wait: None, lane: COMMON_LANE }, false).await
 }
 
-fn manager_config(options: &RedisOptions) -> ConnectionManagerConfig {
-    ConnectionManagerConfig::new()
-        .set_connection_timeout(Some(options.connect_timeout))
-        // The link ends every call by itself.
-        .set_response_timeout(None)
-        .set_number_of_retries(ATTEMPTS)
-        .set_min_delay(SHORTEST_PAUSE)
-        .set_max_delay(LONGEST_PAUSE)
-        .set_pipeline_buffer_size(BUFFERED_COMMANDS)
-}
-
-fn cluster_client(nodes: Vec<ConnectionInfo>, options: &RedisOptions) -> RedisResult<ClusterClient> {
-    let mut builder = ClusterClientBuilder::new(nodes)
-        .connection_timeout(options.connect_timeout)
-        .response_timeout(options.response_timeout)
-        .overall_response_timeout(None)
-        .retries(RETRIES)
-        .min_retry_wait(SHORTEST_RETRY_MILLISECONDS)
-        .max_retry_wait(LONGEST_RETRY_MILLISECONDS)
-        .retry_wait_formula(10, 1)
-        .tcp_settings(tcp_settings());
-    if options.root_certificates.is_some() {
-        builder = builder.certs(certificates(options));
+fn allowed(answer: Result<Value, RedisError>) -> Result<Option<Value>, RedisError> {
+    match answer {
+        Err(error) if error.is_forbidden() => Ok(None),
+        answer => answer.map(Some),
     }
-    builder.build()
 }
 
-async fn cluster_connection(
-    client: &ClusterClient,
-    options: &RedisOptions,
-) -> Result<redis::cluster_async::ClusterConnection, RedisError> {
-    let connected = timeout(options.connect_timeout, client.get_async_connection()).await;
-    Ok(connected.map_err(|_| RedisProblem::TimedOut)??)
+fn check_info(info: &str) -> Result<(), RedisError> {
+    if value_of(info, "role") == Some("slave") {
+        return Err(RedisProblem::Replica.into());
+    }
+    if let Some(policy) = value_of(info, "maxmemory_policy").filter(|policy| *policy != "noeviction") {
+        return Err(RedisProblem::Evicts { policy: policy.to_owned() }.into());
+    }
+    if let Some(version) = value_of(info, "redis_version") {
+        let release = version.split('.').next().and_then(|release| release.parse::<u32>().ok());
+        if release.is_some_and(|release| release < LEAST_RELEASE) {
+            return Err(RedisProblem::TooOld { version: version.to_owned() }.into());
+        }
+    }
+    Ok(())
+}
+
+fn check_clock(time: Value) -> Result<(), RedisError> {
+    let (seconds, _): (u32, u32) = redis::from_redis_value(time)?;
+    let apart = seconds.abs_diff(SystemClock.now().seconds());
+    if apart > MOST_SECONDS_APART { Err(RedisProblem::Clock { seconds: apart }.into()) } else { Ok(()) }
+}
+
+fn value_of<'a>(info: &'a str, name: &str) -> Option<&'a str> {
+    info.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_that_may_lose_keys_is_refused() {
+        let problem = |info: &str| check_info(info).err().map(|error| error.problem().clone());
+        let good = "# Server\r\nredis_version:7.0.15\r\nrole:master\r\nmaxmemory_policy:noeviction\r\n";
+        assert_eq!(problem(good), None);
+        assert_eq!(problem(&good.replace("7.0.15", "10.2.0")), None);
+        assert_eq!(problem(""), None);
+        let policy = "allkeys-lru".to_owned();
+        assert_eq!(problem(&good.replace("noeviction", &policy)), Some(RedisProblem::Evicts { policy }));
+        assert_eq!(problem(&good.replace("role:master", "role:slave")), Some(RedisProblem::Replica));
+        let version = "6.2.14".to_owned();
+        assert_eq!(problem(&good.replace("7.0.15", &version)), Some(RedisProblem::TooOld { version }));
+    }
+
+    #[test]
+    fn a_clock_that_is_far_off_is_refused() {
+        let time = |seconds: u32| Value::Array(vec![Value::Int(seconds.into()), Value::Int(0)]);
+        let now = SystemClock.now().seconds();
+        assert!(check_clock(time(now)).is_ok());
+        assert!(check_clock(time(now - 590)).is_ok());
+        assert!(check_clock(time(now - 700)).is_err());
+        assert!(check_clock(time(now + 700)).is_err());
+    }
 }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use redis::{ErrorKind, ServerErrorKind};
 
 use crate::store::StoreError;
+use crate::store::redis::slots::Address;
 
 /// A failure of a [`RedisStore`](crate::RedisStore) or of its server.
 ///
@@ -48,6 +49,9 @@ pub enum RedisProblem {
     /// The server's memory or disk is full.
     #[error("the server's memory or disk is full")]
     Full,
+    /// The server stands alone and was connected as one of a cluster.
+    #[error("the server belongs to no cluster")]
+    NotACluster,
     /// Fewer replicas have the write than were asked for.
     #[error("too few replicas have the write")]
     NotReplicated,
@@ -104,8 +108,31 @@ impl RedisError {
 
     /// Tells whether the server does not know a script, and so has run none of it.
     pub(super) fn is_unknown_script(&self) -> bool {
-        let source = self.source.as_ref().and_then(|source| source.downcast_ref::<redis::RedisError>());
-        source.is_some_and(|error| error.kind() == ErrorKind::Server(ServerErrorKind::NoScript))
+        self.is_answer(ServerErrorKind::NoScript)
+    }
+
+    /// Tells whether this user may not send that command.
+    pub(super) fn is_forbidden(&self) -> bool {
+        self.is_answer(ServerErrorKind::NoPerm)
+    }
+
+    /// Tells whether the same command may fare better a little later, or at another server.
+    pub(super) const fn may_be_sent_again(&self) -> bool {
+        matches!(self.problem, RedisProblem::Connection | RedisProblem::TimedOut | RedisProblem::Unavailable)
+    }
+
+    /// Returns the address at which a key is, and whether it is only on its way there.
+    pub(super) fn redirection(&self) -> Option<(Address, bool)> {
+        let (address, _) = self.of_client()?.redirect_node()?;
+        Some((Address::parse(address)?, self.is_answer(ServerErrorKind::Ask)))
+    }
+
+    fn is_answer(&self, kind: ServerErrorKind) -> bool {
+        self.of_client().is_some_and(|error| error.kind() == ErrorKind::Server(kind))
+    }
+
+    fn of_client(&self) -> Option<&redis::RedisError> {
+        self.source.as_ref()?.downcast_ref()
     }
 }
 
@@ -152,7 +179,7 @@ fn problem_of(error: &redis::RedisError) -> RedisProblem {
     #[expect(clippy::wildcard_enum_match_arm, reason = "a foreign enum, the rest of which are refusals")]
     match error.kind() {
         ErrorKind::AuthenticationFailed => RedisProblem::Denied,
-        ErrorKind::ClusterConnectionNotFound | ErrorKind::Io | ErrorKind::Parse => RedisProblem::Connection,
+        ErrorKind::Io | ErrorKind::Parse => RedisProblem::Connection,
         ErrorKind::InvalidClientConfig => RedisProblem::Address,
         ErrorKind::Server(kind) => problem_of_answer(kind, error.detail()),
         ErrorKind::Extension => problem_of_code(error.code()),
@@ -173,6 +200,9 @@ fn problem_of_answer(kind: ServerErrorKind, detail: Option<&str>) -> RedisProble
         ServerErrorKind::NoPerm => RedisProblem::Denied,
         ServerErrorKind::ResponseError if detail.is_some_and(|detail| detail.starts_with("max number of clients")) => {
             RedisProblem::Unavailable
+        }
+        ServerErrorKind::ResponseError if detail.is_some_and(|detail| detail.contains("cluster support disabled")) => {
+            RedisProblem::NotACluster
         }
         _ => RedisProblem::Refused,
     }

@@ -97,7 +97,7 @@ mod tests {
     #[test]
     fn entries_stand_in_the_order_of_their_ids() {
         let written = [Written(0), Written(1), Written(u32::MAX)];
-        let ids: [&[u8]; 4] = [b"a", b"a b", b"a~", b"ab"];
+        let ids: [&[u8]; 4] = [b"a", b"a b", b"ab", b"a~"];
         let members: Vec<_> =
             ids.iter().flat_map(|id| written.map(|written| Entry { id: id.to_vec(), written }.member())).collect();
         assert!(members.is_sorted());

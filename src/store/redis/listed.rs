@@ -10,6 +10,7 @@ use crate::store::StoreError;
 use crate::store::redis::error::RedisError;
 use crate::store::redis::keys::Entry;
 use crate::store::redis::link::Link;
+use crate::store::redis::script::LIST;
 
 /// Entries that are read at a time, and their rows with them.
 const MOST_AT_A_TIME: usize = 64;
@@ -56,9 +57,7 @@ where
 
 /// Adds an entry for `id`, before its row is written.
 pub(super) async fn add(link: &Link, index: &[u8], entry: &Entry) -> Result<(), RedisError> {
-    let mut add = Cmd::new();
-    add.arg("ZADD").arg(index).arg(0).arg(entry.member());
-    link.write::<i64>(index, add).await.map(drop)
+    LIST.run(link, index, &[&entry.member()]).await.map(drop)
 }
 
 /// Drops entries, each of which a later write would replace by one of its own.

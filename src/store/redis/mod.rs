@@ -1,16 +1,18 @@
 //! Everything in a Redis server or cluster.
 
-mod check;
 mod connect;
 mod due;
 mod error;
 mod keys;
 mod link;
 mod listed;
+mod node;
 mod options;
 mod registry;
+mod router;
 mod rows;
 mod script;
+mod slots;
 
 use std::fmt;
 use std::sync::Arc;
@@ -58,8 +60,8 @@ impl RedisStore {
     ///
     /// [`RedisError`], such as [`RedisProblem::Evicts`] for a server that may lose keys.
     pub async fn connect(address: &str, options: &RedisOptions) -> Result<Self, RedisError> {
-        let (link, addresses) = connect::single(address, options).await?;
-        Ok(Self::new(link, addresses, options))
+        let link = connect::single(address, options).await?;
+        Ok(Self::new(link, connect::shown(&[address]), options))
     }
 
     /// Connects to a cluster through those of its nodes that can be reached.
@@ -68,8 +70,8 @@ impl RedisStore {
     ///
     /// [`RedisError`], as of [`connect`](Self::connect).
     pub async fn connect_cluster(addresses: &[&str], options: &RedisOptions) -> Result<Self, RedisError> {
-        let (link, addresses) = connect::cluster(addresses, options).await?;
-        Ok(Self::new(link, addresses, options))
+        let link = connect::cluster(addresses, options).await?;
+        Ok(Self::new(link, connect::shown(addresses), options))
     }
 
     fn new(link: Link, addresses: Vec<String>, options: &RedisOptions) -> Self {

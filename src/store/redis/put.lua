@@ -4,9 +4,9 @@
 local now = tonumber(redis.call('TIME')[1])
 if now > tonumber(ARGV[1]) then return -1 end
 local held = redis.call('GETRANGE', KEYS[1], 0, 11)
--- A write that was sent twice is answered twice as it was the first time.
-if held == string.sub(ARGV[3], 1, 12) then return 1 end
-if string.sub(held, 1, 4) ~= ARGV[4] then return 0 end
+-- A write that is sent twice is answered as it was the first time. It is done again, since WAIT speaks of
+-- what its own connection has written.
+if held ~= string.sub(ARGV[3], 1, 12) and string.sub(held, 1, 4) ~= ARGV[4] then return 0 end
 if tonumber(ARGV[2]) > now then
     redis.call('SET', KEYS[1], ARGV[3], 'EXAT', ARGV[2])
 else

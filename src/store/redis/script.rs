@@ -7,6 +7,8 @@ use redis::Cmd;
 use crate::store::redis::error::{RedisError, RedisProblem};
 use crate::store::redis::link::Link;
 
+/// Adds an entry to a set of ids.
+pub(super) static LIST: Script = Script { code: include_str!("list.lua"), hash: LazyLock::new(|| hash(LIST.code)) };
 /// Writes a row.
 pub(super) static PUT: Script = Script { code: include_str!("put.lua"), hash: LazyLock::new(|| hash(PUT.code)) };
 /// Writes a registration.
