@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
+use std::time::Duration;
 
 use grantor::store::{Insertion, TokenStore};
 use grantor::testing::records;
@@ -71,9 +72,7 @@ async fn a_wrong_password_is_told_and_none_is_shown() {
 #[ignore = "starts Redis servers"]
 async fn a_user_needs_no_more_than_its_own_keys_and_a_few_commands() {
     let server = Server::start();
-    let may = "~grantor:* +get +eval +evalsha +time +getrange +set +exists +del +zadd +zrem +zrange +hget +hset +hdel";
-    let user = [&["ACL", "SETUSER", "grantor", "on", ">open"][..], &may.split(' ').collect::<Vec<_>>()].concat();
-    server.ask(&user);
+    allow(&server, "");
     let address = format!("redis://grantor:open@127.0.0.1:{}", server.port());
     works(&RedisStore::connect(&address, &RedisOptions::new()).await.unwrap()).await;
 
@@ -84,10 +83,34 @@ async fn a_user_needs_no_more_than_its_own_keys_and_a_few_commands() {
 }
 
 #[tokio::test]
+#[ignore = "starts Redis servers"]
+async fn a_user_of_a_cluster_needs_a_few_more() {
+    let cluster = Cluster::start();
+    cluster.nodes.iter().for_each(|node| allow(node, " +wait +asking +cluster|slots"));
+    let address = format!("redis://grantor:open@127.0.0.1:{}", cluster.nodes[0].port());
+    let options = RedisOptions::new().wait(1, Duration::from_secs(1));
+    let store = RedisStore::connect_cluster(&[&address], &options).await.unwrap();
+    for _ in 0..20 {
+        works(&store).await;
+    }
+    cluster.move_slots(cluster.primaries()[0], cluster.primaries()[1], 50);
+    works(&store).await;
+}
+
+/// Makes a user who may do what a store does.
+fn allow(server: &Server, more: &str) {
+    let may = "~grantor:* +get +set +exists +del +getrange +hget +hset +hdel +zadd +zrem +zrange +eval +evalsha +time";
+    let may = format!("{may}{more}");
+    server.ask(&[&["ACL", "SETUSER", "grantor", "on", ">open"][..], &may.split(' ').collect::<Vec<_>>()].concat());
+}
+
+#[tokio::test]
 async fn what_cannot_be_reached_is_told_apart() {
     let nobody = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap().local_addr().unwrap();
     assert_eq!(problem(&format!("redis://{nobody}")).await, RedisProblem::Connection);
     assert_eq!(problem("http://127.0.0.1").await, RedisProblem::Address);
+    let nowhere = RedisStore::connect_cluster(&[], &RedisOptions::new()).await;
+    assert_eq!(*nowhere.unwrap_err().problem(), RedisProblem::Address);
     let braces = RedisStore::connect("redis://127.0.0.1", &RedisOptions::new().prefix("{one-slot}")).await;
     assert_eq!(*braces.unwrap_err().problem(), RedisProblem::Setting("prefix"));
 }

@@ -152,7 +152,7 @@ impl Writer {
                 Ok(Insertion::Exists) => panic!("nobody else has this id"),
                 Err(error) => self.note(&error).await,
             }
-            // A tenth of the writes are enough.
+            // Each of these is looked up afterwards; some are enough.
             tokio::time::sleep(Duration::from_millis(2)).await;
         }
     }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use grantor::store::{Grant, Insertion, Replacement, StoreError, TokenStore};
+use grantor::store::{Grant, Insertion, Page, Replacement, StoreError, TokenStore};
 use grantor::testing::records;
 use grantor::{RedisError, RedisOptions, RedisProblem, RedisStore, Timestamp};
 
@@ -68,6 +68,20 @@ async fn a_server_that_is_stuck_is_not_waited_for() {
     assert_eq!(third, (RedisProblem::QueueFull, true), "there is room for two");
     server.thaw();
     assert_eq!(until_it_answers(&store, &row).await, Some(row));
+}
+
+#[tokio::test]
+#[ignore = "starts Redis servers"]
+async fn a_call_takes_one_place_however_much_it_reads() {
+    let server = Server::start();
+    let store = RedisStore::connect(&server.address(), &RedisOptions::new().in_flight(1)).await.unwrap();
+    let subject = records::subject();
+    for _ in 0..100 {
+        let row = Arc::new(records::grant(&subject, FAR));
+        assert_eq!(store.insert(row).await.unwrap(), Insertion::Inserted);
+    }
+    assert_eq!(store.grants_of(&subject, Page::first(1000)).await.unwrap().len(), 100);
+    assert_eq!(store.purge_expired(FAR, 1000).await.unwrap().removed(), 100);
 }
 
 #[tokio::test]

@@ -199,6 +199,16 @@ impl Cluster {
         self.nodes.iter().find(follows).expect("each primary has a replica")
     }
 
+    /// Moves so many slots from one primary to another, with their keys.
+    pub(crate) fn move_slots(&self, from: &Server, to: &Server, count: usize) {
+        let id = |server: &Server| server.ask(&["CLUSTER", "MYID"]);
+        let mut reshard = Command::new("redis-cli");
+        reshard.args(["--cluster", "reshard", &format!("127.0.0.1:{}", from.port), "--cluster-yes"]);
+        reshard.args(["--cluster-from", &id(from), "--cluster-to", &id(to), "--cluster-slots", &count.to_string()]);
+        let output = reshard.output().expect("there is redis-cli");
+        assert!(output.status.success(), "{output:?}");
+    }
+
     /// Waits until all nodes agree, and every replica is up to date.
     pub(crate) fn until_it_is_whole(&self) {
         let is_ready = |node: &Server| {

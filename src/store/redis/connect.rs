@@ -32,6 +32,9 @@ pub(super) async fn single(address: &str, options: &RedisOptions) -> Result<Link
 /// Connects to a cluster, through any of its servers.
 pub(super) async fn cluster(addresses: &[&str], options: &RedisOptions) -> Result<Link, RedisError> {
     let runtime = prepare(options)?;
+    if addresses.is_empty() {
+        return Err(RedisProblem::Address.into());
+    }
     let seed = |address: &&str| Node::new(info(address)?, options);
     let seeds = addresses.iter().map(seed).collect::<Result<Vec<_>, _>>()?;
     let router = in_time(options, async {

@@ -7,7 +7,6 @@ use std::sync::Arc;
 use redis::{ErrorKind, ServerErrorKind};
 
 use crate::store::StoreError;
-use crate::store::redis::slots::Address;
 
 /// A failure of a [`RedisStore`](crate::RedisStore) or of its server.
 ///
@@ -122,9 +121,9 @@ impl RedisError {
     }
 
     /// Returns the address at which a key is, and whether it is only on its way there.
-    pub(super) fn redirection(&self) -> Option<(Address, bool)> {
+    pub(super) fn redirection(&self) -> Option<(&str, bool)> {
         let (address, _) = self.of_client()?.redirect_node()?;
-        Some((Address::parse(address)?, self.is_answer(ServerErrorKind::Ask)))
+        Some((address, self.is_answer(ServerErrorKind::Ask)))
     }
 
     fn is_answer(&self, kind: ServerErrorKind) -> bool {

@@ -1,4 +1,4 @@
-//! Every command goes through here: in time, and no more of them at once than there is room for.
+//! Every command goes through here and ends in time, and no more calls are let in than there is room for.
 
 use std::future::poll_fn;
 use std::pin::pin;
@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use redis::{Cmd, FromRedisValue};
 use tokio::runtime::Handle;
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::time::{Instant, timeout_at};
 
 use crate::store::redis::error::{RedisError, RedisProblem};
@@ -37,6 +37,11 @@ impl Link {
         }
     }
 
+    /// Lets a call of the store in, however many commands it sends, if there is room for it.
+    pub(super) fn admit(&self) -> Result<SemaphorePermit<'_>, RedisError> {
+        self.in_flight.try_acquire().map_err(|_| RedisProblem::QueueFull.into())
+    }
+
     /// Sends a command that only reads `key`, to the primary that has it.
     pub(super) async fn read<T: FromRedisValue>(&self, key: &[u8], command: Cmd) -> Result<T, RedisError> {
         let message = Message { command, wait: None, lane: COMMON_LANE };
@@ -56,7 +61,6 @@ impl Link {
     }
 
     async fn send<T: FromRedisValue>(&self, key: &[u8], message: &Message, within: Duration) -> Result<T, RedisError> {
-        let Ok(_permit) = self.in_flight.try_acquire() else { return Err(RedisProblem::QueueFull.into()) };
         let sent = async {
             let deadline = Instant::now() + within;
             timeout_at(deadline, self.router.send(key, message, deadline)).await

@@ -37,7 +37,76 @@ use crate::subject::Subject;
 pub use crate::store::redis::error::{RedisError, RedisProblem};
 pub use crate::store::redis::options::RedisOptions;
 
-/// A store in a Redis server or cluster.
+/// A store in a Redis server, or in a cluster of them.
+///
+/// Every change is one script on one key, so that any slot of a cluster will do. A command goes to the
+/// primary that has the key, never to a replica, and is sent again within its time-out when a connection
+/// breaks or a cluster finds a new primary; a write that arrives twice is known by its number and is
+/// answered as it was the first time. Clones share everything. The connections are driven by the tokio
+/// runtime in which the store was connected, which has to outlive it; the calls may be polled by any
+/// executor.
+///
+/// What it is fit for depends on the server:
+///
+/// | server | registrations and grants | authorizations and their codes |
+/// |---|---|---|
+/// | one, `appendonly yes`, `appendfsync always` | yes: durable as the disk is | yes |
+/// | with replicas, [`wait`](RedisOptions::wait) for as many as a primary has | if what [Security](#security) says is acceptable | yes |
+/// | with replicas, without `wait` | no: an acknowledged revocation may be undone | if a code may work a second time |
+/// | one that keeps nothing on the disk, or syncs every second | no | if a code may work a second time after a crash |
+///
+/// Rows end by themselves: each is written with the time of its `purge_after` by the server's own clock,
+/// unless that is past already. So the clocks of the server and of the authorization servers have to be
+/// right to the minute, and a test that sets another time sees rows go by
+/// [`purge_expired`](crate::AuthorizationServer::purge_expired) alone. That call is needed in any case: it
+/// removes what the lists still know of rows that are gone.
+///
+/// # Errors
+///
+/// Every [`StoreError`] of this store has a [`RedisError`] as its source, or a
+/// [`DecodeError`](crate::DecodeError).
+///
+/// # Security
+///
+/// Redis sends its writes to replicas after it has acknowledged them. When a primary is lost, what had not
+/// arrived is lost as well: a code that was spent may work again, and so may a token that was rotated or
+/// revoked. [`wait`](RedisOptions::wait) acknowledges a write only when replicas have it; with as many as
+/// the primary has, the one that takes over has every acknowledged write. The server's own
+/// `min-replicas-to-write` refuses writes while replicas are away, and `appendfsync always` lets a server
+/// that comes back have what it acknowledged. A primary that is cut off from the others answers reads for
+/// up to the cluster's node time-out, and may then tell of a token that was revoked at its successor.
+/// Where none of this may happen, keep registrations and grants in a SQL store.
+///
+/// The eviction policy has to be `noeviction`: a server that evicts forgets revocations. It is checked when
+/// the store connects. Keys and values hold no code, token or client secret, only digests.
+///
+/// # Examples
+///
+/// ```no_run
+/// use grantor::{AuthorizationServer, RedisOptions, RedisStore};
+///
+/// # async fn run() -> Result<(), Box<dyn std::error::Error>> {
+/// let options = RedisOptions::new().prefix("accounts");
+/// let store = RedisStore::connect("rediss://grantor:password@redis.example:6379", &options).await?;
+/// let server = AuthorizationServer::builder(store).issuer("https://auth.example").build()?;
+/// # Ok(())
+/// # }
+/// ```
+///
+/// A cluster whose primaries have one replica each:
+///
+/// ```no_run
+/// use std::time::Duration;
+///
+/// use grantor::{RedisOptions, RedisStore};
+///
+/// # async fn run() -> Result<(), Box<dyn std::error::Error>> {
+/// let options = RedisOptions::new().wait(1, Duration::from_secs(1));
+/// let servers = ["redis://redis-1.example:6379", "redis://redis-2.example:6379"];
+/// let store = RedisStore::connect_cluster(&servers, &options).await?;
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone)]
 pub struct RedisStore {
     inner: Arc<Inner>,
@@ -56,15 +125,19 @@ impl RedisStore {
     /// Connects to a server that stands alone, such as `redis://user:password@redis.example:6379/0`; with
     /// `rediss:` in front the connection has TLS.
     ///
+    /// TLS uses the process's default provider of rustls; a process that has chosen none is given `ring`.
+    ///
     /// # Errors
     ///
-    /// [`RedisError`], such as [`RedisProblem::Evicts`] for a server that may lose keys.
+    /// [`RedisError`], such as [`RedisProblem::Evicts`] for a server that may lose keys. What the user may
+    /// not ask the server is not checked.
     pub async fn connect(address: &str, options: &RedisOptions) -> Result<Self, RedisError> {
         let link = connect::single(address, options).await?;
         Ok(Self::new(link, connect::shown(&[address]), options))
     }
 
-    /// Connects to a cluster through those of its nodes that can be reached.
+    /// Connects to a cluster through those of these servers that can be reached; the others are found by
+    /// asking, and are reached with the user, the password and the TLS of the one that names them.
     ///
     /// # Errors
     ///
@@ -86,16 +159,22 @@ impl RedisStore {
     }
 
     async fn find_row<R: Record>(&self, id: [u8; 16]) -> Result<Option<Arc<R>>, StoreError> {
-        Ok(rows::find(&self.inner.link, &self.inner.prefix, id).await?.map(Arc::new))
+        let Inner { link, prefix, .. } = &*self.inner;
+        let _admitted = link.admit()?;
+        Ok(rows::find(link, prefix, id).await?.map(Arc::new))
     }
 
     async fn insert_row<R: Record>(&self, record: &R) -> Result<Insertion, StoreError> {
-        let inserted = rows::insert(&self.inner.link, &self.inner.prefix, record).await?;
+        let Inner { link, prefix, .. } = &*self.inner;
+        let _admitted = link.admit()?;
+        let inserted = rows::insert(link, prefix, record).await?;
         Ok(if inserted { Insertion::Inserted } else { Insertion::Exists })
     }
 
     async fn replace_row<R: Record>(&self, version: u32, record: &R) -> Result<Replacement, StoreError> {
-        let replaced = rows::replace(&self.inner.link, &self.inner.prefix, version, record).await?;
+        let Inner { link, prefix, .. } = &*self.inner;
+        let _admitted = link.admit()?;
+        let replaced = rows::replace(link, prefix, version, record).await?;
         Ok(if replaced { Replacement::Replaced } else { Replacement::Lost })
     }
 
@@ -106,6 +185,7 @@ impl RedisStore {
         limit: usize,
     ) -> Result<Vec<Arc<R>>, StoreError> {
         let Inner { link, prefix, .. } = &*self.inner;
+        let _admitted = link.admit()?;
         let look = |id: Vec<u8>| async move {
             let Ok(id) = id.try_into() else { return Ok(None) };
             let row = rows::find::<R>(link, prefix, id).await?;
@@ -117,6 +197,7 @@ impl RedisStore {
 
     async fn purge<R: Record>(&self, next: &AtomicUsize, now: Timestamp, limit: usize) -> Result<Purge, StoreError> {
         let Inner { link, prefix, .. } = &*self.inner;
+        let _admitted = link.admit()?;
         PurgeStep { link, prefix, now, next_set: next }.run::<R>(limit).await
     }
 }
@@ -137,28 +218,38 @@ impl ClientStore for RedisStore {
     }
 
     async fn current(&self, id: &ClientId) -> Result<Option<Arc<Client>>, StoreError> {
-        Ok(registry::client(&self.inner.link, &self.inner.prefix, id).await?.map(Arc::new))
+        let Inner { link, prefix, .. } = &*self.inner;
+        let _admitted = link.admit()?;
+        Ok(registry::client(link, prefix, id).await?.map(Arc::new))
     }
 }
 
 #[async_trait]
 impl ClientRegistry for RedisStore {
     async fn insert(&self, registration: Registration) -> Result<Insertion, StoreError> {
-        let inserted = registry::write(&self.inner.link, &self.inner.prefix, None, &registration).await?;
+        let Inner { link, prefix, .. } = &*self.inner;
+        let _admitted = link.admit()?;
+        let inserted = registry::write(link, prefix, None, &registration).await?;
         Ok(if inserted { Insertion::Inserted } else { Insertion::Exists })
     }
 
     async fn replace(&self, version: u32, registration: Registration) -> Result<Replacement, StoreError> {
-        let replaced = registry::write(&self.inner.link, &self.inner.prefix, Some(version), &registration).await?;
+        let Inner { link, prefix, .. } = &*self.inner;
+        let _admitted = link.admit()?;
+        let replaced = registry::write(link, prefix, Some(version), &registration).await?;
         Ok(if replaced { Replacement::Replaced } else { Replacement::Lost })
     }
 
     async fn application(&self, id: &ClientId) -> Result<Option<Arc<Application>>, StoreError> {
-        Ok(registry::application(&self.inner.link, &self.inner.prefix, id.as_str()).await?.map(Arc::new))
+        let Inner { link, prefix, .. } = &*self.inner;
+        let _admitted = link.admit()?;
+        Ok(registry::application(link, prefix, id.as_str()).await?.map(Arc::new))
     }
 
     async fn logo(&self, id: &ClientId, slot: LogoSlot) -> Result<Option<Arc<Logo>>, StoreError> {
-        Ok(registry::logo(&self.inner.link, &self.inner.prefix, id, slot).await?.map(Arc::new))
+        let Inner { link, prefix, .. } = &*self.inner;
+        let _admitted = link.admit()?;
+        Ok(registry::logo(link, prefix, id, slot).await?.map(Arc::new))
     }
 
     async fn list(
@@ -166,7 +257,9 @@ impl ClientRegistry for RedisStore {
         filter: &ApplicationFilter,
         page: Page<ClientId>,
     ) -> Result<Vec<Arc<Application>>, StoreError> {
-        let listed = registry::applications(&self.inner.link, &self.inner.prefix, filter, &page).await?;
+        let Inner { link, prefix, .. } = &*self.inner;
+        let _admitted = link.admit()?;
+        let listed = registry::applications(link, prefix, filter, &page).await?;
         Ok(listed.into_iter().map(Arc::new).collect())
     }
 }

@@ -58,9 +58,9 @@ impl RedisOptions {
         Self { response_timeout: timeout.min(LONGEST_TIMEOUT), ..self }
     }
 
-    /// Sets how many commands may be under way, 1 to 65536; one more is a transient error at once.
-    pub fn in_flight(self, commands: usize) -> Self {
-        Self { in_flight: commands.clamp(1, MOST_IN_FLIGHT), ..self }
+    /// Sets how many calls may be under way, 1 to 65536; one more is a transient error at once.
+    pub fn in_flight(self, calls: usize) -> Self {
+        Self { in_flight: calls.clamp(1, MOST_IN_FLIGHT), ..self }
     }
 
     /// Acknowledges a write only when so many replicas have it, and makes it a transient error if they do

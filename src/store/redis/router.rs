@@ -135,7 +135,8 @@ impl Router {
         self.known.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    fn node_at(&self, known: &Known, address: Address) -> Option<Arc<Node>> {
+    fn node_at(&self, known: &Known, address: &str) -> Option<Arc<Node>> {
+        let address = Address::parse(address)?;
         // A server that is named for the first time is told by the next look as well.
         let node = known.nodes.get(&address).cloned();
         node.or_else(|| self.seeds.first().and_then(|seed| self.new_node(seed, address).ok()))
