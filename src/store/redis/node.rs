@@ -1,5 +1,6 @@
 //! One server and the connections to it.
 
+use std::sync::{PoisonError, RwLock};
 use std::time::Duration;
 
 use redis::aio::MultiplexedConnection;
@@ -25,14 +26,22 @@ const BUFFERED_COMMANDS: usize = 1024;
 pub(super) struct Node {
     client: Client,
     config: AsyncConnectionConfig,
-    lanes: Box<[Mutex<Lane>]>,
+    lanes: Box<[Lane]>,
 }
 
+/// One connection, shared by all callers, that may come and go.
 #[derive(Default)]
 struct Lane {
-    connection: Option<MultiplexedConnection>,
-    /// The count of connections that were made.
-    made: u64,
+    current: RwLock<Option<Connected>>,
+    /// Held while a connection is made, with the count of those that were.
+    made: Mutex<u64>,
+}
+
+#[derive(Clone)]
+struct Connected {
+    connection: MultiplexedConnection,
+    /// Tells it from those before and after it.
+    number: u64,
 }
 
 /// A command, and how it is sent.
@@ -58,7 +67,7 @@ impl Node {
             .set_response_timeout(None)
             .set_pipeline_buffer_size(BUFFERED_COMMANDS);
         let lanes = if options.wait.is_some() { 1 + WAITING_LANES } else { 1 };
-        Ok(Self { client, config, lanes: (0..lanes).map(|_| Mutex::default()).collect() })
+        Ok(Self { client, config, lanes: (0..lanes).map(|_| Lane::default()).collect() })
     }
 
     pub(super) fn info(&self) -> &ConnectionInfo {
@@ -77,29 +86,42 @@ impl Node {
     /// Sends a message and returns what its command is answered; `asking` when the key is on its way here.
     pub(super) async fn send(&self, message: &Message, asking: bool) -> Result<Value, RedisError> {
         let lane = self.lanes.get(message.lane).ok_or(RedisProblem::Setting("wait"))?;
-        let (connection, made) = self.connection(lane).await?;
+        let Connected { connection, number } = match lane.current() {
+            Some(connected) => connected,
+            None => self.connect(lane).await?,
+        };
         match transmit(connection, message, asking).await {
             Err(error) if must_reconnect(&error) => {
-                let mut lane = lane.lock().await;
-                if lane.made == made {
-                    lane.connection = None;
-                }
+                lane.forget(number);
                 Err(error.into())
             }
             answer => replicated(answer?, message.wait),
         }
     }
 
-    /// Returns the connection and its number; while one is made, all others wait for it.
-    async fn connection(&self, lane: &Mutex<Lane>) -> Result<(MultiplexedConnection, u64), RedisError> {
-        let mut lane = lane.lock().await;
-        if let Some(connection) = &lane.connection {
-            return Ok((connection.clone(), lane.made));
+    /// Makes a connection; all others wait for it.
+    async fn connect(&self, lane: &Lane) -> Result<Connected, RedisError> {
+        let mut made = lane.made.lock().await;
+        if let Some(connected) = lane.current() {
+            return Ok(connected);
         }
         let connection = self.client.get_multiplexed_async_connection_with_config(&self.config).await?;
-        lane.made += 1;
-        lane.connection = Some(connection.clone());
-        Ok((connection, lane.made))
+        *made += 1;
+        let connected = Connected { connection, number: *made };
+        *lane.current.write().unwrap_or_else(PoisonError::into_inner) = Some(connected.clone());
+        Ok(connected)
+    }
+}
+
+impl Lane {
+    fn current(&self) -> Option<Connected> {
+        self.current.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Drops a connection, unless there is a newer one already.
+    fn forget(&self, number: u64) {
+        let mut current = self.current.write().unwrap_or_else(PoisonError::into_inner);
+        current.take_if(|connected| connected.number == number);
     }
 }
 

@@ -38,7 +38,8 @@ impl Script {
 }
 
 async fn call(link: &Link, name: &str, script: &str, key: &[u8], arguments: &[&[u8]]) -> Result<i64, RedisError> {
-    let mut command = Cmd::new();
+    let octets = script.len() + key.len() + arguments.iter().map(|argument| argument.len()).sum::<usize>();
+    let mut command = Cmd::with_capacity(4 + arguments.len(), octets + name.len() + 1);
     command.arg(name).arg(script).arg(1).arg(key);
     for argument in arguments {
         command.arg(argument);
