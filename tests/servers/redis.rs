@@ -3,7 +3,7 @@
 //! A shell watches over each server and ends it when the test's process is gone, however that ended.
 
 use std::fs;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Write};
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
@@ -12,13 +12,14 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 use std::time::Duration;
 
-/// Starts a server, tells its number, and ends it when the input does.
-const WATCH: &str = r#"log=$1; shift
-redis-server "$@" >>"$log" 2>&1 &
+/// Starts a server, tells its number, and ends it when the input does; its folder goes too, unless a line came.
+const WATCH: &str = r#"folder=$1; shift
+redis-server "$@" >>"$folder/log" 2>&1 &
 echo $!
-cat >/dev/null
+read -r keep
 kill -9 $! 2>/dev/null
-wait"#;
+wait
+[ -n "$keep" ] || rm -rf "$folder""#;
 /// Tenths of a second within which a server has to answer, or a cluster to be whole.
 const PATIENCE: usize = 300;
 
@@ -73,7 +74,7 @@ impl Server {
     fn run(&self) {
         let mut watch = Command::new("sh")
             .args(["-c", WATCH, "redis-watch"])
-            .arg(self.folder.join("log"))
+            .arg(&self.folder)
             .args(&self.arguments)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -97,7 +98,7 @@ impl Server {
     pub(crate) fn kill(&self) {
         if let Some(mut running) = self.running.lock().unwrap().take() {
             signal(running.process, "KILL");
-            drop(running.watch.stdin.take());
+            drop(running.watch.stdin.take().map(|mut input| input.write_all(b"keep the folder\n")));
             running.watch.wait().unwrap();
         }
     }
