@@ -67,6 +67,7 @@
 //! | feature | what it brings |
 //! |---|---|
 //! | `postgres` | `PostgresStore`: everything in a PostgreSQL database, which servers share |
+//! | `redis` | `RedisStore`: everything in a Redis server or cluster, as safe as that is |
 //! | `sqlite` | `SqliteStore`: everything in one durable file |
 //! | `testing` | the module `testing`: a clock that stands still, randomness that repeats, the rules of stores as tests |
 //! | `tracing` | `TracingEvents`: one log line per event |
@@ -158,6 +159,8 @@ pub use crate::store::cached::CachedClients;
 pub use crate::store::memory::MemoryStore;
 #[cfg(feature = "postgres")]
 pub use crate::store::postgres::{PostgresError, PostgresOptions, PostgresStore};
+#[cfg(feature = "redis")]
+pub use crate::store::redis::{RedisError, RedisOptions, RedisProblem, RedisStore};
 #[cfg(feature = "sqlite")]
 pub use crate::store::sqlite::{SqliteError, SqliteOptions, SqliteProblem, SqliteStore};
 pub use crate::subject::{Subject, SubjectError};

@@ -6,7 +6,7 @@ use crate::source::{self, Source};
 
 /// Each line may import only lines below it; within a group, left may import right.
 const LAYERS: &str = "
-leaves      store/cached   store/memory   store/postgres   store/sqlite   testing   tracing_events   guide
+leaves      store/cached   store/memory   store/postgres   store/redis   store/sqlite   testing   tracing_events   guide
 facade      server
 protocol    endpoint -> grant   registrar
 context     context

@@ -1,0 +1,84 @@
+//! Every command goes through here and ends in time, and no more calls are let in than there is room for.
+
+use std::future::poll_fn;
+use std::pin::pin;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use redis::{Cmd, FromRedisValue};
+use tokio::runtime::Handle;
+use tokio::sync::{Semaphore, SemaphorePermit};
+use tokio::time::{Instant, timeout_at};
+
+use crate::store::redis::error::{RedisError, RedisProblem};
+use crate::store::redis::node::{COMMON_LANE, Message, WAITING_LANES};
+use crate::store::redis::options::{RedisOptions, Wait};
+use crate::store::redis::router::Router;
+
+/// A server or a cluster, shared by all callers.
+pub(super) struct Link {
+    router: Router,
+    next_lane: AtomicUsize,
+    in_flight: Semaphore,
+    response_timeout: Duration,
+    wait: Option<Wait>,
+    runtime: Handle,
+}
+
+impl Link {
+    pub(super) fn new(router: Router, options: &RedisOptions, runtime: Handle) -> Self {
+        Self {
+            router,
+            next_lane: AtomicUsize::new(0),
+            in_flight: Semaphore::new(options.in_flight),
+            response_timeout: options.response_timeout,
+            wait: options.wait,
+            runtime,
+        }
+    }
+
+    /// Lets a call of the store in, however many commands it sends, if there is room for it.
+    pub(super) fn admit(&self) -> Result<SemaphorePermit<'_>, RedisError> {
+        self.in_flight.try_acquire().map_err(|_| RedisProblem::QueueFull.into())
+    }
+
+    /// Sends a command that only reads `key`, to the primary that has it.
+    pub(super) async fn read<T: FromRedisValue>(&self, key: &[u8], command: Cmd) -> Result<T, RedisError> {
+        let message = Message { command, wait: None, lane: COMMON_LANE };
+        self.send(key, &message, self.response_timeout).await
+    }
+
+    /// Sends a command that changes `key` alone, and waits for replicas if that was asked for.
+    pub(super) async fn write<T: FromRedisValue>(&self, key: &[u8], command: Cmd) -> Result<T, RedisError> {
+        let (lane, within) = match self.wait {
+            None => (COMMON_LANE, self.response_timeout),
+            Some(wait) => {
+                let number = self.next_lane.fetch_add(1, Ordering::Relaxed) % WAITING_LANES;
+                (COMMON_LANE + 1 + number, self.response_timeout.saturating_add(wait.timeout))
+            }
+        };
+        self.send(key, &Message { command, wait: self.wait, lane }, within).await
+    }
+
+    async fn send<T: FromRedisValue>(&self, key: &[u8], message: &Message, within: Duration) -> Result<T, RedisError> {
+        let sent = async {
+            let deadline = Instant::now() + within;
+            timeout_at(deadline, self.router.send(key, message, deadline)).await
+        };
+        let Ok(answer) = self.within_runtime(sent).await else {
+            self.router.doubt();
+            return Err(RedisProblem::TimedOut.into());
+        };
+        Ok(redis::from_redis_value(answer?)?)
+    }
+
+    /// Lets a future that needs a timer be polled by any executor.
+    async fn within_runtime<F: Future>(&self, future: F) -> F::Output {
+        let mut future = pin!(future);
+        poll_fn(|context| {
+            let _entered = self.runtime.enter();
+            future.as_mut().poll(context)
+        })
+        .await
+    }
+}

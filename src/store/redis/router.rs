@@ -1,0 +1,221 @@
+//! Finds the primary that has a key, and finds it again when it has moved.
+//!
+//! Every command names one key. A command whose connection broke is sent again until its time is over:
+//! each write has a number, by which the scripts know it again.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
+
+use redis::{Cmd, ConnectionAddr, Value};
+use tokio::sync::Mutex;
+use tokio::time::{Instant, sleep, timeout};
+
+use crate::store::redis::error::{RedisError, RedisProblem};
+use crate::store::redis::node::{COMMON_LANE, Message, Node};
+use crate::store::redis::options::RedisOptions;
+use crate::store::redis::slots::{Address, LAST_SLOT, Part, parts, slot_of};
+
+const SHORTEST_PAUSE: Duration = Duration::from_millis(10);
+const LONGEST_PAUSE: Duration = Duration::from_millis(250);
+/// How long one server may take to say who has which slots, before the next one is asked.
+const LOOK_TIMEOUT: Duration = Duration::from_millis(500);
+
+/// The servers that have the keys.
+pub(super) struct Router {
+    known: RwLock<Arc<Known>>,
+    /// Held by the one who looks who has which slots; all who want to know wait for it.
+    looking: Mutex<()>,
+    /// Set when a server did not answer: it may have been replaced.
+    doubtful: AtomicBool,
+    next_asked: AtomicUsize,
+    /// The servers that a cluster is found through; none if the server stands alone.
+    seeds: Vec<Arc<Node>>,
+    options: RedisOptions,
+}
+
+/// What is known of the servers at a time.
+struct Known {
+    /// Counts what was found out.
+    edition: u64,
+    parts: Vec<Served>,
+    nodes: HashMap<Address, Arc<Node>>,
+}
+
+/// A part of the slots and its primary.
+struct Served {
+    first: u16,
+    last: u16,
+    primary: Arc<Node>,
+}
+
+impl Router {
+    /// All keys are at one server.
+    pub(super) fn single(node: Node, options: &RedisOptions) -> Self {
+        let primary = Arc::new(node);
+        let parts = vec![Served { first: 0, last: LAST_SLOT, primary }];
+        Self::new(Known { edition: 0, parts, nodes: HashMap::new() }, Vec::new(), options)
+    }
+
+    /// The keys are where a cluster, asked through these servers, says they are.
+    pub(super) async fn cluster(seeds: Vec<Node>, options: &RedisOptions) -> Result<Self, RedisError> {
+        let known = Known { edition: 0, parts: Vec::new(), nodes: HashMap::new() };
+        let router = Self::new(known, seeds.into_iter().map(Arc::new).collect(), options);
+        router.look_again(0).await?;
+        Ok(router)
+    }
+
+    fn new(known: Known, seeds: Vec<Arc<Node>>, options: &RedisOptions) -> Self {
+        Self {
+            known: RwLock::new(Arc::new(known)),
+            looking: Mutex::new(()),
+            doubtful: AtomicBool::new(false),
+            next_asked: AtomicUsize::new(0),
+            seeds,
+            options: options.clone(),
+        }
+    }
+
+    /// Returns all primaries, each once.
+    pub(super) fn primaries(&self) -> Vec<Arc<Node>> {
+        let mut primaries: Vec<Arc<Node>> = Vec::new();
+        for part in &self.known().parts {
+            if !primaries.iter().any(|node| Arc::ptr_eq(node, &part.primary)) {
+                primaries.push(part.primary.clone());
+            }
+        }
+        primaries
+    }
+
+    /// Sends a message about `key` to the primary that has it, again if need be, until `deadline`.
+    pub(super) async fn send(&self, key: &[u8], message: &Message, deadline: Instant) -> Result<Value, RedisError> {
+        let slot = slot_of(key);
+        let mut pause = SHORTEST_PAUSE;
+        let mut redirected: Option<(Arc<Node>, bool)> = None;
+        loop {
+            let known = self.known();
+            if self.doubtful.swap(false, Ordering::Relaxed) {
+                drop(self.look_again(known.edition).await);
+                continue;
+            }
+            let sent = match redirected.take() {
+                Some((node, asking)) => node.send(message, asking).await,
+                None => match known.primary_of(slot) {
+                    Some(node) => node.send(message, false).await,
+                    None => Err(RedisProblem::Unavailable.into()),
+                },
+            };
+            let error = match sent {
+                Err(error) if error.may_be_sent_again() => error,
+                sent => return sent,
+            };
+            if let Some((address, asking)) = error.redirection() {
+                redirected = self.node_at(&known, address).map(|node| (node, asking));
+                if asking {
+                    continue;
+                }
+            } else {
+                if Instant::now() + pause >= deadline {
+                    return Err(error);
+                }
+                sleep(pause).await;
+                pause = (pause * 2).min(LONGEST_PAUSE);
+            }
+            drop(self.look_again(known.edition).await);
+        }
+    }
+
+    /// Notes that a server did not answer in time.
+    pub(super) fn doubt(&self) {
+        self.doubtful.store(!self.seeds.is_empty(), Ordering::Relaxed);
+    }
+
+    fn known(&self) -> Arc<Known> {
+        self.known.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn node_at(&self, known: &Known, address: &str) -> Option<Arc<Node>> {
+        let address = Address::parse(address)?;
+        // A server that is named for the first time is told by the next look as well.
+        let node = known.nodes.get(&address).cloned();
+        node.or_else(|| self.seeds.first().and_then(|seed| self.new_node(seed, address).ok()))
+    }
+
+    /// Asks who has which slots, unless somebody has found out since `edition`.
+    async fn look_again(&self, edition: u64) -> Result<(), RedisError> {
+        if self.seeds.is_empty() {
+            return Ok(());
+        }
+        let _looking = self.looking.lock().await;
+        let known = self.known();
+        if known.edition != edition {
+            return Ok(());
+        }
+        let mut asked: Vec<_> = known.nodes.values().chain(&self.seeds).cloned().collect();
+        // Another one begins each time, so that one with an old view is not believed for ever.
+        let first = self.next_asked.fetch_add(1, Ordering::Relaxed) % asked.len().max(1);
+        asked.rotate_left(first);
+        let mut failure = RedisProblem::Connection.into();
+        for node in asked {
+            match timeout(LOOK_TIMEOUT, self.ask(&known, &node)).await {
+                Ok(Ok(found)) => {
+                    *self.known.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(found);
+                    return Ok(());
+                }
+                Ok(Err(error)) => failure = error,
+                Err(_) => failure = RedisProblem::TimedOut.into(),
+            }
+        }
+        Err(failure)
+    }
+
+    async fn ask(&self, known: &Known, node: &Node) -> Result<Known, RedisError> {
+        let mut command = Cmd::new();
+        command.arg("CLUSTER").arg("SLOTS");
+        let answer = node.send(&Message { command, wait: None, lane: COMMON_LANE }, false).await?;
+        let mut nodes = HashMap::new();
+        let mut served = Vec::new();
+        for Part { first, last, servers } in parts(answer, node.host())? {
+            let mut primary = None;
+            for address in servers {
+                let found = match known.nodes.get(&address).or_else(|| nodes.get(&address)) {
+                    Some(node) => Arc::clone(node),
+                    None => self.new_node(node, address.clone())?,
+                };
+                primary.get_or_insert_with(|| Arc::clone(&found));
+                nodes.insert(address, found);
+            }
+            served.extend(primary.map(|primary| Served { first, last, primary }));
+        }
+        if served.is_empty() {
+            return Err(RedisProblem::Unavailable.into());
+        }
+        served.sort_by_key(|part| part.first);
+        Ok(Known { edition: known.edition.wrapping_add(1), parts: served, nodes })
+    }
+
+    /// A server that is reached as the one is that has named it.
+    fn new_node(&self, like: &Node, address: Address) -> Result<Arc<Node>, RedisError> {
+        let addr = moved_to(like.info().addr(), address);
+        Ok(Arc::new(Node::new(like.info().clone().set_addr(addr), &self.options)?))
+    }
+}
+
+impl Known {
+    fn primary_of(&self, slot: u16) -> Option<&Node> {
+        let part = self.parts.get(self.parts.partition_point(|part| part.last < slot))?;
+        (part.first <= slot).then_some(&*part.primary)
+    }
+}
+
+fn moved_to(like: &ConnectionAddr, address: Address) -> ConnectionAddr {
+    let Address { host, port } = address;
+    #[expect(clippy::wildcard_enum_match_arm, reason = "a foreign enum; a cluster is reached by nothing else")]
+    match like.clone() {
+        ConnectionAddr::TcpTls { insecure, tls_params, .. } => {
+            ConnectionAddr::TcpTls { host, port, insecure, tls_params }
+        }
+        _ => ConnectionAddr::Tcp(host, port),
+    }
+}

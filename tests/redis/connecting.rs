@@ -1,0 +1,154 @@
+//! What is refused when a store connects, and with what words.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+use std::sync::Arc;
+use std::time::Duration;
+
+use grantor::store::{Insertion, TokenStore};
+use grantor::testing::records;
+use grantor::{RedisError, RedisOptions, RedisProblem, RedisStore, Timestamp};
+
+use crate::servers::{Cluster, Server};
+
+async fn problem(address: &str) -> RedisProblem {
+    let connected = RedisStore::connect(address, &RedisOptions::new()).await;
+    connected.expect_err("it has to be refused").problem().clone()
+}
+
+async fn works(store: &RedisStore) {
+    let grant = Arc::new(records::grant(&records::subject(), Timestamp::from_seconds(3_000_000_000)));
+    assert_eq!(TokenStore::insert(store, grant.clone()).await.unwrap(), Insertion::Inserted);
+    assert_eq!(TokenStore::find(store, &grant.id()).await.unwrap(), Some(grant));
+}
+
+#[tokio::test]
+#[ignore = "starts Redis servers"]
+async fn a_server_that_may_lose_keys_is_refused() {
+    let server = Server::start_with(&["--maxmemory-policy", "allkeys-lru"]);
+    assert_eq!(problem(&server.address()).await, RedisProblem::Evicts { policy: "allkeys-lru".to_owned() });
+    server.ask(&["CONFIG", "SET", "maxmemory-policy", "noeviction"]);
+    works(&RedisStore::connect(&server.address(), &RedisOptions::new()).await.unwrap()).await;
+    let replica = Server::start_with(&["--replicaof", "127.0.0.1", &server.port().to_string()]);
+    assert_eq!(problem(&replica.address()).await, RedisProblem::Replica);
+}
+
+#[tokio::test]
+#[ignore = "starts Redis servers"]
+async fn a_cluster_and_a_single_server_are_not_mistaken_for_each_other() {
+    let cluster = Cluster::start();
+    assert_eq!(problem(&cluster.nodes[0].address()).await, RedisProblem::Cluster);
+    let policy = ["CONFIG", "SET", "maxmemory-policy", "volatile-ttl"];
+    cluster.primaries()[1].ask(&policy);
+    let addresses = cluster.addresses();
+    let addresses: Vec<_> = addresses.iter().map(String::as_str).collect();
+    let refused = RedisStore::connect_cluster(&addresses, &RedisOptions::new()).await.unwrap_err();
+    assert_eq!(*refused.problem(), RedisProblem::Evicts { policy: "volatile-ttl".to_owned() });
+
+    let single = Server::start();
+    let refused = RedisStore::connect_cluster(&[&single.address()], &RedisOptions::new()).await.unwrap_err();
+    assert_eq!(*refused.problem(), RedisProblem::NotACluster);
+}
+
+#[tokio::test]
+#[ignore = "starts Redis servers"]
+async fn a_wrong_password_is_told_and_none_is_shown() {
+    let server = Server::start();
+    server.ask(&["CONFIG", "SET", "requirepass", "hush-hush"]);
+    let with = |credentials: &str| format!("redis://{credentials}@127.0.0.1:{}", server.port());
+    assert_eq!(problem(&server.address()).await, RedisProblem::Denied);
+    let refused = RedisStore::connect(&with(":guessed"), &RedisOptions::new()).await.unwrap_err();
+    assert_eq!((refused.problem(), refused.is_transient()), (&RedisProblem::Denied, false));
+    assert!(!format!("{refused:?} {refused}").contains("guessed"));
+
+    let store = RedisStore::connect(&with(":hush-hush"), &RedisOptions::new()).await.unwrap();
+    works(&store).await;
+    let shown = format!("{store:?} {:?}", RedisOptions::new());
+    assert!(shown.contains(&server.port().to_string()) && !shown.contains("hush"), "{shown}");
+}
+
+#[tokio::test]
+#[ignore = "starts Redis servers"]
+async fn a_user_needs_no_more_than_its_own_keys_and_a_few_commands() {
+    let server = Server::start();
+    allow(&server, "");
+    let address = format!("redis://grantor:open@127.0.0.1:{}", server.port());
+    works(&RedisStore::connect(&address, &RedisOptions::new()).await.unwrap()).await;
+
+    let other = RedisStore::connect(&address, &RedisOptions::new().prefix("others")).await.unwrap();
+    let grant = Arc::new(records::grant(&records::subject(), Timestamp::from_seconds(3_000_000_000)));
+    let refused = TokenStore::insert(&other, grant).await.unwrap_err();
+    assert!(!refused.is_transient());
+}
+
+#[tokio::test]
+#[ignore = "starts Redis servers"]
+async fn a_user_of_a_cluster_needs_a_few_more() {
+    let cluster = Cluster::start();
+    cluster.nodes.iter().for_each(|node| allow(node, " +wait +asking +cluster|slots"));
+    let address = format!("redis://grantor:open@127.0.0.1:{}", cluster.nodes[0].port());
+    let options = RedisOptions::new().wait(1, Duration::from_secs(1));
+    let store = RedisStore::connect_cluster(&[&address], &options).await.unwrap();
+    for _ in 0..20 {
+        works(&store).await;
+    }
+    cluster.move_slots(cluster.primaries()[0], cluster.primaries()[1], 50);
+    works(&store).await;
+}
+
+/// Makes a user who may do what a store does.
+fn allow(server: &Server, more: &str) {
+    let may = "~grantor:* +get +set +exists +del +getrange +hget +hset +hdel +zadd +zrem +zrange +eval +evalsha +time";
+    let may = format!("{may}{more}");
+    server.ask(&[&["ACL", "SETUSER", "grantor", "on", ">open"][..], &may.split(' ').collect::<Vec<_>>()].concat());
+}
+
+#[tokio::test]
+async fn what_cannot_be_reached_is_told_apart() {
+    let nobody = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap().local_addr().unwrap();
+    assert_eq!(problem(&format!("redis://{nobody}")).await, RedisProblem::Connection);
+    assert_eq!(problem("http://127.0.0.1").await, RedisProblem::Address);
+    let nowhere = RedisStore::connect_cluster(&[], &RedisOptions::new()).await;
+    assert_eq!(*nowhere.unwrap_err().problem(), RedisProblem::Address);
+    let braces = RedisStore::connect("redis://127.0.0.1", &RedisOptions::new().prefix("{one-slot}")).await;
+    assert_eq!(*braces.unwrap_err().problem(), RedisProblem::Setting("prefix"));
+}
+
+#[test]
+fn without_a_runtime_a_store_says_so() {
+    let outside = futures::executor::block_on(RedisStore::connect("redis://127.0.0.1", &RedisOptions::new()));
+    assert_eq!(*outside.unwrap_err().problem(), RedisProblem::Setting("runtime"));
+}
+
+#[tokio::test]
+#[ignore = "starts Redis servers"]
+async fn tls_is_spoken_with_those_that_are_trusted() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("redis-tls-{}", std::process::id()));
+    fs::create_dir_all(&folder).unwrap();
+    let (key, certificate) = (folder.join("key.pem"), folder.join("certificate.pem"));
+    let made = Command::new("openssl")
+        .args(["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2"])
+        .args(["-subj", "/CN=localhost", "-addext", "subjectAltName=IP:127.0.0.1,DNS:localhost"])
+        .args(["-addext", "basicConstraints=critical,CA:FALSE"])
+        .arg("-keyout")
+        .arg(&key)
+        .arg("-out")
+        .arg(&certificate)
+        .output()
+        .expect("there is openssl");
+    assert!(made.status.success(), "{made:?}");
+    let port = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap().local_addr().unwrap().port();
+    let (key, certificate) = (key.display().to_string(), certificate.display().to_string());
+    let files = ["--tls-cert-file", &certificate, "--tls-key-file", &key, "--tls-auth-clients", "no"];
+    let _server = Server::start_with(&[&["--tls-port", &port.to_string()][..], &files].concat());
+    let address = format!("rediss://127.0.0.1:{port}");
+
+    let trusting = RedisOptions::new().root_certificates(fs::read(&certificate).unwrap());
+    works(&RedisStore::connect(&address, &trusting).await.unwrap()).await;
+    let refused: RedisError = RedisStore::connect(&address, &RedisOptions::new()).await.unwrap_err();
+    assert_eq!(*refused.problem(), RedisProblem::Connection);
+    let unreadable = RedisOptions::new().root_certificates("-----BEGIN CERTIFICATE-----\nno\n");
+    assert!(RedisStore::connect(&address, &unreadable).await.is_err());
+    fs::remove_dir_all(&folder).unwrap();
+}

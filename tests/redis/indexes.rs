@@ -1,0 +1,209 @@
+//! Indexes are written first and heal: by lists, by the purge, and never what may still be written.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use grantor::store::{ClientRegistry, Grant, Insertion, Page, Replacement, TokenStore};
+use grantor::testing::records;
+use grantor::{ApplicationFilter, Clock, RedisOptions, RedisStore, Subject, SystemClock, Timestamp};
+
+use crate::raw::Raw;
+use crate::servers::Server;
+
+/// The place of the time of writing in a member of a set of due times.
+const DUE_PLACE: Option<usize> = Some(16);
+
+struct Scene {
+    server: Server,
+    store: RedisStore,
+    raw: Raw,
+    subject: Subject,
+}
+
+impl Scene {
+    async fn new() -> Self {
+        let server = Server::start();
+        let store = RedisStore::connect(&server.address(), &RedisOptions::new()).await.unwrap();
+        let raw = Raw::to(&server);
+        Self { server, store, raw, subject: records::subject() }
+    }
+
+    async fn add(&self, purge_after: Timestamp) -> Arc<Grant> {
+        let grant = Arc::new(records::grant(&self.subject, purge_after));
+        assert_eq!(TokenStore::insert(&self.store, grant.clone()).await.unwrap(), Insertion::Inserted);
+        grant
+    }
+
+    async fn listed(&self) -> Vec<Arc<Grant>> {
+        self.store.grants_of(&self.subject, Page::first(10)).await.unwrap()
+    }
+
+    fn index(&self) -> String {
+        format!("grantor:grants-of:{}", self.subject.as_str())
+    }
+
+    fn due_sets(&mut self) -> Vec<String> {
+        self.raw.keys().into_iter().filter(|key| key.starts_with("grantor:grants-due:")).collect()
+    }
+
+    fn lose(&mut self, grant: &Grant) {
+        let removed: i64 = self.raw.ask(&[b"DEL", row(grant).as_bytes()]);
+        assert_eq!(removed, 1);
+    }
+
+    fn expires(&mut self, grant: &Grant) -> i64 {
+        self.raw.ask(&[b"EXPIRETIME", row(grant).as_bytes()])
+    }
+
+    async fn purge(&self, now: Timestamp) -> usize {
+        let purge = TokenStore::purge_expired(&self.store, now, 1000).await.unwrap();
+        assert!(purge.is_finished());
+        purge.removed()
+    }
+}
+
+fn row(grant: &Grant) -> String {
+    format!("grantor:grant:{}", grant.id())
+}
+
+fn in_seconds(seconds: u32) -> Timestamp {
+    Timestamp::from_seconds(SystemClock.now().seconds() + seconds)
+}
+
+#[tokio::test]
+#[ignore = "starts Redis servers"]
+async fn an_entry_without_a_row_goes_when_it_is_older_than_an_hour() {
+    let mut scene = Scene::new().await;
+    let (lost, stays) = (scene.add(in_seconds(9999)).await, scene.add(in_seconds(9999)).await);
+    scene.lose(&lost);
+    let index = scene.index();
+    assert_eq!(scene.listed().await, std::slice::from_ref(&stays));
+    assert_eq!(scene.raw.members(&index).len(), 2, "the row may still be written");
+
+    // Written in the meantime, it is there at once.
+    assert_eq!(TokenStore::insert(&scene.store, lost.clone()).await.unwrap(), Insertion::Inserted);
+    assert_eq!(scene.listed().await.len(), 2);
+
+    scene.lose(&lost);
+    scene.raw.age(&index, None);
+    assert_eq!(scene.listed().await, std::slice::from_ref(&stays));
+    assert_eq!(scene.raw.members(&index).len(), 1, "an entry of a row that is there stays, however old");
+    assert_eq!(scene.listed().await, [stays]);
+}
+
+#[tokio::test]
+#[ignore = "starts Redis servers"]
+async fn dropping_an_old_entry_takes_nothing_from_a_later_write() {
+    let mut scene = Scene::new().await;
+    let grant = scene.add(in_seconds(9999)).await;
+    scene.lose(&grant);
+    let index = scene.index();
+    scene.raw.age(&index, None);
+    // The second attempt has written its entry and not yet its row.
+    assert_eq!(TokenStore::insert(&scene.store, grant.clone()).await.unwrap(), Insertion::Inserted);
+    scene.lose(&grant);
+    assert_eq!(scene.raw.members(&index).len(), 2);
+    assert!(scene.listed().await.is_empty());
+    assert_eq!(scene.raw.members(&index).len(), 1);
+    assert_eq!(TokenStore::insert(&scene.store, grant.clone()).await.unwrap(), Insertion::Inserted);
+    assert_eq!(scene.listed().await, [grant]);
+}
+
+#[tokio::test]
+#[ignore = "starts Redis servers"]
+async fn a_row_expires_by_itself_and_the_purge_forgets_it() {
+    let mut scene = Scene::new().await;
+    let end = in_seconds(2);
+    let grant = scene.add(end).await;
+    assert_eq!(scene.expires(&grant), i64::from(end.seconds()));
+    tokio::time::sleep(Duration::from_secs(4)).await;
+    assert_eq!(TokenStore::find(&scene.store, &grant.id()).await.unwrap(), None);
+    assert!(scene.listed().await.is_empty());
+
+    // Young entries are looked at again later; old ones go.
+    assert_eq!(scene.purge(end).await, 0);
+    let sets = scene.due_sets();
+    assert_eq!(sets.len(), 1);
+    let index = scene.index();
+    scene.raw.age(&index, None);
+    scene.raw.age(&sets[0], DUE_PLACE);
+    assert_eq!(scene.purge(end).await, 0);
+    assert_eq!(scene.due_sets().len(), 1, "nothing is looked at before its time");
+    assert_eq!(scene.purge(in_seconds(3700)).await, 0);
+    assert_eq!(scene.raw.keys(), Vec::<String>::new());
+}
+
+#[tokio::test]
+#[ignore = "starts Redis servers"]
+async fn a_purge_leaves_nothing_of_what_is_old() {
+    let mut scene = Scene::new().await;
+    let end = in_seconds(100_000);
+    let due = scene.add(end).await;
+    let alive = scene.add(in_seconds(200_000)).await;
+    let index = scene.index();
+    scene.raw.age(&index, None);
+    for set in scene.due_sets() {
+        scene.raw.age(&set, DUE_PLACE);
+    }
+    assert_eq!(scene.purge(end).await, 1);
+    assert_eq!(TokenStore::find(&scene.store, &due.id()).await.unwrap(), None);
+    assert_eq!(scene.raw.members(&index).len(), 1);
+    assert_eq!(scene.listed().await, [alive]);
+    assert_eq!(scene.purge(in_seconds(300_000)).await, 1);
+    assert_eq!(scene.raw.keys(), Vec::<String>::new());
+}
+
+#[tokio::test]
+#[ignore = "starts Redis servers"]
+async fn the_end_of_a_row_moves_with_its_record() {
+    let mut scene = Scene::new().await;
+    let grant = scene.add(in_seconds(5000)).await;
+    let next = Arc::new(records::refreshed(&grant, in_seconds(90_000)));
+    assert_eq!(TokenStore::replace(&scene.store, 1, next.clone()).await.unwrap(), Replacement::Replaced);
+    assert_eq!(scene.expires(&grant), i64::from(next.purge_after().seconds()));
+
+    // A test's clock, or a grant that should have gone: only the purge removes it.
+    let past = Timestamp::from_seconds(1_000_000_000);
+    let old = scene.add(past).await;
+    assert_eq!(scene.expires(&old), -1);
+    assert_eq!(scene.purge(past).await, 1);
+    assert_eq!(scene.listed().await, [next]);
+}
+
+#[tokio::test]
+#[ignore = "starts Redis servers"]
+async fn a_code_that_is_tried_again_and_again_adds_no_entries() {
+    let mut scene = Scene::new().await;
+    let grant = scene.add(in_seconds(9999)).await;
+    for _ in 0..50 {
+        assert_eq!(TokenStore::insert(&scene.store, grant.clone()).await.unwrap(), Insertion::Exists);
+    }
+    // Two if the hour struck meanwhile.
+    assert!(scene.raw.members(&scene.index()).len() <= 2);
+    assert_eq!(scene.listed().await, [grant]);
+    assert_eq!(scene.server.ask(&["DBSIZE"]), "3");
+}
+
+#[tokio::test]
+#[ignore = "starts Redis servers"]
+async fn an_application_leaves_the_lists_that_it_is_no_longer_on() {
+    let mut scene = Scene::new().await;
+    let pending = records::registration(&scene.subject);
+    assert_eq!(ClientRegistry::insert(&scene.store, pending.clone()).await.unwrap(), Insertion::Inserted);
+    let approved = records::approved(&pending);
+    assert_eq!(ClientRegistry::replace(&scene.store, 1, approved.clone()).await.unwrap(), Replacement::Replaced);
+
+    let set = "grantor:applications:awaiting-review";
+    for _ in 0..2 {
+        let awaiting = scene.store.list(&ApplicationFilter::AwaitingReview, Page::first(10)).await.unwrap();
+        assert!(awaiting.is_empty());
+    }
+    assert_eq!(scene.raw.members(set).len(), 1, "a write may still bring it back");
+    scene.raw.age(set, None);
+    scene.raw.age("grantor:applications:all", None);
+    assert!(scene.store.list(&ApplicationFilter::AwaitingReview, Page::first(10)).await.unwrap().is_empty());
+    assert!(scene.raw.members(set).is_empty());
+    let all = scene.store.list(&ApplicationFilter::All, Page::first(10)).await.unwrap();
+    assert_eq!(*all[0], approved.application);
+    assert_eq!(scene.raw.members("grantor:applications:all").len(), 1);
+}

@@ -1,0 +1,183 @@
+//! Writers that never stop, and what they were told.
+
+use std::collections::HashSet;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use grantor::store::{Grant, Insertion, Page, Replacement, StoreError, TokenStore};
+use grantor::testing::records;
+use grantor::{GrantId, RedisStore, Subject, Timestamp};
+use tokio::task::JoinHandle;
+
+pub(crate) const FAR: Timestamp = Timestamp::from_seconds(3_000_000_000);
+/// Rows that several writers fight for, and the writers at each.
+const CONTESTED: usize = 4;
+const RIVALS: usize = 4;
+/// Writers that have a row each, and those that make new ones.
+const ALONE: usize = 16;
+const INSERTING: usize = 4;
+
+/// What was acknowledged to all writers.
+#[derive(Debug, Default)]
+pub(crate) struct Ledger {
+    acknowledged: Mutex<Vec<Arc<Grant>>>,
+    errors: AtomicUsize,
+    last_error: Mutex<String>,
+}
+
+/// Writers at work.
+pub(crate) struct Load {
+    ledger: Arc<Ledger>,
+    stop: Arc<AtomicBool>,
+    writers: Vec<JoinHandle<()>>,
+}
+
+impl Load {
+    /// Sets writers to work, each with rows of its own or of four; none had a row before.
+    pub(crate) async fn start(store: &RedisStore) -> Self {
+        let ledger = Arc::new(Ledger::default());
+        let stop = Arc::new(AtomicBool::new(false));
+        let mut writers = Vec::new();
+        for rivals in std::iter::repeat_n(RIVALS, CONTESTED).chain(std::iter::repeat_n(1, ALONE)) {
+            let row = Arc::new(records::grant(&records::subject(), FAR));
+            assert_eq!(store.insert(row.clone()).await.unwrap(), Insertion::Inserted);
+            for _ in 0..rivals {
+                let writer = Writer { store: store.clone(), ledger: ledger.clone(), stop: stop.clone() };
+                writers.push(tokio::spawn(writer.replace_again_and_again(row.clone())));
+            }
+        }
+        for _ in 0..INSERTING {
+            let writer = Writer { store: store.clone(), ledger: ledger.clone(), stop: stop.clone() };
+            writers.push(tokio::spawn(writer.insert_again_and_again(records::subject())));
+        }
+        Self { ledger, stop, writers }
+    }
+
+    /// Waits until so many more writes were acknowledged.
+    pub(crate) async fn until_acknowledged(&self, more: usize) {
+        let wanted = self.ledger.count() + more;
+        for _ in 0..1200 {
+            if self.ledger.count() >= wanted {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        let (count, last) = (self.ledger.count(), self.ledger.last_error.lock().unwrap().clone());
+        panic!("the writers do not get on: {count} of {wanted} writes, last error {last}");
+    }
+
+    /// Ends the work and returns what was acknowledged.
+    pub(crate) async fn stop(self) -> Arc<Ledger> {
+        self.stop.store(true, Ordering::Relaxed);
+        for writer in self.writers {
+            writer.await.expect("no writer has failed");
+        }
+        self.ledger
+    }
+}
+
+impl Ledger {
+    pub(crate) fn count(&self) -> usize {
+        self.acknowledged.lock().unwrap().len()
+    }
+
+    pub(crate) fn errors(&self) -> usize {
+        self.errors.load(Ordering::Relaxed)
+    }
+
+    /// No version of a row had two winners.
+    pub(crate) fn assert_no_version_was_won_twice(&self) {
+        let mut won: HashSet<(GrantId, u32)> = HashSet::new();
+        for grant in self.acknowledged.lock().unwrap().iter() {
+            assert!(won.insert((grant.id(), grant.version())), "won twice: {grant:?}");
+        }
+    }
+
+    /// Counts acknowledged writes that are neither found nor followed by another, or not listed.
+    pub(crate) async fn lost(&self, store: &RedisStore) -> usize {
+        let acknowledged = self.acknowledged.lock().unwrap().clone();
+        let mut lost = 0;
+        for grant in &acknowledged {
+            let found = store.find(&grant.id()).await.unwrap();
+            let is_there = match &found {
+                Some(found) if found.version() == grant.version() => found == grant,
+                Some(found) => found.version() > grant.version(),
+                None => false,
+            };
+            let after = grant_before(grant);
+            let listed =
+                store.grants_of(grant.subject(), after.map_or_else(|| Page::first(1), |id| Page::after(id, 1)));
+            let is_listed = listed.await.unwrap().first().map(|grant| grant.id()) == Some(grant.id());
+            lost += usize::from(!is_there || !is_listed);
+        }
+        lost
+    }
+}
+
+/// An id right before that of the grant, behind which its page begins.
+fn grant_before(grant: &Grant) -> Option<GrantId> {
+    let number = u128::from_be_bytes(*grant.id().octets());
+    number.checked_sub(1).map(|before| GrantId::from_octets(before.to_be_bytes()))
+}
+
+struct Writer {
+    store: RedisStore,
+    ledger: Arc<Ledger>,
+    stop: Arc<AtomicBool>,
+}
+
+impl Writer {
+    async fn replace_again_and_again(self, mut row: Arc<Grant>) {
+        while !self.stop.load(Ordering::Relaxed) {
+            let next = Arc::new(records::refreshed(&row, FAR));
+            match self.store.replace(row.version(), next.clone()).await {
+                Ok(Replacement::Replaced) => {
+                    self.acknowledge(&next);
+                    row = next;
+                    continue;
+                }
+                Ok(Replacement::Lost) => {}
+                Err(error) => self.note(&error).await,
+            }
+            row = self.look_again(&row).await;
+        }
+    }
+
+    async fn insert_again_and_again(self, subject: Subject) {
+        while !self.stop.load(Ordering::Relaxed) {
+            let row = Arc::new(records::grant(&subject, FAR));
+            match self.store.insert(row.clone()).await {
+                Ok(Insertion::Inserted) => self.acknowledge(&row),
+                Ok(Insertion::Exists) => panic!("nobody else has this id"),
+                Err(error) => self.note(&error).await,
+            }
+            // Each of these is looked up afterwards; some are enough.
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+    }
+
+    /// Whatever happens, what was there before is not gone: that is for the ledger to find.
+    async fn look_again(&self, row: &Arc<Grant>) -> Arc<Grant> {
+        loop {
+            match self.store.find(&row.id()).await {
+                Ok(found) => return found.unwrap_or_else(|| row.clone()),
+                Err(error) => self.note(&error).await,
+            }
+            if self.stop.load(Ordering::Relaxed) {
+                return row.clone();
+            }
+        }
+    }
+
+    fn acknowledge(&self, grant: &Arc<Grant>) {
+        self.ledger.acknowledged.lock().unwrap().push(grant.clone());
+    }
+
+    async fn note(&self, error: &StoreError) {
+        assert!(error.is_transient(), "{error:?}");
+        self.ledger.errors.fetch_add(1, Ordering::Relaxed);
+        *self.ledger.last_error.lock().unwrap() = format!("{error:?}");
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+}
