@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use futures::executor::block_on;
 use grantor::store::{ClientRegistry, Replacement};
@@ -40,6 +41,18 @@ fn a_missing_file_is_refused_where_it_must_exist() {
     assert!(folder.names().is_empty(), "nothing was made");
     drop(SqliteStore::open(folder.file()).unwrap());
     assert!(SqliteStore::open_with(folder.file(), &options).is_ok());
+}
+
+#[test]
+fn settings_out_of_range_are_the_nearest_that_are_possible() {
+    let template = Template::new();
+    for (size, time) in [(0, Duration::ZERO), (usize::MAX, Duration::MAX)] {
+        let folder = Folder::new("range");
+        let options = SqliteOptions::new().queue_length(size).cache_octets(size).busy_timeout(time);
+        let store = SqliteStore::open_with(folder.file(), &options).unwrap();
+        let _ = insert(&store, template.grant(id(1), 1)).unwrap();
+        assert!(find(&store, id(1)).is_some(), "{options:?}");
+    }
 }
 
 #[test]
