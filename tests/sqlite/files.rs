@@ -1,7 +1,7 @@
 //! Which files are opened, which are refused, and what of them others may read.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use futures::executor::block_on;
@@ -10,7 +10,7 @@ use grantor::{SqliteError, SqliteOptions, SqliteProblem, SqliteStore};
 
 use crate::contract::two_versions_with_logos;
 use crate::folder::Folder;
-use crate::records::{Template, find, id, insert, other_connection};
+use crate::records::{Template, find, id, insert, other_connection, path_of};
 
 #[track_caller]
 fn refused(path: &Path) -> SqliteProblem {
@@ -123,9 +123,8 @@ fn tables_of_the_embedder_may_stand_in_the_same_file() {
 fn a_temporary_store_leaves_nothing_behind() {
     let store = SqliteStore::temporary().unwrap();
     let other = store.clone();
-    let text = format!("{store:?}");
-    let path = PathBuf::from(text.split('"').nth(1).unwrap());
-    assert!(path.starts_with(std::env::temp_dir()) && path.exists(), "{text}");
+    let path = path_of(&store);
+    assert!(path.starts_with(std::env::temp_dir()) && path.exists(), "{store:?}");
     drop(store);
     assert!(path.exists(), "a clone is there still");
     drop(other);
