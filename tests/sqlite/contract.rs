@@ -85,7 +85,7 @@ fn a_registration_that_fails_half_way_leaves_no_trace() {
     let client = versions[0].client.id();
     let fails = other_connection(&folder.file());
     let fail_on = |table: &str, when: &str| {
-        let sql = format!("CREATE TRIGGER fails BEFORE {when} ON {table} BEGIN SELECT RAISE(ABORT, 'no'); END");
+        let sql = format!("CREATE TRIGGER fails BEFORE {when} ON grantor_{table} BEGIN SELECT RAISE(ABORT, 'no'); END");
         fails.execute_batch(&sql).unwrap();
     };
     for table in ["applications", "application_lists", "logos"] {

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::Path;
+use std::thread;
 use std::time::Duration;
 
 use futures::executor::block_on;
@@ -104,19 +105,48 @@ fn the_database_of_another_program_is_refused_and_left_as_it_is() {
 }
 
 #[test]
-fn tables_of_the_embedder_may_stand_in_the_same_file() {
+fn threads_that_open_a_new_file_at_once_all_succeed() {
+    const FILES: u64 = 100;
+    const THREADS: u64 = 4;
+    let folder = Folder::new("at-once");
+    for number in 0..FILES {
+        let path = folder.path().join(number.to_string());
+        let open = |later| {
+            thread::sleep(later);
+            SqliteStore::open(&path).map(drop).map_err(|error| error.problem())
+        };
+        let opened: Vec<_> = thread::scope(|scope| {
+            let later = |thread| Duration::from_micros(number * 40 * thread);
+            let threads: Vec<_> = (0..THREADS).map(|thread| scope.spawn(move || open(later(thread)))).collect();
+            threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+        });
+        assert!(opened.iter().all(Result::is_ok), "file {number}: {opened:?}");
+    }
+}
+
+#[test]
+fn tables_of_the_embedder_may_stand_in_the_same_file_under_any_other_name() {
     let folder = Folder::new("shared");
     drop(SqliteStore::open(folder.file()).unwrap());
     let own = other_connection(&folder.file());
-    own.execute_batch("CREATE TABLE accounts (id INTEGER PRIMARY KEY)").unwrap();
+    let of_the_store = |name: &str| name.trim_start_matches("sqlite_autoindex_").starts_with("grantor_");
+    let names = || -> Vec<String> {
+        let mut statement = own.prepare("SELECT name FROM sqlite_schema").unwrap();
+        statement.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect()
+    };
+    assert!(names().iter().all(|name| of_the_store(name)), "{:?}", names());
+    for table in ["accounts", "applications", "authorizations", "clients", "grants", "logos"] {
+        own.execute_batch(&format!("CREATE TABLE {table} (id INTEGER PRIMARY KEY)")).unwrap();
+    }
     let store = SqliteStore::open(folder.file()).unwrap();
     let template = Template::new();
     for number in 0..20 {
-        own.execute("INSERT INTO accounts DEFAULT VALUES", []).unwrap();
+        own.execute("INSERT INTO grants DEFAULT VALUES", []).unwrap();
         let _ = insert(&store, template.grant(id(number), 1)).unwrap();
     }
-    let accounts: u32 = own.query_row("SELECT count(*) FROM accounts", [], |row| row.get(0)).unwrap();
-    assert_eq!(accounts, 20);
+    let grants: u32 = own.query_row("SELECT count(*) FROM grants", [], |row| row.get(0)).unwrap();
+    assert_eq!(grants, 20);
+    assert!((0..20).all(|number| find(&store, id(number)).is_some()));
 }
 
 #[test]

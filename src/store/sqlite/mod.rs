@@ -178,7 +178,7 @@ impl SqliteStore {
     }
 
     async fn find_record<R: Record>(&self, id: &[u8; 16]) -> Result<Option<Arc<R>>, StoreError> {
-        let octets = self.inner.reader.ask(Find { sql: R::FIND, id: *id }).await?;
+        let octets = self.inner.reader.ask(Find { sql: &R::statements().find, id: *id }).await?;
         Ok(octets.map(|octets| R::decode(&octets)).transpose()?.map(Arc::new))
     }
 
@@ -188,7 +188,7 @@ impl SqliteStore {
         after: Option<&[u8; 16]>,
         limit: usize,
     ) -> Result<Vec<Arc<R>>, StoreError> {
-        let list = List { sql: R::LIST, subject: subject.clone(), after: after.copied(), limit };
+        let list = List { sql: &R::statements().list, subject: subject.clone(), after: after.copied(), limit };
         let rows = self.inner.reader.ask(list).await?;
         rows.iter().map(|octets| Ok(Arc::new(R::decode(octets)?))).collect()
     }
