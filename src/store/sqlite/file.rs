@@ -13,7 +13,7 @@ use crate::entropy::SystemEntropy;
 use crate::id::letters_and_digits;
 use crate::store::sqlite::error::{SqliteError, SqliteProblem};
 use crate::store::sqlite::options::SqliteOptions;
-use crate::store::sqlite::schema;
+use crate::store::sqlite::schema::{self, Needs};
 
 /// Between two looks at a lock that another process has; SQLite's own waits grow so long that a busy
 /// process leaves no other one in.
@@ -50,9 +50,11 @@ impl Database {
         }
         let database = Self { path, busy_timeout: options.busy_timeout, durability };
         let connection = database.open_unchecked()?;
-        database.patiently(|| schema::check(&connection))?;
+        let needs = database.patiently(|| schema::check(&connection))?;
         database.settle(&connection)?;
-        database.patiently(|| schema::migrate(&connection))?;
+        if needs == Needs::Migration {
+            database.patiently(|| schema::migrate(&connection))?;
+        }
         Ok(database)
     }
 
@@ -95,7 +97,7 @@ impl Database {
     }
 
     /// Tries again while another connection is in the way, where SQLite itself gives up at once.
-    fn patiently(&self, attempt: impl Fn() -> Result<(), SqliteError>) -> Result<(), SqliteError> {
+    fn patiently<T>(&self, attempt: impl Fn() -> Result<T, SqliteError>) -> Result<T, SqliteError> {
         let mut wait_on = patience(self.busy_timeout);
         let mut tries = 0;
         loop {
