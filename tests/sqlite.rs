@@ -25,6 +25,8 @@ mod records;
 #[cfg(unix)]
 #[path = "sqlite/replaced.rs"]
 mod replaced;
+#[path = "sqlite/restore.rs"]
+mod restore;
 #[path = "sqlite/schema.rs"]
 mod schema;
 #[path = "sqlite/trouble.rs"]

@@ -232,6 +232,23 @@ mod unix {
         assert_eq!(folder.names().len(), 4);
     }
 
+    /// Such as of a group whose members look into the file.
+    #[test]
+    fn a_file_that_others_may_read_keeps_its_mode_and_gives_it_to_its_log() {
+        let folder = Folder::new("shared-mode");
+        fs::write(folder.file(), "").unwrap();
+        fs::set_permissions(folder.file(), Permissions::from_mode(0o640)).unwrap();
+        let store = SqliteStore::open(folder.file()).unwrap();
+        let _ = insert(&store, Template::new().grant(id(1), 1)).unwrap();
+        assert_eq!(folder.names(), ["store.sqlite", "store.sqlite-shm", "store.sqlite-wal"]);
+        for name in folder.names() {
+            let mode = fs::metadata(folder.path().join(&name)).unwrap().mode();
+            assert_eq!(mode & 0o777, 0o640, "{name}");
+        }
+        block_on(store.backup(folder.path().join("copy"))).unwrap();
+        assert_eq!(fs::metadata(folder.path().join("copy")).unwrap().mode() & 0o777, 0o600);
+    }
+
     #[test]
     fn a_file_that_may_not_be_written_is_refused() {
         let folder = Folder::new("readonly");
