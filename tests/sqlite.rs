@@ -1,4 +1,5 @@
-//! What only a store in a file has to show: it outlives the process, is shared with others, fills up and breaks.
+//! What a store in a file has to show: it keeps the contract when two share the file, outlives the process,
+//! and meets disks that are full, files that are damaged, and files that go.
 
 #[path = "sqlite/backup.rs"]
 mod backup;
@@ -20,6 +21,12 @@ mod processes;
 mod purge;
 #[path = "sqlite/records.rs"]
 mod records;
+// Elsewhere a file that is open can be neither removed nor renamed.
+#[cfg(unix)]
+#[path = "sqlite/replaced.rs"]
+mod replaced;
+#[path = "sqlite/restore.rs"]
+mod restore;
 #[path = "sqlite/schema.rs"]
 mod schema;
 #[path = "sqlite/trouble.rs"]

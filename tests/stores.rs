@@ -12,3 +12,10 @@ mod memory {
 
     grantor::store_tests!(#[tokio::test] => store: MemoryStore::new(), another: store.clone());
 }
+
+#[cfg(feature = "sqlite")]
+mod sqlite {
+    use grantor::SqliteStore;
+
+    grantor::store_tests!(#[tokio::test] => store: SqliteStore::temporary().unwrap(), another: store.clone());
+}

@@ -5,9 +5,10 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::thread;
 
 use futures::executor::block_on;
-use grantor::store::Replacement;
+use grantor::store::{ClientRegistry, Replacement};
 use grantor::{SqliteProblem, SqliteStore};
 
+use crate::contract::two_versions_with_logos;
 use crate::folder::Folder;
 use crate::records::{Template, assert_sound, find, id, insert, replace};
 
@@ -72,6 +73,35 @@ fn a_backup_replaces_no_file() {
     assert_eq!(error.problem(), SqliteProblem::Exists);
     let error = block_on(store.backup(folder.path().join("none/copy"))).unwrap_err();
     assert_eq!(error.problem(), SqliteProblem::Missing);
+}
+
+#[test]
+fn a_backup_replaces_no_file_that_appears_while_it_is_written() {
+    const ROUNDS: usize = 20;
+    let folder = Folder::new("appears");
+    let store = SqliteStore::open(folder.file()).unwrap();
+    let [large, _] = two_versions_with_logos(1 << 20);
+    let _ = block_on(ClientRegistry::insert(&store, large)).unwrap();
+    let mut came_first = 0;
+    for number in 0..ROUNDS {
+        let path = folder.path().join(format!("copy-{number}"));
+        let partial = folder.path().join(format!("copy-{number}.partial"));
+        thread::scope(|scope| {
+            let backup = scope.spawn(|| block_on(store.backup(&path)));
+            while !partial.exists() && !backup.is_finished() {}
+            let created = fs::File::create_new(&path);
+            let written = backup.join().unwrap();
+            if created.is_ok() {
+                assert_eq!(written.unwrap_err().problem(), SqliteProblem::Exists);
+                assert_eq!(fs::metadata(&path).unwrap().len(), 0, "it is as it was");
+                came_first += 1;
+            } else {
+                written.unwrap();
+            }
+            assert!(!partial.exists());
+        });
+    }
+    assert!(came_first > 0, "no file appeared in time");
 }
 
 #[test]

@@ -1,7 +1,9 @@
 //! Which files are opened, which are refused, and what of them others may read.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
+use std::thread;
+use std::time::Duration;
 
 use futures::executor::block_on;
 use grantor::store::{ClientRegistry, Replacement};
@@ -9,7 +11,7 @@ use grantor::{SqliteError, SqliteOptions, SqliteProblem, SqliteStore};
 
 use crate::contract::two_versions_with_logos;
 use crate::folder::Folder;
-use crate::records::{Template, find, id, insert, other_connection};
+use crate::records::{Template, find, id, insert, other_connection, path_of};
 
 #[track_caller]
 fn refused(path: &Path) -> SqliteProblem {
@@ -40,6 +42,18 @@ fn a_missing_file_is_refused_where_it_must_exist() {
     assert!(folder.names().is_empty(), "nothing was made");
     drop(SqliteStore::open(folder.file()).unwrap());
     assert!(SqliteStore::open_with(folder.file(), &options).is_ok());
+}
+
+#[test]
+fn settings_out_of_range_are_the_nearest_that_are_possible() {
+    let template = Template::new();
+    for (size, time) in [(0, Duration::ZERO), (usize::MAX, Duration::MAX)] {
+        let folder = Folder::new("range");
+        let options = SqliteOptions::new().queue_length(size).cache_octets(size).busy_timeout(time);
+        let store = SqliteStore::open_with(folder.file(), &options).unwrap();
+        let _ = insert(&store, template.grant(id(1), 1)).unwrap();
+        assert!(find(&store, id(1)).is_some(), "{options:?}");
+    }
 }
 
 #[test]
@@ -91,28 +105,56 @@ fn the_database_of_another_program_is_refused_and_left_as_it_is() {
 }
 
 #[test]
-fn tables_of_the_embedder_may_stand_in_the_same_file() {
+fn threads_that_open_a_new_file_at_once_all_succeed() {
+    const FILES: u64 = 100;
+    const THREADS: u64 = 4;
+    let folder = Folder::new("at-once");
+    for number in 0..FILES {
+        let path = folder.path().join(number.to_string());
+        let open = |later| {
+            thread::sleep(later);
+            SqliteStore::open(&path).map(drop).map_err(|error| error.problem())
+        };
+        let opened: Vec<_> = thread::scope(|scope| {
+            let later = |thread| Duration::from_micros(number * 40 * thread);
+            let threads: Vec<_> = (0..THREADS).map(|thread| scope.spawn(move || open(later(thread)))).collect();
+            threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+        });
+        assert!(opened.iter().all(Result::is_ok), "file {number}: {opened:?}");
+    }
+}
+
+#[test]
+fn tables_of_the_embedder_may_stand_in_the_same_file_under_any_other_name() {
     let folder = Folder::new("shared");
     drop(SqliteStore::open(folder.file()).unwrap());
     let own = other_connection(&folder.file());
-    own.execute_batch("CREATE TABLE accounts (id INTEGER PRIMARY KEY)").unwrap();
+    let of_the_store = |name: &str| name.trim_start_matches("sqlite_autoindex_").starts_with("grantor_");
+    let names = || -> Vec<String> {
+        let mut statement = own.prepare("SELECT name FROM sqlite_schema").unwrap();
+        statement.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect()
+    };
+    assert!(names().iter().all(|name| of_the_store(name)), "{:?}", names());
+    for table in ["accounts", "applications", "authorizations", "clients", "grants", "logos"] {
+        own.execute_batch(&format!("CREATE TABLE {table} (id INTEGER PRIMARY KEY)")).unwrap();
+    }
     let store = SqliteStore::open(folder.file()).unwrap();
     let template = Template::new();
     for number in 0..20 {
-        own.execute("INSERT INTO accounts DEFAULT VALUES", []).unwrap();
+        own.execute("INSERT INTO grants DEFAULT VALUES", []).unwrap();
         let _ = insert(&store, template.grant(id(number), 1)).unwrap();
     }
-    let accounts: u32 = own.query_row("SELECT count(*) FROM accounts", [], |row| row.get(0)).unwrap();
-    assert_eq!(accounts, 20);
+    let grants: u32 = own.query_row("SELECT count(*) FROM grants", [], |row| row.get(0)).unwrap();
+    assert_eq!(grants, 20);
+    assert!((0..20).all(|number| find(&store, id(number)).is_some()));
 }
 
 #[test]
 fn a_temporary_store_leaves_nothing_behind() {
     let store = SqliteStore::temporary().unwrap();
     let other = store.clone();
-    let text = format!("{store:?}");
-    let path = PathBuf::from(text.split('"').nth(1).unwrap());
-    assert!(path.starts_with(std::env::temp_dir()) && path.exists(), "{text}");
+    let path = path_of(&store);
+    assert!(path.starts_with(std::env::temp_dir()) && path.exists(), "{store:?}");
     drop(store);
     assert!(path.exists(), "a clone is there still");
     drop(other);
@@ -188,6 +230,23 @@ mod unix {
             assert_eq!(mode & 0o777, 0o600, "{name}");
         }
         assert_eq!(folder.names().len(), 4);
+    }
+
+    /// Such as of a group whose members look into the file.
+    #[test]
+    fn a_file_that_others_may_read_keeps_its_mode_and_gives_it_to_its_log() {
+        let folder = Folder::new("shared-mode");
+        fs::write(folder.file(), "").unwrap();
+        fs::set_permissions(folder.file(), Permissions::from_mode(0o640)).unwrap();
+        let store = SqliteStore::open(folder.file()).unwrap();
+        let _ = insert(&store, Template::new().grant(id(1), 1)).unwrap();
+        assert_eq!(folder.names(), ["store.sqlite", "store.sqlite-shm", "store.sqlite-wal"]);
+        for name in folder.names() {
+            let mode = fs::metadata(folder.path().join(&name)).unwrap().mode();
+            assert_eq!(mode & 0o777, 0o640, "{name}");
+        }
+        block_on(store.backup(folder.path().join("copy"))).unwrap();
+        assert_eq!(fs::metadata(folder.path().join("copy")).unwrap().mode() & 0o777, 0o600);
     }
 
     #[test]

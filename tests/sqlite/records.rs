@@ -1,6 +1,6 @@
 //! Grants in any number: one that a server made, under other ids and with other versions.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use futures::executor::block_on;
@@ -76,6 +76,11 @@ pub(crate) fn problem(error: &StoreError) -> SqliteProblem {
     let source = std::error::Error::source(error).expect("a store's error has a source");
     let error: &SqliteError = source.downcast_ref().expect("it is one of this store");
     error.problem()
+}
+
+/// Where a temporary store has its file.
+pub(crate) fn path_of(store: &SqliteStore) -> PathBuf {
+    format!("{store:?}").split('"').nth(1).unwrap().into()
 }
 
 /// A connection of somebody else.

@@ -103,7 +103,7 @@ fn a_file_of_a_newer_release_is_refused_and_left_as_it_is() {
     let known = i64::try_from(FIXTURES.len()).unwrap();
     for found in [known + 1, i64::from(i32::MAX)] {
         let later = other_connection(&folder.file());
-        later.execute_batch(&format!("PRAGMA user_version = {found}; DROP TABLE IF EXISTS grants")).unwrap();
+        later.execute_batch(&format!("PRAGMA user_version = {found}; DROP TABLE IF EXISTS grantor_grants")).unwrap();
         drop(later);
         let before = fs::read(folder.file()).unwrap();
         let error = SqliteStore::open(folder.file()).unwrap_err();
@@ -118,7 +118,7 @@ fn a_migration_that_fails_leaves_the_file_as_it_was() {
     let folder = Folder::new("half");
     let file = other_connection(&folder.file());
     // Marked as a store and without a table of it, but one with the name of its last index.
-    let sql = "PRAGMA application_id = 1735552628; CREATE TABLE application_lists_by_id (x)";
+    let sql = "PRAGMA application_id = 1735552628; CREATE TABLE grantor_application_lists_by_id (x)";
     file.execute_batch(sql).unwrap();
     drop(file);
     let before = shape(&folder.file());
@@ -135,7 +135,7 @@ fn columns_tell_an_operator_what_happened_to_a_grant() {
     move_to(&mut world, SqliteStore::open(folder.file()).unwrap());
     let row = |id: &str| {
         let id: GrantId = id.parse().unwrap();
-        let sql = "SELECT client, subject, version, created, revoked_at, revoked_why FROM grants WHERE id = ?1";
+        let sql = "SELECT client, subject, version, created, revoked_at, revoked_why FROM grantor_grants WHERE id = ?1";
         let connection = other_connection(&folder.file());
         let row = connection.query_row(sql, [id.octets()], |row| {
             Ok((

@@ -41,7 +41,9 @@ fn copy(database: &Database, to: &Path) -> Result<(), SqliteError> {
 }
 
 fn finish(partial: &Path, path: &Path) -> Result<(), SqliteError> {
-    fs::rename(partial, path)?;
+    // A name that is given so is given to nobody else, where a rename would take it from a file that came meanwhile.
+    fs::hard_link(partial, path)?;
+    fs::remove_file(partial)?;
     #[cfg(unix)]
     if let Some(folder) = path.parent() {
         fs::File::open(folder)?.sync_all()?;

@@ -50,12 +50,20 @@ pub enum SqliteProblem {
     /// The file is a database, but none of this crate.
     #[error("the file is a database of something else")]
     NotAStore,
+    /// A call panicked, of which nothing is stored; the store goes on.
+    #[error("the call panicked")]
+    Panicked,
     /// Too many calls wait already.
     #[error("too many calls are waiting for the store")]
     QueueFull,
     /// The file may be read only.
     #[error("the file may not be written")]
     ReadOnly,
+    /// The file was removed, renamed or replaced while the store had it open, or its log was.
+    ///
+    /// A write that ends so may be in the file that was there before.
+    #[error("the path leads to another file than the one that was opened")]
+    Replaced,
     /// SQLite refused what it was asked, such as a record of more octets than it takes.
     #[error("SQLite refused the statement")]
     Refused,

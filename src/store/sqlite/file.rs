@@ -13,7 +13,8 @@ use crate::entropy::SystemEntropy;
 use crate::id::letters_and_digits;
 use crate::store::sqlite::error::{SqliteError, SqliteProblem};
 use crate::store::sqlite::options::SqliteOptions;
-use crate::store::sqlite::schema;
+use crate::store::sqlite::place::Place;
+use crate::store::sqlite::schema::{self, Needs};
 
 /// Between two looks at a lock that another process has; SQLite's own waits grow so long that a busy
 /// process leaves no other one in.
@@ -33,6 +34,7 @@ pub(super) enum Durability {
 #[derive(Clone, Debug)]
 pub(super) struct Database {
     pub(super) path: PathBuf,
+    pub(super) place: Place,
     busy_timeout: Duration,
     durability: Durability,
 }
@@ -48,19 +50,25 @@ impl Database {
                 created => created?,
             }
         }
-        let database = Self { path, busy_timeout: options.busy_timeout, durability };
+        let mut database = Self { path, place: Place::default(), busy_timeout: options.busy_timeout, durability };
         let connection = database.open_unchecked()?;
-        database.patiently(|| schema::check(&connection))?;
+        let needs = database.patiently(|| schema::check(&connection))?;
         database.settle(&connection)?;
-        database.patiently(|| schema::migrate(&connection))?;
+        if needs == Needs::Migration {
+            database.patiently(|| schema::migrate(&connection))?;
+        }
+        database.place = Place::of(&database.path)?;
         Ok(database)
     }
 
-    /// Opens a connection with `cache` octets for pages.
+    /// Opens a connection to the same file, with `cache` octets for pages.
     pub(super) fn connect(&self, cache: usize) -> Result<Connection, SqliteError> {
+        // A connection to what is left of a file would make a new log for it.
+        self.place.check()?;
         let connection = self.open_unchecked()?;
         self.settle(&connection)?;
         connection.execute_batch(&format!("PRAGMA cache_size = -{}", cache / 1024))?;
+        self.place.check()?;
         Ok(connection)
     }
 
@@ -95,7 +103,7 @@ impl Database {
     }
 
     /// Tries again while another connection is in the way, where SQLite itself gives up at once.
-    fn patiently(&self, attempt: impl Fn() -> Result<(), SqliteError>) -> Result<(), SqliteError> {
+    fn patiently<T>(&self, attempt: impl Fn() -> Result<T, SqliteError>) -> Result<T, SqliteError> {
         let mut wait_on = patience(self.busy_timeout);
         let mut tries = 0;
         loop {

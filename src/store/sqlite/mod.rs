@@ -5,6 +5,7 @@ mod checkpoint;
 mod error;
 mod file;
 mod options;
+mod place;
 mod purge;
 mod reader;
 mod registry;
@@ -55,6 +56,9 @@ const CHECKPOINT_CACHE: usize = 1 << 16;
 /// one file, on a local disk: a server and an administrator's command, or the old and the new server of
 /// a restart.
 ///
+/// Open it after the process has forked and has changed its root folder, if it does so: no thread outlives
+/// a fork, and the path is looked at again and again.
+///
 /// Clones share everything. When the last one is dropped, that thread waits until what is queued is
 /// written. A call for which there is no room in the queue is a transient error at once.
 ///
@@ -67,6 +71,9 @@ const CHECKPOINT_CACHE: usize = 1 << 16;
 ///
 /// A new file may be read and written by its owner alone, since it tells who uses what. It holds no code,
 /// token or client secret, only digests.
+///
+/// Who can replace the file can undo revocations. A file that is removed or replaced while it is open is
+/// noticed before the next answer, which is [`SqliteProblem::Replaced`] then.
 ///
 /// # Examples
 ///
@@ -107,6 +114,11 @@ impl SqliteStore {
     ///
     /// [`SqliteError`], such as [`SqliteProblem::Newer`] for a file of a newer release and
     /// [`SqliteProblem::NotAStore`] for the database of another program. Such a file is left as it is.
+    ///
+    /// # Security
+    ///
+    /// A file that is there already is taken with the permissions that it has, and gives them to its log: a
+    /// group may be meant to look into it. A link is followed.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, SqliteError> {
         Self::open_with(path, &SqliteOptions::new())
     }
@@ -137,8 +149,9 @@ impl SqliteStore {
     /// Writes a copy to `path`, which holds all that was acknowledged before the call; writing goes on
     /// meanwhile.
     ///
-    /// The copy is a file like the original: it can be opened as a store. It appears at `path` when it is
-    /// complete; until then it is beside it, with `.partial` behind its name.
+    /// The copy is a file like the original, for its owner alone: it can be opened as a store. It appears at
+    /// `path` when it is complete; until then it is beside it, with `.partial` behind its name. Its file
+    /// system has to know hard links.
     ///
     /// # Errors
     ///
@@ -154,16 +167,18 @@ impl SqliteStore {
     }
 
     fn start(
-        database: Database,
+        mut database: Database,
         folder: Option<TemporaryFolder>,
         options: &SqliteOptions,
     ) -> Result<Self, SqliteError> {
         let connection = database.connect(options.cache)?;
+        database.place.add_log(&database.path)?;
+        let [of_writer, of_reader] = [(); 2].map(|()| database.place.clone());
         let mut checkpoints = Checkpoints::start(database.connect(CHECKPOINT_CACHE)?)?;
         let writer = Worker::start("grantor-sqlite-writer", options.queue, move |jobs| {
             let mut session = Session::new(&connection);
             while let Some(group) = jobs.next_group() {
-                writer::write(&mut session, group);
+                writer::write(&mut session, group, &of_writer);
                 checkpoints.after_commit(&mut session);
             }
         })?;
@@ -171,14 +186,14 @@ impl SqliteStore {
         let reader = Worker::start("grantor-sqlite-reader", options.queue, move |jobs| {
             let mut session = Session::new(&connection);
             while let Some(group) = jobs.next_group() {
-                reader::read(&mut session, group);
+                reader::read(&mut session, group, &of_reader);
             }
         })?;
         Ok(Self { inner: Arc::new(Inner { writer, reader, database, _folder: folder }) })
     }
 
     async fn find_record<R: Record>(&self, id: &[u8; 16]) -> Result<Option<Arc<R>>, StoreError> {
-        let octets = self.inner.reader.ask(Find { sql: R::FIND, id: *id }).await?;
+        let octets = self.inner.reader.ask(Find { sql: &R::statements().find, id: *id }).await?;
         Ok(octets.map(|octets| R::decode(&octets)).transpose()?.map(Arc::new))
     }
 
@@ -188,7 +203,7 @@ impl SqliteStore {
         after: Option<&[u8; 16]>,
         limit: usize,
     ) -> Result<Vec<Arc<R>>, StoreError> {
-        let list = List { sql: R::LIST, subject: subject.clone(), after: after.copied(), limit };
+        let list = List { sql: &R::statements().list, subject: subject.clone(), after: after.copied(), limit };
         let rows = self.inner.reader.ask(list).await?;
         rows.iter().map(|octets| Ok(Arc::new(R::decode(octets)?))).collect()
     }

@@ -6,6 +6,8 @@ use std::time::Duration;
 /// store has for it.
 const LONGEST_QUEUE: usize = 65_536;
 const LONGEST_BUSY_TIMEOUT: Duration = Duration::from_secs(10);
+/// What SQLite counts in kibibytes with 32 bits, on every machine.
+const LARGEST_CACHE: usize = 1 << 31;
 
 /// Settings with which a [`SqliteStore`](crate::SqliteStore) is opened; the defaults suit most servers.
 #[derive(Clone, Debug)]
@@ -29,9 +31,9 @@ impl SqliteOptions {
     }
 
     /// Sets the octets of memory that the writer has for pages of the file, beside what the operating
-    /// system keeps of it.
-    pub const fn cache_octets(self, octets: usize) -> Self {
-        Self { cache: octets, ..self }
+    /// system keeps of it; at most 2 GiB.
+    pub fn cache_octets(self, octets: usize) -> Self {
+        Self { cache: octets.min(LARGEST_CACHE), ..self }
     }
 
     /// Sets how long a write waits for another process that is writing, at most 10 seconds.

@@ -6,7 +6,7 @@ use rusqlite::params;
 use time::Duration;
 
 use crate::clock::Timestamp;
-use crate::store::sqlite::rows::{Record, as_limit};
+use crate::store::sqlite::rows::{Record, Statements, as_limit};
 use crate::store::sqlite::session::{Call, Session};
 
 /// Rows that one step looks at, between two of which other writes get their turn.
@@ -37,7 +37,8 @@ impl<R: Record> Call for PurgeStep<R> {
     type Answer = Purged;
 
     fn run(&self, session: &mut Session<'_>) -> rusqlite::Result<Purged> {
-        let statement = session.statement(R::DUE)?;
+        let Statements { due, postpone, remove, .. } = R::statements();
+        let statement = session.statement(due)?;
         let due = statement.query_map(params![self.now.seconds(), as_limit(self.limit)], |row| {
             let record = R::decode(row.get_ref(2)?.as_blob()?);
             // A row that cannot be read is not lost, and must not stop the purge of those behind it.
@@ -48,9 +49,9 @@ impl<R: Record> Call for PurgeStep<R> {
         let mut removed = 0;
         for row in &due {
             if row.purge_after <= self.now {
-                removed += session.statement(R::REMOVE)?.execute(params![row.id, row.version])?;
+                removed += session.statement(remove)?.execute(params![row.id, row.version])?;
             } else {
-                session.statement(R::POSTPONE)?.execute(params![row.id, row.purge_after.seconds()])?;
+                session.statement(postpone)?.execute(params![row.id, row.purge_after.seconds()])?;
             }
         }
         Ok(Purged { looked_at: due.len(), removed })

@@ -27,13 +27,13 @@ impl Call for Look {
         let id = self.id.as_str();
         let record = match self.of {
             Part::Client => {
-                session.statement("SELECT record FROM clients WHERE id = ?1")?.query_row([id], |row| row.get(0))
+                session.statement("SELECT record FROM grantor_clients WHERE id = ?1")?.query_row([id], |row| row.get(0))
             }
-            Part::Application => {
-                session.statement("SELECT record FROM applications WHERE id = ?1")?.query_row([id], |row| row.get(0))
-            }
+            Part::Application => session
+                .statement("SELECT record FROM grantor_applications WHERE id = ?1")?
+                .query_row([id], |row| row.get(0)),
             Part::Logo(slot) => session
-                .statement("SELECT image FROM logos WHERE id = ?1 AND slot = ?2")?
+                .statement("SELECT image FROM grantor_logos WHERE id = ?1 AND slot = ?2")?
                 .query_row([id, slot_text(slot)], |row| row.get(0)),
         };
         record.optional()
@@ -54,9 +54,8 @@ impl Call for Listed {
         // The empty text comes before all ids.
         let after = self.after.as_ref().map_or("", ClientId::as_str);
         let statement = session.statement(
-            "SELECT applications.record FROM application_lists JOIN applications USING (id)
-             WHERE application_lists.filter = ?1 AND application_lists.id > ?2
-             ORDER BY application_lists.id LIMIT ?3",
+            "SELECT record FROM grantor_application_lists JOIN grantor_applications USING (id)
+             WHERE filter = ?1 AND id > ?2 ORDER BY id LIMIT ?3",
         )?;
         statement.query_map(params![self.filter.key(), after, as_limit(self.limit)], |row| row.get(0))?.collect()
     }
@@ -72,13 +71,15 @@ impl Call for InsertRegistration {
         all_or_nothing(session, |session| {
             let Encoded { id, version, client, application, .. } = &self.0;
             let rows = session
-                .statement("INSERT INTO clients (id, version, record) VALUES (?1, ?2, ?3) ON CONFLICT (id) DO NOTHING")?
+                .statement(
+                    "INSERT INTO grantor_clients (id, version, record) VALUES (?1, ?2, ?3) ON CONFLICT (id) DO NOTHING",
+                )?
                 .execute(params![id.as_str(), version, client])?;
             if rows == 0 {
                 return Ok(Insertion::Exists);
             }
             session
-                .statement("INSERT INTO applications (id, record) VALUES (?1, ?2)")?
+                .statement("INSERT INTO grantor_applications (id, record) VALUES (?1, ?2)")?
                 .execute(params![id.as_str(), application])?;
             self.0.write_rest(session)?;
             Ok(Insertion::Inserted)
@@ -99,15 +100,15 @@ impl Call for ReplaceRegistration {
         all_or_nothing(session, |session| {
             let Encoded { id, version, client, application, .. } = &self.with;
             let rows = session
-                .statement("UPDATE clients SET version = ?3, record = ?4 WHERE id = ?1 AND version = ?2")?
+                .statement("UPDATE grantor_clients SET version = ?3, record = ?4 WHERE id = ?1 AND version = ?2")?
                 .execute(params![id.as_str(), self.version, version, client])?;
             if rows == 0 {
                 return Ok(Replacement::Lost);
             }
             session
-                .statement("UPDATE applications SET record = ?2 WHERE id = ?1")?
+                .statement("UPDATE grantor_applications SET record = ?2 WHERE id = ?1")?
                 .execute(params![id.as_str(), application])?;
-            session.statement("DELETE FROM application_lists WHERE id = ?1")?.execute([id.as_str()])?;
+            session.statement("DELETE FROM grantor_application_lists WHERE id = ?1")?.execute([id.as_str()])?;
             self.with.write_rest(session)?;
             Ok(Replacement::Replaced)
         })
@@ -143,7 +144,7 @@ impl Encoded {
         let id = self.id.as_str();
         for filter in &self.filters {
             session
-                .statement("INSERT INTO application_lists (filter, id) VALUES (?1, ?2)")?
+                .statement("INSERT INTO grantor_application_lists (filter, id) VALUES (?1, ?2)")?
                 .execute([filter.as_str(), id])?;
         }
         for (slot, write) in &self.logos {
@@ -151,11 +152,11 @@ impl Encoded {
             match write {
                 LogoWrite::Keep => {}
                 LogoWrite::Clear => {
-                    session.statement("DELETE FROM logos WHERE id = ?1 AND slot = ?2")?.execute([id, slot])?;
+                    session.statement("DELETE FROM grantor_logos WHERE id = ?1 AND slot = ?2")?.execute([id, slot])?;
                 }
                 LogoWrite::Put(logo) => {
                     session
-                        .statement("INSERT OR REPLACE INTO logos (id, slot, image) VALUES (?1, ?2, ?3)")?
+                        .statement("INSERT OR REPLACE INTO grantor_logos (id, slot, image) VALUES (?1, ?2, ?3)")?
                         .execute(params![id, slot, logo.octets()])?;
                 }
             }

@@ -1,6 +1,6 @@
 //! Rows of grants and of authorizations, whose tables have the same shape.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use rusqlite::{OptionalExtension, params};
 
@@ -13,13 +13,7 @@ use crate::subject::Subject;
 
 /// A record with a table of its own.
 pub(super) trait Record: Sized + Send + Sync + 'static {
-    const FIND: &'static str;
-    const LIST: &'static str;
-    /// Keys, versions and records that the index says are due, the oldest first.
-    const DUE: &'static str;
-    /// Only ever to a later time: a row is met when its index is past, and is moved when its own time is not.
-    const POSTPONE: &'static str;
-    const REMOVE: &'static str;
+    fn statements() -> &'static Statements;
 
     fn purge_after(&self) -> Timestamp;
     fn encode(&self) -> Vec<u8>;
@@ -32,13 +26,36 @@ pub(super) trait Record: Sized + Send + Sync + 'static {
     fn replace(&self, version: u32, octets: &[u8], session: &mut Session<'_>) -> rusqlite::Result<usize>;
 }
 
+/// What is asked of both tables alike.
+pub(super) struct Statements {
+    pub(super) find: String,
+    pub(super) list: String,
+    /// Keys, versions and records that the index says are due, the oldest first.
+    pub(super) due: String,
+    /// Only ever to a later time: a row is met when its index is past, and is moved when its own time is not.
+    pub(super) postpone: String,
+    pub(super) remove: String,
+}
+
+impl Statements {
+    fn of(table: &str) -> Self {
+        Self {
+            find: format!("SELECT record FROM {table} WHERE id = ?1"),
+            list: format!("SELECT record FROM {table} WHERE subject = ?1 AND id > ?2 ORDER BY id LIMIT ?3"),
+            due: format!(
+                "SELECT id, version, record FROM {table} WHERE purge_after <= ?1 ORDER BY purge_after LIMIT ?2"
+            ),
+            postpone: format!("UPDATE {table} SET purge_after = ?2 WHERE id = ?1"),
+            remove: format!("DELETE FROM {table} WHERE id = ?1 AND version = ?2"),
+        }
+    }
+}
+
 impl Record for Grant {
-    const FIND: &'static str = "SELECT record FROM grants WHERE id = ?1";
-    const LIST: &'static str = "SELECT record FROM grants WHERE subject = ?1 AND id > ?2 ORDER BY id LIMIT ?3";
-    const DUE: &'static str =
-        "SELECT id, version, record FROM grants WHERE purge_after <= ?1 ORDER BY purge_after LIMIT ?2";
-    const POSTPONE: &'static str = "UPDATE grants SET purge_after = ?2 WHERE id = ?1";
-    const REMOVE: &'static str = "DELETE FROM grants WHERE id = ?1 AND version = ?2";
+    fn statements() -> &'static Statements {
+        static OF_GRANTS: LazyLock<Statements> = LazyLock::new(|| Statements::of("grantor_grants"));
+        &OF_GRANTS
+    }
 
     fn purge_after(&self) -> Timestamp {
         self.purge_after()
@@ -54,7 +71,8 @@ impl Record for Grant {
 
     fn insert(&self, octets: &[u8], session: &mut Session<'_>) -> rusqlite::Result<usize> {
         let statement = session.statement(
-            "INSERT INTO grants (id, version, client, subject, created, purge_after, revoked_at, revoked_why, record)
+            "INSERT INTO grantor_grants
+             (id, version, client, subject, created, purge_after, revoked_at, revoked_why, record)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) ON CONFLICT (id) DO NOTHING",
         )?;
         let (revoked_at, revoked_why) = columns(self.revoked);
@@ -73,7 +91,7 @@ impl Record for Grant {
 
     fn replace(&self, version: u32, octets: &[u8], session: &mut Session<'_>) -> rusqlite::Result<usize> {
         let statement = session.statement(
-            "UPDATE grants SET version = ?3, revoked_at = ?4, revoked_why = ?5, record = ?6
+            "UPDATE grantor_grants SET version = ?3, revoked_at = ?4, revoked_why = ?5, record = ?6
              WHERE id = ?1 AND version = ?2",
         )?;
         let (revoked_at, revoked_why) = columns(self.revoked);
@@ -82,12 +100,10 @@ impl Record for Grant {
 }
 
 impl Record for Authorization {
-    const FIND: &'static str = "SELECT record FROM authorizations WHERE id = ?1";
-    const LIST: &'static str = "SELECT record FROM authorizations WHERE subject = ?1 AND id > ?2 ORDER BY id LIMIT ?3";
-    const DUE: &'static str =
-        "SELECT id, version, record FROM authorizations WHERE purge_after <= ?1 ORDER BY purge_after LIMIT ?2";
-    const POSTPONE: &'static str = "UPDATE authorizations SET purge_after = ?2 WHERE id = ?1";
-    const REMOVE: &'static str = "DELETE FROM authorizations WHERE id = ?1 AND version = ?2";
+    fn statements() -> &'static Statements {
+        static OF_AUTHORIZATIONS: LazyLock<Statements> = LazyLock::new(|| Statements::of("grantor_authorizations"));
+        &OF_AUTHORIZATIONS
+    }
 
     fn purge_after(&self) -> Timestamp {
         self.purge_after()
@@ -103,7 +119,7 @@ impl Record for Authorization {
 
     fn insert(&self, octets: &[u8], session: &mut Session<'_>) -> rusqlite::Result<usize> {
         let statement = session.statement(
-            "INSERT INTO authorizations (id, version, client, subject, created, purge_after, record)
+            "INSERT INTO grantor_authorizations (id, version, client, subject, created, purge_after, record)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT (id) DO NOTHING",
         )?;
         statement.execute(params![
@@ -118,8 +134,8 @@ impl Record for Authorization {
     }
 
     fn replace(&self, version: u32, octets: &[u8], session: &mut Session<'_>) -> rusqlite::Result<usize> {
-        let statement =
-            session.statement("UPDATE authorizations SET version = ?3, record = ?4 WHERE id = ?1 AND version = ?2")?;
+        let statement = session
+            .statement("UPDATE grantor_authorizations SET version = ?3, record = ?4 WHERE id = ?1 AND version = ?2")?;
         statement.execute(params![self.id.octets(), version, self.version, octets])
     }
 }
@@ -231,8 +247,8 @@ mod tests {
     /// Each statement finds its rows by an index and sorts nothing.
     #[test]
     fn what_a_statement_costs_does_not_depend_on_the_size_of_the_table() {
-        fn plans<R: Record>(connection: &Connection) -> Vec<String> {
-            let plan = |sql: &&str| {
+        fn plans<R: Record>(connection: &Connection) -> [String; 5] {
+            let plan = |sql: &String| {
                 let mut statement = connection.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
                 let mut steps = statement.raw_query();
                 let mut plan = String::new();
@@ -242,7 +258,8 @@ mod tests {
                 }
                 plan
             };
-            [R::FIND, R::LIST, R::DUE, R::POSTPONE, R::REMOVE].iter().map(plan).collect()
+            let Statements { find, list, due, postpone, remove } = R::statements();
+            [find, list, due, postpone, remove].map(plan)
         }
         let connection = Connection::open_in_memory().unwrap();
         schema::migrate(&connection).unwrap();
@@ -257,7 +274,7 @@ mod tests {
                 by(key, "id=?"),
             ]
         };
-        assert_eq!(plans::<Grant>(&connection), expected("grants"));
-        assert_eq!(plans::<Authorization>(&connection), expected("authorizations"));
+        assert_eq!(plans::<Grant>(&connection), expected("grantor_grants"));
+        assert_eq!(plans::<Authorization>(&connection), expected("grantor_authorizations"));
     }
 }

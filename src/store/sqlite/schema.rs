@@ -10,21 +10,28 @@ const APPLICATION_ID: i64 = 0x6772_6e74;
 /// What leads from each version to the next; the version of a file is the count of those it has seen.
 ///
 /// A published one never changes. A release that adds one keeps the statements of the release before
-/// working on the new tables, so that servers can be restarted one after the other.
+/// working on the new tables, so that servers can be restarted one after the other. A step that has to
+/// read records makes the elements functions of the connection, which `migrate` calls in its transaction
+/// where it runs SQL now; one such step looks at rows in pages, for a table may be larger than the memory.
 const MIGRATIONS: &[&str] = &[include_str!("schema/1.sql")];
 
-/// Tells whether the file may be touched at all: it is empty, or a store that this release knows.
-pub(super) fn check(connection: &Connection) -> Result<(), SqliteError> {
-    within(connection, "BEGIN", version).map(drop)
+/// What a file that may be touched needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Needs {
+    Migration,
+    Nothing,
+}
+
+/// Tells what the file needs if it may be touched at all: it is empty, or a store that this release knows.
+pub(super) fn check(connection: &Connection) -> Result<Needs, SqliteError> {
+    let found = within(connection, "BEGIN", version)?;
+    Ok(if found == known_version() { Needs::Nothing } else { Needs::Migration })
 }
 
 /// Brings the file to the newest version, all steps in one transaction.
 pub(super) fn migrate(connection: &Connection) -> Result<(), SqliteError> {
-    if within(connection, "BEGIN", version)? == known_version() {
-        return Ok(());
-    }
-    // Another process may have been faster, so the version is read again under the lock.
     within(connection, "BEGIN IMMEDIATE", |connection| {
+        // Another process may have been faster since the check.
         let seen = usize::try_from(version(connection)?).unwrap_or(MIGRATIONS.len());
         for step in MIGRATIONS.iter().skip(seen) {
             connection.execute_batch(step)?;
@@ -36,7 +43,7 @@ pub(super) fn migrate(connection: &Connection) -> Result<(), SqliteError> {
     })
 }
 
-/// Looks and writes in one transaction, which ends in any case.
+/// Looks and writes in one transaction, which ends in any case: what several statements find is of one moment.
 fn within<T>(
     connection: &Connection,
     begin: &str,
@@ -70,4 +77,39 @@ fn version(connection: &Connection) -> Result<i64, SqliteError> {
 
 fn known_version() -> i64 {
     i64::try_from(MIGRATIONS.len()).unwrap_or(i64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Barrier;
+    use std::thread;
+    use std::time::Duration;
+
+    use super::*;
+    use crate::store::sqlite::file::TemporaryFolder;
+
+    fn open(folder: &TemporaryFolder) -> Connection {
+        let connection = Connection::open(folder.file()).unwrap();
+        connection.busy_timeout(Duration::from_secs(10)).unwrap();
+        connection.execute_batch("PRAGMA synchronous = 0; PRAGMA journal_mode = wal").unwrap();
+        connection
+    }
+
+    #[test]
+    fn whoever_looks_while_another_makes_the_tables_sees_all_of_them_or_none() {
+        const FILES: usize = 200;
+        for _ in 0..FILES {
+            let folder = TemporaryFolder::create().unwrap();
+            let [makes, looks] = [(); 2].map(|()| open(&folder));
+            let barrier = &Barrier::new(2);
+            thread::scope(|scope| {
+                scope.spawn(move || {
+                    barrier.wait();
+                    migrate(&makes).unwrap();
+                });
+                barrier.wait();
+                while check(&looks).unwrap() == Needs::Migration {}
+            });
+        }
+    }
 }

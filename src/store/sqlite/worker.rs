@@ -70,7 +70,7 @@ impl Jobs {
 pub(super) struct Job(Box<dyn Waiting>);
 
 impl Job {
-    /// Runs the call and keeps the result.
+    /// Runs the call and keeps the result; trouble may have ended the transaction then.
     pub(super) fn run(&mut self, session: &mut Session<'_>) {
         self.0.run(session);
     }
@@ -104,7 +104,15 @@ struct Asked<C: Call> {
 
 impl<C: Call> Waiting for Asked<C> {
     fn run(&mut self, session: &mut Session<'_>) {
-        self.result = Some(self.call.run(session).map_err(SqliteError::from));
+        let done = catch_unwind(AssertUnwindSafe(|| self.call.run(session)));
+        self.result = Some(match done {
+            Ok(result) => result.map_err(SqliteError::from),
+            Err(_) => {
+                // What was written before the panic goes, and with it what the others of the group wrote.
+                session.roll_back();
+                Err(SqliteProblem::Panicked.into())
+            }
+        });
     }
 
     fn finish(self: Box<Self>, error: Option<&SqliteError>) {

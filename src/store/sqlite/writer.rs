@@ -1,27 +1,33 @@
 //! The one thread that writes: everybody who waits shares one transaction and one sync.
 
 use crate::store::sqlite::error::SqliteError;
+use crate::store::sqlite::place::Place;
 use crate::store::sqlite::session::Session;
 use crate::store::sqlite::worker::Job;
 
 /// Writes a group and answers everybody, after the commit or after it failed.
-pub(super) fn write(session: &mut Session<'_>, mut group: Vec<Job>) {
-    match commit(session, &mut group) {
+///
+/// What is acknowledged is in the file that everybody else finds.
+pub(super) fn write(session: &mut Session<'_>, mut group: Vec<Job>, place: &Place) {
+    match commit(session, &mut group, place) {
         Outcome::Committed => group.into_iter().for_each(Job::answer),
         Outcome::Failed(error) => group.into_iter().for_each(|job| job.fail(&error)),
-        Outcome::RolledBack => write_singly(session, group),
+        Outcome::RolledBack => write_singly(session, group, place),
     }
 }
 
 enum Outcome {
     Committed,
     Failed(SqliteError),
-    /// One of the writes met trouble, such as a full disk, for which SQLite gave the others up as well.
+    /// One of the writes met trouble, such as a full disk or a panic, for which the others were given up as well.
     RolledBack,
 }
 
 /// Each write is judged on its own; one that fails leaves the others as they are.
-fn commit(session: &mut Session<'_>, group: &mut [Job]) -> Outcome {
+fn commit(session: &mut Session<'_>, group: &mut [Job], place: &Place) -> Outcome {
+    if let Err(error) = place.check_file() {
+        return Outcome::Failed(error);
+    }
     if let Err(error) = session.execute("BEGIN IMMEDIATE") {
         session.roll_back();
         return Outcome::Failed(error.into());
@@ -32,20 +38,19 @@ fn commit(session: &mut Session<'_>, group: &mut [Job]) -> Outcome {
             return Outcome::RolledBack;
         }
     }
-    match session.execute("COMMIT") {
-        Ok(()) => Outcome::Committed,
-        Err(error) => {
-            session.roll_back();
-            Outcome::Failed(error.into())
-        }
+    if let Err(error) = session.execute("COMMIT") {
+        session.roll_back();
+        return Outcome::Failed(error.into());
     }
+    // What is in place after the commit was in place during it.
+    place.check().map_or_else(Outcome::Failed, |()| Outcome::Committed)
 }
 
 /// Gives each write a transaction of its own, so that the one in trouble fails alone.
-fn write_singly(session: &mut Session<'_>, group: Vec<Job>) {
+fn write_singly(session: &mut Session<'_>, group: Vec<Job>, place: &Place) {
     let mut group = group.into_iter();
     while let Some(mut job) = group.next() {
-        match commit(session, std::slice::from_mut(&mut job)) {
+        match commit(session, std::slice::from_mut(&mut job), place) {
             // What was rolled back holds the error for which it was.
             Outcome::Committed | Outcome::RolledBack => job.answer(),
             // A lock or a disk that fails one fails all: waiting for each of them could take hours.
@@ -59,7 +64,7 @@ fn write_singly(session: &mut Session<'_>, group: Vec<Job>) {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::mpsc::sync_channel;
+    use std::sync::mpsc::{Receiver, sync_channel};
 
     use futures::executor::block_on;
     use futures::future::join_all;
@@ -84,19 +89,24 @@ mod tests {
         CREATE TABLE child (id UNIQUE, octets, parent REFERENCES parent DEFERRABLE INITIALLY DEFERRED);
         PRAGMA foreign_keys = ON; PRAGMA max_page_count = 20;";
 
-    /// Runs statements as one group; gives what each was told and the ids that are stored then.
-    fn group(statements: &[&'static str]) -> (Vec<Result<usize, SqliteProblem>>, Vec<i64>) {
-        let (go, wait) = sync_channel::<()>(1);
+    /// A writer that begins when it is told to.
+    fn memory(wait: Receiver<()>) -> Worker {
         let worker = Worker::start("test", 16, move |jobs| {
             let connection = Connection::open_in_memory().unwrap();
             connection.execute_batch(TABLES).unwrap();
             let mut session = Session::new(&connection);
             wait.recv().unwrap();
             while let Some(group) = jobs.next_group() {
-                write(&mut session, group);
+                write(&mut session, group, &Place::default());
             }
         });
-        let worker = worker.unwrap();
+        worker.unwrap()
+    }
+
+    /// Runs statements as one group; gives what each was told and the ids that are stored then.
+    fn group(statements: &[&'static str]) -> (Vec<Result<usize, SqliteProblem>>, Vec<i64>) {
+        let (go, wait) = sync_channel::<()>(1);
+        let worker = memory(wait);
         let asked = join_all(statements.iter().map(|sql| worker.ask(Sql(sql))));
         let told = block_on(async { futures::join!(asked, async { go.send(()).unwrap() }).0 });
         let told = told.into_iter().map(|answer| answer.map_err(|error| error.problem())).collect();
@@ -135,5 +145,60 @@ mod tests {
         let (told, stored) = group(&[ONE, "INSERT INTO child (id, parent) VALUES (3, 9)", TWO]);
         assert_eq!(told, [Err(SqliteProblem::Refused); 3]);
         assert_eq!(stored, Vec::<i64>::new());
+    }
+
+    struct Panics;
+
+    impl Call for Panics {
+        type Answer = usize;
+
+        fn run(&self, session: &mut Session<'_>) -> rusqlite::Result<usize> {
+            let _ = session.statement("INSERT INTO child (id) VALUES (3)")?.execute([])?;
+            panic!("a call in trouble");
+        }
+    }
+
+    #[test]
+    fn a_call_that_panics_fails_alone_and_stores_nothing() {
+        let (go, wait) = sync_channel::<()>(1);
+        let worker = memory(wait);
+        let asked = async { futures::join!(worker.ask(Sql(ONE)), worker.ask(Panics), worker.ask(Sql(TWO))) };
+        let (one, panics, two) = block_on(async { futures::join!(asked, async { go.send(()).unwrap() }).0 });
+        assert_eq!((one.unwrap(), two.unwrap()), (1, 1));
+        let error = panics.unwrap_err();
+        assert_eq!(error.problem(), SqliteProblem::Panicked);
+        assert!(!error.is_transient());
+        assert_eq!(block_on(worker.ask(Ids)).unwrap(), [1, 2]);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_file_that_goes_during_a_commit_takes_no_acknowledged_write_with_it() {
+        struct Removes(std::path::PathBuf);
+
+        impl Call for Removes {
+            type Answer = ();
+
+            fn run(&self, _: &mut Session<'_>) -> rusqlite::Result<()> {
+                std::fs::remove_file(&self.0).unwrap();
+                Ok(())
+            }
+        }
+
+        let folder = crate::store::sqlite::file::TemporaryFolder::create().unwrap();
+        let path = folder.file();
+        let connection = Connection::open(&path).unwrap();
+        connection.execute_batch(TABLES).unwrap();
+        let place = Place::of(&path).unwrap();
+        let worker = Worker::start("test", 16, move |jobs| {
+            let mut session = Session::new(&connection);
+            while let Some(group) = jobs.next_group() {
+                write(&mut session, group, &place);
+            }
+        });
+        let worker = worker.unwrap();
+        assert_eq!(block_on(worker.ask(Sql(ONE))).unwrap(), 1);
+        let error = block_on(worker.ask(Removes(path))).unwrap_err();
+        assert_eq!(error.problem(), SqliteProblem::Replaced);
     }
 }

@@ -1,5 +1,6 @@
+-- Names beginning with grantor_ are the store's, all others are the embedder's.
 -- Columns are what an operator asks about; everything else is in the record. Times are seconds since 1970.
-CREATE TABLE grants (
+CREATE TABLE grantor_grants (
     id          BLOB    NOT NULL UNIQUE,
     version     INTEGER NOT NULL,
     client      TEXT    NOT NULL,
@@ -10,10 +11,10 @@ CREATE TABLE grants (
     revoked_why TEXT,
     record      BLOB    NOT NULL
 ) STRICT;
-CREATE INDEX grants_of_subject ON grants (subject, id);
-CREATE INDEX grants_by_purge ON grants (purge_after);
+CREATE INDEX grantor_grants_of_subject ON grantor_grants (subject, id);
+CREATE INDEX grantor_grants_by_purge ON grantor_grants (purge_after);
 
-CREATE TABLE authorizations (
+CREATE TABLE grantor_authorizations (
     id          BLOB    NOT NULL UNIQUE,
     version     INTEGER NOT NULL,
     client      TEXT    NOT NULL,
@@ -22,28 +23,28 @@ CREATE TABLE authorizations (
     purge_after INTEGER NOT NULL, -- not later than the record's own
     record      BLOB    NOT NULL
 ) STRICT;
-CREATE INDEX authorizations_of_subject ON authorizations (subject, id);
-CREATE INDEX authorizations_by_purge ON authorizations (purge_after);
+CREATE INDEX grantor_authorizations_of_subject ON grantor_authorizations (subject, id);
+CREATE INDEX grantor_authorizations_by_purge ON grantor_authorizations (purge_after);
 
-CREATE TABLE clients (
+CREATE TABLE grantor_clients (
     id      TEXT    NOT NULL PRIMARY KEY,
     version INTEGER NOT NULL,
     record  BLOB    NOT NULL
 ) STRICT;
 
-CREATE TABLE applications (
+CREATE TABLE grantor_applications (
     id     TEXT NOT NULL PRIMARY KEY,
     record BLOB NOT NULL
 ) STRICT;
 
-CREATE TABLE application_lists (
+CREATE TABLE grantor_application_lists (
     filter TEXT NOT NULL,
     id     TEXT NOT NULL,
     PRIMARY KEY (filter, id)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX application_lists_by_id ON application_lists (id);
+CREATE INDEX grantor_application_lists_by_id ON grantor_application_lists (id);
 
-CREATE TABLE logos (
+CREATE TABLE grantor_logos (
     id    TEXT NOT NULL,
     slot  TEXT NOT NULL, -- in-force or proposed
     image BLOB NOT NULL,
