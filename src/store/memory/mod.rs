@@ -12,7 +12,7 @@ use crate::client::application::{Application, ApplicationFilter, Logo, LogoSlot}
 use crate::clock::Timestamp;
 use crate::id::{AuthorizationId, ClientId, GrantId};
 use crate::store::memory::clients::Clients;
-use crate::store::memory::table::{Row, Table};
+use crate::store::memory::table::Table;
 use crate::store::record::{Authorization, Grant};
 use crate::store::{
     ClientRegistry, ClientStore, CodeStore, Insertion, Page, Purge, Registration, Replacement, StoreError, TokenStore,
@@ -136,41 +136,5 @@ impl TokenStore for MemoryStore {
 
     async fn purge_expired(&self, now: Timestamp, limit: usize) -> Result<Purge, StoreError> {
         Ok(self.tokens.purge_expired(now, limit))
-    }
-}
-
-impl Row for Authorization {
-    fn key(&self) -> &[u8; 16] {
-        self.id.octets()
-    }
-
-    fn version(&self) -> u32 {
-        self.version
-    }
-
-    fn subject(&self) -> &Subject {
-        &self.subject
-    }
-
-    fn purge_after(&self) -> Timestamp {
-        self.purge_after()
-    }
-}
-
-impl Row for Grant {
-    fn key(&self) -> &[u8; 16] {
-        self.id.octets()
-    }
-
-    fn version(&self) -> u32 {
-        self.version
-    }
-
-    fn subject(&self) -> &Subject {
-        &self.subject
-    }
-
-    fn purge_after(&self) -> Timestamp {
-        self.purge_after()
     }
 }

@@ -13,20 +13,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::clock::Timestamp;
+use crate::store::record::Record;
 use crate::store::{Insertion, Purge, Replacement};
 use crate::subject::Subject;
 
 const SHARDS: usize = 1024;
 /// The same number, as hashes are counted.
 const SHARDS_IN_HASH: u64 = 1024;
-
-/// What a table has to know of a record.
-pub(super) trait Row: Send + Sync + 'static {
-    fn key(&self) -> &[u8; 16];
-    fn version(&self) -> u32;
-    fn subject(&self) -> &Subject;
-    fn purge_after(&self) -> Timestamp;
-}
 
 pub(super) struct Table<R> {
     shards: Box<[Mutex<Shard<R>>]>,
@@ -69,7 +62,7 @@ impl<R> fmt::Debug for Table<R> {
     }
 }
 
-impl<R: Row> Table<R> {
+impl<R: Record> Table<R> {
     pub(super) fn find(&self, key: &[u8; 16]) -> Option<Arc<R>> {
         self.shard(key)?.rows.get(key).map(|row| row.0.clone())
     }
@@ -179,7 +172,7 @@ impl<R> Shard<R> {
     }
 }
 
-impl<R: Row> Shard<R> {
+impl<R: Record> Shard<R> {
     /// Gives room back once three quarters of it stand empty.
     fn shrink_when_sparse(&mut self) {
         if self.rows.len() * 4 < self.rows.capacity() {
@@ -202,25 +195,25 @@ fn random_part(key: &[u8; 16]) -> u64 {
 /// A row that is found by its key, so that the table holds no second copy of it.
 struct ByKey<R>(Arc<R>);
 
-impl<R: Row> Borrow<[u8; 16]> for ByKey<R> {
+impl<R: Record> Borrow<[u8; 16]> for ByKey<R> {
     fn borrow(&self) -> &[u8; 16] {
         self.0.key()
     }
 }
 
-impl<R: Row> Hash for ByKey<R> {
+impl<R: Record> Hash for ByKey<R> {
     fn hash<H: Hasher>(&self, state: &mut H) {
         self.0.key().hash(state);
     }
 }
 
-impl<R: Row> PartialEq for ByKey<R> {
+impl<R: Record> PartialEq for ByKey<R> {
     fn eq(&self, other: &Self) -> bool {
         self.0.key() == other.0.key()
     }
 }
 
-impl<R: Row> Eq for ByKey<R> {}
+impl<R: Record> Eq for ByKey<R> {}
 
 /// Ids are random and made by the server: their own octets are the best hash there is.
 ///

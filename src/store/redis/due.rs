@@ -14,7 +14,7 @@ use crate::store::redis::error::RedisError;
 use crate::store::redis::keys::{DueEntry, Entry, key};
 use crate::store::redis::link::Link;
 use crate::store::redis::listed::drop_entries;
-use crate::store::redis::rows::{DUE_SETS, Record, due_key, find, row_key};
+use crate::store::redis::rows::{DUE_SETS, Keyed, due_key, find, row_key};
 use crate::store::redis::script::REMOVE;
 use crate::store::{Purge, StoreError};
 
@@ -42,7 +42,7 @@ pub(super) struct PurgeStep<'a> {
 
 impl PurgeStep<'_> {
     /// Removes rows that are due, looking at no more than `limit` records.
-    pub(super) async fn run<R: Record>(&self, limit: usize) -> Result<Purge, StoreError> {
+    pub(super) async fn run<R: Keyed>(&self, limit: usize) -> Result<Purge, StoreError> {
         let first = self.next_set.load(Ordering::Relaxed);
         let mut removed = 0;
         let mut looked_at = 0;
@@ -68,14 +68,14 @@ impl PurgeStep<'_> {
     }
 
     /// Returns members of the set whose time has come, the earliest first.
-    async fn due<R: Record>(&self, set: usize, count: usize) -> Result<Vec<Vec<u8>>, RedisError> {
+    async fn due<R: Keyed>(&self, set: usize, count: usize) -> Result<Vec<Vec<u8>>, RedisError> {
         let set = due_key::<R>(self.prefix, set);
         let mut range = Cmd::new();
         range.arg("ZRANGE").arg(&set).arg("-inf").arg(self.now.seconds()).arg("BYSCORE").arg("LIMIT").arg(0).arg(count);
         self.link.read(&set, range).await
     }
 
-    async fn entry<R: Record>(&self, set: usize, member: &[u8]) -> Result<Outcome, StoreError> {
+    async fn entry<R: Keyed>(&self, set: usize, member: &[u8]) -> Result<Outcome, StoreError> {
         let set = due_key::<R>(self.prefix, set);
         let Some(entry) = DueEntry::from_member(member) else {
             self.forget(&set, member).await?;

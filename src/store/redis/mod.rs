@@ -28,7 +28,7 @@ use crate::store::record::{Authorization, Grant};
 use crate::store::redis::due::PurgeStep;
 use crate::store::redis::keys::key;
 use crate::store::redis::link::Link;
-use crate::store::redis::rows::Record;
+use crate::store::redis::rows::Keyed;
 use crate::store::{
     ClientRegistry, ClientStore, CodeStore, Insertion, Page, Purge, Registration, Replacement, StoreError, TokenStore,
 };
@@ -158,27 +158,27 @@ impl RedisStore {
         Self { inner: Arc::new(inner) }
     }
 
-    async fn find_row<R: Record>(&self, id: [u8; 16]) -> Result<Option<Arc<R>>, StoreError> {
+    async fn find_row<R: Keyed>(&self, id: [u8; 16]) -> Result<Option<Arc<R>>, StoreError> {
         let Inner { link, prefix, .. } = &*self.inner;
         let _admitted = link.admit()?;
         Ok(rows::find(link, prefix, id).await?.map(Arc::new))
     }
 
-    async fn insert_row<R: Record>(&self, record: &R) -> Result<Insertion, StoreError> {
+    async fn insert_row<R: Keyed>(&self, record: &R) -> Result<Insertion, StoreError> {
         let Inner { link, prefix, .. } = &*self.inner;
         let _admitted = link.admit()?;
         let inserted = rows::insert(link, prefix, record).await?;
         Ok(if inserted { Insertion::Inserted } else { Insertion::Exists })
     }
 
-    async fn replace_row<R: Record>(&self, version: u32, record: &R) -> Result<Replacement, StoreError> {
+    async fn replace_row<R: Keyed>(&self, version: u32, record: &R) -> Result<Replacement, StoreError> {
         let Inner { link, prefix, .. } = &*self.inner;
         let _admitted = link.admit()?;
         let replaced = rows::replace(link, prefix, version, record).await?;
         Ok(if replaced { Replacement::Replaced } else { Replacement::Lost })
     }
 
-    async fn rows_of<R: Record>(
+    async fn rows_of<R: Keyed>(
         &self,
         subject: &Subject,
         after: Option<&[u8; 16]>,
@@ -195,7 +195,7 @@ impl RedisStore {
         listed::list(link, &index, after.map(<[u8; 16]>::as_slice), limit, look).await
     }
 
-    async fn purge<R: Record>(&self, next: &AtomicUsize, now: Timestamp, limit: usize) -> Result<Purge, StoreError> {
+    async fn purge<R: Keyed>(&self, next: &AtomicUsize, now: Timestamp, limit: usize) -> Result<Purge, StoreError> {
         let Inner { link, prefix, .. } = &*self.inner;
         let _admitted = link.admit()?;
         PurgeStep { link, prefix, now, next_set: next }.run::<R>(limit).await

@@ -4,18 +4,17 @@ use futures_util::future::try_join;
 use redis::Cmd;
 use time::Duration;
 
-use crate::clock::{Clock, SystemClock, Timestamp};
+use crate::clock::{Clock, SystemClock};
 use crate::codec::DecodeError;
 use crate::entropy::{Entropy, SystemEntropy};
 use crate::id::{AuthorizationId, GrantId};
 use crate::store::StoreError;
-use crate::store::record::{Authorization, Grant};
+use crate::store::record::{Authorization, Grant, Record};
 use crate::store::redis::error::RedisError;
 use crate::store::redis::keys::{DueEntry, Entry, Written, key};
 use crate::store::redis::link::Link;
 use crate::store::redis::listed;
 use crate::store::redis::script::PUT;
-use crate::subject::Subject;
 
 /// Sets of due times for each kind of record, so that they lie in several slots of a cluster.
 pub(super) const DUE_SETS: usize = 16;
@@ -26,65 +25,37 @@ const VERSION_OCTETS: usize = 4;
 const WRITE_OCTETS: usize = 8;
 
 /// A record that is a row of its own.
-pub(super) trait Record: Sized + Send + Sync + 'static {
+pub(super) trait Keyed: Record {
     /// The kind of the row's key, of the set of a subject's ids, and of the sets of due times.
     const ROW: &'static str;
     const OF_SUBJECT: &'static str;
     const DUE: &'static str;
 
-    fn id(&self) -> [u8; 16];
     fn name(id: [u8; 16]) -> String;
-    fn version(&self) -> u32;
-    fn subject(&self) -> &Subject;
-    fn purge_after(&self) -> Timestamp;
-    fn encode(&self) -> Vec<u8>;
-    fn decode(octets: &[u8]) -> Result<Self, DecodeError>;
 }
 
-/// Makes a record a row; its fields and methods have the same names in both.
-macro_rules! record {
-    ($record:ident, $id:ident, $row:literal, $of_subject:literal, $due:literal) => {
-        impl Record for $record {
-            const ROW: &'static str = $row;
-            const OF_SUBJECT: &'static str = $of_subject;
-            const DUE: &'static str = $due;
+impl Keyed for Authorization {
+    const ROW: &'static str = "authorization";
+    const OF_SUBJECT: &'static str = "authorizations-of";
+    const DUE: &'static str = "authorizations-due";
 
-            fn id(&self) -> [u8; 16] {
-                *self.id.octets()
-            }
-
-            fn name(id: [u8; 16]) -> String {
-                $id::from_octets(id).to_string()
-            }
-
-            fn version(&self) -> u32 {
-                self.version
-            }
-
-            fn subject(&self) -> &Subject {
-                &self.subject
-            }
-
-            fn purge_after(&self) -> Timestamp {
-                self.purge_after()
-            }
-
-            fn encode(&self) -> Vec<u8> {
-                self.encode()
-            }
-
-            fn decode(octets: &[u8]) -> Result<Self, DecodeError> {
-                Self::decode(octets)
-            }
-        }
-    };
+    fn name(id: [u8; 16]) -> String {
+        AuthorizationId::from_octets(id).to_string()
+    }
 }
 
-record!(Authorization, AuthorizationId, "authorization", "authorizations-of", "authorizations-due");
-record!(Grant, GrantId, "grant", "grants-of", "grants-due");
+impl Keyed for Grant {
+    const ROW: &'static str = "grant";
+    const OF_SUBJECT: &'static str = "grants-of";
+    const DUE: &'static str = "grants-due";
+
+    fn name(id: [u8; 16]) -> String {
+        GrantId::from_octets(id).to_string()
+    }
+}
 
 /// Returns the row of that id.
-pub(super) async fn find<R: Record>(link: &Link, prefix: &str, id: [u8; 16]) -> Result<Option<R>, StoreError> {
+pub(super) async fn find<R: Keyed>(link: &Link, prefix: &str, id: [u8; 16]) -> Result<Option<R>, StoreError> {
     let row = row_key::<R>(prefix, id);
     let mut get = Cmd::new();
     get.arg("GET").arg(&row);
@@ -94,9 +65,9 @@ pub(super) async fn find<R: Record>(link: &Link, prefix: &str, id: [u8; 16]) -> 
 }
 
 /// Adds a row; what lists it and what purges it know of it before it is there.
-pub(super) async fn insert<R: Record>(link: &Link, prefix: &str, record: &R) -> Result<bool, RedisError> {
+pub(super) async fn insert<R: Keyed>(link: &Link, prefix: &str, record: &R) -> Result<bool, RedisError> {
     let written = Written::now();
-    let due = DueEntry { id: record.id(), written, subject: record.subject().as_str().to_owned() };
+    let due = DueEntry { id: *record.key(), written, subject: record.subject().as_str().to_owned() };
     let mut add_due = Cmd::new();
     let due_key = due_key::<R>(prefix, due_set(due.id));
     add_due.arg("ZADD").arg(&due_key).arg("LT").arg(record.purge_after().seconds()).arg(due.member());
@@ -107,22 +78,17 @@ pub(super) async fn insert<R: Record>(link: &Link, prefix: &str, record: &R) -> 
 }
 
 /// Puts a row in the place of the one that has its id and `version`.
-pub(super) async fn replace<R: Record>(
-    link: &Link,
-    prefix: &str,
-    version: u32,
-    record: &R,
-) -> Result<bool, RedisError> {
+pub(super) async fn replace<R: Keyed>(link: &Link, prefix: &str, version: u32, record: &R) -> Result<bool, RedisError> {
     put(link, prefix, Some(version), record).await
 }
 
-async fn put<R: Record>(link: &Link, prefix: &str, seen: Option<u32>, record: &R) -> Result<bool, RedisError> {
+async fn put<R: Keyed>(link: &Link, prefix: &str, seen: Option<u32>, record: &R) -> Result<bool, RedisError> {
     let row = [&write_header(record.version())[..], &record.encode()].concat();
     let expires = record.purge_after().seconds().to_string();
     let (last, seen) = (last_second(), seen.map(u32::to_be_bytes));
     let seen = seen.as_ref().map_or(&[][..], <[u8; 4]>::as_slice);
     let arguments = [last.as_bytes(), expires.as_bytes(), &row, seen];
-    PUT.run(link, &row_key::<R>(prefix, record.id()), &arguments).await
+    PUT.run(link, &row_key::<R>(prefix, *record.key()), &arguments).await
 }
 
 /// The version, and a number that no other write has.
@@ -139,11 +105,11 @@ pub(super) fn last_second() -> String {
     SystemClock.now().plus(WRITE_LIFE).seconds().to_string()
 }
 
-pub(super) fn row_key<R: Record>(prefix: &str, id: [u8; 16]) -> Vec<u8> {
+pub(super) fn row_key<R: Keyed>(prefix: &str, id: [u8; 16]) -> Vec<u8> {
     key(prefix, R::ROW, &R::name(id))
 }
 
-pub(super) fn due_key<R: Record>(prefix: &str, set: usize) -> Vec<u8> {
+pub(super) fn due_key<R: Keyed>(prefix: &str, set: usize) -> Vec<u8> {
     key(prefix, R::DUE, &set.to_string())
 }
 

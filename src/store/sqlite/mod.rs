@@ -32,7 +32,7 @@ use crate::store::sqlite::checkpoint::Checkpoints;
 use crate::store::sqlite::file::{Database, Durability, TemporaryFolder};
 use crate::store::sqlite::purge::{PurgeStep, STEP};
 use crate::store::sqlite::registry::{InsertRegistration, Listed, Look, Part, ReplaceRegistration};
-use crate::store::sqlite::rows::{Find, Insert, List, Record, Replace};
+use crate::store::sqlite::rows::{Find, Insert, List, Replace, Tabled};
 use crate::store::sqlite::session::Session;
 use crate::store::sqlite::worker::Worker;
 use crate::store::{
@@ -192,12 +192,12 @@ impl SqliteStore {
         Ok(Self { inner: Arc::new(Inner { writer, reader, database, _folder: folder }) })
     }
 
-    async fn find_record<R: Record>(&self, id: &[u8; 16]) -> Result<Option<Arc<R>>, StoreError> {
+    async fn find_record<R: Tabled>(&self, id: &[u8; 16]) -> Result<Option<Arc<R>>, StoreError> {
         let octets = self.inner.reader.ask(Find { sql: &R::statements().find, id: *id }).await?;
         Ok(octets.map(|octets| R::decode(&octets)).transpose()?.map(Arc::new))
     }
 
-    async fn list_records<R: Record>(
+    async fn list_records<R: Tabled>(
         &self,
         subject: &Subject,
         after: Option<&[u8; 16]>,
@@ -208,15 +208,15 @@ impl SqliteStore {
         rows.iter().map(|octets| Ok(Arc::new(R::decode(octets)?))).collect()
     }
 
-    async fn insert_record<R: Record>(&self, record: Arc<R>) -> Result<Insertion, StoreError> {
+    async fn insert_record<R: Tabled>(&self, record: Arc<R>) -> Result<Insertion, StoreError> {
         Ok(self.inner.writer.ask(Insert::new(record)).await?)
     }
 
-    async fn replace_record<R: Record>(&self, version: u32, record: Arc<R>) -> Result<Replacement, StoreError> {
+    async fn replace_record<R: Tabled>(&self, version: u32, record: Arc<R>) -> Result<Replacement, StoreError> {
         Ok(self.inner.writer.ask(Replace::new(version, record)).await?)
     }
 
-    async fn purge_records<R: Record>(&self, now: Timestamp, limit: usize) -> Result<Purge, StoreError> {
+    async fn purge_records<R: Tabled>(&self, now: Timestamp, limit: usize) -> Result<Purge, StoreError> {
         let mut removed = 0;
         let mut left = limit;
         while left > 0 {

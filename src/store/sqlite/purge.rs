@@ -6,7 +6,7 @@ use rusqlite::params;
 use time::Duration;
 
 use crate::clock::Timestamp;
-use crate::store::sqlite::rows::{Record, Statements, as_limit};
+use crate::store::sqlite::rows::{Statements, Tabled, as_limit};
 use crate::store::sqlite::session::{Call, Session};
 
 /// Rows that one step looks at, between two of which other writes get their turn.
@@ -33,7 +33,7 @@ impl<R> PurgeStep<R> {
     }
 }
 
-impl<R: Record> Call for PurgeStep<R> {
+impl<R: Tabled> Call for PurgeStep<R> {
     type Answer = Purged;
 
     fn run(&self, session: &mut Session<'_>) -> rusqlite::Result<Purged> {

@@ -4,20 +4,14 @@ use std::sync::{Arc, LazyLock};
 
 use rusqlite::{OptionalExtension, params};
 
-use crate::clock::Timestamp;
-use crate::codec::DecodeError;
-use crate::store::record::{Authorization, Grant, Revocation, RevocationReason};
+use crate::store::record::{Authorization, Grant, Record, Revocation, RevocationReason};
 use crate::store::sqlite::session::{Call, Session};
 use crate::store::{Insertion, Replacement};
 use crate::subject::Subject;
 
 /// A record with a table of its own.
-pub(super) trait Record: Sized + Send + Sync + 'static {
+pub(super) trait Tabled: Record {
     fn statements() -> &'static Statements;
-
-    fn purge_after(&self) -> Timestamp;
-    fn encode(&self) -> Vec<u8>;
-    fn decode(octets: &[u8]) -> Result<Self, DecodeError>;
 
     /// Returns the count of rows that were added.
     fn insert(&self, octets: &[u8], session: &mut Session<'_>) -> rusqlite::Result<usize>;
@@ -51,22 +45,10 @@ impl Statements {
     }
 }
 
-impl Record for Grant {
+impl Tabled for Grant {
     fn statements() -> &'static Statements {
         static OF_GRANTS: LazyLock<Statements> = LazyLock::new(|| Statements::of("grantor_grants"));
         &OF_GRANTS
-    }
-
-    fn purge_after(&self) -> Timestamp {
-        self.purge_after()
-    }
-
-    fn encode(&self) -> Vec<u8> {
-        self.encode()
-    }
-
-    fn decode(octets: &[u8]) -> Result<Self, DecodeError> {
-        Self::decode(octets)
     }
 
     fn insert(&self, octets: &[u8], session: &mut Session<'_>) -> rusqlite::Result<usize> {
@@ -99,22 +81,10 @@ impl Record for Grant {
     }
 }
 
-impl Record for Authorization {
+impl Tabled for Authorization {
     fn statements() -> &'static Statements {
         static OF_AUTHORIZATIONS: LazyLock<Statements> = LazyLock::new(|| Statements::of("grantor_authorizations"));
         &OF_AUTHORIZATIONS
-    }
-
-    fn purge_after(&self) -> Timestamp {
-        self.purge_after()
-    }
-
-    fn encode(&self) -> Vec<u8> {
-        self.encode()
-    }
-
-    fn decode(octets: &[u8]) -> Result<Self, DecodeError> {
-        Self::decode(octets)
     }
 
     fn insert(&self, octets: &[u8], session: &mut Session<'_>) -> rusqlite::Result<usize> {
@@ -181,14 +151,14 @@ pub(super) struct Insert<R> {
     record: Arc<R>,
 }
 
-impl<R: Record> Insert<R> {
+impl<R: Tabled> Insert<R> {
     /// Encodes in the thread of the caller, so that the one writer has less to do.
     pub(super) fn new(record: Arc<R>) -> Self {
         Self { octets: record.encode(), record }
     }
 }
 
-impl<R: Record> Call for Insert<R> {
+impl<R: Tabled> Call for Insert<R> {
     type Answer = Insertion;
 
     fn run(&self, session: &mut Session<'_>) -> rusqlite::Result<Insertion> {
@@ -204,13 +174,13 @@ pub(super) struct Replace<R> {
     record: Arc<R>,
 }
 
-impl<R: Record> Replace<R> {
+impl<R: Tabled> Replace<R> {
     pub(super) fn new(version: u32, record: Arc<R>) -> Self {
         Self { octets: record.encode(), version, record }
     }
 }
 
-impl<R: Record> Call for Replace<R> {
+impl<R: Tabled> Call for Replace<R> {
     type Answer = Replacement;
 
     fn run(&self, session: &mut Session<'_>) -> rusqlite::Result<Replacement> {
@@ -247,7 +217,7 @@ mod tests {
     /// Each statement finds its rows by an index and sorts nothing.
     #[test]
     fn what_a_statement_costs_does_not_depend_on_the_size_of_the_table() {
-        fn plans<R: Record>(connection: &Connection) -> [String; 5] {
+        fn plans<R: Tabled>(connection: &Connection) -> [String; 5] {
             let plan = |sql: &String| {
                 let mut statement = connection.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
                 let mut steps = statement.raw_query();
