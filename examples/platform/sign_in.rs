@@ -10,10 +10,8 @@ use axum::http::header::{RETRY_AFTER, SET_COOKIE};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{AppendHeaders, IntoResponse, Redirect, Response};
 use axum::{Extension, Form};
-use grantor::Subject;
 use grantor::wire::{Endpoint, Request};
 use serde::Deserialize;
-use url::Url;
 
 use crate::accounts::{Account, DEMO_ACCOUNTS};
 use crate::guesses::{Guesser, TooMany};
@@ -135,12 +133,7 @@ async fn where_it_ends(platform: &Platform, next: &str) -> Option<String> {
     }
     let pending = platform.server.authorize(&Request::new("GET").query(query.as_bytes())).await;
     let error = pending.err().filter(|error| error.needs_sign_in())?;
-    let response = error.response(Some(&Subject::new("whoever signs in").ok()?));
-    let location = Url::parse(response.header("Location")?).ok()?;
-    Some(match location.scheme() {
-        "http" | "https" => "https: http:".to_owned(),
-        scheme => format!("{scheme}:"),
-    })
+    error.form_action_sources().map(str::to_owned)
 }
 
 /// The way back, if it leads to this service: a stranger's address would make the sign-in an open redirector.

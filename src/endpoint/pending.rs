@@ -129,8 +129,14 @@ pub struct AuthorizationError(Box<Refusal>);
 
 struct Refusal {
     reason: Reason,
-    redirect: Option<Response>,
+    redirect: Option<Redirect>,
     trusted: bool,
+}
+
+/// The answer that goes to the client.
+struct Redirect {
+    response: Response,
+    form_action_sources: String,
 }
 
 impl AuthorizationError {
@@ -146,7 +152,8 @@ impl AuthorizationError {
 
     /// An error that goes to the client.
     pub(crate) fn redirect(context: &Context, client: &Client, destination: Destination<'_>, reason: Reason) -> Self {
-        let redirect = Some(destination.error(context, &reason));
+        let response = destination.error(context, &reason);
+        let redirect = Some(Redirect { response, form_action_sources: destination.redirect_uri.form_action_sources() });
         Self::raise(context, Some(client), Refusal { reason, redirect, trusted: client.trusted })
     }
 
@@ -176,13 +183,20 @@ impl AuthorizationError {
         self.0.redirect.is_some() && !self.0.trusted
     }
 
+    /// Returns what the sign-in page's `form-action` lists beside `'self'` if the answer is a redirect, as
+    /// [`PendingAuthorization::form_action_sources`] does for the consent page.
+    #[must_use]
+    pub fn form_action_sources(&self) -> Option<&str> {
+        self.0.redirect.as_ref().map(|redirect| redirect.form_action_sources.as_str())
+    }
+
     /// Returns the answer for the user who is signed in, if anybody is: the redirect to the client, or
     /// the page.
     #[must_use]
     pub fn response(self, signed_in: Option<&Subject>) -> Response {
         let may_redirect = signed_in.is_some() || self.0.trusted;
         let page = delivery::to_user(&self.0.reason);
-        self.0.redirect.filter(|_| may_redirect).unwrap_or(page)
+        self.0.redirect.filter(|_| may_redirect).map_or(page, |redirect| redirect.response)
     }
 }
 

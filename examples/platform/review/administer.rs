@@ -1,14 +1,13 @@
 //! Looking after applications in force: stop them, let them go on, change their secret, end their grants.
 
 use axum::extract::State;
-use axum::response::{IntoResponse, Redirect, Response};
-use grantor::{ClientId, RegistrarError};
+use axum::response::Response;
+use grantor::RegistrarError;
 use tower_sessions::Session;
 
-use crate::accounts::Account;
 use crate::pages::Failure;
-use crate::registration::{Named, failure, notice};
-use crate::review::details::{explain, refuse};
+use crate::registration::{Named, failure};
+use crate::review::details::{conclude, explain, refuse};
 use crate::review::{Controls, secret};
 use crate::session::Administrator;
 use crate::web::Platform;
@@ -86,21 +85,4 @@ pub(super) async fn withdraw_grants(
     let outcome = platform.registrar()?.withdraw_grants(&id).await;
     let done = "Everything that users had granted to it is withdrawn.";
     conclude(&platform, &account, &id, &session, outcome.map(|()| done)).await
-}
-
-/// Goes back to the application with a word on what was done, or shows why it was not.
-async fn conclude(
-    platform: &Platform,
-    account: &Account,
-    id: &ClientId,
-    session: &Session,
-    outcome: Result<&'static str, RegistrarError>,
-) -> Result<Response, Failure> {
-    match outcome {
-        Ok(done) => {
-            notice::leave(session, id, done).await?;
-            Ok(Redirect::to(&format!("/review/{id}")).into_response())
-        }
-        Err(error) => explain(platform, account, id, error).await,
-    }
 }

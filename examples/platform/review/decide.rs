@@ -1,13 +1,13 @@
 //! The decision on what was submitted, as it was read.
 
 use axum::extract::State;
-use axum::response::{IntoResponse, Redirect, Response};
+use axum::response::Response;
 use grantor::{Approval, Problem, RegistrarError};
 use tower_sessions::Session;
 
 use crate::pages::Failure;
-use crate::registration::{Named, failure, notice};
-use crate::review::details::{Refusal, explain, refuse};
+use crate::registration::{Named, failure};
+use crate::review::details::{Refusal, conclude, explain, refuse};
 use crate::review::{Controls, secret};
 use crate::session::Administrator;
 use crate::web::Platform;
@@ -29,8 +29,7 @@ pub(super) async fn approve(
     let application = registrar.application(&id).await.map_err(failure)?;
     match registrar.approve(&id, controls.version()?, approval(&controls).scopes(scopes)).await {
         Ok(approved) if approved.is_change() => {
-            notice::leave(&session, &id, "The change is approved and in force.").await?;
-            Ok(Redirect::to(&format!("/review/{id}")).into_response())
+            conclude(&platform, &account, &id, &session, Ok("The change is approved and in force.")).await
         }
         Ok(approved) => Ok(secret::of_approved(&account, application.form().name(), &approved)),
         Err(error) => explain(&platform, &account, &id, error).await,
@@ -62,15 +61,14 @@ pub(super) async fn reject(
     // Browsers end the lines of a text with two characters.
     let reason = controls.one("reason").replace("\r\n", "\n");
     match registrar.reject(&id, controls.version()?, reason.trim()).await {
-        Ok(()) => {
-            notice::leave(&session, &id, "Rejected. The developer sees your reason.").await?;
-            Ok(Redirect::to(&format!("/review/{id}")).into_response())
-        }
         Err(RegistrarError::Invalid(errors)) => {
             let problem = errors.first().map(|error| reason_words(error.problem(), &reason));
             refuse(&platform, &account, &id, Refusal { text: None, reason, reason_problem: problem }).await
         }
-        Err(error) => explain(&platform, &account, &id, error).await,
+        outcome => {
+            let done = "Rejected. The developer sees your reason.";
+            conclude(&platform, &account, &id, &session, outcome.map(|()| done)).await
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 use askama::Template;
 use axum::extract::State;
 use axum::http::StatusCode;
-use axum::response::{Redirect, Response};
+use axum::response::{IntoResponse as _, Redirect, Response};
 use grantor::{Application, Client, ClientId, ClientState, ClientType, LogoSlot, RegistrarError};
 use tower_sessions::Session;
 
@@ -114,6 +114,23 @@ pub(super) async fn refuse(
     let mut response = show(platform, account, id, None, refusal).await?;
     *response.status_mut() = if is_typing { StatusCode::UNPROCESSABLE_ENTITY } else { StatusCode::CONFLICT };
     Ok(response)
+}
+
+/// Goes back to the application with a word on what was done, or shows why it was not.
+pub(super) async fn conclude(
+    platform: &Platform,
+    account: &Account,
+    id: &ClientId,
+    session: &Session,
+    outcome: Result<&'static str, RegistrarError>,
+) -> Result<Response, Failure> {
+    match outcome {
+        Ok(done) => {
+            notice::leave(session, id, done).await?;
+            Ok(Redirect::to(&format!("/review/{id}")).into_response())
+        }
+        Err(error) => explain(platform, account, id, error).await,
+    }
 }
 
 /// Shows what the registrar refused, in words; what it cannot help is a failure.
