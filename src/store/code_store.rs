@@ -1,0 +1,71 @@
+//! Where authorization requests and their codes are kept.
+
+use std::fmt;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+
+use crate::clock::Timestamp;
+use crate::id::AuthorizationId;
+use crate::store::answer::{Insertion, Replacement};
+use crate::store::error::StoreError;
+use crate::store::page::Page;
+use crate::store::purge::Purge;
+use crate::store::record::Authorization;
+use crate::subject::Subject;
+
+/// Keeps authorization requests and their codes.
+#[doc = ""]
+#[doc = include_str!("record_contract.md")]
+///
+/// # Security
+///
+/// If two callers win, one consent becomes two codes. If an acknowledged write is not found, a code
+/// that was spent may work again.
+///
+/// # Examples
+///
+/// See [`TokenStore`](crate::store::TokenStore), whose shape is the same.
+///
+/// [`purge_after`]: Authorization::purge_after
+#[async_trait]
+pub trait CodeStore: fmt::Debug + Send + Sync + 'static {
+    /// Returns the authorization of that id.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the store failed.
+    async fn find(&self, id: &AuthorizationId) -> Result<Option<Arc<Authorization>>, StoreError>;
+
+    /// Adds an authorization under its id.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the store failed; the write may or may not have taken effect.
+    async fn insert(&self, record: Arc<Authorization>) -> Result<Insertion, StoreError>;
+
+    /// Puts an authorization in the place of the one that has its id and `version`.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the store failed; the write may or may not have taken effect.
+    async fn replace(&self, version: u32, record: Arc<Authorization>) -> Result<Replacement, StoreError>;
+
+    /// Returns authorizations of that subject, ids ascending.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the store failed.
+    async fn authorizations_of(
+        &self,
+        subject: &Subject,
+        page: Page<AuthorizationId>,
+    ) -> Result<Vec<Arc<Authorization>>, StoreError>;
+
+    /// Removes what may be removed at `now`, looking at no more than `limit` records.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the store failed; what was removed before that stays removed.
+    async fn purge_expired(&self, now: Timestamp, limit: usize) -> Result<Purge, StoreError>;
+}

@@ -1,0 +1,115 @@
+//! Where grants are kept, with all their tokens.
+
+use std::fmt;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+
+use crate::clock::Timestamp;
+use crate::id::GrantId;
+use crate::store::answer::{Insertion, Replacement};
+use crate::store::error::StoreError;
+use crate::store::page::Page;
+use crate::store::purge::Purge;
+use crate::store::record::Grant;
+use crate::subject::Subject;
+
+/// Keeps grants: all tokens that grew from one consent, in one record.
+#[doc = ""]
+#[doc = include_str!("record_contract.md")]
+///
+/// # Security
+///
+/// If two callers win an `insert`, one code gives two grants. If a `replace` overwrites what it did
+/// not read, a refresh in flight undoes a revocation. If an acknowledged write is not found, a
+/// revoked token works again.
+///
+/// # Examples
+///
+/// A whole store that keeps every rule but the costs, since it has no index: lists and purge look at every
+/// row.
+///
+/// ```
+/// use std::collections::BTreeMap;
+/// use std::sync::{Arc, Mutex};
+///
+/// use grantor::store::{Grant, Insertion, Page, Purge, Replacement, StoreError, TokenStore};
+/// use grantor::{GrantId, Subject, Timestamp};
+///
+/// #[derive(Debug, Default)]
+/// struct Simple(Mutex<BTreeMap<GrantId, Arc<Grant>>>);
+///
+/// #[async_trait::async_trait]
+/// impl TokenStore for Simple {
+///     async fn find(&self, id: &GrantId) -> Result<Option<Arc<Grant>>, StoreError> {
+///         Ok(self.0.lock().unwrap().get(id).cloned())
+///     }
+///     async fn insert(&self, record: Arc<Grant>) -> Result<Insertion, StoreError> {
+///         let mut rows = self.0.lock().unwrap();
+///         if rows.contains_key(&record.id()) {
+///             return Ok(Insertion::Exists);
+///         }
+///         rows.insert(record.id(), record);
+///         Ok(Insertion::Inserted)
+///     }
+///     async fn replace(&self, version: u32, record: Arc<Grant>) -> Result<Replacement, StoreError> {
+///         match self.0.lock().unwrap().get_mut(&record.id()) {
+///             Some(row) if row.version() == version => *row = record,
+///             _ => return Ok(Replacement::Lost),
+///         }
+///         Ok(Replacement::Replaced)
+///     }
+///     async fn grants_of(&self, subject: &Subject, page: Page<GrantId>) -> Result<Vec<Arc<Grant>>, StoreError> {
+///         let rows = self.0.lock().unwrap();
+///         let of_subject = rows.values().filter(|grant| grant.subject() == subject && page.admits(&grant.id()));
+///         Ok(of_subject.take(page.limit()).cloned().collect())
+///     }
+///     async fn purge_expired(&self, now: Timestamp, limit: usize) -> Result<Purge, StoreError> {
+///         let mut rows = self.0.lock().unwrap();
+///         let due = rows.values().filter(|grant| grant.purge_after() <= now).take(limit);
+///         let due: Vec<_> = due.map(|grant| grant.id()).collect();
+///         due.iter().for_each(|id| drop(rows.remove(id)));
+///         let purge = Purge::new(due.len());
+///         Ok(if due.len() < limit { purge.finished() } else { purge })
+///     }
+/// }
+/// ```
+///
+/// [`purge_after`]: Grant::purge_after
+#[async_trait]
+pub trait TokenStore: fmt::Debug + Send + Sync + 'static {
+    /// Returns the grant of that id.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the store failed.
+    async fn find(&self, id: &GrantId) -> Result<Option<Arc<Grant>>, StoreError>;
+
+    /// Adds a grant under its id.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the store failed; the write may or may not have taken effect.
+    async fn insert(&self, record: Arc<Grant>) -> Result<Insertion, StoreError>;
+
+    /// Puts a grant in the place of the one that has its id and `version`.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the store failed; the write may or may not have taken effect.
+    async fn replace(&self, version: u32, record: Arc<Grant>) -> Result<Replacement, StoreError>;
+
+    /// Returns grants of that subject, revoked ones too, ids ascending.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the store failed.
+    async fn grants_of(&self, subject: &Subject, page: Page<GrantId>) -> Result<Vec<Arc<Grant>>, StoreError>;
+
+    /// Removes what may be removed at `now`, looking at no more than `limit` records.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the store failed; what was removed before that stays removed.
+    async fn purge_expired(&self, now: Timestamp, limit: usize) -> Result<Purge, StoreError>;
+}
