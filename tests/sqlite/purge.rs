@@ -15,7 +15,7 @@ use crate::world::{PKCE, SESSION, World, form};
 /// The purge index of every grant.
 fn index(path: &Path) -> Vec<i64> {
     let connection = other_connection(path);
-    let mut statement = connection.prepare("SELECT purge_after FROM grantor_grants ORDER BY id").unwrap();
+    let mut statement = connection.prepare("SELECT purge_check FROM grantor_grants ORDER BY id").unwrap();
     let rows = statement.query_map([], |row| row.get(0)).unwrap();
     rows.map(Result::unwrap).collect()
 }
@@ -105,7 +105,7 @@ fn a_row_that_this_release_cannot_read_stays_and_stops_nobody() {
     }
     let due = template.grant(id(0), 1).purge_after();
     // As a later release may write it.
-    let unreadable = "UPDATE grantor_grants SET record = x'4763', purge_after = purge_after - 1 WHERE id = ?1";
+    let unreadable = "UPDATE grantor_grants SET record = x'4763', purge_check = purge_check - 1 WHERE id = ?1";
     other_connection(&folder.file()).execute(unreadable, [id(1).octets()]).unwrap();
     assert_eq!(purge(&store, due, 1).removed(), 0, "it comes first");
     assert_eq!(purge(&store, due, 10).removed(), 2);

@@ -156,5 +156,5 @@ fn columns_tell_an_operator_what_happened_to_a_grant() {
     let live: GrantId = LIVE.parse().unwrap();
     assert!(block_on(world.server.revoke_grant(live, &world.alice)).unwrap());
     assert_eq!(row(LIVE), (client, "alice".into(), 2, began, Some(began + 5), Some("withdrawn".into())));
-    assert_eq!(row(REVOKED).5.as_deref(), Some("revoked by client"));
+    assert_eq!(row(REVOKED).5.as_deref(), Some("revoked_by_client"));
 }

@@ -8,7 +8,6 @@ use tokio_postgres::types::{FromSql, IsNull, ToSql, Type, to_sql_checked};
 
 use crate::client::ClientState;
 use crate::clock::Timestamp;
-use crate::store::record::RevocationReason;
 
 /// The octets of an id in a column of type `uuid`, which orders them as octets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -47,16 +46,6 @@ impl FromSql<'_> for Id {
 /// A time as `timestamptz`, so that an operator can compare it with `now()`.
 pub(super) fn time(time: Timestamp) -> SystemTime {
     UNIX_EPOCH + Duration::from_secs(time.seconds().into())
-}
-
-pub(super) const fn reason(reason: RevocationReason) -> &'static str {
-    match reason {
-        RevocationReason::CodeReplayed => "code_replayed",
-        RevocationReason::RefreshTokenReused => "refresh_token_reused",
-        RevocationReason::RevokedByClient => "revoked_by_client",
-        RevocationReason::Withdrawn => "withdrawn",
-        RevocationReason::SubjectWithdrawn => "subject_withdrawn",
-    }
 }
 
 pub(super) const fn state(state: ClientState) -> &'static str {

@@ -10,7 +10,7 @@ use crate::store::Registration;
 use crate::store::postgres::columns::Id;
 use crate::store::postgres::error::Failure;
 use crate::store::postgres::statements::Table;
-use crate::store::record::{Authorization, Grant, Revocation};
+use crate::store::record::{Record, Revocation};
 use crate::subject::Subject;
 
 /// One write with the one who waits for it.
@@ -58,32 +58,17 @@ pub(super) struct Row {
     pub(super) revoked: Option<Revocation>,
 }
 
-impl From<&Arc<Authorization>> for Row {
-    fn from(record: &Arc<Authorization>) -> Self {
+impl<R: Record> From<&Arc<R>> for Row {
+    fn from(record: &Arc<R>) -> Self {
         Self {
-            id: Id(*record.id.octets()),
-            version: record.version,
-            created: record.created,
+            id: Id(*record.key()),
+            version: record.version(),
+            created: record.created(),
             purge_after: record.purge_after(),
-            client: record.client.clone(),
-            subject: record.subject.clone(),
+            client: record.client().clone(),
+            subject: record.subject().clone(),
             record: record.encode(),
-            revoked: None,
-        }
-    }
-}
-
-impl From<&Arc<Grant>> for Row {
-    fn from(record: &Arc<Grant>) -> Self {
-        Self {
-            id: Id(*record.id.octets()),
-            version: record.version,
-            created: record.created,
-            purge_after: record.purge_after(),
-            client: record.client.clone(),
-            subject: record.subject.clone(),
-            record: record.encode(),
-            revoked: record.revoked,
+            revoked: record.revoked(),
         }
     }
 }

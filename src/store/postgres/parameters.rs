@@ -4,7 +4,7 @@ use std::time::SystemTime;
 
 use tokio_postgres::types::ToSql;
 
-use crate::store::postgres::columns::{Id, reason, time};
+use crate::store::postgres::columns::{Id, time};
 use crate::store::postgres::job::RowWrite;
 use crate::store::postgres::statements::Table;
 
@@ -38,7 +38,7 @@ impl<'w> One<'w> {
             subject: row.subject.as_str().as_bytes(),
             record: &row.record,
             revoked_at: row.revoked.map(|revoked| time(revoked.at)),
-            revoked_why: row.revoked.map(|revoked| reason(revoked.reason)),
+            revoked_why: row.revoked.map(|revoked| revoked.reason.as_str()),
         }
     }
 

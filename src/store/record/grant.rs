@@ -175,6 +175,20 @@ pub enum RevocationReason {
     SubjectWithdrawn,
 }
 
+impl RevocationReason {
+    /// Returns the reason as a word, such as for a column of a table.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::CodeReplayed => "code_replayed",
+            Self::RefreshTokenReused => "refresh_token_reused",
+            Self::RevokedByClient => "revoked_by_client",
+            Self::Withdrawn => "withdrawn",
+            Self::SubjectWithdrawn => "subject_withdrawn",
+        }
+    }
+}
+
 /// What one token response carried: the digests of an access token and, mostly, a refresh token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct TokenPair {

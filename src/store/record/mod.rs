@@ -4,8 +4,11 @@ mod authorization;
 mod grant;
 mod grant_encoding;
 
+use time::Duration;
+
 use crate::clock::Timestamp;
 use crate::codec::DecodeError;
+use crate::id::ClientId;
 use crate::subject::Subject;
 
 pub use self::authorization::Authorization;
@@ -13,15 +16,29 @@ pub(crate) use self::authorization::{RETENTION, Stage};
 pub use self::grant::{Grant, Revocation, RevocationReason};
 pub(crate) use self::grant::{Pairs, TokenPair};
 
+/// The time within which a write is applied, counted from its call, or never.
+pub(crate) const WRITE_BOUND: Duration = Duration::HOUR;
+
+const _: () = assert!(
+    RETENTION.whole_seconds() >= WRITE_BOUND.whole_seconds(),
+    "an insert that comes late would bring back what was purged"
+);
+
 /// What stores know of a record, whichever of the two it is.
 #[cfg_attr(
-    not(any(feature = "redis", feature = "sqlite")),
-    expect(dead_code, reason = "the stores that keep records as octets come with features")
+    not(all(feature = "postgres", any(feature = "redis", feature = "sqlite"))),
+    expect(
+        dead_code,
+        reason = "the stores that keep records as octets, and those that copy fields, come with features"
+    )
 )]
 pub(crate) trait Record: Sized + Send + Sync + 'static {
     fn key(&self) -> &[u8; 16];
     fn version(&self) -> u32;
+    fn client(&self) -> &ClientId;
     fn subject(&self) -> &Subject;
+    fn created(&self) -> Timestamp;
+    fn revoked(&self) -> Option<Revocation>;
     fn purge_after(&self) -> Timestamp;
     fn encode(&self) -> Vec<u8>;
     fn decode(octets: &[u8]) -> Result<Self, DecodeError>;
@@ -36,8 +53,20 @@ impl Record for Authorization {
         self.version
     }
 
+    fn client(&self) -> &ClientId {
+        &self.client
+    }
+
     fn subject(&self) -> &Subject {
         &self.subject
+    }
+
+    fn created(&self) -> Timestamp {
+        self.created
+    }
+
+    fn revoked(&self) -> Option<Revocation> {
+        None
     }
 
     fn purge_after(&self) -> Timestamp {
@@ -62,8 +91,20 @@ impl Record for Grant {
         self.version
     }
 
+    fn client(&self) -> &ClientId {
+        &self.client
+    }
+
     fn subject(&self) -> &Subject {
         &self.subject
+    }
+
+    fn created(&self) -> Timestamp {
+        self.created
+    }
+
+    fn revoked(&self) -> Option<Revocation> {
+        self.revoked
     }
 
     fn purge_after(&self) -> Timestamp {

@@ -2,10 +2,15 @@
 
 use std::time::Duration;
 
-/// The longest queue: with [`LONGEST_BUSY_TIMEOUT`] it keeps the last write in it within the hour that a
-/// store has for it.
+use crate::store::record::WRITE_BOUND;
+use crate::store::sqlite::worker::GROUP;
+
 const LONGEST_QUEUE: usize = 65_536;
 const LONGEST_BUSY_TIMEOUT: Duration = Duration::from_secs(10);
+const _: () = assert!(
+    longest_wait().as_secs() < WRITE_BOUND.unsigned_abs().as_secs(),
+    "the last write of a full queue would come too late"
+);
 /// What SQLite counts in kibibytes with 32 bits, on every machine.
 const LARGEST_CACHE: usize = 1 << 31;
 
@@ -51,4 +56,16 @@ impl Default for SqliteOptions {
     fn default() -> Self {
         Self::new()
     }
+}
+
+/// The wait of the last write in the longest queue, if each group waits as long as it may for other
+/// processes, the one that is being written too.
+const fn longest_wait() -> Duration {
+    let mut wait = LONGEST_BUSY_TIMEOUT;
+    let mut ahead = LONGEST_QUEUE;
+    while ahead > 0 {
+        wait = wait.saturating_add(LONGEST_BUSY_TIMEOUT);
+        ahead = ahead.saturating_sub(GROUP);
+    }
+    wait
 }

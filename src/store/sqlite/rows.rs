@@ -4,7 +4,7 @@ use std::sync::{Arc, LazyLock};
 
 use rusqlite::{OptionalExtension, params};
 
-use crate::store::record::{Authorization, Grant, Record, Revocation, RevocationReason};
+use crate::store::record::{Authorization, Grant, Record, Revocation};
 use crate::store::sqlite::session::{Call, Session};
 use crate::store::{Insertion, Replacement};
 use crate::subject::Subject;
@@ -37,9 +37,9 @@ impl Statements {
             find: format!("SELECT record FROM {table} WHERE id = ?1"),
             list: format!("SELECT record FROM {table} WHERE subject = ?1 AND id > ?2 ORDER BY id LIMIT ?3"),
             due: format!(
-                "SELECT id, version, record FROM {table} WHERE purge_after <= ?1 ORDER BY purge_after LIMIT ?2"
+                "SELECT id, version, record FROM {table} WHERE purge_check <= ?1 ORDER BY purge_check LIMIT ?2"
             ),
-            postpone: format!("UPDATE {table} SET purge_after = ?2 WHERE id = ?1"),
+            postpone: format!("UPDATE {table} SET purge_check = ?2 WHERE id = ?1"),
             remove: format!("DELETE FROM {table} WHERE id = ?1 AND version = ?2"),
         }
     }
@@ -54,7 +54,7 @@ impl Tabled for Grant {
     fn insert(&self, octets: &[u8], session: &mut Session<'_>) -> rusqlite::Result<usize> {
         let statement = session.statement(
             "INSERT INTO grantor_grants
-             (id, version, client, subject, created, purge_after, revoked_at, revoked_why, record)
+             (id, version, client, subject, created, purge_check, revoked_at, revoked_why, record)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) ON CONFLICT (id) DO NOTHING",
         )?;
         let (revoked_at, revoked_why) = columns(self.revoked);
@@ -89,7 +89,7 @@ impl Tabled for Authorization {
 
     fn insert(&self, octets: &[u8], session: &mut Session<'_>) -> rusqlite::Result<usize> {
         let statement = session.statement(
-            "INSERT INTO grantor_authorizations (id, version, client, subject, created, purge_after, record)
+            "INSERT INTO grantor_authorizations (id, version, client, subject, created, purge_check, record)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT (id) DO NOTHING",
         )?;
         statement.execute(params![
@@ -194,17 +194,7 @@ pub(super) fn as_limit(limit: usize) -> i64 {
 }
 
 fn columns(revoked: Option<Revocation>) -> (Option<u32>, Option<&'static str>) {
-    (revoked.map(|revoked| revoked.at.seconds()), revoked.map(|revoked| reason_text(revoked.reason)))
-}
-
-const fn reason_text(reason: RevocationReason) -> &'static str {
-    match reason {
-        RevocationReason::CodeReplayed => "code replayed",
-        RevocationReason::RefreshTokenReused => "refresh token reused",
-        RevocationReason::RevokedByClient => "revoked by client",
-        RevocationReason::Withdrawn => "withdrawn",
-        RevocationReason::SubjectWithdrawn => "subject withdrawn",
-    }
+    (revoked.map(|revoked| revoked.at.seconds()), revoked.map(|revoked| revoked.reason.as_str()))
 }
 
 #[cfg(test)]
@@ -239,7 +229,7 @@ mod tests {
             [
                 by(key.clone(), "id=?"),
                 by(format!("{table}_of_subject"), "subject=? AND id>?"),
-                by(format!("{table}_by_purge"), "purge_after<?"),
+                by(format!("{table}_by_purge"), "purge_check<?"),
                 by(key.clone(), "id=?"),
                 by(key, "id=?"),
             ]

@@ -10,7 +10,7 @@ use crate::store::sqlite::error::{SqliteError, SqliteProblem};
 use crate::store::sqlite::session::{Call, Session};
 
 /// Calls that share one transaction at most, so that none waits long for the others.
-const GROUP: usize = 256;
+pub(super) const GROUP: usize = 256;
 
 /// A thread that ends when this is dropped, after what is queued.
 #[derive(Debug)]

@@ -6,13 +6,13 @@ CREATE TABLE grantor_grants (
     client      TEXT    NOT NULL,
     subject     TEXT    NOT NULL,
     created     INTEGER NOT NULL,
-    purge_after INTEGER NOT NULL, -- not later than the record's own
+    purge_check INTEGER NOT NULL, -- not later than the record's own
     revoked_at  INTEGER,
     revoked_why TEXT,
     record      BLOB    NOT NULL
 ) STRICT;
 CREATE INDEX grantor_grants_of_subject ON grantor_grants (subject, id);
-CREATE INDEX grantor_grants_by_purge ON grantor_grants (purge_after);
+CREATE INDEX grantor_grants_by_purge ON grantor_grants (purge_check);
 
 CREATE TABLE grantor_authorizations (
     id          BLOB    NOT NULL UNIQUE,
@@ -20,11 +20,11 @@ CREATE TABLE grantor_authorizations (
     client      TEXT    NOT NULL,
     subject     TEXT    NOT NULL,
     created     INTEGER NOT NULL,
-    purge_after INTEGER NOT NULL, -- not later than the record's own
+    purge_check INTEGER NOT NULL, -- not later than the record's own
     record      BLOB    NOT NULL
 ) STRICT;
 CREATE INDEX grantor_authorizations_of_subject ON grantor_authorizations (subject, id);
-CREATE INDEX grantor_authorizations_by_purge ON grantor_authorizations (purge_after);
+CREATE INDEX grantor_authorizations_by_purge ON grantor_authorizations (purge_check);
 
 CREATE TABLE grantor_clients (
     id      TEXT    NOT NULL PRIMARY KEY,
