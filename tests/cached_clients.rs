@@ -154,6 +154,20 @@ async fn an_answer_from_before_a_write_here_is_not_kept() {
 }
 
 #[tokio::test]
+async fn nor_is_it_when_another_write_was_lost_since() {
+    let scene = Scene::new().await;
+    let mut slow = Box::pin(scene.cached.find(&scene.id));
+    assert!(futures::poll!(&mut slow).is_pending());
+    scene.here().suspend(&scene.id).await.unwrap();
+    let client = scene.store.store.current(&scene.id).await.unwrap().unwrap();
+    let application = scene.store.application(&scene.id).await.unwrap().unwrap();
+    let registration = Registration::new(Client::clone(&client), Application::clone(&application));
+    assert_eq!(scene.cached.replace(1, registration).await.unwrap(), Replacement::Lost);
+    assert_eq!(format!("{:?}", slow.await.unwrap().unwrap().state()), "Approved");
+    assert_eq!(scene.state().await, "Suspended");
+}
+
+#[tokio::test]
 async fn what_is_asked_for_as_it_is_now_comes_from_the_store_and_is_kept() {
     let scene = Scene::new().await;
     scene.state().await;

@@ -7,6 +7,7 @@ use crate::clock::Timestamp;
 use crate::context::Context;
 use crate::endpoint::pending::{AuthorizationError, Destination, PendingAuthorization};
 use crate::error::Reason;
+use crate::grant::confirm;
 use crate::hooks::{Attempt, Event};
 use crate::id::AuthorizationId;
 use crate::scope::ResourceScope;
@@ -123,8 +124,8 @@ async fn insert(context: &Context, record: Authorization, own: &Digest) -> Resul
         Ok(Insertion::Exists) => Reason::Contended,
         Err(error) => error.into(),
     };
-    let found = context.stores.codes.find(&id).await?;
-    if found.is_some_and(|found| found.handle == *own) { Ok(()) } else { Err(failure) }
+    let held = confirm::authorization(context, id, |found| found.handle == *own).await?;
+    if held { Ok(()) } else { Err(failure) }
 }
 
 /// Takes the decision of the user who was asked, once.
@@ -198,10 +199,8 @@ async fn claim(context: &Context, held: &Authorization, next: Authorization) -> 
         Ok(Replacement::Lost) => Reason::AlreadyDecided,
         Err(error) => error.into(),
     };
-    match context.stores.codes.find(&held.id).await? {
-        Some(found) if found.stage == stage => Ok(()),
-        Some(_) | None => Err(failure),
-    }
+    let taken = confirm::authorization(context, held.id, |found| found.stage == stage).await?;
+    if taken { Ok(()) } else { Err(failure) }
 }
 
 /// Checks everything again as it is now, then makes the code by one swap.

@@ -7,6 +7,7 @@ use crate::config::{AccessTokenRevocation, ForeignTokenAnswer};
 use crate::context::Context;
 use crate::endpoint::client_auth::{self, Submitted};
 use crate::error::Reason;
+use crate::grant::confirm;
 use crate::grant::refresh_token::{self, AtRevocation};
 use crate::grant::withdraw;
 use crate::hooks::Event;
@@ -51,8 +52,16 @@ async fn answer(context: &Context, submitted: &Submitted<'_, 4>) -> Result<(), R
 async fn revoke_access(context: &Context, client: &Client, presented: &Presented) -> Result<(), Reason> {
     let now = context.now();
     let id = GrantId::from_octets(presented.id);
+    let is_taken_back = |grant: &Grant| {
+        let pair = grant.pairs.with_access(&presented.digest);
+        pair.is_some_and(|pair| grant.revoked.is_some() || pair.access_revoked)
+    };
     loop {
         let Some(grant) = context.stores.tokens.find(&id).await? else { return Ok(()) };
+        if grant.client == client.id && is_taken_back(&grant) {
+            confirm::grant(context, id, is_taken_back).await?;
+            return Ok(());
+        }
         let pair = grant.pairs.with_access(&presented.digest);
         let live = grant.revoked.is_none() && pair.is_some_and(|pair| pair.access_is_live(now));
         if !live || grant.epoch != epoch_of(context, client, &grant).await? {
@@ -70,20 +79,12 @@ async fn revoke_access(context: &Context, client: &Client, presented: &Presented
             Ok(Replacement::Replaced) => {}
             Ok(Replacement::Lost) => continue,
             // The write may have taken effect all the same; if not, the token is to be taken for alive.
-            Err(error) => return still_live(context, id, &presented.digest, error).await,
+            Err(error) if !confirm::grant(context, id, is_taken_back).await? => return Err(error.into()),
+            Err(_) => {}
         }
         context.raise(&Event::AccessTokenRevoked { grant: id, client: &client.id });
         return Ok(());
     }
-}
-
-async fn still_live(context: &Context, id: GrantId, access: &Digest, error: StoreError) -> Result<(), Reason> {
-    let found = context.stores.tokens.find(&id).await?;
-    let live = found.is_some_and(|grant| {
-        let pair = grant.pairs.with_access(access);
-        grant.revoked.is_none() && pair.is_some_and(|pair| !pair.access_revoked)
-    });
-    if live { Err(error.into()) } else { Ok(()) }
 }
 
 /// The same grant with that access token dead; its refresh token lives on.
@@ -100,7 +101,11 @@ async fn revoke_refresh(context: &Context, client: &Client, presented: &Presente
     let Some(grant) = context.stores.tokens.find(&presented.grant).await? else { return Ok(()) };
     let epoch = epoch_of(context, client, &grant).await?;
     match refresh_token::at_revocation(&grant, epoch, presented, context.now()) {
-        AtRevocation::Dead => Ok(()),
+        AtRevocation::Revoked if grant.client == client.id => {
+            let _ = withdraw::revoke(context, grant.id, RevocationReason::RevokedByClient).await?;
+            Ok(())
+        }
+        AtRevocation::Revoked | AtRevocation::Dead => Ok(()),
         AtRevocation::Superseded => {
             if grant.client == client.id {
                 context.raise(&Event::SupersededTokenAtRevocation { grant: grant.id, client: &client.id });

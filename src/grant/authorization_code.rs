@@ -10,6 +10,7 @@ use crate::clock::Timestamp;
 use crate::config::{Config, ExchangeRedirectUri};
 use crate::context::Context;
 use crate::error::Reason;
+use crate::grant::confirm;
 use crate::grant::issue::{self, Drawn, Issued, NewPair, Place, TokenAnswer};
 use crate::grant::withdraw;
 use crate::hooks::Event;
@@ -167,12 +168,17 @@ fn first_pair(
 /// winner's access token.
 async fn claim(context: &Context, grant: Grant, own: &Digest) -> Result<(), Reason> {
     let id = grant.id;
+    let is_own = |grant: &Grant| grant.pairs.with_access(own).is_some();
     let outcome = context.stores.tokens.insert(Arc::new(grant)).await;
     if matches!(outcome, Ok(Insertion::Inserted)) {
         return Ok(());
     }
     match (context.stores.tokens.find(&id).await?, outcome) {
-        (Some(found), _) if found.pairs.with_access(own).is_some() => Ok(()),
+        (Some(found), outcome) if is_own(&found) => match (confirm::grant(context, id, is_own).await?, outcome) {
+            (true, _) => Ok(()),
+            (false, Ok(_)) => Err(Reason::Contended),
+            (false, Err(error)) => Err(error.into()),
+        },
         (Some(found), Ok(_)) => Err(replayed(context, &found).await?),
         // The winner is another exchange, but this one's outcome is not known: nobody is accused.
         (Some(_), Err(error)) | (None, Err(error)) => Err(error.into()),

@@ -2,6 +2,7 @@
 //! the outcome with one insert or one compare-and-swap.
 
 pub(crate) mod authorization_code;
+pub(crate) mod confirm;
 pub(crate) mod issue;
 pub(crate) mod refresh_token;
 pub(crate) mod withdraw;

@@ -10,6 +10,7 @@ use crate::clock::Timestamp;
 use crate::config::{Config, GraceEnd, ReuseResponse};
 use crate::context::Context;
 use crate::error::Reason;
+use crate::grant::confirm;
 use crate::grant::issue::{self, Drawn, Issued, NewPair, Place, TokenAnswer};
 use crate::grant::withdraw;
 use crate::hooks::Event;
@@ -42,11 +43,12 @@ pub(crate) async fn refresh(context: &Context, request: &Refresh<'_>) -> Result<
         PresentedRefresh::parse(&config.prefixes.refresh_token, request.token).ok_or(Reason::UnknownRefreshToken)?;
     let judge = Judge { request, presented: &presented, config, now: context.now() };
     let drawn = Drawn::new(config, presented.grant, &*context.entropy);
+    let is_own = |grant: &Grant| grant.pairs.with_access(&drawn.access_digest).is_some();
     let mut claimed: Option<Claim> = None;
     for _ in 0..CLAIMS {
         let found = context.stores.tokens.find(&presented.grant).await?.ok_or(Reason::UnknownRefreshToken)?;
         if let Some(claim) = claimed.take() {
-            if found.pairs.with_access(&drawn.access_digest).is_some() {
+            if is_own(&found) && confirm::grant(context, found.id, is_own).await? {
                 return Ok(drawn.issued(won(context, &found, claim)));
             }
         } else {
@@ -63,8 +65,7 @@ pub(crate) async fn refresh(context: &Context, request: &Refresh<'_>) -> Result<
             Ok(Replacement::Replaced) => return Ok(drawn.issued(won(context, &found, claim))),
             Ok(Replacement::Lost) => claimed = Some(claim),
             Err(error) => {
-                let current = context.stores.tokens.find(&presented.grant).await?;
-                let applied = current.is_some_and(|grant| grant.pairs.with_access(&drawn.access_digest).is_some());
+                let applied = confirm::grant(context, found.id, is_own).await?;
                 return if applied { Ok(drawn.issued(won(context, &found, claim))) } else { Err(error.into()) };
             }
         }
@@ -261,12 +262,17 @@ async fn refused(context: &Context, grant: &Grant, client: &Client, reason: Reas
 pub(crate) enum AtRevocation {
     Live,
     Superseded,
+    /// With its grant.
+    Revoked,
     Dead,
 }
 
 /// Tells how a refresh token stands for the revocation endpoint, whoever presents it [RFC 7009].
 pub(crate) fn at_revocation(grant: &Grant, epoch: u32, presented: &PresentedRefresh, now: Timestamp) -> AtRevocation {
-    if grant.revoked.is_some() || grant.epoch != epoch {
+    if grant.revoked.is_some() {
+        return AtRevocation::Revoked;
+    }
+    if grant.epoch != epoch {
         return AtRevocation::Dead;
     }
     match grant.pairs.with_refresh(&presented.digest) {

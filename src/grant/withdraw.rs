@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::clock::Timestamp;
 use crate::context::Context;
+use crate::grant::confirm;
 use crate::hooks::Event;
 use crate::id::GrantId;
 use crate::secret::refresh::LineageDigest;
@@ -17,7 +18,7 @@ use crate::subject::Subject;
 pub(crate) enum Outcome {
     /// This call revoked the grant.
     Revoked,
-    /// It was revoked before; nothing was written.
+    /// It was revoked before; nothing was changed.
     AlreadyRevoked,
     /// There is no such grant.
     Missing,
@@ -30,14 +31,15 @@ pub(crate) async fn revoke(context: &Context, id: GrantId, reason: RevocationRea
     loop {
         let Some(grant) = context.stores.tokens.find(&id).await? else { return Ok(Outcome::Missing) };
         if grant.revoked.is_some() {
-            return Ok(Outcome::AlreadyRevoked);
+            let confirmed = confirm::grant(context, id, is_revoked).await?;
+            return Ok(if confirmed { Outcome::AlreadyRevoked } else { Outcome::Missing });
         }
         let next = Arc::new(grant.revoked_at(now, reason));
         match context.stores.tokens.replace(grant.version, next).await {
             Ok(Replacement::Replaced) => {}
             Ok(Replacement::Lost) => continue,
             // The write may have taken effect all the same.
-            Err(error) if !is_revoked(context, id).await? => return Err(error),
+            Err(error) if !confirm::grant(context, id, is_revoked).await? => return Err(error),
             Err(_) => {}
         }
         let Grant { client, subject, .. } = &*grant;
@@ -46,8 +48,8 @@ pub(crate) async fn revoke(context: &Context, id: GrantId, reason: RevocationRea
     }
 }
 
-async fn is_revoked(context: &Context, id: GrantId) -> Result<bool, StoreError> {
-    Ok(context.stores.tokens.find(&id).await?.is_some_and(|grant| grant.revoked.is_some()))
+fn is_revoked(grant: &Grant) -> bool {
+    grant.revoked.is_some()
 }
 
 /// Withdraws a grant if that subject gave it; tells whether it was alive.
@@ -124,7 +126,10 @@ async fn withdraw_authorization(context: &Context, first: Arc<Authorization>) ->
     let mut authorization = first;
     loop {
         match authorization.stage {
-            Stage::Denied => return Ok(false),
+            Stage::Denied => {
+                confirm::authorization(context, authorization.id, is_denied).await?;
+                return Ok(false);
+            }
             Stage::CodeIssued(_) => {
                 return kill_code(context, &authorization, RevocationReason::SubjectWithdrawn).await;
             }
@@ -137,14 +142,18 @@ async fn withdraw_authorization(context: &Context, first: Arc<Authorization>) ->
             Ok(Replacement::Lost) => None,
             Err(error) => Some(error),
         };
-        let Some(current) = context.stores.codes.find(&authorization.id).await? else { return Ok(false) };
-        match failure {
-            None => authorization = current,
+        if let Some(error) = failure {
             // The write may have taken effect all the same.
-            Some(_) if current.stage == Stage::Denied => return Ok(was_live),
-            Some(error) => return Err(error),
+            let denied = confirm::authorization(context, authorization.id, is_denied).await?;
+            return if denied { Ok(was_live) } else { Err(error) };
         }
+        let Some(current) = context.stores.codes.find(&authorization.id).await? else { return Ok(false) };
+        authorization = current;
     }
+}
+
+fn is_denied(authorization: &Authorization) -> bool {
+    authorization.stage == Stage::Denied
 }
 
 /// Inserts a revoked grant under the code's id, so that no exchange can; a grant that is there already
@@ -166,7 +175,9 @@ async fn kill_code(
         (None, Some(error)) => Err(error),
         (None, None) => Ok(false),
         // The write may have taken effect all the same: then this is the tombstone.
-        (Some(grant), Some(_)) if grant.revoked.is_some() => Ok(was_live),
+        (Some(grant), Some(_)) if grant.revoked.is_some() => {
+            Ok(confirm::grant(context, id, is_revoked).await? && was_live)
+        }
         (Some(grant), _) => end(context, &grant, reason).await,
     }
 }

@@ -130,7 +130,7 @@ fn require_version(current: &Current, version: u32) -> Result<(), RegistrarError
     if current.application.version == version { Ok(()) } else { Err(RegistrarError::ChangedMeanwhile) }
 }
 
-fn successor(current: &Current) -> Result<Registration, RegistrarError> {
+pub(super) fn successor(current: &Current) -> Result<Registration, RegistrarError> {
     let version = current.client.version.checked_add(1).ok_or(VersionsUsedUp)?;
     Ok(Registration {
         client: Client { version, ..Client::clone(&current.client) },

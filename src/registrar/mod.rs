@@ -23,7 +23,7 @@ use crate::context::Context;
 use crate::hooks::{ApplicationChange, Event};
 use crate::id::ClientId;
 use crate::registrar::error::Contended;
-use crate::registrar::judge::{Current, Step, Submission};
+use crate::registrar::judge::{Current, Step, Submission, successor};
 use crate::secret::{ClientSecret, Digest};
 use crate::store::{ClientRegistry, Insertion, Page, Registration, Replacement};
 use crate::subject::Subject;
@@ -84,11 +84,12 @@ impl Registrar {
         for _ in 0..ATTEMPTS {
             let id = ClientId::generate(&*self.context.entropy);
             let meant = submission.registration(id.clone());
+            let is_meant = |found: &Current| *found.application == meant.application;
             match self.registry.insert(meant.clone()).await {
                 Ok(Insertion::Inserted) => {}
-                Ok(Insertion::Exists) if self.holds(&meant).await? => {}
+                Ok(Insertion::Exists) if self.confirm(&id, is_meant).await?.is_some() => {}
                 Ok(Insertion::Exists) => continue,
-                Err(_) if self.holds(&meant).await.is_ok_and(|held| held) => {}
+                Err(_) if matches!(self.confirm(&id, is_meant).await, Ok(Some(_))) => {}
                 Err(error) => return Err(error.into()),
             }
             self.raise(&id, ApplicationChange::Submitted);
@@ -301,10 +302,9 @@ impl Registrar {
 
     /// Reads everything that the step is judged by; `None` if it changed in between.
     async fn look(&self, id: &ClientId, step: &Step) -> Result<Option<Current>, RegistrarError> {
-        let client = self.client(id).await?;
-        let application = self.application(id).await?;
-        let proposed_logo = match step {
-            Step::Approve { .. } if application.proposed.is_some() => {
+        let Some(mut current) = self.read(id).await? else { return Ok(None) };
+        current.proposed_logo = match step {
+            Step::Approve { .. } if current.application.proposed.is_some() => {
                 self.registry.logo(id, LogoSlot::Proposed).await?
             }
             Step::Approve { .. }
@@ -316,20 +316,45 @@ impl Registrar {
             | Step::RetirePreviousSecret { .. }
             | Step::WithdrawGrants => None,
         };
+        Ok(Some(current))
+    }
+
+    /// Reads an application without its logos; `None` if it changed in between.
+    async fn read(&self, id: &ClientId) -> Result<Option<Current>, RegistrarError> {
+        let client = self.client(id).await?;
+        let application = self.application(id).await?;
         let is_whole = client.version == application.version;
-        Ok(is_whole.then_some(Current { client, application, proposed_logo }))
+        Ok(is_whole.then_some(Current { client, application, proposed_logo: None }))
     }
 
     /// The client, if this very step is what made it, or made it before others changed it.
     async fn applied(&self, next: &Registration, step: &Step) -> Result<Option<Arc<Client>>, RegistrarError> {
-        let client = self.client(&next.client.id).await?;
-        let is_next = *client == next.client && self.holds(next).await?;
-        Ok((is_next || step.is_carried_by(&client)).then_some(client))
+        let is_next = |found: &Current| *found.client == next.client && *found.application == next.application;
+        self.confirm(&next.client.id, |found| is_next(found) || step.is_carried_by(&found.client)).await
     }
 
-    async fn holds(&self, meant: &Registration) -> Result<bool, RegistrarError> {
-        let held = self.registry.application(&meant.client.id).await?;
-        Ok(held.is_some_and(|held| *held == meant.application))
+    /// The client, if it is such: written once more as it was found, since a look alone acknowledges
+    /// nothing (see [`confirm`](crate::grant::confirm)).
+    async fn confirm(
+        &self,
+        id: &ClientId,
+        is_such: impl Fn(&Current) -> bool,
+    ) -> Result<Option<Arc<Client>>, RegistrarError> {
+        for _ in 0..ATTEMPTS {
+            let found = match self.read(id).await {
+                Ok(Some(found)) => found,
+                Ok(None) => continue,
+                Err(RegistrarError::NotFound) => return Ok(None),
+                Err(error) => return Err(error),
+            };
+            if !is_such(&found) {
+                return Ok(None);
+            }
+            if self.registry.replace(found.client.version, successor(&found)?).await? == Replacement::Replaced {
+                return Ok(Some(found.client));
+            }
+        }
+        Err(Contended.into())
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use async_trait::async_trait;
@@ -39,7 +40,24 @@ pub struct CachedClients<S> {
     store: Arc<S>,
     clock: Arc<dyn Clock>,
     time_to_live: Duration,
-    clients: Arc<RwLock<HashMap<ClientId, Entry>>>,
+    /// Calls of the store so far; each has its number.
+    calls: Arc<AtomicU64>,
+    kept: Arc<RwLock<Kept>>,
+}
+
+#[derive(Default)]
+struct Kept {
+    clients: HashMap<ClientId, Entry>,
+    /// Calls with a lower number may have seen less than what was kept and forgotten since.
+    forgotten: u64,
+}
+
+impl Kept {
+    fn forget(&mut self, id: &ClientId) {
+        if let Some(entry) = self.clients.remove(id) {
+            self.forgotten = self.forgotten.max(entry.call);
+        }
+    }
 }
 
 #[derive(Clone)]
@@ -47,6 +65,7 @@ struct Entry {
     client: Arc<Client>,
     /// When the store was asked, not when it answered.
     asked: Timestamp,
+    call: u64,
 }
 
 impl<S: ClientStore> CachedClients<S> {
@@ -56,7 +75,13 @@ impl<S: ClientStore> CachedClients<S> {
     /// the store.
     #[must_use]
     pub fn new(store: S, time_to_live: Duration) -> Self {
-        Self { store: Arc::new(store), clock: Arc::new(SystemClock), time_to_live, clients: Arc::default() }
+        Self {
+            store: Arc::new(store),
+            clock: Arc::new(SystemClock),
+            time_to_live,
+            calls: Arc::default(),
+            kept: Arc::default(),
+        }
     }
 
     /// Counts ages by another clock, in tests by one that stands still.
@@ -66,8 +91,8 @@ impl<S: ClientStore> CachedClients<S> {
     }
 
     fn remembered(&self, id: &ClientId, now: Timestamp) -> Option<Arc<Client>> {
-        let clients = self.clients.read().unwrap_or_else(PoisonError::into_inner);
-        clients.get(id).filter(|entry| self.is_fresh(entry, now)).map(|entry| entry.client.clone())
+        let kept = self.kept.read().unwrap_or_else(PoisonError::into_inner);
+        kept.clients.get(id).filter(|entry| self.is_fresh(entry, now)).map(|entry| entry.client.clone())
     }
 
     /// A clock that was set back makes nothing younger.
@@ -75,24 +100,31 @@ impl<S: ClientStore> CachedClients<S> {
         entry.asked <= now && now < entry.asked.plus(self.time_to_live)
     }
 
+    fn next_call(&self) -> u64 {
+        self.calls.fetch_add(1, Ordering::SeqCst)
+    }
+
     /// Keeps what the store answered, unless something newer came meanwhile.
-    fn remember(&self, client: Arc<Client>, asked: Timestamp) {
-        let mut clients = self.clients.write().unwrap_or_else(PoisonError::into_inner);
-        if let Some(entry) = clients.get(client.id()) {
+    fn remember(&self, entry: Entry) {
+        let mut kept = self.kept.write().unwrap_or_else(PoisonError::into_inner);
+        if entry.call < kept.forgotten {
+            return;
+        }
+        if let Some(known) = kept.clients.get(entry.client.id()) {
             // Fresh now, not when a slow answer was asked for.
-            if client.version() < entry.client.version() && self.is_fresh(entry, self.clock.now()) {
+            if entry.client.version() < known.client.version() && self.is_fresh(known, self.clock.now()) {
                 return;
             }
-        } else if clients.len() >= MOST_CLIENTS {
+        } else if kept.clients.len() >= MOST_CLIENTS {
             // Any one will do: what is asked for often is soon back.
-            let one = clients.keys().next().cloned();
-            one.map(|one| clients.remove(&one));
+            let one = kept.clients.keys().next().cloned();
+            one.iter().for_each(|one| kept.forget(one));
         }
-        clients.insert(client.id().clone(), Entry { client, asked });
+        kept.clients.insert(entry.client.id().clone(), entry);
     }
 
     fn forget(&self, id: &ClientId) {
-        self.clients.write().unwrap_or_else(PoisonError::into_inner).remove(id);
+        self.kept.write().unwrap_or_else(PoisonError::into_inner).forget(id);
     }
 }
 
@@ -106,10 +138,10 @@ impl<S: ClientStore> ClientStore for CachedClients<S> {
     }
 
     async fn current(&self, id: &ClientId) -> Result<Option<Arc<Client>>, StoreError> {
-        let asked = self.clock.now();
+        let (call, asked) = (self.next_call(), self.clock.now());
         let client = self.store.current(id).await?;
         match &client {
-            Some(client) => self.remember(client.clone(), asked),
+            Some(client) => self.remember(Entry { client: client.clone(), asked, call }),
             None => self.forget(id),
         }
         Ok(client)
@@ -126,7 +158,8 @@ impl<S: ClientRegistry> ClientRegistry for CachedClients<S> {
         let (client, asked) = (Arc::new(registration.client.clone()), self.clock.now());
         let answer = self.store.replace(version, registration).await;
         match &answer {
-            Ok(Replacement::Replaced) => self.remember(client, asked),
+            // A read that began before the write was done may not have seen it.
+            Ok(Replacement::Replaced) => self.remember(Entry { client, asked, call: self.next_call() }),
             // Another wrote, or the write may have taken effect.
             Ok(Replacement::Lost) | Err(_) => self.forget(client.id()),
         }
@@ -152,8 +185,9 @@ impl<S: ClientRegistry> ClientRegistry for CachedClients<S> {
 
 impl<S> Clone for CachedClients<S> {
     fn clone(&self) -> Self {
-        let (store, clock, clients) = (self.store.clone(), self.clock.clone(), self.clients.clone());
-        Self { store, clock, time_to_live: self.time_to_live, clients }
+        let Self { store, clock, time_to_live, calls, kept } = self;
+        let (store, clock, calls, kept) = (store.clone(), clock.clone(), calls.clone(), kept.clone());
+        Self { store, clock, time_to_live: *time_to_live, calls, kept }
     }
 }
 

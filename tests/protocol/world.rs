@@ -110,7 +110,11 @@ impl World {
 
     /// A world whose server is built as told.
     pub(crate) async fn built(build: impl FnOnce(Builder) -> Builder) -> Self {
-        let store = AnyStore::open().await;
+        Self::on(AnyStore::open().await, build).await
+    }
+
+    /// The same on a store that is there already, and still empty.
+    pub(crate) async fn on(store: AnyStore, build: impl FnOnce(Builder) -> Builder) -> Self {
         let clock = ManualClock::new(Timestamp::from_seconds(START));
         let events = Recorder::default();
         let builder = AuthorizationServer::builder(store.clone())

@@ -77,6 +77,9 @@ fn a_log_that_is_removed_takes_no_write_with_it() {
         let store = SqliteStore::open(folder.file()).unwrap();
         let _ = insert(&store, Template::new().grant(id(1), 1)).unwrap();
         fs::remove_file(folder.path().join(format!("store.sqlite{ending}"))).unwrap();
+        // What is read in a log that nobody else has would be acknowledged, and is lost with the process.
+        let error = block_on(TokenStore::find(&store, &id(1))).unwrap_err();
+        assert_eq!(problem(&error), SqliteProblem::Replaced, "{ending}");
         let error = insert(&store, Template::new().grant(id(2), 1)).unwrap_err();
         assert_eq!(problem(&error), SqliteProblem::Replaced, "{ending}");
         let error = block_on(store.backup(folder.path().join("copy"))).unwrap_err();

@@ -9,24 +9,22 @@ use crate::store::sqlite::session::Session;
 use crate::store::sqlite::worker::Job;
 
 /// Answers a group, all of which asked before the snapshot is taken: what was acknowledged before is in it,
-/// since it is of the file that everybody else writes.
-pub(super) fn read(session: &mut Session<'_>, group: Vec<Job>, place: &Place) {
-    if let Err(error) = begin(session, &group, place) {
-        session.roll_back();
-        return group.into_iter().for_each(|job| job.fail(&error));
-    }
-    for mut job in group {
-        job.run(session);
-        job.answer();
-    }
+/// since it is of the file that everybody else writes. That is looked at last, so that nothing is answered
+/// from a file or a log that others have put aside.
+pub(super) fn read(session: &mut Session<'_>, mut group: Vec<Job>, place: &Place) {
+    let outcome = run(session, &mut group).and_then(|()| place.check());
     session.roll_back();
+    match outcome {
+        Ok(()) => group.into_iter().for_each(Job::answer),
+        Err(error) => group.into_iter().for_each(|job| job.fail(&error)),
+    }
 }
 
 /// A call alone needs no transaction.
-fn begin(session: &mut Session<'_>, group: &[Job], place: &Place) -> Result<(), SqliteError> {
-    place.check_file()?;
+fn run(session: &mut Session<'_>, group: &mut [Job]) -> Result<(), SqliteError> {
     if group.len() > 1 {
         session.execute("BEGIN")?;
     }
+    group.iter_mut().for_each(|job| job.run(session));
     Ok(())
 }

@@ -147,7 +147,9 @@ async fn a_grant_is_withdrawn_by_its_own_user_and_once() {
     assert!(world.server.revoke_grant(id, &world.alice).await.unwrap());
     let after = TokenStore::find(&world.store, &id).await.unwrap().unwrap();
     assert!(!world.server.revoke_grant(id, &world.alice).await.unwrap());
-    assert_eq!(TokenStore::find(&world.store, &id).await.unwrap().unwrap(), after);
+    // It was made sure of, and not revoked anew.
+    let again = TokenStore::find(&world.store, &id).await.unwrap().unwrap();
+    assert_eq!((again.version(), again.revoked()), (after.version() + 1, after.revoked()));
 
     // What had ended by itself was not alive.
     let live = world.pair().await;

@@ -1,0 +1,230 @@
+//! A store with a replica that each write waits for, and a connection to it that can be cut.
+
+use std::sync::{Arc, Mutex};
+
+use async_trait::async_trait;
+use grantor::store::{
+    Authorization, ClientRegistry, ClientStore, CodeStore, Grant, Insertion, Page, Purge, Registration, Replacement,
+    StoreError, TokenStore,
+};
+use grantor::{
+    Application, ApplicationFilter, AuthorizationId, Client, ClientId, GrantId, Logo, LogoSlot, MemoryStore, Subject,
+    Timestamp,
+};
+
+/// Writes go to the primary, which everybody reads, and in the same order to the replica. One that the
+/// replica did not see is answered with an error; it reaches the replica together with the next that
+/// gets through. Clones share their contents.
+#[derive(Clone, Debug)]
+pub(crate) struct Replicated {
+    primary: MemoryStore,
+    replica: MemoryStore,
+    link: Arc<Link>,
+}
+
+/// What the replica has not seen, and whether it is reached.
+#[derive(Debug, Default)]
+struct Link {
+    backlog: Mutex<Vec<Write>>,
+    cut: Mutex<Cut>,
+}
+
+/// When the connection is cut, and for how long.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Cut {
+    #[default]
+    Never,
+    /// During the write after that many others.
+    After { writes: usize, stays: bool },
+    /// It was cut during one write.
+    Was,
+    /// It was cut, and stays so.
+    Is,
+}
+
+impl Cut {
+    /// How the connection stands once another write was sent.
+    const fn after_a_write(self) -> Self {
+        match self {
+            Self::After { writes: 0, stays: true } => Self::Is,
+            Self::After { writes: 0, stays: false } => Self::Was,
+            Self::After { writes, stays } => Self::After { writes: writes - 1, stays },
+            Self::Never | Self::Was | Self::Is => self,
+        }
+    }
+}
+
+#[derive(Clone, Debug)]
+enum Write {
+    InsertClient(Registration),
+    ReplaceClient(u32, Registration),
+    InsertCode(Arc<Authorization>),
+    ReplaceCode(u32, Arc<Authorization>),
+    InsertGrant(Arc<Grant>),
+    ReplaceGrant(u32, Arc<Grant>),
+}
+
+impl Write {
+    async fn take_effect(self, store: &MemoryStore) -> Result<(), StoreError> {
+        match self {
+            Self::InsertClient(registration) => ClientRegistry::insert(store, registration).await.map(drop),
+            Self::ReplaceClient(version, registration) => {
+                ClientRegistry::replace(store, version, registration).await.map(drop)
+            }
+            Self::InsertCode(record) => CodeStore::insert(store, record).await.map(drop),
+            Self::ReplaceCode(version, record) => CodeStore::replace(store, version, record).await.map(drop),
+            Self::InsertGrant(record) => TokenStore::insert(store, record).await.map(drop),
+            Self::ReplaceGrant(version, record) => TokenStore::replace(store, version, record).await.map(drop),
+        }
+    }
+}
+
+impl Replicated {
+    pub(crate) fn new() -> Self {
+        Self { primary: MemoryStore::new(), replica: MemoryStore::new(), link: Arc::default() }
+    }
+
+    /// Cuts the connection during the write after that many others, and for good if it stays so.
+    pub(crate) fn cut_after(&self, writes: usize, stays: bool) {
+        *self.link.cut.lock().unwrap() = Cut::After { writes, stays };
+    }
+
+    /// Whether the write that was to be cut off came.
+    pub(crate) fn was_cut(&self) -> bool {
+        matches!(*self.link.cut.lock().unwrap(), Cut::Was | Cut::Is)
+    }
+
+    /// The replica, once it has taken the place of the primary.
+    pub(crate) fn promoted(&self) -> MemoryStore {
+        self.replica.clone()
+    }
+
+    /// Whether this write is cut off.
+    fn meets_the_cut(&self) -> bool {
+        let mut cut = self.link.cut.lock().unwrap();
+        let before = *cut;
+        *cut = before.after_a_write();
+        *cut == Cut::Is || *cut == Cut::Was && before != Cut::Was
+    }
+
+    /// Hands what took effect at the primary on to the replica.
+    async fn replicate(&self, write: Write) -> Result<(), StoreError> {
+        self.link.backlog.lock().unwrap().push(write);
+        if self.meets_the_cut() {
+            return Err(StoreError::transient("the replica did not answer"));
+        }
+        let backlog = std::mem::take(&mut *self.link.backlog.lock().unwrap());
+        for write in backlog {
+            write.take_effect(&self.replica).await?;
+        }
+        Ok(())
+    }
+
+    async fn inserted(&self, insertion: Insertion, write: Write) -> Result<Insertion, StoreError> {
+        if insertion == Insertion::Inserted {
+            self.replicate(write).await?;
+        }
+        Ok(insertion)
+    }
+
+    async fn replaced(&self, replacement: Replacement, write: Write) -> Result<Replacement, StoreError> {
+        if replacement == Replacement::Replaced {
+            self.replicate(write).await?;
+        }
+        Ok(replacement)
+    }
+}
+
+#[async_trait]
+impl ClientStore for Replicated {
+    async fn find(&self, id: &ClientId) -> Result<Option<Arc<Client>>, StoreError> {
+        ClientStore::find(&self.primary, id).await
+    }
+
+    async fn current(&self, id: &ClientId) -> Result<Option<Arc<Client>>, StoreError> {
+        self.primary.current(id).await
+    }
+}
+
+#[async_trait]
+impl ClientRegistry for Replicated {
+    async fn insert(&self, registration: Registration) -> Result<Insertion, StoreError> {
+        let insertion = ClientRegistry::insert(&self.primary, registration.clone()).await?;
+        self.inserted(insertion, Write::InsertClient(registration)).await
+    }
+
+    async fn replace(&self, version: u32, registration: Registration) -> Result<Replacement, StoreError> {
+        let replacement = ClientRegistry::replace(&self.primary, version, registration.clone()).await?;
+        self.replaced(replacement, Write::ReplaceClient(version, registration)).await
+    }
+
+    async fn application(&self, id: &ClientId) -> Result<Option<Arc<Application>>, StoreError> {
+        self.primary.application(id).await
+    }
+
+    async fn logo(&self, id: &ClientId, slot: LogoSlot) -> Result<Option<Arc<Logo>>, StoreError> {
+        self.primary.logo(id, slot).await
+    }
+
+    async fn list(
+        &self,
+        filter: &ApplicationFilter,
+        page: Page<ClientId>,
+    ) -> Result<Vec<Arc<Application>>, StoreError> {
+        self.primary.list(filter, page).await
+    }
+}
+
+#[async_trait]
+impl CodeStore for Replicated {
+    async fn find(&self, id: &AuthorizationId) -> Result<Option<Arc<Authorization>>, StoreError> {
+        CodeStore::find(&self.primary, id).await
+    }
+
+    async fn insert(&self, record: Arc<Authorization>) -> Result<Insertion, StoreError> {
+        let insertion = CodeStore::insert(&self.primary, record.clone()).await?;
+        self.inserted(insertion, Write::InsertCode(record)).await
+    }
+
+    async fn replace(&self, version: u32, record: Arc<Authorization>) -> Result<Replacement, StoreError> {
+        let replacement = CodeStore::replace(&self.primary, version, record.clone()).await?;
+        self.replaced(replacement, Write::ReplaceCode(version, record)).await
+    }
+
+    async fn authorizations_of(
+        &self,
+        subject: &Subject,
+        page: Page<AuthorizationId>,
+    ) -> Result<Vec<Arc<Authorization>>, StoreError> {
+        self.primary.authorizations_of(subject, page).await
+    }
+
+    async fn purge_expired(&self, now: Timestamp, limit: usize) -> Result<Purge, StoreError> {
+        CodeStore::purge_expired(&self.primary, now, limit).await
+    }
+}
+
+#[async_trait]
+impl TokenStore for Replicated {
+    async fn find(&self, id: &GrantId) -> Result<Option<Arc<Grant>>, StoreError> {
+        TokenStore::find(&self.primary, id).await
+    }
+
+    async fn insert(&self, record: Arc<Grant>) -> Result<Insertion, StoreError> {
+        let insertion = TokenStore::insert(&self.primary, record.clone()).await?;
+        self.inserted(insertion, Write::InsertGrant(record)).await
+    }
+
+    async fn replace(&self, version: u32, record: Arc<Grant>) -> Result<Replacement, StoreError> {
+        let replacement = TokenStore::replace(&self.primary, version, record.clone()).await?;
+        self.replaced(replacement, Write::ReplaceGrant(version, record)).await
+    }
+
+    async fn grants_of(&self, subject: &Subject, page: Page<GrantId>) -> Result<Vec<Arc<Grant>>, StoreError> {
+        self.primary.grants_of(subject, page).await
+    }
+
+    async fn purge_expired(&self, now: Timestamp, limit: usize) -> Result<Purge, StoreError> {
+        TokenStore::purge_expired(&self.primary, now, limit).await
+    }
+}
