@@ -116,6 +116,66 @@ async fn a_statement_that_takes_too_long_is_ended_by_the_server() {
     assert_eq!(store.insert(grant()).await.unwrap(), Insertion::Inserted);
 }
 
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "starts a PostgreSQL server"]
+async fn many_writers_of_a_locked_row_cost_the_others_a_wait_and_nothing_else() {
+    let options = options().schema("stuck").unwrap();
+    PostgresStore::migrate(&options).await.unwrap();
+    let store = PostgresStore::connect(&options).await.unwrap();
+    let (locked, free): (Arc<Grant>, Vec<_>) = (grant(), (0..8).map(|_| grant()).collect());
+    for grant in free.iter().chain([&locked]) {
+        let _ = store.insert(grant.clone()).await.unwrap();
+    }
+    let operator = server().client().await;
+    let lock = "SELECT FROM stuck.grants WHERE subject = $1 FOR UPDATE";
+    operator.batch_execute("BEGIN").await.unwrap();
+    operator.query(lock, &[&locked.subject().as_str().as_bytes()]).await.unwrap();
+    let next = Arc::new(records::refreshed(&locked, END));
+    let stopped = join_all((0..24).map(|version| store.replace(1 + version % 12, next.clone())));
+    let others = join_all(free.iter().map(|grant| store.replace(1, Arc::new(records::refreshed(grant, END)))));
+    let begun = Instant::now();
+    let (stopped, others) = tokio::join!(stopped, others);
+    // The wait of the first statement and, at most, the same again for the pieces.
+    assert!(begun.elapsed() < Duration::from_secs(8), "{:?}", begun.elapsed());
+    for answer in others {
+        assert_eq!(answer.unwrap(), Replacement::Replaced);
+    }
+    // Who sent the same as another has lost to it, whatever became of that one.
+    for answer in stopped {
+        assert!(answer.is_err_and(|error| error.is_transient()));
+    }
+    operator.batch_execute("ROLLBACK").await.unwrap();
+    assert_eq!(store.replace(1, next).await.unwrap(), Replacement::Replaced);
+}
+
+/// A standby that is away keeps every commit waiting, and the waits of lost connections would fill the server.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "starts a PostgreSQL server"]
+async fn writes_that_wait_for_a_standby_leave_no_process_behind() {
+    let server = PostgresServer::start(&[]);
+    let options = options_on(&server).statement_timeout(time::Duration::milliseconds(200));
+    PostgresStore::migrate(&options).await.unwrap();
+    let store = PostgresStore::connect(&options).await.unwrap();
+    let operator = server.client().await;
+    operator.batch_execute("ALTER SYSTEM SET synchronous_standby_names = 'nobody'").await.unwrap();
+    operator.batch_execute("SELECT pg_reload_conf()").await.unwrap();
+    let waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'";
+    let end = Instant::now() + Duration::from_secs(8);
+    while Instant::now() < end {
+        may_pass(store.insert(grant()).await);
+        let left: i64 = operator.query_one(waiting, &[]).await.unwrap().get(0);
+        assert!(left <= 2, "{left} processes wait");
+    }
+    operator.batch_execute("ALTER SYSTEM RESET synchronous_standby_names").await.unwrap();
+    operator.batch_execute("SELECT pg_reload_conf()").await.unwrap();
+    let goes_on = async {
+        while store.insert(grant()).await.is_err() {
+            sleep(Duration::from_millis(10)).await;
+        }
+    };
+    timeout(Duration::from_secs(30), goes_on).await.expect("the store goes on by itself");
+}
+
 /// A machine that stands still answers neither a statement nor its end, and goes on where it was.
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "starts a PostgreSQL server"]

@@ -40,9 +40,22 @@ impl Batch {
         self.writes.chunk_by(|one, other| key(one) == key(other)).filter_map(<[RowWrite]>::first)
     }
 
-    /// One batch for each write.
-    pub(super) fn split(self) -> impl Iterator<Item = Self> {
-        self.writes.into_iter().filter_map(|write| Self::new(vec![write]))
+    /// The id of its first write; of all, if it was split.
+    pub(super) fn first_id(&self) -> Option<Id> {
+        self.writes.first().map(|write| write.row.id)
+    }
+
+    /// One batch for each write that is sent, with those that lose to it.
+    pub(super) fn split(self) -> Vec<Self> {
+        let Self { table, replaces, writes } = self;
+        let mut batches: Vec<Self> = Vec::new();
+        for write in writes {
+            match batches.last_mut() {
+                Some(last) if last.writes.first().map(key) == Some(key(&write)) => last.writes.push(write),
+                _ => batches.push(Self { table, replaces, writes: vec![write] }),
+            }
+        }
+        batches
     }
 
     /// Tells everybody, of whom some may have gone.

@@ -137,7 +137,7 @@ fn is_transient(error: &tokio_postgres::Error) -> bool {
     let Some(code) = error.code() else { return true };
     // Connections, transactions, resources, the operator, the system under the server.
     ["08", "25", "40", "53", "57", "58"].iter().any(|class| code.code().starts_with(class))
-        || *code == SqlState::LOCK_NOT_AVAILABLE
+        || is_locked(error)
         || is_late(code)
         || forgot_statements(code)
 }
@@ -151,7 +151,12 @@ pub(super) fn may_be_sent_again(error: &tokio_postgres::Error) -> bool {
 
 /// The server refused the whole statement because of one of its rows; the others may have more luck.
 pub(super) fn may_be_split(error: &tokio_postgres::Error) -> bool {
-    error.code().is_some_and(|code| *code == SqlState::LOCK_NOT_AVAILABLE) || !is_transient(error)
+    is_locked(error) || !is_transient(error)
+}
+
+/// Others have kept a row locked for longer than a statement waits.
+pub(super) fn is_locked(error: &tokio_postgres::Error) -> bool {
+    error.code() == Some(&SqlState::LOCK_NOT_AVAILABLE)
 }
 
 /// Nothing good comes from this connection any more: it is lost, or leads to a server that cannot write.

@@ -6,9 +6,9 @@ use std::time::Duration;
 use tokio::sync::{mpsc, watch};
 use tokio::time::{sleep, timeout};
 
-use crate::store::postgres::error::Failure;
+use crate::store::postgres::error::{Failure, PostgresError, Trouble};
 use crate::store::postgres::job::Job;
-use crate::store::postgres::link::Link;
+use crate::store::postgres::link::{Link, Process};
 use crate::store::postgres::options::Settings;
 use crate::store::postgres::write::{jittered, write};
 
@@ -50,7 +50,7 @@ impl Keeper {
     async fn run(mut self, mut link: Arc<Link>) {
         while let Ok(()) = self.serve(&link).await {
             link.cut();
-            match self.replaced().await {
+            match self.replaced(link.processes()).await {
                 Ok(next) => link = next,
                 Err(Closed) => return,
             }
@@ -78,10 +78,16 @@ impl Keeper {
 
     /// Connects again, however long it takes. The first attempt may be quick, so whoever waits goes on
     /// waiting; after it everybody is refused until there is a connection.
-    async fn replaced(&mut self) -> Result<Arc<Link>, Closed> {
+    async fn replaced(&mut self, left_behind: [Process; 2]) -> Result<Arc<Link>, Closed> {
         self.states.send_replace(State::Opening);
         let settings = self.settings.clone();
-        let mut opened = Link::open(&settings).await;
+        let late = || PostgresError::Unreachable(Trouble::TimedOut.into());
+        let open = async || {
+            let link = Link::open(&settings).await?;
+            timeout(settings.connect_timeout, link.end(&left_behind)).await.map_err(|_| late())??;
+            Ok(link)
+        };
+        let mut opened: Result<Link, PostgresError> = open().await;
         let mut pause = FIRST_PAUSE;
         loop {
             let failure = match opened {
@@ -91,7 +97,7 @@ impl Keeper {
             self.states.send_replace(State::Down(failure.clone()));
             let attempt = async {
                 sleep(jittered(pause)).await;
-                Link::open(&settings).await
+                open().await
             };
             opened = self.refusing(&failure, attempt).await?;
             pause = (pause * 2).min(LONGEST_PAUSE);

@@ -30,7 +30,10 @@ pub(super) struct Link {
     pub(super) watch: Arc<Watch>,
     queue_limit: usize,
     lateness: Duration,
+    /// How long a statement waits for a row that others have locked.
+    pub(super) lock_timeout: Duration,
     clock: ServerClock,
+    processes: [Process; 2],
     drivers: [Driver; 2],
 }
 
@@ -47,6 +50,13 @@ impl Watch {
     pub(super) fn unreplicated(&self) -> u64 {
         self.unreplicated.load(Ordering::SeqCst)
     }
+}
+
+/// One of the server's processes, behind a connection. Numbers come again, starts do not.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Process {
+    number: i32,
+    started: SystemTime,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -72,15 +82,35 @@ impl Link {
         Ok(Self {
             reads: Reads::prepare(&reading.client, &settings.schema).await?,
             writes: Writes::prepare(&writing.client, &settings.schema).await?,
+            processes: [reading.process, writing.process],
             drivers: [reading.driver, writing.driver],
             places: Semaphore::new(settings.queue_limit),
             queue_limit: settings.queue_limit,
             lateness: settings.statement_timeout * 3,
+            lock_timeout: settings.lock_timeout,
             reader: reading.client,
             writer: writing.client,
             clock: writing.clock,
             watch,
         })
+    }
+
+    pub(super) const fn processes(&self) -> [Process; 2] {
+        self.processes
+    }
+
+    /// Ends those of the server's processes that a lost connection left behind. One that waits for a standby
+    /// would keep its locks, and its place among the server's connections, until the standby is back.
+    pub(super) async fn end(&self, left_behind: &[Process]) -> Result<(), tokio_postgres::Error> {
+        let numbers: Vec<_> = left_behind.iter().map(|process| process.number).collect();
+        let starts: Vec<_> = left_behind.iter().map(|process| process.started).collect();
+        self.reader.query(END, &[&numbers, &starts]).await.map(drop)
+    }
+
+    /// Sets how long writes wait for rows that others have locked.
+    pub(super) async fn wait_for_locks(&self, longest: Duration) -> Result<(), tokio_postgres::Error> {
+        let milliseconds = longest.max(Duration::from_millis(1)).as_millis().to_string();
+        self.writer.query("SELECT set_config('lock_timeout', $1, false)", &[&milliseconds]).await.map(drop)
     }
 
     /// The time of the server's clock after which a write that is sent now must not be applied: whoever
@@ -105,6 +135,7 @@ pub(super) struct Session {
     pub(super) client: Client,
     server_started: SystemTime,
     clock: ServerClock,
+    process: Process,
     driver: Driver,
 }
 
@@ -120,7 +151,8 @@ impl Session {
         client.query(SET, &[&names, &values]).await?;
         let row = client.query_one(LOOK, &[]).await?;
         let clock = ServerClock { showed: row.try_get(1)?, when: Instant::now() };
-        Ok(Self { client, server_started: row.try_get(0)?, clock, driver })
+        let process = Process { number: row.try_get(3)?, started: row.try_get(4)? };
+        Ok(Self { client, server_started: row.try_get(0)?, clock, process, driver })
     }
 }
 
@@ -132,14 +164,20 @@ async fn in_time<T>(
     opened.unwrap_or_else(|_| Err(PostgresError::Unreachable(Trouble::TimedOut.into())))
 }
 
+const END: &str = "SELECT pg_terminate_backend(own.pid) FROM pg_stat_activity AS own
+    JOIN unnest($1::int4[], $2::timestamptz[]) AS old(pid, started)
+    ON own.pid = old.pid AND own.backend_start = old.started";
+
 /// Settings that a server does not know are left out.
 const SET: &str = "SELECT set_config(name, value, false) FROM unnest($1::text[], $2::text[]) AS own(name, value)
     WHERE EXISTS (SELECT FROM pg_catalog.pg_settings AS known WHERE known.name = own.name)";
 
-/// A commit is answered when it is at least as durable as `on` makes it.
+/// A commit is answered when it is at least as durable as `on` makes it. Which of the server's processes this
+/// is, too.
 const LOOK: &str = "SELECT pg_postmaster_start_time(), clock_timestamp(), set_config('synchronous_commit',
-    CASE WHEN current_setting('synchronous_commit') IN ('off', 'local') THEN 'on'
-    ELSE current_setting('synchronous_commit') END, false)";
+    CASE WHEN current_setting('synchronous_commit') IN ('off', 'local', 'remote_write') THEN 'on'
+    ELSE current_setting('synchronous_commit') END, false), pg_backend_pid(),
+    (SELECT backend_start FROM pg_stat_activity WHERE pid = pg_backend_pid())";
 
 fn session_settings(settings: &Settings) -> (Vec<&'static str>, Vec<String>) {
     let milliseconds = |span: Duration| span.as_millis().to_string();

@@ -13,6 +13,8 @@ use crate::store::postgres::tls;
 
 /// The longest time for one statement, so that a write is applied within an hour or never.
 const LONGEST_STATEMENT: time::Duration = time::Duration::minutes(10);
+/// How long a statement waits for a row that others have locked, and at most half of its own time.
+const LONGEST_LOCK: Duration = Duration::from_secs(2);
 /// Above it tokio-postgres was told nothing: no system's default is as short.
 const DEFAULT_KEEPALIVE: Duration = Duration::from_secs(2 * 60 * 60);
 
@@ -76,7 +78,7 @@ impl PostgresOptions {
             schema: Schema::new("grantor")?,
             connect_timeout: of_a_host.saturating_mul(hosts.saturating_add(1)),
             statement_timeout: Duration::from_secs(10),
-            lock_timeout: Duration::from_secs(2),
+            lock_timeout: LONGEST_LOCK,
             queue_limit: 4096,
             batch_limit: 256,
         };
@@ -114,7 +116,6 @@ impl PostgresOptions {
     pub fn statement_timeout(mut self, limit: time::Duration) -> Self {
         let limit = limit.clamp(time::Duration::milliseconds(100), LONGEST_STATEMENT);
         self.settings.statement_timeout = limit.unsigned_abs();
-        self.settings.lock_timeout = self.settings.lock_timeout.min(self.settings.statement_timeout / 2);
         self
     }
 
@@ -136,6 +137,7 @@ impl PostgresOptions {
     /// What connections are opened with.
     pub(super) fn checked(&self) -> Result<Settings, PostgresError> {
         let mut settings = self.settings.clone();
+        settings.lock_timeout = LONGEST_LOCK.min(settings.statement_timeout / 2);
         match (settings.config.get_ssl_mode(), &settings.tls) {
             (SslMode::Require, None) => {
                 let missing = "sslmode=require needs root certificates to check the server's";

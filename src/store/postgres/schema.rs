@@ -5,10 +5,13 @@ use tokio_postgres::{Client, GenericClient};
 use crate::secret::Digest;
 use crate::store::postgres::error::PostgresError;
 
-/// The steps from one version to the next; the first makes version 1.
-const STEPS: [&str; 1] = [include_str!("schema_1.sql")];
+/// The steps from one version to the next, each with the version that it makes.
+const STEPS: [(u32, &str); 1] = [(1, include_str!("schema_1.sql"))];
 /// The version that this release makes and knows.
-const VERSION: u32 = 1;
+const VERSION: u32 = match STEPS.last() {
+    Some((version, _)) => *version,
+    None => 0,
+};
 /// The least version that a release must know to work with the tables as this release makes them.
 const USABLE_FROM: u32 = 1;
 
@@ -68,8 +71,7 @@ impl Schema {
             self.make_schema(&transaction).await?;
         }
         let version = found.map_or(0, |found| found.version);
-        let missing = STEPS.iter().zip(1..).filter(|(_, makes)| *makes > version);
-        for (step, _) in missing {
+        for (_, step) in STEPS.iter().filter(|(makes, _)| *makes > version) {
             transaction.batch_execute(&self.sql(step)).await?;
         }
         if version < VERSION {

@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep};
 use tokio_postgres::{Error, Row, Statement};
 
 use crate::entropy::{Entropy, SystemEntropy};
 use crate::store::postgres::batch::{Applied, Batch};
-use crate::store::postgres::columns::time;
+use crate::store::postgres::columns::{Id, time};
 use crate::store::postgres::error::{self, Failure, Trouble};
 use crate::store::postgres::job::{Job, PurgeStep, Purged, RegistrationWrite, RowWrite};
 use crate::store::postgres::link::Link;
@@ -36,7 +36,8 @@ pub(super) async fn write(link: &Link, jobs: Vec<Job>) {
         }
     }
     let [one, two, three, four] = groups.map(|writes| rows(link, writes));
-    tokio::join!(one, two, three, four);
+    let (one, two, three, four) = tokio::join!(one, two, three, four);
+    one_by_one(link, [one, two, three, four].into_iter().flatten().collect()).await;
     for RegistrationWrite { expected, registration, answer } in registrations {
         let values = registration::Values::of(expected, &registration);
         let latest = link.latest();
@@ -52,22 +53,47 @@ pub(super) async fn write(link: &Link, jobs: Vec<Job>) {
     }
 }
 
-/// Writes of one kind; if the server refuses them together, each by itself.
-async fn rows(link: &Link, writes: Vec<RowWrite>) {
-    let Some(batch) = Batch::new(writes) else { return };
-    let refusal = match send_batch(link, &batch).await {
-        Ok(applied) => return batch.answer(&applied),
-        Err(refusal) => refusal,
-    };
-    if !refusal.may_be_split {
-        return batch.refuse(&refusal.failure);
+/// Writes of one kind; gives them back if the server refused them together because of one of them.
+async fn rows(link: &Link, writes: Vec<RowWrite>) -> Option<Batch> {
+    let batch = Batch::new(writes)?;
+    match send_batch(link, &batch).await {
+        Ok(applied) => batch.answer(&applied),
+        Err(refusal) if refusal.may_be_split => return Some(batch),
+        Err(refusal) => batch.refuse(&refusal.failure),
     }
-    for batch in batch.split() {
+    None
+}
+
+/// Sends writes that were refused together each by itself. They have waited for a lock already, so none
+/// waits long for another, and all of them together not longer than the first time: nobody else is to
+/// suffer from a row that stays locked.
+async fn one_by_one(link: &Link, batches: Vec<Batch>) {
+    if batches.is_empty() {
+        return;
+    }
+    let end = Instant::now() + link.lock_timeout;
+    // A connection that is lost says so at the next statement.
+    let _ = link.wait_for_locks(link.lock_timeout / 40).await;
+    let mut locked: Option<(Option<Id>, Failure)> = None;
+    for batch in batches.into_iter().flat_map(Batch::split) {
+        if let Some((id, failure)) = &locked
+            && (batch.first_id() == *id || Instant::now() >= end)
+        {
+            batch.refuse(failure);
+            continue;
+        }
         match send_batch(link, &batch).await {
             Ok(applied) => batch.answer(&applied),
-            Err(refusal) => batch.refuse(&refusal.failure),
+            Err(refusal) => {
+                let id = batch.first_id();
+                batch.refuse(&refusal.failure);
+                if refusal.is_locked {
+                    locked = Some((id, refusal.failure));
+                }
+            }
         }
     }
+    let _ = link.wait_for_locks(link.lock_timeout).await;
 }
 
 async fn send_batch(link: &Link, batch: &Batch) -> Result<Applied, Refusal> {
@@ -108,11 +134,14 @@ struct Refusal {
     failure: Failure,
     /// One row of several may be the cause.
     may_be_split: bool,
+    /// Others have locked a row.
+    is_locked: bool,
 }
 
 impl From<Error> for Refusal {
     fn from(error: Error) -> Self {
-        Self { may_be_split: error::may_be_split(&error), failure: error.into() }
+        let is_locked = error::is_locked(&error);
+        Self { may_be_split: error::may_be_split(&error), is_locked, failure: error.into() }
     }
 }
 
@@ -124,7 +153,11 @@ async fn send(link: &Link, statement: &Statement, parameters: &[Parameter<'_>]) 
     loop {
         match link.writer.query(statement, parameters).await {
             Ok(_) if link.watch.unreplicated() != unreplicated => {
-                return Err(Refusal { failure: Failure::new(Trouble::NotReplicated), may_be_split: false });
+                return Err(Refusal {
+                    failure: Failure::new(Trouble::NotReplicated),
+                    may_be_split: false,
+                    is_locked: false,
+                });
             }
             Ok(rows) => return Ok(rows),
             Err(error) if error::may_be_sent_again(&error) && attempt < ATTEMPTS => {
