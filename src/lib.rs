@@ -158,7 +158,7 @@ pub use crate::server::{AuthorizationServer, Builder};
 pub use crate::store::cached::CachedClients;
 pub use crate::store::memory::MemoryStore;
 #[cfg(feature = "postgres")]
-pub use crate::store::postgres::{PostgresError, PostgresOptions, PostgresStore};
+pub use crate::store::postgres::{PostgresError, PostgresOptions, PostgresProblem, PostgresStore};
 #[cfg(feature = "redis")]
 pub use crate::store::redis::{RedisError, RedisOptions, RedisProblem, RedisStore};
 #[cfg(feature = "sqlite")]

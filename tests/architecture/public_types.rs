@@ -106,6 +106,7 @@ shared! {
     PkceRequirement,
     Problem,
     PostgresError,
+    PostgresProblem,
     PostgresOptions,
     PostgresStore,
     Profile,

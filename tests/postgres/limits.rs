@@ -160,6 +160,9 @@ async fn writes_that_wait_for_a_standby_leave_no_process_behind() {
     operator.batch_execute("ALTER SYSTEM SET synchronous_standby_names = 'nobody'").await.unwrap();
     operator.batch_execute("SELECT pg_reload_conf()").await.unwrap();
     let waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'";
+    while store.insert(grant()).await.is_ok() {
+        sleep(Duration::from_millis(10)).await;
+    }
     let end = Instant::now() + Duration::from_secs(8);
     while Instant::now() < end {
         may_pass(store.insert(grant()).await);

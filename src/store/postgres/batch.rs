@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use crate::store::postgres::columns::Id;
-use crate::store::postgres::error::Failure;
+use crate::store::postgres::error::PostgresError;
 use crate::store::postgres::job::RowWrite;
 use crate::store::postgres::statements::Table;
 
@@ -68,7 +68,7 @@ impl Batch {
         }
     }
 
-    pub(super) fn refuse(self, failure: &Failure) {
+    pub(super) fn refuse(self, failure: &PostgresError) {
         self.writes.into_iter().for_each(|write| drop(write.answer.send(Err(failure.clone()))));
     }
 }

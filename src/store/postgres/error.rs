@@ -1,38 +1,56 @@
 //! What can go wrong with the database, and whether it may pass.
 
 use std::error::Error;
-use std::io;
 use std::sync::Arc;
+use std::{fmt, io};
 
 use tokio_postgres::error::SqlState;
 
 use crate::store::StoreError;
 
-/// Why a store on PostgreSQL could not be opened or prepared.
-#[derive(Debug, thiserror::Error)]
+/// A failure of a [`PostgresStore`](crate::PostgresStore) or of its database.
+///
+/// It is the source of every [`StoreError`] of such a store that is not a record that cannot be read.
+#[derive(Clone, Debug)]
+pub struct PostgresError {
+    problem: PostgresProblem,
+    source: Option<Arc<dyn Error + Send + Sync>>,
+}
+
+/// The kinds of [`PostgresError`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 #[non_exhaustive]
-pub enum PostgresError {
+pub enum PostgresProblem {
     /// The connection string or a certificate cannot be read, or they contradict each other.
     #[error("the connection to the database is not configured well")]
-    Configuration(#[source] Box<dyn Error + Send + Sync>),
-    /// The name is empty, longer than 63 octets, reserved for the database, or holds a NUL.
-    #[error("a schema cannot have this name")]
-    SchemaName,
-    /// The server did not answer in time, or is starting, stopping or full; it may pass.
-    #[error("the database cannot be reached")]
-    Unreachable(#[source] Box<dyn Error + Send + Sync>),
-    /// The server does not let this user in: the password is wrong, or there is no such user.
-    #[error("the database does not let this user in")]
-    Refused(#[source] Box<dyn Error + Send + Sync>),
-    /// The server's certificate names another host or leads to none of the authorities.
-    #[error("the database's certificate cannot be trusted")]
-    Untrusted(#[source] Box<dyn Error + Send + Sync>),
+    Configuration,
+    /// The server rolled the statement back because of others, time and again.
+    #[error("other transactions were in the way")]
+    Contended,
+    /// Anything else that the database said.
+    #[error("the database failed")]
+    Database,
+    /// Others have kept a row locked for longer than a statement waits.
+    #[error("a row is locked")]
+    Locked,
     /// The user lacks a right, such as to create the schema.
     #[error("the user of the database lacks a right")]
-    NotPermitted(#[source] Box<dyn Error + Send + Sync>),
+    NotPermitted,
+    /// The server gave up waiting for its standby: the write stands, and a fail-over may take it away.
+    #[error("the server gave up waiting for its standby")]
+    NotReplicated,
+    /// Too many calls wait already.
+    #[error("too many calls wait for the database")]
+    QueueFull,
+    /// The server does not let this user in: the password is wrong, or there is no such user.
+    #[error("the database does not let this user in")]
+    Refused,
     /// The tables are not there: run [`PostgresStore::migrate`](crate::PostgresStore::migrate).
     #[error("the database has no tables of this store")]
     SchemaMissing,
+    /// The name is empty, longer than 63 octets, reserved for the database, or holds a NUL.
+    #[error("a schema cannot have this name")]
+    SchemaName,
     /// The tables are those of an earlier release: run
     /// [`PostgresStore::migrate`](crate::PostgresStore::migrate).
     #[error("the tables have version {found}, this release needs {needed}")]
@@ -52,27 +70,113 @@ pub enum PostgresError {
         /// The latest version that this release knows.
         known: u32,
     },
-    /// Anything else that the database said.
-    #[error("the database failed")]
-    Database(#[source] Box<dyn Error + Send + Sync>),
+    /// The runtime that drives the connections has ended.
+    #[error("the runtime that drives the connections has ended")]
+    Stopped,
+    /// The server ended the statement because it took too long, or did not answer in time.
+    #[error("the database did not answer in time")]
+    TimedOut,
+    /// The two connections reached different servers, as during a fail-over.
+    #[error("the two connections reached different servers")]
+    TwoServers,
+    /// The connection was lost before the answer came: a write may have been done or not.
+    #[error("the connection was lost before the answer came")]
+    Unanswered,
+    /// The server cannot be reached, or is starting, stopping or full.
+    #[error("the database cannot be reached")]
+    Unreachable,
+    /// The server's certificate names another host or leads to none of the authorities.
+    #[error("the database's certificate cannot be trusted")]
+    Untrusted,
 }
 
 impl PostgresError {
-    /// Tells whether it is worth trying again without changing anything.
+    pub(super) fn new(problem: PostgresProblem, source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        Self { problem, source: Some(Arc::from(source.into())) }
+    }
+
+    /// Returns what was wrong.
+    #[must_use]
+    pub const fn problem(&self) -> PostgresProblem {
+        self.problem
+    }
+
+    /// Tells whether the failure may pass by itself.
     #[must_use]
     pub const fn is_transient(&self) -> bool {
-        matches!(self, Self::Unreachable(_))
+        match self.problem {
+            PostgresProblem::Contended
+            | PostgresProblem::Locked
+            | PostgresProblem::NotReplicated
+            | PostgresProblem::QueueFull
+            | PostgresProblem::Stopped
+            | PostgresProblem::TimedOut
+            | PostgresProblem::TwoServers
+            | PostgresProblem::Unanswered
+            | PostgresProblem::Unreachable => true,
+            PostgresProblem::Configuration
+            | PostgresProblem::Database
+            | PostgresProblem::NotPermitted
+            | PostgresProblem::Refused
+            | PostgresProblem::SchemaMissing
+            | PostgresProblem::SchemaName
+            | PostgresProblem::SchemaOutdated { .. }
+            | PostgresProblem::SchemaTooNew { .. }
+            | PostgresProblem::Untrusted => false,
+        }
+    }
+}
+
+impl fmt::Display for PostgresError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.problem.fmt(f)
+    }
+}
+
+impl Error for PostgresError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        self.source.as_deref().map(|source| -> &(dyn Error + 'static) { source })
+    }
+}
+
+impl From<PostgresProblem> for PostgresError {
+    fn from(problem: PostgresProblem) -> Self {
+        Self { problem, source: None }
     }
 }
 
 impl From<tokio_postgres::Error> for PostgresError {
     fn from(error: tokio_postgres::Error) -> Self {
-        match error.code() {
-            Some(code) if code.code().starts_with("28") => Self::Refused(error.into()),
-            Some(code) if *code == SqlState::INSUFFICIENT_PRIVILEGE => Self::NotPermitted(error.into()),
-            Some(_) if !is_transient(&error) => Self::Database(error.into()),
-            None if is_about_a_certificate(&error) => Self::Untrusted(error.into()),
-            _ => Self::Unreachable(error.into()),
+        Self { problem: problem_of(&error), source: Some(Arc::new(error)) }
+    }
+}
+
+impl From<PostgresError> for StoreError {
+    fn from(error: PostgresError) -> Self {
+        if error.is_transient() { Self::transient(error) } else { Self::permanent(error) }
+    }
+}
+
+/// Whatever is no word of the server is a connection that could not be made, or was lost.
+fn problem_of(error: &tokio_postgres::Error) -> PostgresProblem {
+    let Some(code) = error.code() else {
+        return if is_about_a_certificate(error) { PostgresProblem::Untrusted } else { PostgresProblem::Unreachable };
+    };
+    if *code == SqlState::INSUFFICIENT_PRIVILEGE {
+        PostgresProblem::NotPermitted
+    } else if *code == SqlState::LOCK_NOT_AVAILABLE {
+        PostgresProblem::Locked
+    } else if *code == SqlState::QUERY_CANCELED || is_late(code) {
+        PostgresProblem::TimedOut
+    } else if forgot_statements(code) {
+        PostgresProblem::Unreachable
+    } else {
+        // The class: who asks, transactions, or connections, resources, the operator, the system below.
+        match code.code().get(..2) {
+            Some("28") => PostgresProblem::Refused,
+            Some("40") => PostgresProblem::Contended,
+            Some("08" | "25" | "53" | "57" | "58") => PostgresProblem::Unreachable,
+            _ => PostgresProblem::Database,
         }
     }
 }
@@ -83,65 +187,6 @@ fn is_about_a_certificate(error: &tokio_postgres::Error) -> bool {
     matches!(cause, Some(rustls::Error::InvalidCertificate(_)))
 }
 
-/// A failure that many callers are told of.
-#[derive(Clone, Debug)]
-pub(super) struct Failure {
-    transient: bool,
-    cause: Arc<dyn Error + Send + Sync>,
-}
-
-impl Failure {
-    pub(super) fn new(trouble: Trouble) -> Self {
-        Self { transient: true, cause: Arc::new(trouble) }
-    }
-}
-
-impl From<tokio_postgres::Error> for Failure {
-    fn from(error: tokio_postgres::Error) -> Self {
-        Self { transient: is_transient(&error), cause: Arc::new(error) }
-    }
-}
-
-impl From<PostgresError> for Failure {
-    fn from(error: PostgresError) -> Self {
-        Self { transient: error.is_transient(), cause: Arc::new(error) }
-    }
-}
-
-impl From<Failure> for StoreError {
-    fn from(failure: Failure) -> Self {
-        if failure.transient { Self::transient(failure.cause) } else { Self::permanent(failure.cause) }
-    }
-}
-
-/// Trouble that the store itself finds; all of it may pass.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub(super) enum Trouble {
-    #[error("too many calls wait for the database")]
-    Full,
-    #[error("the runtime that drives the connections has ended")]
-    Ended,
-    #[error("the connection was lost before the answer came")]
-    Unanswered,
-    #[error("the database did not answer in time")]
-    TimedOut,
-    #[error("the server gave up waiting for its standby")]
-    NotReplicated,
-    #[error("the two connections reached different servers")]
-    TwoServers,
-}
-
-/// Errors that the statement itself did not cause. Whatever is no word of the server is a connection
-/// that was lost.
-fn is_transient(error: &tokio_postgres::Error) -> bool {
-    let Some(code) = error.code() else { return true };
-    // Connections, transactions, resources, the operator, the system under the server.
-    ["08", "25", "40", "53", "57", "58"].iter().any(|class| code.code().starts_with(class))
-        || is_locked(error)
-        || is_late(code)
-        || forgot_statements(code)
-}
-
 /// The server rolled the statement back because of others; it may be sent again.
 pub(super) fn may_be_sent_again(error: &tokio_postgres::Error) -> bool {
     error
@@ -150,13 +195,8 @@ pub(super) fn may_be_sent_again(error: &tokio_postgres::Error) -> bool {
 }
 
 /// The server refused the whole statement because of one of its rows; the others may have more luck.
-pub(super) fn may_be_split(error: &tokio_postgres::Error) -> bool {
-    is_locked(error) || !is_transient(error)
-}
-
-/// Others have kept a row locked for longer than a statement waits.
-pub(super) fn is_locked(error: &tokio_postgres::Error) -> bool {
-    error.code() == Some(&SqlState::LOCK_NOT_AVAILABLE)
+pub(super) fn may_be_split(error: &PostgresError) -> bool {
+    error.problem() == PostgresProblem::Locked || !error.is_transient()
 }
 
 /// Nothing good comes from this connection any more: it is lost, or leads to a server that cannot write.

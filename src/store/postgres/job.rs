@@ -8,7 +8,7 @@ use crate::clock::Timestamp;
 use crate::id::ClientId;
 use crate::store::Registration;
 use crate::store::postgres::columns::Id;
-use crate::store::postgres::error::Failure;
+use crate::store::postgres::error::PostgresError;
 use crate::store::postgres::statements::Table;
 use crate::store::record::{Record, Revocation};
 use crate::subject::Subject;
@@ -23,7 +23,7 @@ pub(super) enum Job {
 
 impl Job {
     /// Tells the caller that nothing was done.
-    pub(super) fn refuse(self, failure: &Failure) {
+    pub(super) fn refuse(self, failure: &PostgresError) {
         match self {
             Self::Row(RowWrite { answer, .. }) => drop(answer.send(Err(failure.clone()))),
             Self::Registration(write) => drop(write.answer.send(Err(failure.clone()))),
@@ -33,7 +33,7 @@ impl Job {
 }
 
 /// Where an answer goes; whether the write was applied, mostly. Nobody need be there any more.
-pub(super) type Answer<T> = oneshot::Sender<Result<T, Failure>>;
+pub(super) type Answer<T> = oneshot::Sender<Result<T, PostgresError>>;
 
 /// An insert or a replacement of one record.
 #[derive(Debug)]

@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::sync::{mpsc, watch};
 use tokio::time::{sleep, timeout};
 
-use crate::store::postgres::error::{Failure, PostgresError, Trouble};
+use crate::store::postgres::error::{PostgresError, PostgresProblem};
 use crate::store::postgres::job::Job;
 use crate::store::postgres::link::{Link, Process};
 use crate::store::postgres::options::Settings;
@@ -24,7 +24,7 @@ pub(super) enum State {
     /// They were lost and the first attempt to replace them runs: whoever waits may be lucky.
     Opening,
     /// Attempts fail; nobody is kept waiting.
-    Down(Failure),
+    Down(PostgresError),
 }
 
 pub(super) struct Keeper {
@@ -81,10 +81,11 @@ impl Keeper {
     async fn replaced(&mut self, left_behind: [Process; 2]) -> Result<Arc<Link>, Closed> {
         self.states.send_replace(State::Opening);
         let settings = self.settings.clone();
-        let late = || PostgresError::Unreachable(Trouble::TimedOut.into());
         let open = async || {
             let link = Link::open(&settings).await?;
-            timeout(settings.connect_timeout, link.end(&left_behind)).await.map_err(|_| late())??;
+            timeout(settings.connect_timeout, link.end(&left_behind))
+                .await
+                .map_err(|_| PostgresProblem::TimedOut)??;
             Ok(link)
         };
         let mut opened: Result<Link, PostgresError> = open().await;
@@ -92,7 +93,7 @@ impl Keeper {
         loop {
             let failure = match opened {
                 Ok(link) => return Ok(self.up(link)),
-                Err(error) => Failure::from(error),
+                Err(error) => error,
             };
             self.states.send_replace(State::Down(failure.clone()));
             let attempt = async {
@@ -112,7 +113,7 @@ impl Keeper {
     }
 
     /// Refuses whatever waits and comes until the work is done.
-    async fn refusing<T>(&mut self, failure: &Failure, work: impl Future<Output = T>) -> Result<T, Closed> {
+    async fn refusing<T>(&mut self, failure: &PostgresError, work: impl Future<Output = T>) -> Result<T, Closed> {
         tokio::pin!(work);
         loop {
             tokio::select! {

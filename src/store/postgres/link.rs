@@ -13,7 +13,7 @@ use tokio_postgres::error::{DbError, Severity, SqlState};
 use tokio_postgres::tls::NoTls;
 use tokio_postgres::{AsyncMessage, Client, Connection};
 
-use crate::store::postgres::error::{PostgresError, Trouble};
+use crate::store::postgres::error::{PostgresError, PostgresProblem};
 use crate::store::postgres::options::Settings;
 use crate::store::postgres::statements::{Reads, Writes};
 
@@ -76,7 +76,7 @@ impl Link {
         let writing = Session::open(settings, &watch).await?;
         let reading = Session::open(settings, &watch).await?;
         if writing.server_started != reading.server_started {
-            return Err(PostgresError::Unreachable(Trouble::TwoServers.into()));
+            return Err(PostgresProblem::TwoServers.into());
         }
         settings.schema.check(&writing.client).await?;
         Ok(Self {
@@ -161,7 +161,7 @@ async fn in_time<T>(
     opening: impl Future<Output = Result<T, PostgresError>> + Send,
 ) -> Result<T, PostgresError> {
     let opened = timeout(settings.connect_timeout, opening).await;
-    opened.unwrap_or_else(|_| Err(PostgresError::Unreachable(Trouble::TimedOut.into())))
+    opened.unwrap_or_else(|_| Err(PostgresProblem::TimedOut.into()))
 }
 
 const END: &str = "SELECT pg_terminate_backend(own.pid) FROM pg_stat_activity AS own

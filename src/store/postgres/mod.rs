@@ -28,7 +28,6 @@ use crate::client::application::{Application, ApplicationFilter, Logo, LogoSlot}
 use crate::clock::Timestamp;
 use crate::id::{AuthorizationId, ClientId, GrantId};
 use crate::store::postgres::columns::Id;
-use crate::store::postgres::error::{Failure, Trouble};
 use crate::store::postgres::job::{Answer, Job, PurgeStep, RegistrationWrite, Row, RowWrite};
 use crate::store::postgres::keeper::{Keeper, State};
 use crate::store::postgres::link::{Link, Session};
@@ -41,7 +40,7 @@ use crate::store::{
 };
 use crate::subject::Subject;
 
-pub use crate::store::postgres::error::PostgresError;
+pub use crate::store::postgres::error::{PostgresError, PostgresProblem};
 pub use crate::store::postgres::options::PostgresOptions;
 
 /// Rows that one statement of a purge looks at: other writes wait that long, no longer.
@@ -55,6 +54,8 @@ const MIGRATION_TIMEOUT: Duration = Duration::from_secs(60 * 60);
 /// each other's answers; what waits to be written is sent as one statement with one commit. A write is
 /// answered when its commit is, with `synchronous_commit` at least `on`: what was acknowledged
 /// survives a crash of the server, and the loss of it where a synchronous standby is configured.
+///
+/// Every [`StoreError`] has a [`PostgresError`] as its source, but for a record that cannot be read.
 ///
 /// Lost connections are replaced by themselves. Meanwhile calls fail with errors that may pass; a
 /// write whose connection was lost before the answer came may have taken effect, is never sent again,
@@ -91,7 +92,7 @@ impl PostgresStore {
     /// # Errors
     ///
     /// [`PostgresError`] if the database cannot be reached or used as it is. Only
-    /// [`Unreachable`](PostgresError::Unreachable) is worth another attempt.
+    /// [`Unreachable`](PostgresProblem::Unreachable) is worth another attempt.
     ///
     /// # Panics
     ///
@@ -111,8 +112,8 @@ impl PostgresStore {
     ///
     /// # Errors
     ///
-    /// [`PostgresError`]: [`NotPermitted`](PostgresError::NotPermitted) without that right,
-    /// [`SchemaTooNew`](PostgresError::SchemaTooNew) if a later release made the tables.
+    /// [`PostgresError`]: [`NotPermitted`](PostgresProblem::NotPermitted) without that right,
+    /// [`SchemaTooNew`](PostgresProblem::SchemaTooNew) if a later release made the tables.
     ///
     /// # Panics
     ///
@@ -143,9 +144,9 @@ impl PostgresStore {
         let (answer, told) = oneshot::channel();
         self.jobs.try_send(job(answer)).map_err(|error| {
             let full = matches!(error, mpsc::error::TrySendError::Full(_));
-            Failure::new(if full { Trouble::Full } else { Trouble::Ended })
+            PostgresError::from(if full { PostgresProblem::QueueFull } else { PostgresProblem::Stopped })
         })?;
-        Ok(told.await.unwrap_or_else(|_| Err(Failure::new(Trouble::Unanswered)))?)
+        Ok(told.await.unwrap_or_else(|_| Err(PostgresProblem::Unanswered.into()))?)
     }
 
     async fn insert_row(&self, table: Table, row: Row) -> Result<Insertion, StoreError> {
@@ -234,7 +235,7 @@ impl ClientRegistry for PostgresStore {
         };
         let rows = self.rows(statement, &[&id.as_str()]).await?;
         let Some(row) = rows.first() else { return Ok(None) };
-        let octets: Option<Vec<u8>> = row.try_get(0).map_err(Failure::from)?;
+        let octets: Option<Vec<u8>> = row.try_get(0).map_err(PostgresError::from)?;
         Ok(octets.map(Logo::decode).transpose()?.map(Arc::new))
     }
 

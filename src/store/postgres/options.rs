@@ -7,7 +7,7 @@ use tokio_postgres::Config;
 use tokio_postgres::config::{Host, SslMode, TargetSessionAttrs};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-use crate::store::postgres::error::PostgresError;
+use crate::store::postgres::error::{PostgresError, PostgresProblem};
 use crate::store::postgres::schema::Schema;
 use crate::store::postgres::tls;
 
@@ -48,13 +48,14 @@ impl PostgresOptions {
     ///
     /// # Errors
     ///
-    /// [`PostgresError::Configuration`] if the string cannot be read or names no host.
+    /// [`PostgresProblem::Configuration`] if the string cannot be read or names no host.
     pub fn new(connection: &str) -> Result<Self, PostgresError> {
-        let mut config: Config =
-            connection.parse().map_err(|error: tokio_postgres::Error| PostgresError::Configuration(error.into()))?;
+        let mut config: Config = connection
+            .parse()
+            .map_err(|error: tokio_postgres::Error| PostgresError::new(PostgresProblem::Configuration, error))?;
         let hosts = config.get_hosts().len().max(config.get_hostaddrs().len());
         if hosts == 0 {
-            return Err(PostgresError::Configuration("the connection string names no host".into()));
+            return Err(PostgresError::new(PostgresProblem::Configuration, "the connection string names no host"));
         }
         // A standby would answer reads with what is old.
         config.target_session_attrs(TargetSessionAttrs::ReadWrite);
@@ -89,7 +90,7 @@ impl PostgresOptions {
     ///
     /// # Errors
     ///
-    /// [`PostgresError::SchemaName`] if it is empty, longer than 63 octets, reserved, or holds a NUL.
+    /// [`PostgresProblem::SchemaName`] if it is empty, longer than 63 octets, reserved, or holds a NUL.
     pub fn schema(mut self, name: &str) -> Result<Self, PostgresError> {
         self.settings.schema = Schema::new(name)?;
         Ok(self)
@@ -104,7 +105,7 @@ impl PostgresOptions {
     ///
     /// # Errors
     ///
-    /// [`PostgresError::Configuration`] if the text holds no certificate or one that cannot be read.
+    /// [`PostgresProblem::Configuration`] if the text holds no certificate or one that cannot be read.
     pub fn root_certificates(mut self, pem: &[u8]) -> Result<Self, PostgresError> {
         self.settings.tls = Some(tls::trusting(pem)?);
         Ok(self)
@@ -141,7 +142,7 @@ impl PostgresOptions {
         match (settings.config.get_ssl_mode(), &settings.tls) {
             (SslMode::Require, None) => {
                 let missing = "sslmode=require needs root certificates to check the server's";
-                return Err(PostgresError::Configuration(missing.into()));
+                return Err(PostgresError::new(PostgresProblem::Configuration, missing));
             }
             (SslMode::Disable, _) => settings.tls = None,
             (_, Some(_)) => drop(settings.config.ssl_mode(SslMode::Require)),

@@ -6,7 +6,7 @@ use tokio::sync::watch;
 use tokio_postgres::{Row, Statement};
 
 use crate::store::StoreError;
-use crate::store::postgres::error::{self, Failure, Trouble};
+use crate::store::postgres::error::{self, PostgresError, PostgresProblem};
 use crate::store::postgres::keeper::State;
 use crate::store::postgres::link::Link;
 use crate::store::postgres::parameters::Parameter;
@@ -20,12 +20,12 @@ pub(super) async fn rows(
     states: &watch::Receiver<State>,
     statement: fn(&Reads) -> &Statement,
     parameters: &[Parameter<'_>],
-) -> Result<Vec<Row>, Failure> {
+) -> Result<Vec<Row>, PostgresError> {
     let mut states = states.clone();
     let mut attempt = 1;
     loop {
         let link = up(&mut states).await?;
-        let Ok(_place) = link.places.try_acquire() else { return Err(Failure::new(Trouble::Full)) };
+        let Ok(_place) = link.places.try_acquire() else { return Err(PostgresProblem::QueueFull.into()) };
         match link.reader.query(statement(&link.reads), parameters).await {
             Ok(rows) => return Ok(rows),
             Err(error) if error::ends_connection(&error) => {
@@ -47,26 +47,26 @@ pub(super) fn decoded<T, E: Into<StoreError>>(
     decode: impl Fn(&[u8]) -> Result<T, E>,
 ) -> Result<Vec<Arc<T>>, StoreError> {
     let one = |row: &Row| -> Result<Arc<T>, StoreError> {
-        let octets = row.try_get(0).map_err(Failure::from)?;
+        let octets = row.try_get(0).map_err(PostgresError::from)?;
         decode(octets).map(Arc::new).map_err(Into::into)
     };
     rows.iter().map(one).collect()
 }
 
-async fn up(states: &mut watch::Receiver<State>) -> Result<Arc<Link>, Failure> {
+async fn up(states: &mut watch::Receiver<State>) -> Result<Arc<Link>, PostgresError> {
     let opening = |state: &State| matches!(state, State::Opening);
     let Ok(state) = states.wait_for(|state| !opening(state)).await.map(|state| state.clone()) else {
-        return Err(Failure::new(Trouble::Ended));
+        return Err(PostgresProblem::Stopped.into());
     };
     match state {
         State::Up(link) => Ok(link),
         State::Down(failure) => Err(failure),
-        State::Opening => Err(Failure::new(Trouble::Unanswered)),
+        State::Opening => Err(PostgresProblem::Unanswered.into()),
     }
 }
 
 /// Waits until that link is no longer the one in use.
-async fn replaced(states: &mut watch::Receiver<State>, link: &Arc<Link>) -> Result<(), Failure> {
+async fn replaced(states: &mut watch::Receiver<State>, link: &Arc<Link>) -> Result<(), PostgresError> {
     let other = |state: &State| !matches!(state, State::Up(own) if Arc::ptr_eq(own, link));
-    states.wait_for(other).await.map(|_| ()).map_err(|_| Failure::new(Trouble::Ended))
+    states.wait_for(other).await.map(|_| ()).map_err(|_| PostgresProblem::Stopped.into())
 }

@@ -3,7 +3,7 @@
 use tokio_postgres::{Client, GenericClient};
 
 use crate::secret::Digest;
-use crate::store::postgres::error::PostgresError;
+use crate::store::postgres::error::{PostgresError, PostgresProblem};
 
 /// The steps from one version to the next, each with the version that it makes.
 const STEPS: [(u32, &str); 1] = [(1, include_str!("schema_1.sql"))];
@@ -29,7 +29,7 @@ impl Schema {
     pub(super) fn new(name: &str) -> Result<Self, PostgresError> {
         let reserved = name.starts_with("pg_") || name == "information_schema";
         if name.is_empty() || name.len() > NAME_OCTETS || reserved || name.contains('\0') {
-            return Err(PostgresError::SchemaName);
+            return Err(PostgresProblem::SchemaName.into());
         }
         let digest = Digest::of(format!("grantor schema {name}").as_bytes());
         let lock = digest.octets().first_chunk().map_or(0, |octets| i64::from_be_bytes(*octets));
@@ -47,12 +47,12 @@ impl Schema {
 
     /// Makes sure that this release can work with the tables.
     pub(super) async fn check(&self, client: &(impl GenericClient + Sync)) -> Result<(), PostgresError> {
-        let Some(found) = self.found(client).await? else { return Err(PostgresError::SchemaMissing) };
+        let Some(found) = self.found(client).await? else { return Err(PostgresProblem::SchemaMissing.into()) };
         if found.usable_from > VERSION {
-            return Err(PostgresError::SchemaTooNew { needed: found.usable_from, known: VERSION });
+            return Err(PostgresProblem::SchemaTooNew { needed: found.usable_from, known: VERSION }.into());
         }
         if found.version < VERSION {
-            return Err(PostgresError::SchemaOutdated { found: found.version, needed: VERSION });
+            return Err(PostgresProblem::SchemaOutdated { found: found.version, needed: VERSION }.into());
         }
         Ok(())
     }
@@ -60,9 +60,9 @@ impl Schema {
     /// Makes the tables, or brings them to this release's version, in one transaction. Who comes second
     /// waits and finds them done.
     pub(super) async fn migrate(&self, client: &mut Client) -> Result<(), PostgresError> {
-        match self.check(client).await {
-            Err(PostgresError::SchemaMissing | PostgresError::SchemaOutdated { .. }) => {}
-            done => return done,
+        let Err(error) = self.check(client).await else { return Ok(()) };
+        if !matches!(error.problem(), PostgresProblem::SchemaMissing | PostgresProblem::SchemaOutdated { .. }) {
+            return Err(error);
         }
         let transaction = client.transaction().await?;
         transaction.execute("SELECT pg_advisory_xact_lock($1)", &[&self.lock]).await?;
@@ -102,7 +102,7 @@ impl Schema {
         let row = client.query_one(&self.sql("SELECT version, usable_from FROM {schema}.schema_version"), &[]).await?;
         let number = |column| -> Result<u32, PostgresError> {
             let number: i64 = row.try_get(column)?;
-            u32::try_from(number).map_err(|error| PostgresError::Database(error.into()))
+            u32::try_from(number).map_err(|error| PostgresError::new(PostgresProblem::Database, error))
         };
         Ok(Some(Found { version: number(0)?, usable_from: number(1)? }))
     }

@@ -7,11 +7,12 @@ use rustls::pki_types::pem::PemObject;
 use rustls::{ClientConfig, RootCertStore};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-use crate::store::postgres::error::PostgresError;
+use crate::store::postgres::error::{PostgresError, PostgresProblem};
 
 /// Trusts servers whose certificate names them and leads to one of these authorities.
 pub(super) fn trusting(pem: &[u8]) -> Result<MakeRustlsConnect, PostgresError> {
-    let configuration = |error: Box<dyn std::error::Error + Send + Sync>| PostgresError::Configuration(error);
+    let configuration =
+        |error: Box<dyn std::error::Error + Send + Sync>| PostgresError::new(PostgresProblem::Configuration, error);
     let mut roots = RootCertStore::empty();
     for certificate in CertificateDer::pem_slice_iter(pem) {
         let certificate = certificate.map_err(|error| configuration(error.into()))?;

@@ -8,7 +8,7 @@ use tokio_postgres::{Error, Row, Statement};
 use crate::entropy::{Entropy, SystemEntropy};
 use crate::store::postgres::batch::{Applied, Batch};
 use crate::store::postgres::columns::{Id, time};
-use crate::store::postgres::error::{self, Failure, Trouble};
+use crate::store::postgres::error::{self, PostgresError, PostgresProblem};
 use crate::store::postgres::job::{Job, PurgeStep, Purged, RegistrationWrite, RowWrite};
 use crate::store::postgres::link::Link;
 use crate::store::postgres::parameters::{Many, One, Parameter};
@@ -45,11 +45,11 @@ pub(super) async fn write(link: &Link, jobs: Vec<Job>) {
             None => send(link, &link.writes.insert_client, &values.of_insert(&latest)).await,
             Some(_) => send(link, &link.writes.replace_client, &values.of_replace(&latest)).await,
         };
-        drop(answer.send(sent.map(|rows| !rows.is_empty()).map_err(|refusal| refusal.failure)));
+        drop(answer.send(sent.map(|rows| !rows.is_empty())));
     }
     for PurgeStep { table, now, limit, answer } in steps {
         let sent = send(link, &link.writes.of(table).purge, &[&time(now), &i64::from(limit)]).await;
-        drop(answer.send(sent.and_then(|rows| purged(&rows)).map_err(|refusal| refusal.failure)));
+        drop(answer.send(sent.and_then(|rows| purged(&rows))));
     }
 }
 
@@ -58,8 +58,8 @@ async fn rows(link: &Link, writes: Vec<RowWrite>) -> Option<Batch> {
     let batch = Batch::new(writes)?;
     match send_batch(link, &batch).await {
         Ok(applied) => batch.answer(&applied),
-        Err(refusal) if refusal.may_be_split => return Some(batch),
-        Err(refusal) => batch.refuse(&refusal.failure),
+        Err(error) if error::may_be_split(&error) => return Some(batch),
+        Err(error) => batch.refuse(&error),
     }
     None
 }
@@ -74,7 +74,7 @@ async fn one_by_one(link: &Link, batches: Vec<Batch>) {
     let end = Instant::now() + link.lock_timeout;
     // A connection that is lost says so at the next statement.
     let _ = link.wait_for_locks(link.lock_timeout / 40).await;
-    let mut locked: Option<(Option<Id>, Failure)> = None;
+    let mut locked: Option<(Option<Id>, PostgresError)> = None;
     for batch in batches.into_iter().flat_map(Batch::split) {
         if let Some((id, failure)) = &locked
             && (batch.first_id() == *id || Instant::now() >= end)
@@ -84,11 +84,11 @@ async fn one_by_one(link: &Link, batches: Vec<Batch>) {
         }
         match send_batch(link, &batch).await {
             Ok(applied) => batch.answer(&applied),
-            Err(refusal) => {
+            Err(error) => {
                 let id = batch.first_id();
-                batch.refuse(&refusal.failure);
-                if refusal.is_locked {
-                    locked = Some((id, refusal.failure));
+                batch.refuse(&error);
+                if error.problem() == PostgresProblem::Locked {
+                    locked = Some((id, error));
                 }
             }
         }
@@ -96,7 +96,7 @@ async fn one_by_one(link: &Link, batches: Vec<Batch>) {
     let _ = link.wait_for_locks(link.lock_timeout).await;
 }
 
-async fn send_batch(link: &Link, batch: &Batch) -> Result<Applied, Refusal> {
+async fn send_batch(link: &Link, batch: &Batch) -> Result<Applied, PostgresError> {
     let (table, latest) = (batch.table(), link.latest());
     let statements = link.writes.of(table);
     let mut writes = batch.sent().map(One::of);
@@ -120,44 +120,24 @@ async fn send_batch(link: &Link, batch: &Batch) -> Result<Applied, Refusal> {
     Ok(Applied::Ids(ids?))
 }
 
-fn purged(rows: &[Row]) -> Result<Purged, Refusal> {
+fn purged(rows: &[Row]) -> Result<Purged, PostgresError> {
     let Some(row) = rows.first() else { return Ok(Purged { looked_at: 0, removed: 0 }) };
-    let count = |column| -> Result<usize, Refusal> {
+    let count = |column| -> Result<usize, PostgresError> {
         let count: i64 = row.try_get(column)?;
         Ok(usize::try_from(count).unwrap_or_default())
     };
     Ok(Purged { looked_at: count(0)?, removed: count(1)? })
 }
 
-/// A write that was not applied, or may not have been.
-struct Refusal {
-    failure: Failure,
-    /// One row of several may be the cause.
-    may_be_split: bool,
-    /// Others have locked a row.
-    is_locked: bool,
-}
-
-impl From<Error> for Refusal {
-    fn from(error: Error) -> Self {
-        let is_locked = error::is_locked(&error);
-        Self { may_be_split: error::may_be_split(&error), is_locked, failure: error.into() }
-    }
-}
-
 /// Sends one statement, again if the server rolled it back because of others; never again if it may
 /// have taken effect.
-async fn send(link: &Link, statement: &Statement, parameters: &[Parameter<'_>]) -> Result<Vec<Row>, Refusal> {
+async fn send(link: &Link, statement: &Statement, parameters: &[Parameter<'_>]) -> Result<Vec<Row>, PostgresError> {
     let unreplicated = link.watch.unreplicated();
     let mut attempt = 1;
     loop {
         match link.writer.query(statement, parameters).await {
             Ok(_) if link.watch.unreplicated() != unreplicated => {
-                return Err(Refusal {
-                    failure: Failure::new(Trouble::NotReplicated),
-                    may_be_split: false,
-                    is_locked: false,
-                });
+                return Err(PostgresProblem::NotReplicated.into());
             }
             Ok(rows) => return Ok(rows),
             Err(error) if error::may_be_sent_again(&error) && attempt < ATTEMPTS => {
