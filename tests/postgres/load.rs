@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use futures::future::join_all;
 use grantor::store::{Grant, Insertion, Replacement, StoreError, TokenStore};
 use grantor::testing::records;
 use grantor::{GrantId, PostgresStore, Timestamp};
@@ -14,6 +15,8 @@ use tokio::time::{sleep, timeout};
 const END: Timestamp = Timestamp::from_seconds(3_000_000_000);
 /// Grants that the callers fight for.
 const CONTESTED: usize = 4;
+/// Callers that redeem the same codes.
+const RIVALS: usize = 2;
 
 type Version = (GrantId, u32);
 
@@ -56,6 +59,24 @@ impl Book {
     }
 }
 
+/// The code that some callers redeem next: whose grant it becomes is decided by the first insert.
+#[derive(Debug)]
+struct Code(Mutex<Arc<Grant>>);
+
+impl Code {
+    fn new() -> Self {
+        Self(Mutex::new(Arc::new(records::grant(&records::subject(), END))))
+    }
+
+    /// Goes on to the next one, if nobody has.
+    fn is_spent(&self, spent: &Grant) {
+        let mut next = self.0.lock().unwrap();
+        if next.id() == spent.id() {
+            *next = Arc::new(records::grant(&records::subject(), END));
+        }
+    }
+}
+
 /// Callers at work.
 #[derive(Debug)]
 pub(crate) struct Load {
@@ -76,10 +97,11 @@ impl Load {
             book.acknowledge(0, &grant);
             contested.push(grant);
         }
+        let codes: Vec<_> = (0..(each * stores.len()).div_ceil(RIVALS)).map(|_| Arc::new(Code::new())).collect();
         let caller = |number: usize| {
             let (place, book, stop) = (number % stores.len(), book.clone(), stop.clone());
             let store = stores[place].clone();
-            let contested = contested[number % CONTESTED].clone();
+            let (contested, code) = (contested[number % CONTESTED].clone(), codes[number / RIVALS].clone());
             tokio::spawn(async move {
                 while !stop.load(Ordering::SeqCst) {
                     let grant = Arc::new(records::grant(&records::subject(), END));
@@ -90,6 +112,7 @@ impl Load {
                     }
                     change(&store, &book, place, grant.id()).await;
                     change(&store, &book, place, contested.id()).await;
+                    redeem(&store, &book, place, &code).await;
                 }
             })
         };
@@ -118,16 +141,19 @@ impl Load {
         timeout(Duration::from_secs(60), waiting).await.expect("the stores go on by themselves");
     }
 
-    /// Everything that was acknowledged is there, and nothing that nobody wrote.
+    /// Everything that was acknowledged is there, and nothing that nobody wrote; no code works again.
     pub(crate) async fn nothing_is_lost(&self, store: &PostgresStore) {
         let newest: Vec<_> = self.book.newest.lock().unwrap().iter().map(|(id, version)| (*id, *version)).collect();
         for part in newest.chunks(64) {
-            let found = futures::future::join_all(part.iter().map(|(id, _)| store.find(id))).await;
-            for ((id, version), found) in part.iter().zip(found) {
-                let found = found.unwrap().unwrap_or_else(|| panic!("{id} is gone"));
+            let found = join_all(part.iter().map(|(id, _)| store.find(id))).await;
+            let found: Vec<_> = found.into_iter().map(|found| found.unwrap()).collect();
+            for ((id, version), found) in part.iter().zip(&found) {
+                let found = found.as_ref().unwrap_or_else(|| panic!("{id} is gone"));
                 assert!(found.version() >= *version, "{id} went back from {version} to {}", found.version());
-                assert!(self.book.explains(&found), "nobody wrote {id} as it is");
+                assert!(self.book.explains(found), "nobody wrote {id} as it is");
             }
+            let again = found.iter().flatten().map(|found| store.insert(Arc::new(records::refreshed(found, END))));
+            assert!(join_all(again).await.into_iter().all(|again| again.unwrap() == Insertion::Exists));
         }
     }
 
@@ -156,6 +182,18 @@ async fn change(store: &PostgresStore, book: &Book, place: usize, id: GrantId) {
         Ok(Replacement::Lost) => {}
         Err(error) => pause(book, &next, &error).await,
     }
+}
+
+/// Inserts a grant of its own under the code's id; after trouble the same code is tried again.
+async fn redeem(store: &PostgresStore, book: &Book, place: usize, code: &Code) {
+    let next = code.0.lock().unwrap().clone();
+    let grant = Arc::new(records::refreshed(&next, END));
+    match store.insert(grant.clone()).await {
+        Ok(Insertion::Inserted) => book.acknowledge(place, &grant),
+        Ok(Insertion::Exists) => {}
+        Err(error) => return pause(book, &grant, &error).await,
+    }
+    code.is_spent(&next);
 }
 
 async fn pause(book: &Book, grant: &Arc<Grant>, error: &StoreError) {
