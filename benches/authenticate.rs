@@ -72,6 +72,8 @@ fn split(operations: usize, tokens: &Tokens) -> (usize, usize) {
     (count, operations / count)
 }
 
+/// Not inlined, so that a profiler finds it.
+#[inline(never)]
 fn authenticate(world: &World, header: &[u8]) {
     let token = ready(world.server.authenticate(&Request::new("GET").header("Authorization", header)));
     let token = token.expect("a good token");

@@ -49,6 +49,8 @@ fn ours(world: &World, count: usize, threads: usize) -> Lap {
     })
 }
 
+/// Not inlined, so that a profiler finds it.
+#[inline(never)]
 fn exchange(world: &World, form: &[u8]) {
     let response = world.post(Endpoint::Token, form);
     assert_eq!(response.status(), 200);

@@ -84,6 +84,7 @@ impl Floor {
 
     /// Checks an authorization request and gives the redirect with the code: one row, where the library
     /// writes two, since here nobody looks at a consent page in between.
+    #[inline(never)]
     pub(crate) fn authorize(&self, query: &[u8], subject: &str, now: u32) -> Option<String> {
         const NAMES: [&[u8]; 7] = [
             b"response_type",
@@ -125,6 +126,7 @@ impl Floor {
     }
 
     /// Exchanges a code.
+    #[inline(never)]
     pub(crate) fn exchange(&self, octets: &[u8], now: u32) -> Option<Vec<u8>> {
         let [grant_type, code, redirect_uri, verifier, _, _, client, secret] = form::read(octets, &TOKEN_FORM)?;
         if grant_type.as_deref() != Some(b"authorization_code") {
@@ -161,6 +163,7 @@ impl Floor {
     }
 
     /// Gives the next pair for a refresh token; the pair before stays good for its grace.
+    #[inline(never)]
     pub(crate) fn refresh(&self, octets: &[u8], now: u32) -> Option<Vec<u8>> {
         let [grant_type, _, _, _, token, _, client, secret] = form::read(octets, &TOKEN_FORM)?;
         if grant_type.as_deref() != Some(b"refresh_token") {
@@ -195,6 +198,7 @@ impl Floor {
     }
 
     /// Finds out what the access token of an `Authorization` header stands for.
+    #[inline(never)]
     pub(crate) fn authenticate(&self, header: &[u8], now: u32) -> Option<Authenticated> {
         let (id, digest) = tokens::read(tokens::ACCESS, header.strip_prefix(b"Bearer ")?)?;
         let (consent, expires) = {

@@ -20,11 +20,15 @@ fn of(size: usize, grants: &mut Grants, report: &mut Report) {
     let one_pair = grants.heap.octets as f64 / size as f64;
     let blocks = grants.heap.blocks as f64 / size as f64;
     let stale = one_pair + of_a_stale_pair(grants);
-    let size = label(size);
-    let octets = |case: &str, octets| Figure::new(format!("memory/{case}/{size}"), octets, Unit::Octets);
-    report.add(octets("one pair", one_pair).goal(Goal::AtMost(400.0)));
-    report.add(octets("with a stale pair", stale).goal(Goal::AtMost(480.0)));
-    report.add(octets("one pair, as malloc rounds", blocks));
+    let figure = |case: &str, octets| Figure::new(format!("memory/{case}/{}", label(size)), octets, Unit::Octets);
+    // The goals are for many: the tables' own room counts for more where there are few.
+    let figure = |case: &str, octets, goal| match size {
+        1_000_000.. => figure(case, octets).goal(Goal::AtMost(goal)),
+        _ => figure(case, octets),
+    };
+    report.add(figure("one pair", one_pair, 400.0));
+    report.add(figure("with a stale pair", stale, 480.0));
+    report.add(Figure::new(format!("memory/one pair in blocks/{}", label(size)), blocks, Unit::Octets));
 }
 
 /// What a grant grows by with its first refresh.
