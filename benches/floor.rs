@@ -11,6 +11,7 @@
 
 mod clients;
 mod form;
+pub(crate) mod proof;
 mod table;
 mod tokens;
 

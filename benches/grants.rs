@@ -11,7 +11,7 @@ use rand_chacha::ChaCha20Rng;
 use rand_core::{Rng, SeedableRng};
 use time::Duration;
 
-use crate::floor::Floor;
+use crate::floor::{self, Floor};
 use crate::heap::{self, Heap};
 use crate::texts::Texts;
 use crate::world::{self, REFRESH_FORM, START, World};
@@ -56,6 +56,7 @@ impl Grants {
         eprintln!("making {size} grants in each table");
         let world = World::new(SystemEntropy);
         world.set_now(FILLED);
+        floor::proof::prove(&world.client);
         let floor = Floor::new(&world.client);
         let query = world::query(&world.client);
         let mut ours: Vec<Box<[u8]>> = Vec::with_capacity(size.min(REMEMBERED));
@@ -80,6 +81,7 @@ impl Grants {
         heap.blocks -= blocks_kept;
         let flat = fill_floor(&floor, &world, size, every);
         let (ours, flat) = (Tokens::new(&world, ours), Tokens::new(&world, flat));
+        assert_eq!(ours.layout, flat.layout, "both give the same answers");
         Self { world, floor, ours, flat, heap }
     }
 }
@@ -122,7 +124,7 @@ impl Tokens {
 }
 
 /// Where the tokens stand in an answer of the token endpoint: in all of them at the same place.
-#[derive(Clone)]
+#[derive(Debug, PartialEq)]
 pub(crate) struct Layout {
     access: Range<usize>,
     refresh: Range<usize>,
