@@ -16,6 +16,7 @@ mod floor;
 mod grants;
 mod heap;
 mod introspect;
+mod machine;
 mod measure;
 mod memory;
 mod options;
@@ -57,6 +58,7 @@ const AREAS: &[Area] = &[
 fn main() -> std::io::Result<()> {
     let options = Options::from_arguments();
     let mut report = Report::default();
+    report.remark(machine::remark());
     for (name, measure) in AREAS {
         if options.wants(name) {
             measure(&options, &mut report);
