@@ -44,11 +44,17 @@ pub(crate) struct Tokens {
     next: Cell<usize>,
 }
 
+static MADE: Mutex<BTreeMap<usize, Grants>> = Mutex::new(BTreeMap::new());
+
 /// Does the work on so many grants; they are made once and kept.
 pub(crate) fn with<T>(size: usize, work: impl FnOnce(&mut Grants) -> T) -> T {
-    static MADE: Mutex<BTreeMap<usize, Grants>> = Mutex::new(BTreeMap::new());
     let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
     work(made.entry(size).or_insert_with(|| Grants::new(size)))
+}
+
+/// Gives the memory of all that were made back.
+pub(crate) fn release() {
+    MADE.lock().unwrap_or_else(PoisonError::into_inner).clear();
 }
 
 impl Grants {
