@@ -5,7 +5,7 @@
 //! cargo bench --all-features -- refresh       # the areas whose name contains "refresh"
 //! ```
 //!
-//! The figures are written to `target/bench/main.json` too.
+//! The figures are written to `target/bench/main.json` too. `src/guide/performance.md` says what they mean.
 
 use std::path::Path;
 
