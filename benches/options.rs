@@ -1,0 +1,69 @@
+//! What the command line and the environment ask for.
+
+use std::env;
+
+/// Which areas to measure, and how long.
+pub(crate) struct Options {
+    wanted: Vec<String>,
+    /// One short round of everything: `cargo test --benches` only shows that it works.
+    pub(crate) short: bool,
+    /// Also with ten million grants (`GRANTOR_BENCH_LARGE=1`).
+    pub(crate) large: bool,
+}
+
+impl Options {
+    /// Cargo calls benches with `--bench`, and tests without it.
+    pub(crate) fn from_arguments() -> Self {
+        let (flags, wanted): (Vec<String>, Vec<String>) =
+            env::args().skip(1).partition(|argument| argument.starts_with("--"));
+        Self {
+            wanted,
+            short: !flags.iter().any(|flag| flag == "--bench"),
+            large: env::var_os("GRANTOR_BENCH_LARGE").is_some_and(|value| value == "1"),
+        }
+    }
+
+    /// Whether an area of this name is to be measured.
+    pub(crate) fn wants(&self, area: &str) -> bool {
+        self.wanted.is_empty() || self.wanted.iter().any(|wanted| area.contains(wanted.as_str()))
+    }
+
+    /// Measured rounds of each contender.
+    #[allow(dead_code, reason = "not every bench that shares this file uses it")]
+    pub(crate) fn rounds(&self) -> usize {
+        if self.short { 1 } else { 7 }
+    }
+
+    /// The same where a round takes no more than some hundredths of a second.
+    pub(crate) fn short_rounds(&self) -> usize {
+        if self.short { 1 } else { 21 }
+    }
+
+    /// How many grants the table holds in which operations are measured, the fewest first.
+    pub(crate) fn sizes(&self) -> &'static [usize] {
+        match (self.short, self.large) {
+            (true, _) => &[400],
+            (false, false) => &[10_000, 1_000_000],
+            (false, true) => &[10_000, 1_000_000, 10_000_000],
+        }
+    }
+
+    /// The most grants of those.
+    pub(crate) fn largest(&self) -> usize {
+        self.sizes().iter().copied().max().unwrap_or_default()
+    }
+
+    /// Operations of a round, where each takes about a microsecond.
+    pub(crate) fn operations(&self) -> usize {
+        if self.short { 100 } else { 10_000 }
+    }
+}
+
+/// A count of grants as the ids of figures have it: 10k, 1M.
+pub(crate) fn label(size: usize) -> String {
+    match size {
+        1_000_000.. => format!("{}M", size / 1_000_000),
+        1_000.. => format!("{}k", size / 1_000),
+        _ => size.to_string(),
+    }
+}
