@@ -30,7 +30,7 @@ use crate::id::{AuthorizationId, ClientId, GrantId};
 use crate::store::record::{Authorization, Grant};
 use crate::store::sqlite::checkpoint::Checkpoints;
 use crate::store::sqlite::file::{Database, Durability, TemporaryFolder};
-use crate::store::sqlite::purge::{PurgeStep, STEP};
+use crate::store::sqlite::purge::PurgeStep;
 use crate::store::sqlite::registry::{InsertRegistration, Listed, Look, Part, ReplaceRegistration};
 use crate::store::sqlite::rows::{Find, Insert, List, Replace, Tabled};
 use crate::store::sqlite::session::Session;
@@ -220,13 +220,12 @@ impl SqliteStore {
         let mut removed = 0;
         let mut left = limit;
         while left > 0 {
-            let step = left.min(STEP);
-            let purged = self.inner.writer.ask(PurgeStep::<R>::new(now, step)).await?;
-            removed += purged.removed;
-            if purged.looked_at < step {
+            let step = self.inner.writer.ask(PurgeStep::<R>::new(now, left)).await?;
+            removed += step.removed;
+            if step.is_finished {
                 return Ok(Purge::new(removed).finished());
             }
-            left -= step;
+            left -= step.looked_at;
         }
         Ok(Purge::new(removed))
     }
