@@ -12,6 +12,15 @@ use std::path::Path;
 mod measure;
 mod options;
 mod report;
+#[cfg(feature = "postgres")]
+#[expect(dead_code, reason = "the tests do more with servers than the benches")]
+#[path = "../tests/servers/postgres.rs"]
+mod servers_postgres;
+#[cfg(feature = "redis")]
+#[expect(dead_code, reason = "the tests do more with servers than the benches")]
+#[path = "../tests/servers/redis.rs"]
+mod servers_redis;
+mod stores;
 
 use options::Options;
 use report::Report;
@@ -19,7 +28,7 @@ use report::Report;
 /// An area: its name, and what measures it.
 type Area = (&'static str, fn(&Options, &mut Report));
 
-const AREAS: &[Area] = &[];
+const AREAS: &[Area] = &[("stores", stores::measure)];
 
 fn main() -> std::io::Result<()> {
     let options = Options::from_arguments();
