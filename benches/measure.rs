@@ -1,5 +1,7 @@
 //! Rounds that alternate between what is compared, so that noise of the machine hits all of them alike.
 
+use std::sync::Barrier;
+use std::thread;
 use std::time::{Duration, Instant};
 
 /// One of the things that are compared: it does some operations and says how many.
@@ -11,20 +13,71 @@ pub(crate) struct Contender<'a> {
 /// The median time of an operation of each contender, in nanoseconds, in the order of the contenders.
 ///
 /// Every contender runs once unmeasured, then `rounds` times, taking turns.
-#[expect(clippy::disallowed_methods, reason = "a bench measures the time that passes")]
 pub(crate) fn interleaved(rounds: usize, contenders: &mut [Contender<'_>]) -> Vec<f64> {
+    let mut laps: Vec<_> = contenders
+        .iter_mut()
+        .map(|contender| {
+            || {
+                let (operations, time) = timed(&mut *contender.round);
+                assert!(operations > 0, "{} did nothing", contender.name);
+                Lap { operations, time }
+            }
+        })
+        .collect();
+    let mut laps: Vec<_> = laps.iter_mut().map(|lap| lap as &mut dyn FnMut() -> Lap).collect();
+    in_turns(rounds, &mut laps)
+}
+
+/// What one round did, and how long that took, its preparation left out.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Lap {
+    pub(crate) operations: u64,
+    pub(crate) time: Duration,
+}
+
+/// As [`interleaved`], for rounds that have something to prepare or to put away.
+pub(crate) fn in_turns(rounds: usize, contenders: &mut [&mut dyn FnMut() -> Lap]) -> Vec<f64> {
     for contender in contenders.iter_mut() {
-        (contender.round)();
+        contender();
     }
     let mut times = vec![Vec::with_capacity(rounds); contenders.len()];
     for _ in 0..rounds {
         for (contender, times) in contenders.iter_mut().zip(&mut times) {
-            let begun = Instant::now();
-            let operations = (contender.round)();
-            times.push(per_operation(begun.elapsed(), operations));
+            let lap = contender();
+            times.push(per_operation(lap.time, lap.operations));
         }
     }
     times.into_iter().map(median).collect()
+}
+
+/// Does the work and tells how long it took.
+#[expect(clippy::disallowed_methods, reason = "a bench measures the time that passes")]
+pub(crate) fn timed<T>(work: impl FnOnce() -> T) -> (T, Duration) {
+    let begun = Instant::now();
+    let done = work();
+    (done, begun.elapsed())
+}
+
+/// Does each part on a thread of its own, all at once; a single part on this thread. Tells the time from
+/// their common start to the last end.
+pub(crate) fn at_once<T: Send>(parts: Vec<T>, work: impl Fn(T) + Sync) -> Duration {
+    if parts.len() < 2 {
+        return timed(|| parts.into_iter().for_each(&work)).1;
+    }
+    let start = Barrier::new(parts.len() + 1);
+    thread::scope(|scope| {
+        let threads: Vec<_> = parts
+            .into_iter()
+            .map(|part| {
+                scope.spawn(|| {
+                    start.wait();
+                    work(part);
+                })
+            })
+            .collect();
+        start.wait();
+        timed(|| threads.into_iter().for_each(|thread| thread.join().expect("no thread panics"))).1
+    })
 }
 
 /// Nanoseconds an operation.
@@ -48,6 +101,7 @@ pub(crate) fn median(mut values: Vec<f64>) -> f64 {
 /// # Panics
 ///
 /// If there are no values.
+#[allow(dead_code, reason = "not every bench that shares this file uses it")]
 pub(crate) fn percentile(mut values: Vec<f64>, share: f64) -> f64 {
     values.sort_by(f64::total_cmp);
     let last = values.len() - 1;

@@ -7,7 +7,7 @@ pub(crate) struct Options {
     wanted: Vec<String>,
     /// One short round of everything: `cargo test --benches` only shows that it works.
     pub(crate) short: bool,
-    /// Also with ten million grants (`GRANTOR_BENCH_LARGE=1`; needs about 5 GB of memory).
+    /// Also with ten million grants (`GRANTOR_BENCH_LARGE=1`).
     pub(crate) large: bool,
 }
 
@@ -29,7 +29,41 @@ impl Options {
     }
 
     /// Measured rounds of each contender.
+    #[allow(dead_code, reason = "not every bench that shares this file uses it")]
     pub(crate) fn rounds(&self) -> usize {
         if self.short { 1 } else { 7 }
+    }
+
+    /// The same where a round takes no more than some hundredths of a second.
+    pub(crate) fn short_rounds(&self) -> usize {
+        if self.short { 1 } else { 21 }
+    }
+
+    /// How many grants the table holds in which operations are measured, the fewest first.
+    pub(crate) fn sizes(&self) -> &'static [usize] {
+        match (self.short, self.large) {
+            (true, _) => &[400],
+            (false, false) => &[10_000, 1_000_000],
+            (false, true) => &[10_000, 1_000_000, 10_000_000],
+        }
+    }
+
+    /// The most grants of those.
+    pub(crate) fn largest(&self) -> usize {
+        self.sizes().iter().copied().max().unwrap_or_default()
+    }
+
+    /// Operations of a round, where each takes about a microsecond.
+    pub(crate) fn operations(&self) -> usize {
+        if self.short { 100 } else { 10_000 }
+    }
+}
+
+/// A count of grants as the ids of figures have it: 10k, 1M.
+pub(crate) fn label(size: usize) -> String {
+    match size {
+        1_000_000.. => format!("{}M", size / 1_000_000),
+        1_000.. => format!("{}k", size / 1_000),
+        _ => size.to_string(),
     }
 }

@@ -8,6 +8,7 @@ use tokio::runtime::Runtime;
 use super::callers::Latencies;
 use super::grants::PURGE_AFTER;
 use crate::measure::{Contender, interleaved, percentile};
+use crate::options::label;
 use crate::report::{Figure, Goal, Report, Unit};
 
 /// Measured rounds of each contender.
@@ -44,8 +45,8 @@ pub(crate) fn add_latencies(report: &mut Report, id: &str, latencies: &Latencies
 
 /// What an operation costs in a large table beside the same in a small one.
 pub(crate) fn add_growth(report: &mut Report, id: &str, (large, small): (f64, f64), rows: (u64, u64)) {
-    let id = format!("{id}, {} grants", rows.0);
-    let figure = Figure::new(id, large, Unit::Microseconds).beside(format!("with {}", rows.1), small);
+    let [rows, few] = [rows.0, rows.1].map(|rows| label(usize::try_from(rows).unwrap()));
+    let figure = Figure::new(format!("{id}/{rows}"), large, Unit::Microseconds).beside(format!("at {few}"), small);
     report.add(figure.goal(Goal::AtMost(FLAT)));
 }
 

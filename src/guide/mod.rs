@@ -12,6 +12,8 @@ pub mod choosing_a_store {}
 pub mod operating {}
 #[doc = include_str!("several_servers.md")]
 pub mod several_servers {}
+#[doc = include_str!("performance.md")]
+pub mod performance {}
 #[doc = include_str!("profiles_and_defaults.md")]
 pub mod profiles_and_defaults {}
 #[doc = include_str!("conformance.md")]

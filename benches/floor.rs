@@ -1,0 +1,267 @@
+//! The floor: the work of an operation written out flat, by hand, without the library.
+//!
+//! It reads the same octets and writes the same answers: the form split by hand, the client's secret hashed
+//! and compared in constant time, PKCE, a code that works once, the two tokens drawn, hashed and stored, the
+//! refresh token with its lineage, number and check, the old pair kept for its grace, JSON. It has one row a
+//! grant in a sharded table, and no index beside it.
+//!
+//! What it leaves out is what a library is for: judging scopes and redirect URIs, telling what was wrong,
+//! hooks, events, stores to choose from, lists of a user's grants, removal of what is over, secrets wiped
+//! from memory. What it does not take it refuses without a word.
+
+mod clients;
+mod form;
+pub(crate) mod proof;
+mod table;
+mod tokens;
+
+use std::borrow::Cow;
+use std::io::Write;
+use std::sync::Arc;
+
+use sha2::{Digest, Sha256};
+use subtle::ConstantTimeEq;
+
+use crate::world::Credentials;
+use clients::Clients;
+use table::Table;
+use tokens::{Lineage, PresentedRefresh};
+
+const CODE_LIFETIME: u32 = 600;
+const ACCESS_LIFETIME: u32 = 28_800;
+const REFRESH_LIFETIME: u32 = 15_552_000;
+const GRACE: u32 = 300;
+
+pub(crate) struct Floor {
+    clients: Clients,
+    codes: Table<Code>,
+    grants: Table<Grant>,
+}
+
+/// What never changes from the consent on.
+pub(crate) struct Consent {
+    pub(crate) subject: Box<str>,
+    scopes: Box<str>,
+    client: usize,
+}
+
+struct Code {
+    digest: [u8; 32],
+    challenge: [u8; 32],
+    end: u32,
+    redirect_uri: Box<[u8]>,
+    consent: Arc<Consent>,
+}
+
+struct Grant {
+    consent: Arc<Consent>,
+    newest: Pair,
+    /// The one before, while it is in grace.
+    previous: Option<Pair>,
+    lineage: [u8; 16],
+    pairs_made: u32,
+    revoked: bool,
+}
+
+#[derive(Clone, Copy)]
+struct Pair {
+    access: [u8; 32],
+    refresh: [u8; 32],
+    access_end: u32,
+    refresh_end: u32,
+}
+
+/// What a good access token stands for.
+pub(crate) struct Authenticated {
+    pub(crate) consent: Arc<Consent>,
+    pub(crate) expires: u32,
+}
+
+impl Floor {
+    /// A floor that knows this client alone.
+    pub(crate) fn new(client: &Credentials) -> Self {
+        Self { clients: Clients::new(client), codes: Table::new(), grants: Table::new() }
+    }
+
+    /// Checks an authorization request and gives the redirect with the code: one row, where the library
+    /// writes two, since here nobody looks at a consent page in between.
+    #[inline(never)]
+    pub(crate) fn authorize(&self, query: &[u8], subject: &str, now: u32) -> Option<String> {
+        const NAMES: [&[u8]; 7] = [
+            b"response_type",
+            b"client_id",
+            b"redirect_uri",
+            b"state",
+            b"scope",
+            b"code_challenge",
+            b"code_challenge_method",
+        ];
+        let [response_type, client, redirect_uri, state, scope, challenge, method] = form::read(query, &NAMES)?;
+        let client = self.clients.named(client.as_deref()?)?;
+        let redirect_uri = redirect_uri?;
+        if response_type.as_deref() != Some(b"code")
+            || method.as_deref() != Some(b"S256")
+            || !self.clients.leads_to(client, &redirect_uri)
+        {
+            return None;
+        }
+        let id = tokens::id(now);
+        let mut location = Vec::with_capacity(redirect_uri.len() + 160);
+        location.extend_from_slice(&redirect_uri);
+        location.extend_from_slice(b"?code=");
+        let digest = tokens::write(&mut location, tokens::CODE, &id);
+        if let Some(state) = &state {
+            location.extend_from_slice(b"&state=");
+            form::write(&mut location, state);
+        }
+        let scopes = String::from_utf8(scope?.into_owned()).ok()?.into_boxed_str();
+        let code = Code {
+            digest,
+            challenge: tokens::challenge(&challenge?)?,
+            end: now + CODE_LIFETIME,
+            redirect_uri: redirect_uri.into_owned().into_boxed_slice(),
+            consent: Arc::new(Consent { subject: subject.into(), scopes, client }),
+        };
+        self.codes.shard(&id).insert(id, code);
+        String::from_utf8(location).ok()
+    }
+
+    /// Exchanges a code.
+    #[inline(never)]
+    pub(crate) fn exchange(&self, octets: &[u8], now: u32) -> Option<Vec<u8>> {
+        let [grant_type, code, redirect_uri, verifier, _, _, client, secret] = form::read(octets, &TOKEN_FORM)?;
+        if grant_type.as_deref() != Some(b"authorization_code") {
+            return None;
+        }
+        let client = self.clients.proven(client.as_deref()?, secret.as_deref()?)?;
+        let (id, digest) = tokens::read(tokens::CODE, code.as_deref()?)?;
+        let met: [u8; 32] = Sha256::digest(verifier.as_deref()?).into();
+        let consent = {
+            let mut codes = self.codes.shard(&id);
+            let code = codes.get(&id)?;
+            let bound = redirect_uri.is_none_or(|sent: Cow<'_, [u8]>| *sent == *code.redirect_uri);
+            if !same(&code.digest, &digest)
+                || code.consent.client != client
+                || !bound
+                || !same(&code.challenge, &met)
+                || now >= code.end
+            {
+                return None;
+            }
+            codes.remove(&id)?.consent
+        };
+        let lineage = Lineage::draw();
+        let mut answer = Answer::new(consent.scopes.len());
+        let access = answer.access(&id);
+        let refresh_end = now + REFRESH_LIFETIME;
+        let refresh = answer.refresh(&id, &lineage, refresh_end, 1);
+        answer.scope(&consent.scopes);
+        let newest = Pair { access, refresh, access_end: now + ACCESS_LIFETIME, refresh_end };
+        let lineage = lineage.digest();
+        let grant = Grant { consent, newest, previous: None, lineage, pairs_made: 1, revoked: false };
+        self.grants.shard(&id).insert(id, grant);
+        Some(answer.0)
+    }
+
+    /// Gives the next pair for a refresh token; the pair before stays good for its grace.
+    #[inline(never)]
+    pub(crate) fn refresh(&self, octets: &[u8], now: u32) -> Option<Vec<u8>> {
+        let [grant_type, _, _, _, token, _, client, secret] = form::read(octets, &TOKEN_FORM)?;
+        if grant_type.as_deref() != Some(b"refresh_token") {
+            return None;
+        }
+        let client = self.clients.proven(client.as_deref()?, secret.as_deref()?)?;
+        let PresentedRefresh { id, lineage, digest } = tokens::read_refresh(token.as_deref()?)?;
+        let mut grants = self.grants.shard(&id);
+        let grant = grants.get_mut(&id)?;
+        let is_usable = |pair: &Pair| same(&pair.refresh, &digest) && now < pair.refresh_end;
+        let usable = is_usable(&grant.newest) || grant.previous.as_ref().is_some_and(is_usable);
+        if grant.consent.client != client || grant.revoked {
+            return None;
+        }
+        if !usable {
+            // An old token of this grant, used again, takes the grant with it.
+            grant.revoked = same(&grant.lineage, &lineage.digest());
+            return None;
+        }
+        let mut answer = Answer::new(grant.consent.scopes.len());
+        let access = answer.access(&id);
+        let refresh_end = now + REFRESH_LIFETIME;
+        grant.pairs_made += 1;
+        let refresh = answer.refresh(&id, &lineage, refresh_end, grant.pairs_made);
+        answer.scope(&grant.consent.scopes);
+        let mut before = grant.newest;
+        before.access_end = before.access_end.min(now + GRACE);
+        before.refresh_end = before.refresh_end.min(now + GRACE);
+        grant.previous = Some(before);
+        grant.newest = Pair { access, refresh, access_end: now + ACCESS_LIFETIME, refresh_end };
+        Some(answer.0)
+    }
+
+    /// Finds out what the access token of an `Authorization` header stands for.
+    #[inline(never)]
+    pub(crate) fn authenticate(&self, header: &[u8], now: u32) -> Option<Authenticated> {
+        let (id, digest) = tokens::read(tokens::ACCESS, header.strip_prefix(b"Bearer ")?)?;
+        let (consent, expires) = {
+            let grants = self.grants.shard(&id);
+            let grant = grants.get(&id)?;
+            let is_usable = |pair: &&Pair| same(&pair.access, &digest) && now < pair.access_end;
+            let pair = Some(&grant.newest).filter(is_usable).or_else(|| grant.previous.as_ref().filter(is_usable))?;
+            if grant.revoked {
+                return None;
+            }
+            (grant.consent.clone(), pair.access_end)
+        };
+        self.clients.is_approved(consent.client).then_some(Authenticated { consent, expires })
+    }
+
+    /// Removes the grant that came from a code, so that a round leaves the table as large as it was.
+    pub(crate) fn remove(&self, code: &str) {
+        let (id, _) = tokens::read(tokens::CODE, code.as_bytes()).expect("a code");
+        self.grants.shard(&id).remove(&id).expect("its grant");
+    }
+}
+
+const TOKEN_FORM: [&[u8]; 8] = [
+    b"grant_type",
+    b"code",
+    b"redirect_uri",
+    b"code_verifier",
+    b"refresh_token",
+    b"scope",
+    b"client_id",
+    b"client_secret",
+];
+
+fn same(one: &[u8], other: &[u8]) -> bool {
+    one.ct_eq(other).into()
+}
+
+/// The JSON of a token response, written from front to back with the tokens drawn into it.
+struct Answer(Vec<u8>);
+
+impl Answer {
+    fn new(scope: usize) -> Self {
+        let mut json = Vec::with_capacity(300 + scope);
+        json.extend_from_slice(b"{\"access_token\":\"");
+        Self(json)
+    }
+
+    fn access(&mut self, id: &[u8; 16]) -> [u8; 32] {
+        tokens::write(&mut self.0, tokens::ACCESS, id)
+    }
+
+    fn refresh(&mut self, id: &[u8; 16], lineage: &Lineage, end: u32, number: u32) -> [u8; 32] {
+        self.0.extend_from_slice(b"\",\"token_type\":\"bearer\",\"expires_in\":");
+        // Writing to a vector cannot fail.
+        let _ = write!(self.0, "{ACCESS_LIFETIME}");
+        self.0.extend_from_slice(b",\"refresh_token\":\"");
+        tokens::write_refresh(&mut self.0, id, lineage, end, number)
+    }
+
+    fn scope(&mut self, scopes: &str) {
+        self.0.extend_from_slice(b"\",\"scope\":\"");
+        self.0.extend_from_slice(scopes.as_bytes());
+        self.0.extend_from_slice(b"\"}");
+    }
+}

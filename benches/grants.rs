@@ -1,0 +1,172 @@
+//! Tables full of grants, the library's and the floor's, and tokens of some of them in a shuffled order.
+
+use std::cell::Cell;
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::{Mutex, PoisonError};
+
+use grantor::SystemEntropy;
+use grantor::wire::Endpoint;
+use rand_chacha::ChaCha20Rng;
+use rand_core::{Rng, SeedableRng};
+use time::Duration;
+
+use crate::floor::{self, Floor};
+use crate::heap::{self, Heap};
+use crate::texts::Texts;
+use crate::world::{self, REFRESH_FORM, START, World};
+
+/// Grants whose tokens are remembered, at most: so many that no cache holds their rows.
+const REMEMBERED: usize = 200_000;
+/// Grants that are made between two removals of their spent codes.
+const BATCH: usize = 10_000;
+/// The grants are a day younger than what the rounds make, which can so be removed by its age.
+const FILLED: u32 = START + 86_400;
+
+/// As many grants with one pair each, in both tables, one user a grant, all of one client.
+pub(crate) struct Grants {
+    pub(crate) world: World,
+    pub(crate) floor: Floor,
+    pub(crate) ours: Tokens,
+    pub(crate) flat: Tokens,
+    /// What all the grants left on the heap in the library's store.
+    pub(crate) heap: Heap,
+}
+
+/// Tokens of remembered grants, as a client sends them.
+pub(crate) struct Tokens {
+    /// Values of the `Authorization` header.
+    pub(crate) headers: Texts,
+    /// Forms of the token endpoint.
+    pub(crate) refreshes: Texts,
+    pub(crate) layout: Layout,
+    /// The first grant that the next round takes.
+    next: Cell<usize>,
+}
+
+/// Does the work on so many grants; they are made once and kept.
+pub(crate) fn with<T>(size: usize, work: impl FnOnce(&mut Grants) -> T) -> T {
+    static MADE: Mutex<BTreeMap<usize, Grants>> = Mutex::new(BTreeMap::new());
+    let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
+    work(made.entry(size).or_insert_with(|| Grants::new(size)))
+}
+
+impl Grants {
+    fn new(size: usize) -> Self {
+        eprintln!("making {size} grants in each table");
+        let world = World::new(SystemEntropy);
+        world.set_now(FILLED);
+        floor::proof::prove(&world.client);
+        let floor = Floor::new(&world.client);
+        let query = world::query(&world.client);
+        let mut ours: Vec<Box<[u8]>> = Vec::with_capacity(size.min(REMEMBERED));
+        let mut kept = 0;
+        let every = size.div_ceil(REMEMBERED);
+        let ((), mut heap) = heap::of(|| {
+            for number in 0..size {
+                let form = world.exchange_form(query.as_bytes(), &world::subject(number));
+                let response = world.post(Endpoint::Token, form.as_bytes());
+                assert_eq!(response.status(), 200);
+                if number.is_multiple_of(every) {
+                    kept += heap::of(|| ours.push(Box::from(response.body()))).1.octets;
+                }
+                if (number + 1).is_multiple_of(BATCH) || number + 1 == size {
+                    world.purge_as_after(Duration::hours(2));
+                }
+            }
+        });
+        assert_eq!((world.store.grant_count(), world.store.authorization_count()), (size, 0));
+        let blocks_kept = ours.iter().map(|answer| heap::block(answer.len())).sum::<i64>();
+        heap.octets -= kept;
+        heap.blocks -= blocks_kept;
+        let flat = fill_floor(&floor, &world, size, every);
+        let (ours, flat) = (Tokens::new(&world, ours), Tokens::new(&world, flat));
+        assert_eq!(ours.layout, flat.layout, "both give the same answers");
+        Self { world, floor, ours, flat, heap }
+    }
+}
+
+fn fill_floor(floor: &Floor, world: &World, size: usize, every: usize) -> Vec<Box<[u8]>> {
+    let query = world::query(&world.client);
+    let mut answers = Vec::with_capacity(size.min(REMEMBERED));
+    for number in 0..size {
+        let subject = world::subject(number);
+        let location = floor.authorize(query.as_bytes(), subject.as_str(), FILLED).expect("a good request");
+        let form = world::exchange_form(&world.client, world::code_of(&location));
+        let answer = floor.exchange(form.as_bytes(), FILLED).expect("a good code");
+        if number.is_multiple_of(every) {
+            answers.push(answer.into_boxed_slice());
+        }
+    }
+    answers
+}
+
+impl Tokens {
+    /// Tokens from the answers of the token endpoint.
+    fn new(world: &World, mut answers: Vec<Box<[u8]>>) -> Self {
+        shuffle(&mut answers);
+        let layout = Layout::of(&answers[0]);
+        let headers = answers.iter().map(|answer| [b"Bearer ", layout.access(answer)].concat());
+        let refreshes = answers.iter().map(|answer| {
+            let token = str::from_utf8(layout.refresh(answer)).expect("ASCII");
+            world::refresh_form(&world.client, token)
+        });
+        Self { headers: Texts::new(headers), refreshes: Texts::new(refreshes), layout, next: Cell::new(0) }
+    }
+
+    /// The first of the next so many, which are at the beginning again once the end is reached.
+    pub(crate) fn advance(&self, count: usize) -> usize {
+        let next = self.next.get();
+        let first = if next + count > self.headers.len() { 0 } else { next };
+        self.next.set(first + count);
+        first
+    }
+}
+
+/// Where the tokens stand in an answer of the token endpoint: in all of them at the same place.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Layout {
+    access: Range<usize>,
+    refresh: Range<usize>,
+}
+
+impl Layout {
+    /// # Panics
+    ///
+    /// If it is no token response.
+    pub(crate) fn of(answer: &[u8]) -> Self {
+        let answer = str::from_utf8(answer).expect("JSON");
+        let value = |name: &str| {
+            let start = answer.find(name).expect("a token") + name.len();
+            start..start + answer[start..].find('"').expect("its end")
+        };
+        Self { access: value("\"access_token\":\""), refresh: value("\"refresh_token\":\"") }
+    }
+
+    pub(crate) fn access<'a>(&self, answer: &'a [u8]) -> &'a [u8] {
+        let token = &answer[self.access.clone()];
+        assert!(token.starts_with(b"at_"), "all answers are of one layout");
+        token
+    }
+
+    pub(crate) fn refresh<'a>(&self, answer: &'a [u8]) -> &'a [u8] {
+        let token = &answer[self.refresh.clone()];
+        assert!(token.starts_with(b"rt_"), "all answers are of one layout");
+        token
+    }
+
+    /// Puts both tokens into what the client sends next.
+    pub(crate) fn take_over(&self, answer: &[u8], header: &mut [u8], form: &mut [u8]) {
+        let token = self.refresh(answer);
+        form[REFRESH_FORM.len()..][..token.len()].copy_from_slice(token);
+        header[b"Bearer ".len()..].copy_from_slice(self.access(answer));
+    }
+}
+
+/// The same order in every run.
+fn shuffle<T>(items: &mut [T]) {
+    let mut generator = ChaCha20Rng::seed_from_u64(7);
+    for last in (1..items.len()).rev() {
+        items.swap(last, generator.next_u64() as usize % (last + 1));
+    }
+}

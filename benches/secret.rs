@@ -1,0 +1,84 @@
+//! Secrets: the hash and the comparison under every check, and what a wrong one costs.
+
+use std::hint::black_box;
+
+use grantor::testing::SeededEntropy;
+use grantor::wire::Endpoint;
+use grantor::{Entropy, SystemEntropy};
+use sha2::{Digest, Sha256};
+use subtle::ConstantTimeEq;
+
+use crate::measure::{Contender, interleaved};
+use crate::options::Options;
+use crate::report::{Figure, Report, Unit};
+use crate::world::{self, Credentials, World};
+
+pub(crate) fn measure(options: &Options, report: &mut Report) {
+    blocks(options, report);
+    refusals(options, report);
+}
+
+/// The blocks that every operation is built from: SHA-256 of a secret's 43 characters, comparison of 32
+/// octets in constant time, 32 octets of the system's generator as it is kept per thread.
+fn blocks(options: &Options, report: &mut Report) {
+    let count = options.operations() as u64 * 10;
+    let secret = [b'a'; 43];
+    let digest: [u8; 32] = Sha256::digest(secret).into();
+    let mut hash = || {
+        for _ in 0..count {
+            assert_eq!(<[u8; 32]>::from(Sha256::digest(black_box(&secret))), digest);
+        }
+        count
+    };
+    let mut compare = || {
+        for _ in 0..count {
+            assert!(bool::from(black_box(&digest).ct_eq(black_box(&digest))));
+        }
+        count
+    };
+    let mut draw = || {
+        let mut octets = [0; 32];
+        for _ in 0..count {
+            let before = octets;
+            SystemEntropy.fill(&mut octets);
+            assert!(octets != before);
+        }
+        count
+    };
+    let mut contenders = [
+        Contender { name: "digest/43 characters", round: &mut hash },
+        Contender { name: "compare/32 octets", round: &mut compare },
+        Contender { name: "draw/32 octets", round: &mut draw },
+    ];
+    let times = interleaved(options.short_rounds(), &mut contenders);
+    for (contender, time) in contenders.iter().zip(times) {
+        report.add(Figure::new(format!("secret/{}", contender.name), time, Unit::Nanoseconds));
+    }
+}
+
+/// A client with the right secret, one with a wrong one and one that nobody knows ask about a token that
+/// nobody knows. The last two get the same answer, and must not be told apart by the time it takes.
+fn refusals(options: &Options, report: &mut Report) {
+    let world = World::new(SeededEntropy::new(7));
+    let Credentials { id, secret } = &world.client;
+    let wrong = Credentials { id: id.clone(), secret: secret.chars().rev().collect() };
+    let unknown = Credentials { id: id.chars().rev().collect(), secret: secret.clone() };
+    let count = options.operations() as u64;
+    let ask = |client: &Credentials, status: u16| {
+        let form = world::token_form(client, "at_unknown");
+        for _ in 0..count {
+            assert_eq!(world.post(Endpoint::Introspection, form.as_bytes()).status(), status);
+        }
+        count
+    };
+    let mut contenders = [
+        Contender { name: "right", round: &mut || ask(&world.client, 200) },
+        Contender { name: "wrong", round: &mut || ask(&wrong, 401) },
+        Contender { name: "of an unknown client", round: &mut || ask(&unknown, 401) },
+    ];
+    let times = interleaved(options.short_rounds(), &mut contenders);
+    report.add(Figure::new("secret/client/right", times[0], Unit::Nanoseconds));
+    report.add(Figure::new("secret/client/wrong", times[1], Unit::Nanoseconds));
+    let figure = Figure::new("secret/client/of an unknown client", times[2], Unit::Nanoseconds);
+    report.add(figure.beside("wrong", times[1]));
+}

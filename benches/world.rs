@@ -1,0 +1,173 @@
+//! A server over the memory store with one approved client, and what that client sends.
+
+use std::pin::pin;
+use std::task::{Context, Poll, Waker};
+
+use grantor::scope::ResourceScope;
+use grantor::testing::ManualClock;
+use grantor::wire::{Body, Endpoint, Request, Response};
+use grantor::{
+    ApplicationForm, Approval, AuthorizationServer, Clock, Consent, Decision, Entropy, Logo, MemoryStore,
+    PendingAuthorization, RegistrationLimits, Subject, Timestamp,
+};
+use time::Duration;
+
+const ISSUER: &str = "https://auth.example";
+pub(crate) const REDIRECT_URI: &str = "https://app.example.com/cb";
+pub(crate) const SCOPES: &str = "repo-code:rw repo-issue:rw account-profile:r";
+pub(crate) const SESSION: &[u8] = b"the value of the session cookie";
+/// RFC 7636 appendix B.
+pub(crate) const VERIFIER: &str = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
+const CHALLENGE: &str = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM";
+/// 2001-09-09T01:46:40Z, where what a round makes and puts away again begins.
+pub(crate) const START: u32 = 1_000_000_000;
+const FORM: &[u8] = b"application/x-www-form-urlencoded";
+
+pub(crate) struct World {
+    pub(crate) server: AuthorizationServer,
+    pub(crate) store: MemoryStore,
+    pub(crate) clock: ManualClock,
+    pub(crate) client: Credentials,
+}
+
+/// A client as its developer knows it.
+pub(crate) struct Credentials {
+    pub(crate) id: String,
+    pub(crate) secret: String,
+}
+
+impl World {
+    /// A server of the platform profile at [`START`], with that source of random octets.
+    pub(crate) fn new(entropy: impl Entropy) -> Self {
+        let store = MemoryStore::new();
+        let clock = ManualClock::new(Timestamp::from_seconds(START));
+        let builder = AuthorizationServer::builder(store.clone()).issuer(ISSUER).clock(clock.clone()).entropy(entropy);
+        let server = builder.build().expect("the profile is sound");
+        let client = register(&server, &subject(0), Approval::default());
+        Self { server, store, clock, client }
+    }
+
+    pub(crate) fn now(&self) -> u32 {
+        self.clock.now().seconds()
+    }
+
+    pub(crate) fn set_now(&self, seconds: u32) {
+        self.clock.set(Timestamp::from_seconds(seconds));
+    }
+
+    pub(crate) fn authorize(&self, query: &[u8]) -> PendingAuthorization {
+        ready(self.server.authorize(&Request::new("GET").query(query))).expect("the request is good")
+    }
+
+    /// Holds the request and approves it; gives the location to which the browser is sent.
+    pub(crate) fn approve(&self, pending: &PendingAuthorization, subject: &Subject) -> Response {
+        let handle = ready(self.server.hold(pending, subject, SESSION)).expect("the request is held");
+        let decision = Decision::Approve(Consent::to_everything());
+        let decided = ready(self.server.decide(handle.expose(), subject, SESSION, &decision));
+        decided.expect("the decision is taken")
+    }
+
+    /// Writes the form that exchanges a new code of that user.
+    pub(crate) fn exchange_form(&self, query: &[u8], subject: &Subject) -> String {
+        let response = self.approve(&self.authorize(query), subject);
+        exchange_form(&self.client, code_of(response.header("Location").expect("a redirect")))
+    }
+
+    pub(crate) fn post(&self, endpoint: Endpoint, form: &[u8]) -> Response {
+        let request = Request::new("POST").header("Content-Type", FORM).body(Body::Octets(form));
+        ready(self.server.serve(endpoint, &request))
+    }
+
+    /// Does the work at [`START`], removes all the grants that it made and what they came from, and sets the
+    /// clock back. Grants that are a day younger stay.
+    pub(crate) fn put_away<T>(&self, work: impl FnOnce() -> T) -> T {
+        let (now, grants) = (self.now(), self.store.grant_count());
+        self.set_now(START);
+        let done = work();
+        self.purge_as_after(Duration::days(180) + Duration::hours(12));
+        self.set_now(now);
+        assert_eq!((self.store.grant_count(), self.store.authorization_count()), (grants, 0));
+        done
+    }
+
+    /// Removes what is over once that much time has passed, and sets the clock back.
+    pub(crate) fn purge_as_after(&self, span: Duration) {
+        let now = self.clock.now();
+        self.clock.advance(span);
+        while !ready(self.server.purge_expired(10_000)).expect("memory does not fail").is_finished() {}
+        self.clock.set(now);
+    }
+}
+
+/// Registers and approves an application.
+pub(crate) fn register(server: &AuthorizationServer, applicant: &Subject, approval: Approval) -> Credentials {
+    let registrar = server.registrar().expect("the memory store takes registrations");
+    let id = ready(registrar.submit(applicant.clone(), form(), Some(logo()))).expect("the form is good");
+    let approved = ready(registrar.approve(&id, 1, approval)).expect("it awaits its review");
+    let secret = approved.client_secret().expect("the client is confidential").expose().to_owned();
+    Credentials { id: id.to_string(), secret }
+}
+
+/// The form of a confidential web application.
+pub(crate) fn form() -> ApplicationForm {
+    let mut form = ApplicationForm::new("Example App", "https://app.example.com/");
+    form.redirect_uris = vec![REDIRECT_URI.into()];
+    form.scopes = SCOPES.into();
+    form.resource_scope = Some(ResourceScope::All);
+    form
+}
+
+/// One transparent pixel.
+pub(crate) fn logo() -> Logo {
+    const PNG: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01\0\0\0\x01\x08\x06\0\0\0\x1f\x15\xc4\x89\0\0\0\nIDATx\
+\x9cc\0\x01\0\0\x05\0\x01\r\n-\xb4\0\0\0\0IEND\xaeB`\x82";
+    Logo::new(PNG, &RegistrationLimits::default()).expect("it is a PNG")
+}
+
+/// The user of that number; all names have one length.
+pub(crate) fn subject(number: usize) -> Subject {
+    Subject::new(format!("user-{number:08}")).expect("it is a name")
+}
+
+/// An authorization request with all that a client sends: seven parameters.
+pub(crate) fn query(client: &Credentials) -> String {
+    let id = &client.id;
+    format!(
+        "response_type=code&client_id={id}&redirect_uri=https%3A%2F%2Fapp.example.com%2Fcb&state=af0ifjsldkj\
+         &scope=repo-code%3Arw+repo-issue%3Arw+account-profile%3Ar\
+         &code_challenge={CHALLENGE}&code_challenge_method=S256"
+    )
+}
+
+/// Five parameters, the client's credentials among them.
+pub(crate) fn exchange_form(client: &Credentials, code: &str) -> String {
+    let Credentials { id, secret } = client;
+    format!("grant_type=authorization_code&code={code}&code_verifier={VERIFIER}&client_id={id}&client_secret={secret}")
+}
+
+/// What stands before the token in the form of a refresh.
+pub(crate) const REFRESH_FORM: &str = "grant_type=refresh_token&refresh_token=";
+
+/// Four parameters, the client's credentials among them.
+pub(crate) fn refresh_form(client: &Credentials, token: &str) -> String {
+    format!("{REFRESH_FORM}{token}&client_id={}&client_secret={}", client.id, client.secret)
+}
+
+/// The form that names a token to the revocation or the introspection endpoint.
+pub(crate) fn token_form(client: &Credentials, token: &str) -> String {
+    format!("token={token}&client_id={}&client_secret={}", client.id, client.secret)
+}
+
+/// The code in a location.
+pub(crate) fn code_of(location: &str) -> &str {
+    let (_, code) = location.split_once("code=").expect("a code");
+    code.split('&').next().unwrap_or(code)
+}
+
+/// What a future gives that never waits, as those of the memory store.
+pub(crate) fn ready<T>(future: impl Future<Output = T>) -> T {
+    match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(done) => done,
+        Poll::Pending => panic!("the memory store never waits"),
+    }
+}
