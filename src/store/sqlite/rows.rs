@@ -118,6 +118,7 @@ pub(super) struct Find {
 
 impl Call for Find {
     type Answer = Option<Vec<u8>>;
+    const WRITES: bool = false;
 
     fn run(&self, session: &mut Session<'_>) -> rusqlite::Result<Self::Answer> {
         session.statement(self.sql)?.query_row([&self.id[..]], |row| row.get(0)).optional()
@@ -134,6 +135,7 @@ pub(super) struct List {
 
 impl Call for List {
     type Answer = Vec<Vec<u8>>;
+    const WRITES: bool = false;
 
     fn run(&self, session: &mut Session<'_>) -> rusqlite::Result<Self::Answer> {
         // The empty key comes before all others.
