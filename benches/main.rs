@@ -61,7 +61,11 @@ const AREAS: &[Area] = &[
     ("introspect", introspect::measure),
     ("registration", registration::measure),
     ("pauses", pauses::measure),
-    ("stores", stores::measure),
+    ("stores/sqlite", stores::sqlite::measure),
+    #[cfg(feature = "postgres")]
+    ("stores/postgres", stores::postgres::measure),
+    #[cfg(feature = "redis")]
+    ("stores/redis", stores::redis::measure),
 ];
 
 fn main() -> std::io::Result<()> {

@@ -37,9 +37,9 @@ impl Callers {
         u64::from(self.count) * u64::from(self.calls)
     }
 
-    /// Every caller makes its calls one after the other; `call` is given the caller and the number of its call.
+    /// Every caller makes its calls one after the other, and all calls are counted; `call` is given the caller and the number of its call.
     #[expect(clippy::disallowed_methods, reason = "a bench measures the time that passes")]
-    pub(crate) fn run<F>(self, runtime: &Runtime, latencies: &Latencies, call: impl Fn(u32, u32) -> F)
+    pub(crate) fn run<F>(self, runtime: &Runtime, latencies: &Latencies, call: impl Fn(u32, u32) -> F) -> u64
     where
         F: Future<Output = ()> + Send + 'static,
     {
@@ -61,5 +61,6 @@ impl Callers {
         for task in tasks {
             latencies.add(runtime.block_on(task).unwrap());
         }
+        self.all_calls()
     }
 }

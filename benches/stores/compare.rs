@@ -1,13 +1,11 @@
 //! A store beside its engine: the rounds and the rows of the table.
 
-use std::time::Instant;
-
 use grantor::store::TokenStore;
 use tokio::runtime::Runtime;
 
 use super::callers::Latencies;
 use super::grants::PURGE_AFTER;
-use crate::measure::{Contender, interleaved, percentile};
+use crate::measure::{Contender, interleaved, median, per_operation, percentile, timed};
 use crate::options::label;
 use crate::report::{Figure, Goal, Report, Unit};
 
@@ -44,32 +42,30 @@ pub(crate) fn add_latencies(report: &mut Report, id: &str, latencies: &Latencies
 }
 
 /// What an operation costs in a large table beside the same in a small one.
-pub(crate) fn add_growth(report: &mut Report, id: &str, (large, small): (f64, f64), rows: (u64, u64)) {
-    let [rows, few] = [rows.0, rows.1].map(|rows| label(usize::try_from(rows).unwrap()));
+pub(crate) fn add_growth(report: &mut Report, id: &str, [large, small]: [f64; 2], rows: [u64; 2]) {
+    let [rows, few] = rows.map(|rows| label(usize::try_from(rows).unwrap()));
     let figure = Figure::new(format!("{id}/{rows}"), large, Unit::Microseconds).beside(format!("at {few}"), small);
     report.add(figure.goal(Goal::AtMost(FLAT)));
 }
 
 /// How long a purge took.
 pub(crate) struct Purged {
-    /// Microseconds a grant.
+    /// Microseconds a grant, in the middle of all calls.
     pub(crate) each: f64,
     /// Milliseconds of the longest call.
     pub(crate) longest: f64,
 }
 
 /// Removes so many grants, all of which are due.
-#[expect(clippy::disallowed_methods, reason = "a bench measures the time that passes")]
-pub(crate) fn purge(runtime: &Runtime, store: &impl TokenStore, grants: usize) -> Purged {
-    let (mut seconds, mut removed, mut longest) = (0.0, 0, 0.0_f64);
+pub(crate) fn purge(runtime: &Runtime, store: &impl TokenStore, grants: u64) -> Purged {
+    let (mut each, mut removed, mut longest) = (Vec::new(), 0, 0.0_f64);
     while removed < grants {
-        let begun = Instant::now();
-        let purge = runtime.block_on(store.purge_expired(PURGE_AFTER, PURGED_AT_ONCE)).unwrap();
-        let took = begun.elapsed().as_secs_f64();
-        assert!(purge.removed() > 0);
-        removed += purge.removed();
-        seconds += took;
-        longest = longest.max(took);
+        let (purge, took) = timed(|| runtime.block_on(store.purge_expired(PURGE_AFTER, PURGED_AT_ONCE)).unwrap());
+        let gone = purge.removed() as u64;
+        assert!(gone > 0);
+        each.push(per_operation(took, gone) / 1e3);
+        longest = longest.max(took.as_secs_f64() * 1e3);
+        removed += gone;
     }
-    Purged { each: seconds / removed as f64 * 1e6, longest: longest * 1e3 }
+    Purged { each: median(each), longest }
 }

@@ -7,21 +7,11 @@ mod grants;
 #[cfg(feature = "postgres")]
 pub(crate) mod postgres;
 #[cfg(feature = "postgres")]
+mod processor;
+#[cfg(feature = "postgres")]
 mod raw_postgres;
 mod raw_sqlite;
 #[cfg(feature = "redis")]
 pub(crate) mod redis;
 pub(crate) mod sqlite;
 mod work;
-
-use crate::options::Options;
-use crate::report::Report;
-
-/// Every store, one after the other.
-pub(crate) fn measure(options: &Options, report: &mut Report) {
-    sqlite::measure(options, report);
-    #[cfg(feature = "postgres")]
-    postgres::measure(options, report);
-    #[cfg(feature = "redis")]
-    redis::measure(options, report);
-}

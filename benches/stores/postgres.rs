@@ -10,9 +10,10 @@ use grantor::{PostgresOptions, PostgresStore};
 use tokio::runtime::Runtime;
 
 use super::callers::{Callers, Latencies};
-use super::compare::{ROUNDS, add_growth, add_latencies, add_rate, purge, rates};
+use super::compare::{add_growth, add_latencies, add_rate, rates};
+use super::processor::of_an_operation;
 use super::raw_postgres::{Pool, look_ups};
-use super::work::{Work, find, insert, refresh};
+use super::work::{MANY, Stored, Work, insert};
 use crate::measure::Contender;
 use crate::options::Options;
 use crate::report::{Figure, Goal, Report, Unit};
@@ -29,36 +30,33 @@ pub(crate) fn measure(options: &Options, report: &mut Report) {
         return report.remark("PostgreSQL: skipped, its programs are not installed.");
     }
     let rows = match (options.short, options.large) {
-        (true, _) => (1_000, 500),
-        (_, false) => (200_000, 10_000),
-        (_, true) => (2_000_000, 10_000),
+        (true, _) => [1_000, 500],
+        (_, false) => [200_000, 10_000],
+        (_, true) => [2_000_000, 10_000],
     };
-    let large = Bench::new(rows.0, options);
+    let large = Bench::new(rows[0], options);
     let octets = Figure::new("postgres/octets a grant with one pair", large.octets_of_a_row(), Unit::Octets);
     report.add(octets.goal(Goal::AtMost(600.0)));
     large.refreshes(1, None, report);
     large.refreshes(8, Some(0.85), report);
-    large.refreshes(64, Some(3.0), report);
+    large.refreshes(MANY, Some(3.0), report);
     report.add(
         Figure::new("postgres/refresh/heap-only updates", large.heap_only(), Unit::Share).goal(Goal::AtLeast(0.95)),
     );
     large.look_ups(report);
-    let small = Bench::new(rows.1, options);
-    add_growth(report, "postgres/find/64 callers", (large.find(), small.find()), rows);
-    add_growth(report, "postgres/refresh/64 callers", (large.refresh(), small.refresh()), rows);
-    let [large, small] = [&large, &small].map(Bench::purge);
+    let small = Bench::new(rows[1], options);
+    let (large, small) = (&large.stored, &small.stored);
+    add_growth(report, "postgres/find/64 callers", large.costs(small, Stored::find), rows);
+    add_growth(report, "postgres/refresh/64 callers", large.costs(small, Stored::refresh), rows);
+    let [large, small] = [large, small].map(|stored| stored.purge(20_000));
     report.add(Figure::new("postgres/purge/longest call for 1000 grants", large.longest, Unit::Milliseconds));
-    add_growth(report, "postgres/purge/a grant", (large.each, small.each), rows);
+    add_growth(report, "postgres/purge/a grant", [large.each, small.each], rows);
 }
 
 /// A server with grants in it.
 struct Bench {
-    rounds: usize,
-    calls: u32,
     seconds: u32,
-    runtime: Runtime,
-    work: Work,
-    store: PostgresStore,
+    stored: Stored<PostgresStore>,
     pool: Pool,
     server: PostgresServer,
 }
@@ -81,13 +79,9 @@ impl Bench {
             }
         });
         Self {
-            rounds: if options.short { 1 } else { ROUNDS },
-            calls: if options.short { 64 } else { 3_200 },
             seconds: if options.short { 1 } else { 2 },
             pool: Pool::connect(&runtime, &server, POOL),
-            runtime,
-            work,
-            store,
+            stored: Stored::new(store, work, runtime, options),
             server,
         }
     }
@@ -96,7 +90,7 @@ impl Bench {
     fn octets_of_a_row(&self) -> f64 {
         let size = "SELECT sum(pg_relation_size(oid))::bigint FROM pg_class
             WHERE relnamespace = 'grantor'::regnamespace AND relname LIKE 'grants%'";
-        self.asked(size) as f64 / self.work.rows as f64
+        self.asked(size) as f64 / self.stored.work.rows as f64
     }
 
     /// The share of updates that wrote no index.
@@ -111,74 +105,43 @@ impl Bench {
     }
 
     fn asked(&self, sql: &str) -> i64 {
-        self.runtime.block_on(async { self.server.client().await.query_one(sql, &[]).await.unwrap().get(0) })
+        self.stored.runtime.block_on(async { self.server.client().await.query_one(sql, &[]).await.unwrap().get(0) })
     }
 
     /// The store beside the pool, of which at most eight callers use one connection each.
     fn refreshes(&self, count: u32, goal: Option<f64>, report: &mut Report) {
-        let work = &self.work;
-        let callers = Callers::sharing(count, if count == 1 { self.calls / 4 } else { self.calls });
-        let pooled = Callers::sharing(count.min(POOL), if count == 1 { self.calls / 4 } else { self.calls });
+        let Stored { work, runtime, rounds, .. } = &self.stored;
+        let (callers, pooled) = (self.stored.callers(count), self.stored.callers(count.min(POOL)));
         let latencies = Latencies::default();
-        let mut own = || {
-            callers.run(&self.runtime, &latencies, |caller, _| {
-                refresh(self.store.clone(), work.grants.clone(), work.any(caller, count))
-            });
-            callers.all_calls()
-        };
+        let mut own = || self.stored.refresh(callers, &latencies);
         let mut raw = || {
-            pooled.run(&self.runtime, &Latencies::default(), |caller, _| {
+            pooled.run(runtime, &Latencies::default(), |caller, _| {
                 self.pool.refresh(caller, work.grants.clone(), work.any(caller, pooled.count))
-            });
-            pooled.all_calls()
+            })
         };
         let rates = rates(
-            self.rounds,
+            *rounds,
             &mut [Contender { name: "store", round: &mut own }, Contender { name: "pool", round: &mut raw }],
         );
         let id = format!("postgres/refresh/{count} callers");
         let beside = format!("pool of {}", pooled.count);
         add_rate(report, &id, rates[0], (&beside, rates[1]), goal);
+        if let [Some(own), Some(raw)] =
+            [&mut own as &mut dyn FnMut() -> u64, &mut raw].map(|round| of_an_operation(*rounds, round))
+        {
+            let figure = Figure::new(format!("{id}, processor time, server included"), own, Unit::Microseconds);
+            report.add(figure.beside(beside, raw));
+        }
         add_latencies(report, &id, &latencies, None);
     }
 
     fn look_ups(&self, report: &mut Report) {
-        let Some(beside) = look_ups(&self.server, self.work.rows, self.seconds) else {
+        let Some(beside) = look_ups(&self.server, self.stored.work.rows, self.seconds) else {
             return report.remark("PostgreSQL: look-ups skipped, pgbench is not installed.");
         };
-        let own = 1e6 / self.find();
+        let mut own = || self.stored.find(self.stored.callers(MANY), &Latencies::default());
+        let own = rates(self.stored.rounds, &mut [Contender { name: "store", round: &mut own }])[0];
         add_rate(report, "postgres/find/64 callers", own, ("pgbench with 8 connections", beside), Some(0.85));
-    }
-
-    /// Microseconds a look-up.
-    fn find(&self) -> f64 {
-        self.cost(&|callers| {
-            callers.run(&self.runtime, &Latencies::default(), |caller, _| {
-                find(self.store.clone(), self.work.any(caller, callers.count))
-            });
-        })
-    }
-
-    /// Microseconds a refresh.
-    fn refresh(&self) -> f64 {
-        self.cost(&|callers| {
-            callers.run(&self.runtime, &Latencies::default(), |caller, _| {
-                refresh(self.store.clone(), self.work.grants.clone(), self.work.any(caller, callers.count))
-            });
-        })
-    }
-
-    fn cost(&self, round: &dyn Fn(Callers)) -> f64 {
-        let callers = Callers::sharing(64, self.calls);
-        let mut round = || {
-            round(callers);
-            callers.all_calls()
-        };
-        1e6 / rates(self.rounds, &mut [Contender { name: "store", round: &mut round }])[0]
-    }
-
-    fn purge(&self) -> super::compare::Purged {
-        purge(&self.runtime, &self.store, usize::try_from(self.work.rows / 2).unwrap().min(20_000))
     }
 }
 

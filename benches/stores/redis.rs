@@ -9,9 +9,9 @@ use redis::aio::MultiplexedConnection;
 use tokio::runtime::Runtime;
 
 use super::callers::{Callers, Latencies};
-use super::compare::{ROUNDS, add_growth, add_latencies, add_rate, purge, rates};
+use super::compare::{add_growth, add_latencies, add_rate, rates};
 use super::grants::{Grants, PURGE_AFTER, id, version};
-use super::work::{Work, insert, refresh};
+use super::work::{MANY, Stored, Work, insert};
 use crate::measure::Contender;
 use crate::options::Options;
 use crate::report::{Figure, Report, Unit};
@@ -30,28 +30,25 @@ pub(crate) fn measure(options: &Options, report: &mut Report) {
         return report.remark("Redis: skipped, its programs are not installed.");
     }
     let rows = match (options.short, options.large) {
-        (true, _) => (1_000, 500),
-        (_, false) => (200_000, 10_000),
-        (_, true) => (2_000_000, 10_000),
+        (true, _) => [1_000, 500],
+        (_, false) => [200_000, 10_000],
+        (_, true) => [2_000_000, 10_000],
     };
-    let large = Bench::new(rows.0, options);
+    let large = Bench::new(rows[0], options);
     report.add(Figure::new("redis/octets a grant with one pair", large.octets_of_a_row, Unit::Octets));
     large.refreshes(1, report);
-    large.refreshes(64, report);
-    let small = Bench::new(rows.1, options);
-    add_growth(report, "redis/refresh/64 callers", (large.refresh(), small.refresh()), rows);
-    let [large, small] = [&large, &small].map(Bench::purge);
+    large.refreshes(MANY, report);
+    let small = Bench::new(rows[1], options);
+    let (large, small) = (&large.stored, &small.stored);
+    add_growth(report, "redis/refresh/64 callers", large.costs(small, Stored::refresh), rows);
+    let [large, small] = [large, small].map(|stored| stored.purge(20_000));
     report.add(Figure::new("redis/purge/longest call for 1000 grants", large.longest, Unit::Milliseconds));
-    add_growth(report, "redis/purge/a grant", (large.each, small.each), rows);
+    add_growth(report, "redis/purge/a grant", [large.each, small.each], rows);
 }
 
 /// A server with grants in it.
 struct Bench {
-    rounds: usize,
-    calls: u32,
-    runtime: Runtime,
-    work: Work,
-    store: RedisStore,
+    stored: Stored<RedisStore>,
     raw: Raw,
     octets_of_a_row: f64,
     _server: Server,
@@ -68,56 +65,30 @@ impl Bench {
             insert(store.clone(), work.grants.clone(), u64::from(call) * 500 + u64::from(caller))
         });
         Self {
-            rounds: if options.short { 1 } else { ROUNDS },
-            calls: if options.short { 64 } else { 3_200 },
             octets_of_a_row: (used() - before) / rows as f64,
             raw: runtime.block_on(Raw::connect(&server)),
-            runtime,
-            work,
-            store,
+            stored: Stored::new(store, work, runtime, options),
             _server: server,
         }
     }
 
     fn refreshes(&self, count: u32, report: &mut Report) {
-        let work = &self.work;
-        let callers = Callers::sharing(count, if count == 1 { self.calls / 4 } else { self.calls });
+        let Stored { work, runtime, rounds, .. } = &self.stored;
+        let callers = self.stored.callers(count);
         let latencies = Latencies::default();
-        let mut own = || {
-            callers.run(&self.runtime, &latencies, |caller, _| {
-                refresh(self.store.clone(), work.grants.clone(), work.any(caller, count))
-            });
-            callers.all_calls()
-        };
+        let mut own = || self.stored.refresh(callers, &latencies);
         let mut raw = || {
-            callers.run(&self.runtime, &Latencies::default(), |caller, _| {
+            callers.run(runtime, &Latencies::default(), |caller, _| {
                 self.raw.clone().refresh(work.grants.clone(), work.any(caller, count))
-            });
-            callers.all_calls()
+            })
         };
         let rates = rates(
-            self.rounds,
+            *rounds,
             &mut [Contender { name: "store", round: &mut own }, Contender { name: "client", round: &mut raw }],
         );
         let id = format!("redis/refresh/{count} callers");
         add_rate(report, &id, rates[0], ("plain client", rates[1]), None);
         add_latencies(report, &id, &latencies, None);
-    }
-
-    /// Microseconds a refresh.
-    fn refresh(&self) -> f64 {
-        let callers = Callers::sharing(64, self.calls);
-        let mut round = || {
-            callers.run(&self.runtime, &Latencies::default(), |caller, _| {
-                refresh(self.store.clone(), self.work.grants.clone(), self.work.any(caller, 64))
-            });
-            callers.all_calls()
-        };
-        1e6 / rates(self.rounds, &mut [Contender { name: "store", round: &mut round }])[0]
-    }
-
-    fn purge(&self) -> super::compare::Purged {
-        purge(&self.runtime, &self.store, usize::try_from(self.work.rows / 2).unwrap().min(20_000))
     }
 }
 
