@@ -28,6 +28,15 @@ mod registration;
 mod report;
 mod revoke;
 mod secret;
+#[cfg(feature = "postgres")]
+#[expect(dead_code, reason = "the tests do more with servers than the benches")]
+#[path = "../tests/servers/postgres.rs"]
+mod servers_postgres;
+#[cfg(feature = "redis")]
+#[expect(dead_code, reason = "the tests do more with servers than the benches")]
+#[path = "../tests/servers/redis.rs"]
+mod servers_redis;
+mod stores;
 mod texts;
 mod whole_flow;
 mod world;
@@ -53,6 +62,11 @@ const AREAS: &[Area] = &[
     ("introspect", introspect::measure),
     ("registration", registration::measure),
     ("pauses", pauses::measure),
+    ("stores/sqlite", stores::sqlite::measure),
+    #[cfg(feature = "postgres")]
+    ("stores/postgres", stores::postgres::measure),
+    #[cfg(feature = "redis")]
+    ("stores/redis", stores::redis::measure),
 ];
 
 fn main() -> std::io::Result<()> {

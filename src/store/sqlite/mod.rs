@@ -30,7 +30,7 @@ use crate::id::{AuthorizationId, ClientId, GrantId};
 use crate::store::record::{Authorization, Grant};
 use crate::store::sqlite::checkpoint::Checkpoints;
 use crate::store::sqlite::file::{Database, Durability, TemporaryFolder};
-use crate::store::sqlite::purge::{PurgeStep, STEP};
+use crate::store::sqlite::purge::PurgeStep;
 use crate::store::sqlite::registry::{InsertRegistration, Listed, Look, Part, ReplaceRegistration};
 use crate::store::sqlite::rows::{Find, Insert, List, Replace, Tabled};
 use crate::store::sqlite::session::Session;
@@ -52,7 +52,7 @@ const CHECKPOINT_CACHE: usize = 1 << 16;
 /// A store in one SQLite file, durable when it answers.
 ///
 /// One thread writes: all writes that wait share one transaction and one sync, and are answered when
-/// it is on the disk. One thread reads. The futures run on any executor. Several processes may open
+/// it is on the disk. Another one reads. The futures run on any executor. Several processes may open
 /// one file, on a local disk: a server and an administrator's command, or the old and the new server of
 /// a restart.
 ///
@@ -178,8 +178,9 @@ impl SqliteStore {
         let writer = Worker::start("grantor-sqlite-writer", options.queue, move |jobs| {
             let mut session = Session::new(&connection);
             while let Some(group) = jobs.next_group() {
-                writer::write(&mut session, group, &of_writer);
-                checkpoints.after_commit(&mut session);
+                if writer::serve(&mut session, group, &of_writer) {
+                    checkpoints.after_commit(&mut session);
+                }
             }
         })?;
         let connection = database.connect(READER_CACHE)?;
@@ -193,7 +194,9 @@ impl SqliteStore {
     }
 
     async fn find_record<R: Tabled>(&self, id: &[u8; 16]) -> Result<Option<Arc<R>>, StoreError> {
-        let octets = self.inner.reader.ask(Find { sql: &R::statements().find, id: *id }).await?;
+        let Inner { writer, reader, .. } = &*self.inner;
+        let thread = if writer.take_idle() { writer } else { reader };
+        let octets = thread.ask(Find { sql: &R::statements().find, id: *id }).await?;
         Ok(octets.map(|octets| R::decode(&octets)).transpose()?.map(Arc::new))
     }
 
@@ -220,13 +223,12 @@ impl SqliteStore {
         let mut removed = 0;
         let mut left = limit;
         while left > 0 {
-            let step = left.min(STEP);
-            let purged = self.inner.writer.ask(PurgeStep::<R>::new(now, step)).await?;
-            removed += purged.removed;
-            if purged.looked_at < step {
+            let step = self.inner.writer.ask(PurgeStep::<R>::new(now, left)).await?;
+            removed += step.removed;
+            if step.is_finished {
                 return Ok(Purge::new(removed).finished());
             }
-            left -= step;
+            left -= step.looked_at;
         }
         Ok(Purge::new(removed))
     }

@@ -22,6 +22,7 @@ pub(super) enum Part {
 
 impl Call for Look {
     type Answer = Option<Vec<u8>>;
+    const WRITES: bool = false;
 
     fn run(&self, session: &mut Session<'_>) -> rusqlite::Result<Self::Answer> {
         let id = self.id.as_str();
@@ -49,6 +50,7 @@ pub(super) struct Listed {
 
 impl Call for Listed {
     type Answer = Vec<Vec<u8>>;
+    const WRITES: bool = false;
 
     fn run(&self, session: &mut Session<'_>) -> rusqlite::Result<Self::Answer> {
         // The empty text comes before all ids.

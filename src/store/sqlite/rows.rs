@@ -24,7 +24,7 @@ pub(super) trait Tabled: Record {
 pub(super) struct Statements {
     pub(super) find: String,
     pub(super) list: String,
-    /// Keys, versions and records that the index says are due, the oldest first.
+    /// Numbers of rows, versions and records that the index says are due, the oldest first.
     pub(super) due: String,
     /// Only ever to a later time: a row is met when its index is past, and is moved when its own time is not.
     pub(super) postpone: String,
@@ -37,10 +37,10 @@ impl Statements {
             find: format!("SELECT record FROM {table} WHERE id = ?1"),
             list: format!("SELECT record FROM {table} WHERE subject = ?1 AND id > ?2 ORDER BY id LIMIT ?3"),
             due: format!(
-                "SELECT id, version, record FROM {table} WHERE purge_check <= ?1 ORDER BY purge_check LIMIT ?2"
+                "SELECT rowid, version, record FROM {table} WHERE purge_check <= ?1 ORDER BY purge_check LIMIT ?2"
             ),
-            postpone: format!("UPDATE {table} SET purge_check = ?2 WHERE id = ?1"),
-            remove: format!("DELETE FROM {table} WHERE id = ?1 AND version = ?2"),
+            postpone: format!("UPDATE {table} SET purge_check = ?2 WHERE rowid = ?1"),
+            remove: format!("DELETE FROM {table} WHERE rowid = ?1 AND version = ?2"),
         }
     }
 }
@@ -118,6 +118,7 @@ pub(super) struct Find {
 
 impl Call for Find {
     type Answer = Option<Vec<u8>>;
+    const WRITES: bool = false;
 
     fn run(&self, session: &mut Session<'_>) -> rusqlite::Result<Self::Answer> {
         session.statement(self.sql)?.query_row([&self.id[..]], |row| row.get(0)).optional()
@@ -134,6 +135,7 @@ pub(super) struct List {
 
 impl Call for List {
     type Answer = Vec<Vec<u8>>;
+    const WRITES: bool = false;
 
     fn run(&self, session: &mut Session<'_>) -> rusqlite::Result<Self::Answer> {
         // The empty key comes before all others.
@@ -225,13 +227,13 @@ mod tests {
         schema::migrate(&connection).unwrap();
         let expected = |table: &str| {
             let by = |index: String, on: &str| format!("SEARCH {table} USING INDEX {index} ({on});");
-            let key = format!("sqlite_autoindex_{table}_1");
+            let by_number = format!("SEARCH {table} USING INTEGER PRIMARY KEY (rowid=?);");
             [
-                by(key.clone(), "id=?"),
+                by(format!("sqlite_autoindex_{table}_1"), "id=?"),
                 by(format!("{table}_of_subject"), "subject=? AND id>?"),
                 by(format!("{table}_by_purge"), "purge_check<?"),
-                by(key.clone(), "id=?"),
-                by(key, "id=?"),
+                by_number.clone(),
+                by_number,
             ]
         };
         assert_eq!(plans::<Grant>(&connection), expected("grantor_grants"));

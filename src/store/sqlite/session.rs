@@ -9,6 +9,9 @@ use rusqlite::{Connection, Statement};
 pub(super) trait Call: Send + 'static {
     type Answer: Send + 'static;
 
+    /// Whether it may change something.
+    const WRITES: bool = true;
+
     /// Does it within the transaction that is open; it may be done again in another one.
     fn run(&self, session: &mut Session<'_>) -> rusqlite::Result<Self::Answer>;
 }

@@ -1,6 +1,8 @@
 //! A thread with a queue of calls, each of which has somebody waiting for its answer.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::thread::{self, JoinHandle};
 
@@ -16,6 +18,7 @@ pub(super) const GROUP: usize = 256;
 #[derive(Debug)]
 pub(super) struct Worker {
     queue: Option<SyncSender<Job>>,
+    is_idle: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -26,15 +29,23 @@ impl Worker {
         work: impl FnOnce(&Jobs) + Send + 'static,
     ) -> Result<Self, SqliteError> {
         let (sender, receiver) = sync_channel(queue);
-        let jobs = Jobs(receiver);
+        let is_idle = Arc::new(AtomicBool::new(false));
+        let jobs = Jobs { queue: receiver, is_idle: is_idle.clone() };
         let thread = thread::Builder::new().name(name.to_owned()).spawn(move || work(&jobs))?;
-        Ok(Self { queue: Some(sender), thread: Some(thread) })
+        Ok(Self { queue: Some(sender), is_idle, thread: Some(thread) })
+    }
+
+    /// Tells one caller at a time that the thread has nothing to do.
+    pub(super) fn take_idle(&self) -> bool {
+        self.is_idle.swap(false, Ordering::Relaxed)
     }
 
     pub(super) async fn ask<C: Call>(&self, call: C) -> Result<C::Answer, SqliteError> {
         let (answer, answered) = oneshot::channel();
         let asked = Box::new(Asked { call, answer, result: None });
         let queue = self.queue.as_ref().ok_or(SqliteProblem::Stopped)?;
+        // Nobody who reads is to stand behind a write.
+        self.is_idle.store(false, Ordering::Relaxed);
         queue.try_send(Job(asked)).map_err(|error| match error {
             TrySendError::Full(_) => SqliteProblem::QueueFull,
             TrySendError::Disconnected(_) => SqliteProblem::Stopped,
@@ -55,14 +66,28 @@ impl Drop for Worker {
 }
 
 /// The end of the queue at which the thread stands.
-pub(super) struct Jobs(Receiver<Job>);
+pub(super) struct Jobs {
+    queue: Receiver<Job>,
+    is_idle: Arc<AtomicBool>,
+}
 
 impl Jobs {
     /// Waits for a call and takes what is queued behind it; `None` when no more will come.
     pub(super) fn next_group(&self) -> Option<Vec<Job>> {
-        let mut group = vec![self.0.recv().ok()?];
-        group.extend(self.0.try_iter().take(GROUP - 1));
+        let first = match self.queue.try_recv() {
+            Ok(first) => first,
+            Err(_) => self.wait()?,
+        };
+        let mut group = vec![first];
+        group.extend(self.queue.try_iter().take(GROUP - 1));
         Some(group)
+    }
+
+    fn wait(&self) -> Option<Job> {
+        self.is_idle.store(true, Ordering::Relaxed);
+        let first = self.queue.recv().ok();
+        self.is_idle.store(false, Ordering::Relaxed);
+        first
     }
 }
 
@@ -70,6 +95,10 @@ impl Jobs {
 pub(super) struct Job(Box<dyn Waiting>);
 
 impl Job {
+    pub(super) fn writes(&self) -> bool {
+        self.0.writes()
+    }
+
     /// Runs the call and keeps the result; trouble may have ended the transaction then.
     pub(super) fn run(&mut self, session: &mut Session<'_>) {
         self.0.run(session);
@@ -92,6 +121,7 @@ impl Job {
 }
 
 trait Waiting: Send {
+    fn writes(&self) -> bool;
     fn run(&mut self, session: &mut Session<'_>);
     fn finish(self: Box<Self>, error: Option<&SqliteError>);
 }
@@ -103,6 +133,10 @@ struct Asked<C: Call> {
 }
 
 impl<C: Call> Waiting for Asked<C> {
+    fn writes(&self) -> bool {
+        C::WRITES
+    }
+
     fn run(&mut self, session: &mut Session<'_>) {
         let done = catch_unwind(AssertUnwindSafe(|| self.call.run(session)));
         self.result = Some(match done {

@@ -1,14 +1,30 @@
 //! The one thread that writes: everybody who waits shares one transaction and one sync.
+//!
+//! While it has nothing else to do it reads as well: its own commits do not drop the pages it has cached.
 
 use crate::store::sqlite::error::SqliteError;
 use crate::store::sqlite::place::Place;
+use crate::store::sqlite::reader;
 use crate::store::sqlite::session::Session;
 use crate::store::sqlite::worker::Job;
+
+/// Answers a group: first those who read, who need not wait for the disk. Tells whether anybody wrote.
+pub(super) fn serve(session: &mut Session<'_>, group: Vec<Job>, place: &Place) -> bool {
+    let (writes, reads): (Vec<_>, Vec<_>) = group.into_iter().partition(Job::writes);
+    if !reads.is_empty() {
+        reader::read(session, reads, place);
+    }
+    let wrote = !writes.is_empty();
+    if wrote {
+        write(session, writes, place);
+    }
+    wrote
+}
 
 /// Writes a group and answers everybody, after the commit or after it failed.
 ///
 /// What is acknowledged is in the file that everybody else finds.
-pub(super) fn write(session: &mut Session<'_>, mut group: Vec<Job>, place: &Place) {
+fn write(session: &mut Session<'_>, mut group: Vec<Job>, place: &Place) {
     match commit(session, &mut group, place) {
         Outcome::Committed => group.into_iter().for_each(Job::answer),
         Outcome::Failed(error) => group.into_iter().for_each(|job| job.fail(&error)),
@@ -97,7 +113,7 @@ mod tests {
             let mut session = Session::new(&connection);
             wait.recv().unwrap();
             while let Some(group) = jobs.next_group() {
-                write(&mut session, group, &Place::default());
+                serve(&mut session, group, &Place::default());
             }
         });
         worker.unwrap()
@@ -147,6 +163,29 @@ mod tests {
         assert_eq!(stored, Vec::<i64>::new());
     }
 
+    struct Count;
+
+    impl Call for Count {
+        type Answer = i64;
+        const WRITES: bool = false;
+
+        fn run(&self, session: &mut Session<'_>) -> rusqlite::Result<i64> {
+            session.statement("SELECT count(*) FROM child")?.query_row([], |row| row.get(0))
+        }
+    }
+
+    #[test]
+    fn who_reads_hears_nothing_of_the_writes_beside_it() {
+        let (go, wait) = sync_channel::<()>(1);
+        let worker = memory(wait);
+        let fails = Sql("INSERT INTO child (id, parent) VALUES (3, 9)");
+        let asked = async { futures::join!(worker.ask(Sql(ONE)), worker.ask(fails), worker.ask(Count)) };
+        let (one, fails, count) = block_on(async { futures::join!(asked, async { go.send(()).unwrap() }).0 });
+        assert_eq!((one.is_err(), fails.is_err(), count.unwrap()), (true, true, 0));
+        assert_eq!(block_on(worker.ask(Sql(ONE))).unwrap(), 1);
+        assert_eq!(block_on(worker.ask(Count)).unwrap(), 1);
+    }
+
     struct Panics;
 
     impl Call for Panics {
@@ -193,7 +232,7 @@ mod tests {
         let worker = Worker::start("test", 16, move |jobs| {
             let mut session = Session::new(&connection);
             while let Some(group) = jobs.next_group() {
-                write(&mut session, group, &place);
+                serve(&mut session, group, &place);
             }
         });
         let worker = worker.unwrap();

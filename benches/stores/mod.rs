@@ -1,0 +1,17 @@
+//! The stores that are durable, each beside its engine driven directly with the same statements.
+
+mod callers;
+mod compare;
+mod disk;
+mod grants;
+#[cfg(feature = "postgres")]
+pub(crate) mod postgres;
+#[cfg(feature = "postgres")]
+mod processor;
+#[cfg(feature = "postgres")]
+mod raw_postgres;
+mod raw_sqlite;
+#[cfg(feature = "redis")]
+pub(crate) mod redis;
+pub(crate) mod sqlite;
+mod work;

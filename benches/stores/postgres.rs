@@ -1,0 +1,155 @@
+//! `PostgresStore`, on a server that is started for it, beside a pool of plain connections and pgbench.
+
+use std::env;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::thread;
+use std::time::Duration;
+
+use grantor::{PostgresOptions, PostgresStore};
+use tokio::runtime::Runtime;
+
+use super::callers::{Callers, Latencies};
+use super::compare::{add_growth, add_latencies, add_rate, rates};
+use super::processor::of_an_operation;
+use super::raw_postgres::{Pool, look_ups};
+use super::work::{MANY, Stored, Work, insert};
+use crate::measure::Contender;
+use crate::options::Options;
+use crate::report::{Figure, Goal, Report, Unit};
+use crate::servers_postgres::PostgresServer;
+
+/// Connections of the pool.
+const POOL: u32 = 8;
+
+pub(crate) fn measure(options: &Options, report: &mut Report) {
+    if options.short && env::var_os("GRANTOR_BENCH_SERVERS").is_none() {
+        return report.remark("PostgreSQL: only with GRANTOR_BENCH_SERVERS=1 in the short form.");
+    }
+    if !is_installed() {
+        return report.remark("PostgreSQL: skipped, its programs are not installed.");
+    }
+    let rows = match (options.short, options.large) {
+        (true, _) => [1_000, 500],
+        (_, false) => [200_000, 10_000],
+        (_, true) => [2_000_000, 10_000],
+    };
+    let large = Bench::new(rows[0], options);
+    let octets = Figure::new("postgres/octets a grant with one pair", large.octets_of_a_row(), Unit::Octets);
+    report.add(octets.goal(Goal::AtMost(600.0)));
+    large.refreshes(1, None, report);
+    large.refreshes(8, Some(0.85), report);
+    large.refreshes(MANY, Some(3.0), report);
+    report.add(
+        Figure::new("postgres/refresh/heap-only updates", large.heap_only(), Unit::Share).goal(Goal::AtLeast(0.95)),
+    );
+    large.look_ups(report);
+    let small = Bench::new(rows[1], options);
+    let (large, small) = (&large.stored, &small.stored);
+    add_growth(report, "postgres/find/64 callers", large.costs(small, Stored::find), rows);
+    add_growth(report, "postgres/refresh/64 callers", large.costs(small, Stored::refresh), rows);
+    let [large, small] = [large, small].map(|stored| stored.purge(20_000));
+    report.add(Figure::new("postgres/purge/longest call for 1000 grants", large.longest, Unit::Milliseconds));
+    add_growth(report, "postgres/purge/a grant", [large.each, small.each], rows);
+}
+
+/// A server with grants in it.
+struct Bench {
+    seconds: u32,
+    stored: Stored<PostgresStore>,
+    pool: Pool,
+    server: PostgresServer,
+}
+
+impl Bench {
+    fn new(rows: u64, options: &Options) -> Self {
+        let server = PostgresServer::start(&["shared_buffers=1GB", "max_wal_size=8GB", "checkpoint_timeout=30min"]);
+        let runtime = Runtime::new().unwrap();
+        let opened = PostgresOptions::new(&server.connection()).unwrap();
+        runtime.block_on(PostgresStore::migrate(&opened)).unwrap();
+        let store = runtime.block_on(PostgresStore::connect(&opened)).unwrap();
+        let work = Work::on(rows);
+        Callers::sharing(500, u32::try_from(rows).unwrap()).run(&runtime, &Latencies::default(), |caller, call| {
+            insert(store.clone(), work.grants.clone(), u64::from(call) * 500 + u64::from(caller))
+        });
+        runtime.block_on(async {
+            let client = server.client().await;
+            for sql in ["VACUUM ANALYZE", "CHECKPOINT"] {
+                client.batch_execute(sql).await.unwrap();
+            }
+        });
+        Self {
+            seconds: if options.short { 1 } else { 2 },
+            pool: Pool::connect(&runtime, &server, POOL),
+            stored: Stored::new(store, work, runtime, options),
+            server,
+        }
+    }
+
+    /// Heap and all indexes.
+    fn octets_of_a_row(&self) -> f64 {
+        let size = "SELECT sum(pg_relation_size(oid))::bigint FROM pg_class
+            WHERE relnamespace = 'grantor'::regnamespace AND relname LIKE 'grants%'";
+        self.asked(size) as f64 / self.stored.work.rows as f64
+    }
+
+    /// The share of updates that wrote no index.
+    fn heap_only(&self) -> f64 {
+        // The server's statistics come late.
+        thread::sleep(Duration::from_secs(2));
+        let of = |column| {
+            let all = format!("SELECT sum({column})::bigint FROM pg_stat_user_tables WHERE relname = 'grants'");
+            self.asked(&all) as f64
+        };
+        of("n_tup_hot_upd") / of("n_tup_upd")
+    }
+
+    fn asked(&self, sql: &str) -> i64 {
+        self.stored.runtime.block_on(async { self.server.client().await.query_one(sql, &[]).await.unwrap().get(0) })
+    }
+
+    /// The store beside the pool, of which at most eight callers use one connection each.
+    fn refreshes(&self, count: u32, goal: Option<f64>, report: &mut Report) {
+        let Stored { work, runtime, rounds, .. } = &self.stored;
+        let (callers, pooled) = (self.stored.callers(count), self.stored.callers(count.min(POOL)));
+        let latencies = Latencies::default();
+        let mut own = || self.stored.refresh(callers, &latencies);
+        let mut raw = || {
+            pooled.run(runtime, &Latencies::default(), |caller, _| {
+                self.pool.refresh(caller, work.grants.clone(), work.any(caller, pooled.count))
+            })
+        };
+        let rates = rates(
+            *rounds,
+            &mut [Contender { name: "store", round: &mut own }, Contender { name: "pool", round: &mut raw }],
+        );
+        let id = format!("postgres/refresh/{count} callers");
+        let beside = format!("pool of {}", pooled.count);
+        add_rate(report, &id, rates[0], (&beside, rates[1]), goal);
+        if let [Some(own), Some(raw)] =
+            [&mut own as &mut dyn FnMut() -> u64, &mut raw].map(|round| of_an_operation(*rounds, round))
+        {
+            let figure = Figure::new(format!("{id}, processor time, server included"), own, Unit::Microseconds);
+            report.add(figure.beside(beside, raw));
+        }
+        add_latencies(report, &id, &latencies, None);
+    }
+
+    fn look_ups(&self, report: &mut Report) {
+        let Some(beside) = look_ups(&self.server, self.stored.work.rows, self.seconds) else {
+            return report.remark("PostgreSQL: look-ups skipped, pgbench is not installed.");
+        };
+        let mut own = || self.stored.find(self.stored.callers(MANY), &Latencies::default());
+        let own = rates(self.stored.rounds, &mut [Contender { name: "store", round: &mut own }])[0];
+        add_rate(report, "postgres/find/64 callers", own, ("pgbench with 8 connections", beside), Some(0.85));
+    }
+}
+
+/// Where the tests' servers come from, too.
+fn is_installed() -> bool {
+    let named = Command::new("pg_config").arg("--bindir").output().ok();
+    let named = named.and_then(|output| String::from_utf8(output.stdout).ok()).map(|path| PathBuf::from(path.trim()));
+    let versions = Path::new("/usr/lib/postgresql").read_dir().into_iter().flatten().flatten();
+    let mut folders = versions.map(|version| version.path().join("bin")).chain(named);
+    folders.any(|folder| folder.join("postgres").exists())
+}

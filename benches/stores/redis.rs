@@ -1,0 +1,122 @@
+//! `RedisStore`, on a server that syncs each write, beside the plain client doing the same commands.
+
+use std::env;
+use std::process::Command;
+use std::sync::Arc;
+
+use grantor::{RedisOptions, RedisStore};
+use redis::aio::MultiplexedConnection;
+use tokio::runtime::Runtime;
+
+use super::callers::{Callers, Latencies};
+use super::compare::{add_growth, add_latencies, add_rate, rates};
+use super::grants::{Grants, PURGE_AFTER, id, version};
+use super::work::{MANY, Stored, Work, insert};
+use crate::measure::Contender;
+use crate::options::Options;
+use crate::report::{Figure, Report, Unit};
+use crate::servers_redis::Server;
+
+/// The store's own script for a write.
+const PUT: &str = include_str!("../../src/store/redis/put.lua");
+/// A time that does not come while the bench runs.
+const NEVER: u32 = u32::MAX;
+
+pub(crate) fn measure(options: &Options, report: &mut Report) {
+    if options.short && env::var_os("GRANTOR_BENCH_SERVERS").is_none() {
+        return report.remark("Redis: only with GRANTOR_BENCH_SERVERS=1 in the short form.");
+    }
+    if ["redis-server", "redis-cli"].iter().any(|name| Command::new(name).arg("--version").output().is_err()) {
+        return report.remark("Redis: skipped, its programs are not installed.");
+    }
+    let rows = match (options.short, options.large) {
+        (true, _) => [1_000, 500],
+        (_, false) => [200_000, 10_000],
+        (_, true) => [2_000_000, 10_000],
+    };
+    let large = Bench::new(rows[0], options);
+    report.add(Figure::new("redis/octets a grant with one pair", large.octets_of_a_row, Unit::Octets));
+    large.refreshes(1, report);
+    large.refreshes(MANY, report);
+    let small = Bench::new(rows[1], options);
+    let (large, small) = (&large.stored, &small.stored);
+    add_growth(report, "redis/refresh/64 callers", large.costs(small, Stored::refresh), rows);
+    let [large, small] = [large, small].map(|stored| stored.purge(20_000));
+    report.add(Figure::new("redis/purge/longest call for 1000 grants", large.longest, Unit::Milliseconds));
+    add_growth(report, "redis/purge/a grant", [large.each, small.each], rows);
+}
+
+/// A server with grants in it.
+struct Bench {
+    stored: Stored<RedisStore>,
+    raw: Raw,
+    octets_of_a_row: f64,
+    _server: Server,
+}
+
+impl Bench {
+    fn new(rows: u64, options: &Options) -> Self {
+        let server = Server::durable();
+        let runtime = Runtime::new().unwrap();
+        let store = runtime.block_on(RedisStore::connect(&server.address(), &RedisOptions::new())).unwrap();
+        let used = || -> f64 { server.info("used_memory").unwrap().parse().unwrap() };
+        let (work, before) = (Work::on(rows), used());
+        Callers::sharing(500, u32::try_from(rows).unwrap()).run(&runtime, &Latencies::default(), |caller, call| {
+            insert(store.clone(), work.grants.clone(), u64::from(call) * 500 + u64::from(caller))
+        });
+        Self {
+            octets_of_a_row: (used() - before) / rows as f64,
+            raw: runtime.block_on(Raw::connect(&server)),
+            stored: Stored::new(store, work, runtime, options),
+            _server: server,
+        }
+    }
+
+    fn refreshes(&self, count: u32, report: &mut Report) {
+        let Stored { work, runtime, rounds, .. } = &self.stored;
+        let callers = self.stored.callers(count);
+        let latencies = Latencies::default();
+        let mut own = || self.stored.refresh(callers, &latencies);
+        let mut raw = || {
+            callers.run(runtime, &Latencies::default(), |caller, _| {
+                self.raw.clone().refresh(work.grants.clone(), work.any(caller, count))
+            })
+        };
+        let rates = rates(
+            *rounds,
+            &mut [Contender { name: "store", round: &mut own }, Contender { name: "client", round: &mut raw }],
+        );
+        let id = format!("redis/refresh/{count} callers");
+        add_rate(report, &id, rates[0], ("plain client", rates[1]), None);
+        add_latencies(report, &id, &latencies, None);
+    }
+}
+
+/// One connection that all callers share.
+#[derive(Clone)]
+struct Raw {
+    connection: MultiplexedConnection,
+    script: Arc<str>,
+}
+
+impl Raw {
+    async fn connect(server: &Server) -> Self {
+        let client = redis::Client::open(server.address()).unwrap();
+        let connection = client.get_multiplexed_async_connection().await.unwrap();
+        Self { connection, script: redis::Script::new(PUT).get_hash().into() }
+    }
+
+    async fn refresh(mut self, grants: Arc<Grants>, number: u64) {
+        let key = [b"grantor:grant:", grantor::GrantId::from_octets(id(number)).to_string().as_bytes()].concat();
+        let row: Vec<u8> = redis::cmd("GET").arg(&key).query_async(&mut self.connection).await.unwrap();
+        let (header, found) = row.split_at(12);
+        let version = version(found);
+        let next = grants.refreshed_octets(number, version + 1);
+        let next = [&(version + 1).to_be_bytes()[..], &header[4..], &next].concat();
+        let mut put = redis::cmd("EVALSHA");
+        put.arg(&*self.script).arg(1).arg(&key).arg(NEVER).arg(PURGE_AFTER.seconds()).arg(next);
+        put.arg(&version.to_be_bytes()[..]);
+        let done: i64 = put.query_async(&mut self.connection).await.unwrap();
+        assert_eq!(done, 1);
+    }
+}

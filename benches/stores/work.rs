@@ -1,0 +1,117 @@
+//! What callers do with any store, and which grant each of them takes.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use grantor::GrantId;
+use grantor::store::{Insertion, Replacement, TokenStore};
+use tokio::runtime::Runtime;
+
+use super::callers::{Callers, Latencies};
+use super::compare::{Purged, ROUNDS, purge, rates};
+use super::grants::{Grants, id, mixed};
+use crate::measure::Contender;
+use crate::options::Options;
+
+/// Callers whose writes a store may answer together.
+pub(crate) const MANY: u32 = 64;
+
+/// A store with grants in it, and who calls it.
+pub(crate) struct Stored<S> {
+    pub(crate) store: S,
+    pub(crate) work: Work,
+    pub(crate) runtime: Runtime,
+    pub(crate) rounds: usize,
+    calls: u32,
+}
+
+/// A round of calls; it tells how many there were.
+pub(crate) type Round<S> = fn(&Stored<S>, Callers, &Latencies) -> u64;
+
+impl<S: TokenStore + Clone> Stored<S> {
+    pub(crate) fn new(store: S, work: Work, runtime: Runtime, options: &Options) -> Self {
+        let (rounds, calls) = if options.short { (1, 64) } else { (ROUNDS, 6_400) };
+        Self { store, work, runtime, rounds, calls }
+    }
+
+    /// So many callers, who make the calls of a round together.
+    pub(crate) fn callers(&self, count: u32) -> Callers {
+        Callers::sharing(count, if count == 1 { self.calls / 4 } else { self.calls })
+    }
+
+    pub(crate) fn refresh(&self, callers: Callers, latencies: &Latencies) -> u64 {
+        callers.run(&self.runtime, latencies, |caller, _| {
+            refresh(self.store.clone(), self.work.grants.clone(), self.work.any(caller, callers.count))
+        })
+    }
+
+    pub(crate) fn insert(&self, callers: Callers, latencies: &Latencies) -> u64 {
+        callers.run(&self.runtime, latencies, |_, _| {
+            insert(self.store.clone(), self.work.grants.clone(), self.work.next())
+        })
+    }
+
+    pub(crate) fn find(&self, callers: Callers, latencies: &Latencies) -> u64 {
+        callers
+            .run(&self.runtime, latencies, |caller, _| find(self.store.clone(), self.work.any(caller, callers.count)))
+    }
+
+    /// Microseconds a call with many callers, here and in another store, in turns.
+    pub(crate) fn costs(&self, other: &Self, round: Round<S>) -> [f64; 2] {
+        let [mut here, mut there] =
+            [self, other].map(|stored| move || round(stored, stored.callers(MANY), &Latencies::default()));
+        let rates = rates(
+            self.rounds,
+            &mut [Contender { name: "here", round: &mut here }, Contender { name: "there", round: &mut there }],
+        );
+        [rates[0], rates[1]].map(|rate| 1e6 / rate)
+    }
+
+    pub(crate) fn purge(&self, most: u64) -> Purged {
+        purge(&self.runtime, &self.store, most.min(self.work.rows / 2))
+    }
+}
+
+/// Grants that are there already, numbered from 0, and those that are added.
+pub(crate) struct Work {
+    pub(crate) grants: Arc<Grants>,
+    pub(crate) rows: u64,
+    turn: AtomicU64,
+    added: AtomicU64,
+}
+
+impl Work {
+    pub(crate) fn on(rows: u64) -> Self {
+        Self { grants: Arc::new(Grants::new()), rows, turn: AtomicU64::new(0), added: AtomicU64::new(rows) }
+    }
+
+    /// A grant that none of the other callers takes at the same time.
+    pub(crate) fn any(&self, caller: u32, callers: u32) -> u64 {
+        let callers = u64::from(callers);
+        let drawn = mixed(self.turn.fetch_add(1, Ordering::Relaxed));
+        drawn % (self.rows / callers) * callers + u64::from(caller)
+    }
+
+    /// A grant that is not there yet.
+    pub(crate) fn next(&self) -> u64 {
+        self.added.fetch_add(1, Ordering::Relaxed)
+    }
+}
+
+/// Finds a grant and puts its next version in its place, as a refresh does.
+async fn refresh(store: impl TokenStore, grants: Arc<Grants>, number: u64) {
+    let found = store.find(&GrantId::from_octets(id(number))).await.unwrap().unwrap();
+    let next = grants.refreshed_grant(number, found.version() + 1);
+    assert_eq!(store.replace(found.version(), next).await.unwrap(), Replacement::Replaced);
+}
+
+/// Adds a grant, as the exchange of a code does.
+pub(crate) async fn insert(store: impl TokenStore, grants: Arc<Grants>, number: u64) {
+    assert_eq!(store.insert(grants.new_grant(number)).await.unwrap(), Insertion::Inserted);
+}
+
+/// Looks a grant up, as each check of an access token does.
+async fn find(store: impl TokenStore, number: u64) {
+    let id = GrantId::from_octets(id(number));
+    assert_eq!(store.find(&id).await.unwrap().unwrap().id(), id);
+}
