@@ -4,6 +4,8 @@
 mod connecting;
 #[path = "redis/cost.rs"]
 mod cost;
+#[path = "redis/demoted.rs"]
+mod demoted;
 #[path = "redis/flow.rs"]
 mod flow;
 #[path = "redis/indexes.rs"]
@@ -14,8 +16,12 @@ mod killed;
 mod kit;
 #[path = "redis/load.rs"]
 mod load;
+#[path = "redis/lost.rs"]
+mod lost;
 #[path = "redis/raw.rs"]
 mod raw;
+#[path = "redis/redirections.rs"]
+mod redirections;
 #[path = "redis/scripts.rs"]
 mod scripts;
 #[path = "servers/redis.rs"]

@@ -117,7 +117,7 @@ async fn a_server_that_is_full_or_alone_takes_no_writes_and_goes_on_later() {
     server.ask(&["CONFIG", "SET", "min-replicas-to-write", "0"]);
 
     server.ask(&["REPLICAOF", "127.0.0.1", "1"]);
-    assert_eq!(told(store.replace(1, next.clone()).await), (RedisProblem::Unavailable, true));
+    assert_eq!(told(store.replace(1, next.clone()).await), (RedisProblem::Replica, true));
     server.ask(&["REPLICAOF", "NO", "ONE"]);
     assert_eq!(store.replace(1, next).await.unwrap(), Replacement::Replaced);
 }
@@ -142,7 +142,7 @@ async fn a_key_that_holds_something_else_is_a_lasting_failure() {
 #[tokio::test]
 #[ignore = "starts Redis servers"]
 async fn a_write_waits_for_as_many_replicas_as_was_asked() {
-    let server = Server::start();
+    let server = Server::durable();
     let options = RedisOptions::new().wait(1, Duration::from_millis(300));
     let store = RedisStore::connect(&server.address(), &options).await.unwrap();
     let row = grant();

@@ -23,6 +23,8 @@ wait
 /// Tenths of a second within which a server has to answer, or a cluster to be whole.
 const PATIENCE: usize = 300;
 
+const DURABLE: [&str; 4] = ["--appendonly", "yes", "--appendfsync", "always"];
+
 /// One server that stands alone, or one node of a cluster.
 #[derive(Debug)]
 pub(crate) struct Server {
@@ -46,7 +48,7 @@ impl Server {
 
     /// Starts a server that syncs each write before it answers.
     pub(crate) fn durable() -> Self {
-        Self::start_with(&["--appendonly", "yes", "--appendfsync", "always"])
+        Self::start_with(&DURABLE)
     }
 
     /// Starts a server with more arguments.
@@ -160,6 +162,11 @@ impl Cluster {
     /// Starts a cluster whose nodes give a silent one up after a second.
     pub(crate) fn start() -> Self {
         Self::start_with(&[])
+    }
+
+    /// Starts a cluster whose nodes sync each write before they answer.
+    pub(crate) fn durable() -> Self {
+        Self::start_with(&DURABLE)
     }
 
     /// Starts a cluster with more arguments for each node.

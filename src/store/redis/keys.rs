@@ -63,6 +63,11 @@ impl Entry {
         (*end == END_OF_ID).then(|| Self { id: id.to_vec(), written: Written::from_octets(*written) })
     }
 
+    /// The bounds of a range that holds all entries of this id.
+    pub(super) fn of_its_id(&self) -> [Vec<u8>; 2] {
+        [(b"[", END_OF_ID), (b"(", END_OF_ID + 1)].map(|(kind, end)| [kind, self.id.as_slice(), &[end]].concat())
+    }
+
     /// The bound of a range that begins behind all entries of `id`, or with the first of all.
     pub(super) fn after(id: Option<&[u8]>) -> Vec<u8> {
         id.map_or_else(|| b"-".to_vec(), |id| [b"[", id, &[END_OF_ID + 1]].concat())

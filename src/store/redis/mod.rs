@@ -1,8 +1,10 @@
 //! Everything in a Redis server or cluster.
 
+mod check;
 mod connect;
 mod due;
 mod error;
+mod exchange;
 mod keys;
 mod link;
 mod listed;
