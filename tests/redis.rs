@@ -14,6 +14,8 @@ mod indexes;
 mod killed;
 #[path = "redis/kit.rs"]
 mod kit;
+#[path = "redis/layout.rs"]
+mod layout;
 #[path = "redis/load.rs"]
 mod load;
 #[path = "redis/lost.rs"]

@@ -55,7 +55,7 @@ async fn a_server_that_comes_back_is_used_again() {
 #[ignore = "starts Redis servers"]
 async fn a_server_that_is_stuck_is_not_waited_for() {
     let server = Server::start();
-    let options = RedisOptions::new().response_timeout(Duration::from_millis(300)).in_flight(2);
+    let options = RedisOptions::new().response_timeout(Duration::from_millis(300)).queue_limit(2);
     let store = RedisStore::connect(&server.address(), &options).await.unwrap();
     let row = grant();
     assert_eq!(store.insert(row.clone()).await.unwrap(), Insertion::Inserted);
@@ -74,7 +74,7 @@ async fn a_server_that_is_stuck_is_not_waited_for() {
 #[ignore = "starts Redis servers"]
 async fn a_call_takes_one_place_however_much_it_reads() {
     let server = Server::start();
-    let store = RedisStore::connect(&server.address(), &RedisOptions::new().in_flight(1)).await.unwrap();
+    let store = RedisStore::connect(&server.address(), &RedisOptions::new().queue_limit(1)).await.unwrap();
     let subject = records::subject();
     for _ in 0..100 {
         let row = Arc::new(records::grant(&subject, FAR));

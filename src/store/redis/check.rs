@@ -3,14 +3,15 @@
 
 use redis::aio::MultiplexedConnection;
 use redis::{Pipeline, Value};
+use time::Duration;
 
 use crate::clock::{Clock, SystemClock};
 use crate::store::redis::error::{RedisError, RedisProblem};
 
 /// The least release whose scripts answer errors by their own names.
 const LEAST_RELEASE: u32 = 7;
-/// With it a write that says when it ends is applied within the half hour or never.
-pub(super) const MOST_SECONDS_APART: u32 = 600;
+/// How far a server's clock may be from this machine's.
+pub(super) const MOST_APART: Duration = Duration::minutes(10);
 
 /// What a server has to be.
 #[derive(Clone, Copy, Debug)]
@@ -108,7 +109,11 @@ fn allowed(answer: Value) -> Result<Option<Value>, RedisError> {
 fn check_clock(time: Value) -> Result<(), RedisError> {
     let (seconds, _): (u32, u32) = redis::from_redis_value(time)?;
     let apart = seconds.abs_diff(SystemClock.now().seconds());
-    if apart > MOST_SECONDS_APART { Err(RedisProblem::Clock { seconds: apart }.into()) } else { Ok(()) }
+    if i64::from(apart) > MOST_APART.whole_seconds() {
+        Err(RedisProblem::Clock { seconds: apart }.into())
+    } else {
+        Ok(())
+    }
 }
 
 fn value_of<'a>(info: &'a str, name: &str) -> Option<&'a str> {

@@ -10,6 +10,7 @@ use redis::Cmd;
 use time::Duration;
 
 use crate::clock::Timestamp;
+use crate::store::record::WRITE_BOUND;
 use crate::store::redis::error::RedisError;
 use crate::store::redis::keys::{DueEntry, Entry, key};
 use crate::store::redis::link::Link;
@@ -20,8 +21,6 @@ use crate::store::{Purge, StoreError};
 
 /// Records that are looked at together.
 const MOST_AT_A_TIME: usize = 64;
-/// When to look again at an entry without a row whose write may still be under way.
-const LOOK_AGAIN: Duration = Duration::HOUR;
 
 /// How long a row is left alone that this release cannot read.
 const UNREADABLE: Duration = Duration::DAY;
@@ -130,7 +129,8 @@ impl PurgeStep<'_> {
                 _ => self.forget(&set, member).await?,
             }
         } else {
-            self.move_to(&set, member, self.now.plus(LOOK_AGAIN)).await?;
+            // Its write may still be under way.
+            self.move_to(&set, member, self.now.plus(WRITE_BOUND)).await?;
         }
         Ok(outcome)
     }

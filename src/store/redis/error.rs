@@ -26,6 +26,7 @@ pub enum RedisProblem {
     Address,
     /// The clocks of the server and of this machine are further apart than a store can bear.
     #[error("the server's clock is {seconds} seconds from this machine's")]
+    #[non_exhaustive]
     Clock {
         /// The difference.
         seconds: u32,
@@ -41,6 +42,7 @@ pub enum RedisProblem {
     Denied,
     /// The server may evict keys when its memory is full, which would lose revocations.
     #[error("the server's eviction policy is {policy}, it has to be noeviction")]
+    #[non_exhaustive]
     Evicts {
         /// The policy that is set.
         policy: String,
@@ -51,6 +53,13 @@ pub enum RedisProblem {
     /// The server stands alone and was connected as one of a cluster.
     #[error("the server belongs to no cluster")]
     NotACluster,
+    /// The keys have a layout of a later release.
+    #[error("the keys have layout {layout}, which a later release made")]
+    #[non_exhaustive]
+    Newer {
+        /// The layout that they have.
+        layout: u32,
+    },
     /// The server keeps no append-only file, without which one that starts again has lost what replicas have,
     /// and they follow it.
     #[error("the server keeps no append-only file, which `wait` needs")]
@@ -78,6 +87,7 @@ pub enum RedisProblem {
     TooLate,
     /// The server is older than what this store needs.
     #[error("the server has version {version}, 7.0 is the least")]
+    #[non_exhaustive]
     TooOld {
         /// The version that it tells.
         version: String,

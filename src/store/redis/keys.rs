@@ -5,11 +5,11 @@
 //! within which a write is applied or never. A later attempt writes an entry of its own, so that dropping
 //! the old one takes nothing from it.
 
-use crate::clock::{Clock, SystemClock};
+use crate::clock::{Clock, SystemClock, Timestamp};
+use crate::store::record::WRITE_BOUND;
 
 /// Seconds that share one time of writing: a code that is sent again and again adds few entries.
 const BUCKET_SECONDS: u32 = 1024;
-const WRITE_SECONDS: u32 = 3600;
 /// Stands behind an id, below every octet that the id of a client has.
 const END_OF_ID: u8 = 0;
 
@@ -38,7 +38,7 @@ impl Written {
     /// Tells whether every write that was begun with this entry has been applied, or never will be.
     pub(super) fn is_over(self) -> bool {
         let end = self.0.saturating_add(1).saturating_mul(BUCKET_SECONDS);
-        SystemClock.now().seconds() > end.saturating_add(WRITE_SECONDS)
+        SystemClock.now() > Timestamp::from_seconds(end).plus(WRITE_BOUND)
     }
 }
 
@@ -130,8 +130,8 @@ mod tests {
         let now = SystemClock.now().seconds();
         let written = |ago: u32| Written((now - ago) / BUCKET_SECONDS);
         assert!(!Written::now().is_over());
-        assert!(!written(WRITE_SECONDS).is_over());
-        assert!(written(WRITE_SECONDS + BUCKET_SECONDS + 60).is_over());
+        assert!(!written(3600).is_over());
+        assert!(written(3600 + BUCKET_SECONDS + 60).is_over());
         assert!(!Written(u32::MAX).is_over());
     }
 }

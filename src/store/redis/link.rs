@@ -31,7 +31,7 @@ impl Link {
         Self {
             router,
             next_lane: AtomicUsize::new(0),
-            in_flight: Semaphore::new(options.in_flight),
+            in_flight: Semaphore::new(options.queue_limit),
             response_timeout: options.response_timeout,
             wait: options.wait,
             runtime,

@@ -6,6 +6,7 @@ mod due;
 mod error;
 mod exchange;
 mod keys;
+mod layout;
 mod link;
 mod listed;
 mod node;
@@ -135,6 +136,7 @@ impl RedisStore {
     /// not ask the server is not checked.
     pub async fn connect(address: &str, options: &RedisOptions) -> Result<Self, RedisError> {
         let link = connect::single(address, options).await?;
+        layout::check(&link, &options.prefix).await?;
         Ok(Self::new(link, connect::shown(&[address]), options))
     }
 
@@ -146,6 +148,7 @@ impl RedisStore {
     /// [`RedisError`], as of [`connect`](Self::connect).
     pub async fn connect_cluster(addresses: &[&str], options: &RedisOptions) -> Result<Self, RedisError> {
         let link = connect::cluster(addresses, options).await?;
+        layout::check(&link, &options.prefix).await?;
         Ok(Self::new(link, connect::shown(addresses), options))
     }
 

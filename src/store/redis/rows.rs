@@ -9,17 +9,25 @@ use crate::codec::DecodeError;
 use crate::entropy::{Entropy, SystemEntropy};
 use crate::id::{AuthorizationId, GrantId};
 use crate::store::StoreError;
-use crate::store::record::{Authorization, Grant, Record};
+use crate::store::record::{Authorization, Grant, Record, WRITE_BOUND};
+use crate::store::redis::check::MOST_APART;
 use crate::store::redis::error::RedisError;
 use crate::store::redis::keys::{DueEntry, Entry, Written, key};
 use crate::store::redis::link::Link;
 use crate::store::redis::listed;
+use crate::store::redis::options::LONGEST_TIMEOUT;
 use crate::store::redis::script::PUT;
 
 /// Sets of due times for each kind of record, so that they lie in several slots of a cluster.
 pub(super) const DUE_SETS: usize = 16;
-/// How long after its call a write may be applied, by the server's clock.
+/// How long after it was sent a write of a row may be applied, by the server's clock.
 const WRITE_LIFE: Duration = Duration::minutes(20);
+const _: () = assert!(
+    // Entries are written before that, by a command or two, each with the time to answer and that to wait.
+    4 * LONGEST_TIMEOUT.as_secs() + WRITE_LIFE.unsigned_abs().as_secs() + MOST_APART.unsigned_abs().as_secs()
+        < WRITE_BOUND.unsigned_abs().as_secs(),
+    "an entry would be dropped before its row is written"
+);
 /// Octets of the version in front of a row, and of the number of the write behind that.
 const VERSION_OCTETS: usize = 4;
 const WRITE_OCTETS: usize = 8;
