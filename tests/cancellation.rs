@@ -1,8 +1,8 @@
 //! The future of every request may be dropped at any await: nothing acknowledged is lost or doubled.
 //!
-//! Each call of the store waits once before and once after its effect, and in between for a store that
-//! does not answer at once. Each step is dropped at each of these places, one a time, and then the world
-//! is looked at.
+//! Each call of the store waits once before and once after its effect, and in between as often as a store
+//! does that does not answer at once. Each step is dropped at each of these waits, one a time, and then the
+//! world is looked at.
 
 #[expect(dead_code, reason = "the fixture has more than these tests need")]
 mod intercepted;
@@ -17,8 +17,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::Poll;
 
 use async_trait::async_trait;
-use grantor::store::{ClientRegistry, ClientStore, Page, Registration, Replacement};
-use grantor::{ApplicationFilter, ClientState, LogoSlot, Subject};
+use grantor::store::{ClientRegistry, ClientStore, CodeStore, Insertion, Page, Registration, Replacement, TokenStore};
+use grantor::{ApplicationFilter, ClientState, LogoSlot, Subject, Timestamp};
 
 use crate::intercepted::step::{Answer, Step};
 use crate::intercepted::{Fate, Script, copy, over};
@@ -33,11 +33,6 @@ struct Interrupted {
 impl Interrupted {
     fn pass(&self) {
         self.passed.fetch_add(1, Ordering::SeqCst);
-    }
-
-    /// Whether that place lies behind.
-    fn is_past(&self, place: usize) -> bool {
-        self.passed.load(Ordering::SeqCst) > place
     }
 }
 
@@ -69,17 +64,38 @@ async fn pending_once() {
     .await;
 }
 
-/// Runs a step until it waits at that place or behind it, then drops it; gives the answer if it was
-/// complete before.
-async fn cut_off(world: &World, step: &Step, place: usize) -> Option<Answer> {
+/// Where a step waits: the places that it has passed, and how often it has waited since the last of them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+struct Wait {
+    passed: usize,
+    waits: usize,
+}
+
+impl Wait {
+    /// The next one, after so many places in all.
+    fn next(self, passed: usize) -> Self {
+        Self { passed, waits: if passed == self.passed { self.waits + 1 } else { 1 } }
+    }
+}
+
+/// Runs a step until it waits behind that place, then drops it, and moves the place to where that was; gives
+/// the answer if it was complete before.
+async fn cut_off(world: &World, step: &Step, place: &mut Wait) -> Option<Answer> {
     let script = Arc::new(Interrupted::default());
     let answer = {
         let interrupted = over(world, script.clone());
         let mut future = pin!(step.run(&interrupted));
-        poll_fn(|context| match future.as_mut().poll(context) {
-            Poll::Ready(answer) => Poll::Ready(Some(answer.good())),
-            Poll::Pending if script.is_past(place) => Poll::Ready(None),
-            Poll::Pending => Poll::Pending,
+        let mut here = Wait::default();
+        poll_fn(|context| {
+            if let Poll::Ready(answer) = future.as_mut().poll(context) {
+                return Poll::Ready(Some(answer.good()));
+            }
+            here = here.next(script.passed.load(Ordering::SeqCst));
+            if here <= *place {
+                return Poll::Pending;
+            }
+            *place = here;
+            Poll::Ready(None)
         })
         .await
     };
@@ -87,13 +103,27 @@ async fn cut_off(world: &World, step: &Step, place: usize) -> Option<Answer> {
     answer
 }
 
-/// Waits for the write that may still be under way: a store takes writes in the order in which they came.
+/// Waits for the write that may still be under way, by one of each kind that changes nothing: a store takes
+/// those of a kind in the order in which they came.
 async fn settle(world: &World) {
+    let World { store, alice, .. } = world;
     let id = world.client.client_id();
-    let client = world.store.current(&id).await.unwrap().unwrap();
-    let application = world.store.application(&id).await.unwrap().unwrap();
-    let write = Registration::new(Arc::unwrap_or_clone(client), Arc::unwrap_or_clone(application));
-    assert_eq!(ClientRegistry::replace(&world.store, u32::MAX, write).await.unwrap(), Replacement::Lost);
+    let client = Arc::unwrap_or_clone(store.current(&id).await.unwrap().unwrap());
+    let application = Arc::unwrap_or_clone(store.application(&id).await.unwrap().unwrap());
+    let write = Registration::new(client, application);
+    assert_eq!(ClientRegistry::insert(store, write.clone()).await.unwrap(), Insertion::Exists);
+    assert_eq!(ClientRegistry::replace(store, u32::MAX, write).await.unwrap(), Replacement::Lost);
+
+    let authorization = store.authorizations_of(alice, Page::first(1)).await.unwrap().remove(0);
+    assert_eq!(CodeStore::insert(store, authorization.clone()).await.unwrap(), Insertion::Exists);
+    assert_eq!(CodeStore::replace(store, u32::MAX, authorization).await.unwrap(), Replacement::Lost);
+    let grant = store.grants_of(alice, Page::first(1)).await.unwrap().remove(0);
+    assert_eq!(TokenStore::insert(store, grant.clone()).await.unwrap(), Insertion::Exists);
+    assert_eq!(TokenStore::replace(store, u32::MAX, grant).await.unwrap(), Replacement::Lost);
+
+    let long_ago = Timestamp::from_seconds(0);
+    assert_eq!(CodeStore::purge_expired(store, long_ago, 1).await.unwrap().removed(), 0);
+    assert_eq!(TokenStore::purge_expired(store, long_ago, 1).await.unwrap().removed(), 0);
 }
 
 /// A world with a grant that stands aside, and what the step under test needs.
@@ -130,13 +160,14 @@ impl Scene {
 
 /// Cuts a step off at every await, each time in a new world, and looks at what is left.
 async fn at_every_await(scene: impl AsyncFn() -> Scene, look: impl AsyncFn(&Scene, Option<Answer>)) {
-    for place in 0..200 {
+    let mut place = Wait::default();
+    for _ in 0..1000 {
         let scene = scene().await;
-        let answer = cut_off(&scene.world, &scene.step, place).await;
+        let answer = cut_off(&scene.world, &scene.step, &mut place).await;
         let is_complete = answer.is_some();
         look(&scene, answer).await;
         if is_complete {
-            assert!(place > 2, "the step never waited");
+            assert!(place.passed > 2, "the step never waited");
             return;
         }
     }
@@ -338,7 +369,8 @@ async fn a_dropped_withdrawal_of_a_grant_is_done_by_the_next_one() {
 
 #[tokio::test]
 async fn a_dropped_withdrawal_of_a_user_is_done_by_the_next_one() {
-    for place in 0..200 {
+    let mut place = Wait::default();
+    for _ in 0..1000 {
         let world = World::platform().await;
         let pair = world.pair().await;
         let code = world.code().await;
@@ -347,14 +379,14 @@ async fn a_dropped_withdrawal_of_a_user_is_done_by_the_next_one() {
         other.alice = Subject::new("bob").unwrap();
         let bystander = other.pair().await;
 
-        let is_complete = cut_off(&world, &Step::WithdrawSubject, place).await.is_some();
+        let is_complete = cut_off(&world, &Step::WithdrawSubject, &mut place).await.is_some();
         if !is_complete {
             Step::WithdrawSubject.run(&world).await.good();
         }
         assert!(!world.opens(&pair.access).await);
         let refused = [Step::Refresh(pair.refresh), Step::Exchange(code), Step::Agree(handle)];
         for step in refused {
-            assert_eq!(step.run(&world).await.status, 400, "{step:?} after place {place}");
+            assert_eq!(step.run(&world).await.status, 400, "{step:?} after {place:?}");
         }
         assert_eq!(world.server.grants_of(&world.alice).await.unwrap().len(), 0);
         assert!(other.opens(&bystander.access).await);

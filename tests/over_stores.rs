@@ -1,31 +1,72 @@
 //! The suites that hold for every store, run again over those that are not in memory.
 //!
 //! Which store a suite is over is said in its environment, so another cargo runs it. To run one suite over
-//! one store: `GRANTOR_TEST_STORE=sqlite cargo test --all-features --test races`.
+//! one store: `GRANTOR_TEST_STORE=sqlite cargo test --all-features --test races`. A store on a server wants
+//! `GRANTOR_TEST_SERVER` as well, such as `redis://127.0.0.1:6379`.
+
+#[expect(dead_code, reason = "other tests do more with it")]
+#[path = "servers/postgres.rs"]
+mod postgres;
+#[expect(dead_code, reason = "other tests do more with it")]
+#[path = "servers/redis.rs"]
+mod redis;
 
 use std::path::Path;
 use std::process::{Command, Output};
+
+use postgres::PostgresServer;
+use redis::Server;
 
 const SUITES: [&str; 4] = ["protocol", "races", "faults", "cancellation"];
 
 #[test]
 #[ignore = "runs four suites again, which takes a minute"]
 fn every_suite_holds_over_sqlite() {
-    every_suite_holds_over("sqlite");
+    every_suite_holds_over("sqlite", None);
+}
+
+/// Nobody looks at what is on the disk once the server has ended, so nothing waits for it.
+#[test]
+#[ignore = "starts a PostgreSQL server and runs four suites again"]
+fn every_suite_holds_over_postgres() {
+    let server = PostgresServer::start(&["fsync=off", "full_page_writes=off", "max_connections=400"]);
+    every_suite_holds_over("postgres", Some(&server.connection()));
+}
+
+#[test]
+#[ignore = "starts a Redis server and runs four suites again"]
+fn every_suite_holds_over_redis() {
+    let server = Server::start();
+    every_suite_holds_over("redis", Some(&server.address()));
 }
 
 #[test]
 fn a_store_that_is_unknown_is_not_taken_for_another() {
-    let output = run("tape", &["cancellation"], "a_dropped_hold_leaves_at_most_a_request_that_nobody_can_decide");
-    let said = text(&output);
-    assert!(!output.status.success(), "{said}");
+    let said = refusal("tape");
     assert!(said.contains("GRANTOR_TEST_STORE is \"tape\""), "{said}");
     assert!(said.contains("one of [\"memory\", \"sqlite\""), "{said}");
 }
 
+#[test]
+fn a_store_on_a_server_is_not_guessed() {
+    for store in ["postgres", "redis"] {
+        let said = refusal(store);
+        assert!(said.contains("GRANTOR_TEST_SERVER has to name a server"), "{said}");
+    }
+}
+
+/// What a test of the suites says that cannot have its store.
 #[track_caller]
-fn every_suite_holds_over(store: &str) {
-    let output = run(store, &SUITES, "");
+fn refusal(store: &str) -> String {
+    let output = run(store, None, &["cancellation"], "a_dropped_hold_leaves_at_most_a_request_that_nobody_can_decide");
+    let said = text(&output);
+    assert!(!output.status.success(), "{said}");
+    said
+}
+
+#[track_caller]
+fn every_suite_holds_over(store: &str, server: Option<&str>) {
+    let output = run(store, server, &SUITES, "");
     let said = text(&output);
     assert!(output.status.success(), "{said}");
     // A line for each suite, and something ran in it.
@@ -35,7 +76,7 @@ fn every_suite_holds_over(store: &str) {
 }
 
 /// Runs those tests of the suites whose names hold `filter`.
-fn run(store: &str, suites: &[&str], filter: &str) -> Output {
+fn run(store: &str, server: Option<&str>, suites: &[&str], filter: &str) -> Output {
     // The same folder, where all of this is already built.
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap();
     let mut cargo = Command::new(env!("CARGO"));
@@ -43,8 +84,9 @@ fn run(store: &str, suites: &[&str], filter: &str) -> Output {
     for suite in suites {
         cargo.args(["--test", suite]);
     }
-    cargo.arg(filter).current_dir(env!("CARGO_MANIFEST_DIR")).env("GRANTOR_TEST_STORE", store);
-    cargo.output().unwrap()
+    cargo.env("GRANTOR_TEST_STORE", store).env_remove("GRANTOR_TEST_SERVER");
+    server.map(|server| cargo.env("GRANTOR_TEST_SERVER", server));
+    cargo.arg(filter).current_dir(env!("CARGO_MANIFEST_DIR")).output().unwrap()
 }
 
 fn text(output: &Output) -> String {

@@ -12,12 +12,13 @@ use crate::servers::{End, PostgresServer};
 use crate::shared::options_on;
 
 /// Half of them kill every process, half stop the server without a word.
-const ROUNDS: u32 = 50;
+const ROUNDS: u32 = 100;
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "starts a PostgreSQL server"]
 async fn a_server_that_is_killed_under_load_loses_nothing_that_was_acknowledged() {
-    let server = PostgresServer::start(&[]);
+    // A recovery begins with a sync of everything, which takes seconds if it is done file by file.
+    let server = PostgresServer::start(&["recovery_init_sync_method=syncfs"]);
     let options = options_on(&server);
     PostgresStore::migrate(&options).await.unwrap();
     let stores = [PostgresStore::connect(&options).await.unwrap(), PostgresStore::connect(&options).await.unwrap()];

@@ -1,5 +1,19 @@
 //! The store under a world: which one is said when the tests are run, by `GRANTOR_TEST_STORE`.
+//!
+//! A store on a server also needs to be told which server, by `GRANTOR_TEST_SERVER`: a connection string of
+//! PostgreSQL, whose user may make schemas, or an address of Redis.
 
+#[cfg(feature = "postgres")]
+#[path = "on_postgres.rs"]
+mod on_postgres;
+#[cfg(feature = "redis")]
+#[path = "on_redis.rs"]
+mod on_redis;
+#[cfg(any(feature = "postgres", feature = "redis"))]
+#[path = "runtime.rs"]
+mod runtime;
+
+use std::any::Any;
 use std::collections::BTreeSet;
 use std::env::{self, VarError};
 use std::fmt;
@@ -23,6 +37,10 @@ const NAMES: &[&str] = &[
     "memory",
     #[cfg(feature = "sqlite")]
     "sqlite",
+    #[cfg(feature = "postgres")]
+    "postgres",
+    #[cfg(feature = "redis")]
+    "redis",
 ];
 
 /// More records than a test makes of one subject.
@@ -34,6 +52,8 @@ pub(crate) struct AnyStore {
     store: Arc<dyn Whole>,
     /// Of the records that were ever inserted: no trait lists those of all subjects.
     subjects: Arc<Mutex<BTreeSet<Subject>>>,
+    /// Dropped with the last clone.
+    _lease: Option<Arc<dyn Any + Send + Sync>>,
 }
 
 pub(crate) trait Whole: ClientRegistry + CodeStore + TokenStore {}
@@ -52,12 +72,19 @@ impl AnyStore {
             "memory" => Self::over(MemoryStore::new()),
             #[cfg(feature = "sqlite")]
             "sqlite" => Self::over(SqliteStore::temporary().unwrap()),
+            #[cfg(feature = "postgres")]
+            "postgres" => {
+                let lease = on_postgres::Lease::take(&runtime::server()).await;
+                Self { _lease: Some(lease.clone()), ..Self::over(lease.store()) }
+            }
+            #[cfg(feature = "redis")]
+            "redis" => Self::over(on_redis::store(&runtime::server()).await),
             unknown => panic!("{VARIABLE} is {unknown:?}; with these features it may be one of {NAMES:?}"),
         }
     }
 
     pub(crate) fn over(store: impl Whole) -> Self {
-        Self { store: Arc::new(store), subjects: Arc::default() }
+        Self { store: Arc::new(store), subjects: Arc::default(), _lease: None }
     }
 
     /// Counts the authorizations of all subjects.
