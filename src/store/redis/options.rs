@@ -42,7 +42,8 @@ impl RedisOptions {
 
     /// Sets what every key begins with, before a colon: stores with different prefixes share a server.
     ///
-    /// Braces are refused when the store connects: they would put all keys in one slot of a cluster.
+    /// Braces are refused when the store connects: they would put all keys in one slot of a cluster. So are
+    /// colons: the keys of one prefix could be those of another.
     pub fn prefix(self, prefix: impl Into<String>) -> Self {
         Self { prefix: prefix.into(), ..self }
     }
@@ -70,13 +71,15 @@ impl RedisOptions {
     ///
     /// Without it, a primary that is lost takes with it what it had acknowledged and not yet sent to a
     /// replica: a code that was spent or a token that was revoked may work again. With as many replicas
-    /// as each primary has, whichever of them takes over has every acknowledged write.
+    /// as each primary has, whichever of them takes over has every acknowledged write. A server that keeps no
+    /// append-only file is refused then, with [`RedisProblem::NoLog`](crate::RedisProblem::NoLog): one that
+    /// starts again is empty, and its replicas follow it.
     pub fn wait(self, replicas: u32, timeout: Duration) -> Self {
         Self { wait: Some(Wait { replicas, timeout: timeout.min(LONGEST_TIMEOUT) }), ..self }
     }
 
     /// Trusts these certificates, in PEM, in place of those that the system trusts; for addresses that
-    /// begin with `rediss:`.
+    /// begin with `rediss:`. With any other address the store does not connect, nor with `#insecure`.
     pub fn root_certificates(self, pem: impl Into<Vec<u8>>) -> Self {
         Self { root_certificates: Some(pem.into()), ..self }
     }

@@ -23,8 +23,8 @@ pub(super) const DUE_SETS: usize = 16;
 /// How long after it was sent a write of a row may be applied, by the server's clock.
 const WRITE_LIFE: Duration = Duration::minutes(20);
 const _: () = assert!(
-    // Entries are written before that, by a command or two, each with the time to answer and that to wait.
-    4 * LONGEST_TIMEOUT.as_secs() + WRITE_LIFE.unsigned_abs().as_secs() + MOST_APART.unsigned_abs().as_secs()
+    // Before that at most four entries are written, each by one command or two, which may answer and wait so long.
+    16 * LONGEST_TIMEOUT.as_secs() + WRITE_LIFE.unsigned_abs().as_secs() + MOST_APART.unsigned_abs().as_secs()
         < WRITE_BOUND.unsigned_abs().as_secs(),
     "an entry would be dropped before its row is written"
 );
