@@ -19,29 +19,50 @@ impl Client {
     /// Writes the record as octets, digests in place of secrets.
     #[must_use]
     pub fn encode(&self) -> Vec<u8> {
+        let Self {
+            id,
+            version,
+            state,
+            epoch,
+            client_type,
+            application_type,
+            name,
+            website,
+            secrets,
+            redirect_uris,
+            scopes,
+            resource_scope,
+            grant_types,
+            authentication,
+            require_pkce,
+            trusted,
+            may_introspect,
+        } = self;
+        let ClientSecrets { current, previous } = secrets;
+        let GrantTypes { authorization_code, refresh_token } = grant_types;
         let mut writer = Writer::new(kind::CLIENT, WRITES);
-        writer.text(self.id.as_str());
-        writer.number(self.version);
-        writer.octet(state_octet(self.state));
-        writer.number(self.epoch);
-        writer.octet(client_type_octet(self.client_type));
-        writer.octet(application_type_octet(self.application_type));
-        writer.text(&self.name);
-        writer.text(&self.website);
-        for secret in [&self.secrets.current, &self.secrets.previous] {
+        writer.text(id.as_str());
+        writer.number(*version);
+        writer.octet(state_octet(*state));
+        writer.number(*epoch);
+        writer.octet(client_type_octet(*client_type));
+        writer.octet(application_type_octet(*application_type));
+        writer.text(name);
+        writer.text(website);
+        for secret in [current, previous] {
             writer.optional(secret.as_ref(), |writer, digest| writer.array(digest.octets()));
         }
-        writer.count(self.redirect_uris.len());
-        for uri in &self.redirect_uris {
+        writer.count(redirect_uris.len());
+        for uri in redirect_uris {
             writer.text(uri.as_str());
         }
-        write_scopes(&mut writer, &self.scopes, &self.resource_scope);
-        writer.flag(self.grant_types.authorization_code);
-        writer.flag(self.grant_types.refresh_token);
-        writer.octet(authentication_octet(self.authentication));
-        writer.flag(self.require_pkce);
-        writer.flag(self.trusted);
-        writer.flag(self.may_introspect);
+        write_scopes(&mut writer, scopes, resource_scope);
+        writer.flag(*authorization_code);
+        writer.flag(*refresh_token);
+        writer.octet(authentication_octet(*authentication));
+        writer.flag(*require_pkce);
+        writer.flag(*trusted);
+        writer.flag(*may_introspect);
         writer.finish()
     }
 

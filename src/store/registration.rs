@@ -29,7 +29,7 @@ impl Registration {
 
 /// What a write does to one logo.
 #[derive(Clone, Debug)]
-#[non_exhaustive]
+#[expect(clippy::exhaustive_enums, reason = "a store has to carry out each of them, whatever comes")]
 pub enum LogoWrite {
     /// Leaves it as it is.
     Keep,

@@ -21,16 +21,17 @@ impl Application {
     /// Writes the record as octets; it holds no secret, and no logo.
     #[must_use]
     pub fn encode(&self) -> Vec<u8> {
+        let Self { id, version, state, applicant, submitted, decided, form, proposed, rejection } = self;
         let mut writer = Writer::new(kind::APPLICATION, WRITES);
-        writer.text(self.id.as_str());
-        writer.number(self.version);
-        writer.octet(state_octet(self.state));
-        writer.text(self.applicant.as_str());
-        writer.time(self.submitted);
-        writer.optional(self.decided, Writer::time);
-        write_form(&mut writer, &self.form);
-        writer.optional(self.proposed.as_ref(), write_form);
-        writer.optional(self.rejection.as_deref(), Writer::text);
+        writer.text(id.as_str());
+        writer.number(*version);
+        writer.octet(state_octet(*state));
+        writer.text(applicant.as_str());
+        writer.time(*submitted);
+        writer.optional(*decided, Writer::time);
+        write_form(&mut writer, form);
+        writer.optional(proposed.as_ref(), write_form);
+        writer.optional(rejection.as_deref(), Writer::text);
         writer.finish()
     }
 
@@ -58,19 +59,32 @@ impl Application {
 }
 
 fn write_form(writer: &mut Writer, form: &CheckedForm) {
-    writer.text(&form.name);
-    writer.optional(form.description.as_deref(), Writer::text);
-    writer.text(&form.website);
-    writer.count(form.redirect_uris.len());
-    for uri in &form.redirect_uris {
+    let CheckedForm {
+        name,
+        description,
+        website,
+        redirect_uris,
+        scopes,
+        resource_scope,
+        client_type,
+        application_type,
+        grant_types,
+        authentication,
+    } = form;
+    let GrantTypes { authorization_code, refresh_token } = grant_types;
+    writer.text(name);
+    writer.optional(description.as_deref(), Writer::text);
+    writer.text(website);
+    writer.count(redirect_uris.len());
+    for uri in redirect_uris {
         writer.text(uri.as_str());
     }
-    write_scopes(writer, &form.scopes, &form.resource_scope);
-    writer.octet(client_type_octet(form.client_type));
-    writer.octet(application_type_octet(form.application_type));
-    writer.flag(form.grant_types.authorization_code);
-    writer.flag(form.grant_types.refresh_token);
-    writer.octet(authentication_octet(form.authentication));
+    write_scopes(writer, scopes, resource_scope);
+    writer.octet(client_type_octet(*client_type));
+    writer.octet(application_type_octet(*application_type));
+    writer.flag(*authorization_code);
+    writer.flag(*refresh_token);
+    writer.octet(authentication_octet(*authentication));
 }
 
 fn read_form(reader: &mut Reader<'_>) -> Result<CheckedForm, DecodeError> {
@@ -136,6 +150,7 @@ mod tests {
             "\\x02no",
         );
         assert_eq!(octets.escape_ascii().to_string(), expected);
+        assert_eq!(Application::decode(&octets), Ok(full()));
     }
 
     #[test]

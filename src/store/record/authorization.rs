@@ -120,16 +120,34 @@ impl Authorization {
     /// Writes the record as octets, digests in place of secrets.
     #[must_use]
     pub fn encode(&self) -> Vec<u8> {
+        let Self {
+            id,
+            version,
+            client,
+            epoch,
+            subject,
+            session,
+            created,
+            handle,
+            stage,
+            end,
+            redirect_uri,
+            redirect_uri_named,
+            challenge,
+            state,
+            scopes,
+            resource_scope,
+        } = self;
         let mut writer = Writer::new(kind::AUTHORIZATION, Self::WRITES);
-        writer.array(self.id.octets());
-        writer.number(self.version);
-        writer.text(self.client.as_str());
-        writer.number(self.epoch);
-        writer.text(self.subject.as_str());
-        writer.array(self.session.octets());
-        writer.time(self.created);
-        writer.array(self.handle.octets());
-        match &self.stage {
+        writer.array(id.octets());
+        writer.number(*version);
+        writer.text(client.as_str());
+        writer.number(*epoch);
+        writer.text(subject.as_str());
+        writer.array(session.octets());
+        writer.time(*created);
+        writer.array(handle.octets());
+        match stage {
             Stage::Held => writer.octet(0),
             Stage::CodeIssued(code) => {
                 writer.octet(1);
@@ -137,12 +155,12 @@ impl Authorization {
             }
             Stage::Denied => writer.octet(2),
         }
-        writer.time(self.end);
-        writer.text(self.redirect_uri.as_str());
-        writer.flag(self.redirect_uri_named);
-        writer.optional(self.challenge.as_ref(), |writer, challenge| writer.text(challenge.as_str()));
-        writer.optional(self.state.as_deref(), Writer::octets);
-        write_scopes(&mut writer, &self.scopes, &self.resource_scope);
+        writer.time(*end);
+        writer.text(redirect_uri.as_str());
+        writer.flag(*redirect_uri_named);
+        writer.optional(challenge.as_ref(), |writer, challenge| writer.text(challenge.as_str()));
+        writer.optional(state.as_deref(), Writer::octets);
+        write_scopes(&mut writer, scopes, resource_scope);
         writer.finish()
     }
 
@@ -256,6 +274,7 @@ mod tests {
             b"\0\0\0\x1crepo-code:r account-email:rw\x02\0\0\0\x01\0\0\0\x07one/two".to_vec(),
         ];
         assert_eq!(record.encode(), expected.concat());
+        assert_eq!(Authorization::decode(&expected.concat()), Ok(record));
     }
 
     #[test]

@@ -18,23 +18,38 @@ impl Grant {
     /// Writes the record as octets, digests in place of secrets.
     #[must_use]
     pub fn encode(&self) -> Vec<u8> {
+        let Self {
+            id,
+            version,
+            client,
+            epoch,
+            subject,
+            scopes,
+            resource_scope,
+            created,
+            keep_until,
+            lineage,
+            pairs_made,
+            pairs,
+            revoked,
+        } = self;
         let mut writer = Writer::new(kind::GRANT, WRITES);
-        writer.array(self.id.octets());
-        writer.number(self.version);
-        writer.text(self.client.as_str());
-        writer.number(self.epoch);
-        writer.text(self.subject.as_str());
-        write_scopes(&mut writer, &self.scopes, &self.resource_scope);
-        writer.time(self.created);
-        writer.time(self.keep_until);
-        writer.array(self.lineage.octets());
-        writer.number(self.pairs_made);
-        writer.optional(self.revoked, |writer, revocation| {
+        writer.array(id.octets());
+        writer.number(*version);
+        writer.text(client.as_str());
+        writer.number(*epoch);
+        writer.text(subject.as_str());
+        write_scopes(&mut writer, scopes, resource_scope);
+        writer.time(*created);
+        writer.time(*keep_until);
+        writer.array(lineage.octets());
+        writer.number(*pairs_made);
+        writer.optional(*revoked, |writer, revocation| {
             writer.time(revocation.at);
             writer.octet(reason_octet(revocation.reason));
         });
-        writer.count(self.pairs.len());
-        for pair in self.pairs.iter() {
+        writer.count(pairs.len());
+        for pair in pairs.iter() {
             write_pair(&mut writer, pair);
         }
         writer.finish()
@@ -69,14 +84,15 @@ impl Grant {
 }
 
 fn write_pair(writer: &mut Writer, pair: &TokenPair) {
-    writer.array(pair.access.octets());
-    writer.optional(pair.refresh.as_ref(), |writer, digest| writer.array(digest.octets()));
-    writer.time(pair.issued);
-    writer.time(pair.access_end);
-    writer.time(pair.refresh_end);
-    writer.optional(pair.superseded, Writer::time);
-    writer.flag(pair.access_revoked);
-    writer.optional(pair.narrowed.as_deref(), |writer, scopes| writer.text(scopes.as_str()));
+    let TokenPair { access, refresh, issued, access_end, refresh_end, superseded, access_revoked, narrowed } = pair;
+    writer.array(access.octets());
+    writer.optional(refresh.as_ref(), |writer, digest| writer.array(digest.octets()));
+    writer.time(*issued);
+    writer.time(*access_end);
+    writer.time(*refresh_end);
+    writer.optional(*superseded, Writer::time);
+    writer.flag(*access_revoked);
+    writer.optional(narrowed.as_deref(), |writer, scopes| writer.text(scopes.as_str()));
 }
 
 fn read_pair(reader: &mut Reader<'_>) -> Result<TokenPair, DecodeError> {
@@ -182,7 +198,9 @@ mod tests {
             Digest::of(b"refresh").octets().to_vec(),
             b"\0\0\0\x04\0\0\0\x0a\0\0\0\x14\x01\0\0\0\x05\x01\x01\0\0\0\x0brepo-code:r".to_vec(),
         ];
-        assert_eq!(Grant { revoked, ..grant(1) }.encode(), expected.concat());
+        let record = Grant { revoked, ..grant(1) };
+        assert_eq!(record.encode(), expected.concat());
+        assert_eq!(Grant::decode(&expected.concat()), Ok(record));
     }
 
     #[test]
