@@ -2,7 +2,8 @@
 //!
 //! Every record begins with the octet of its kind and the octet of its layout's version. A release
 //! that changes a layout goes on reading the old version, and writes it until all servers on one store
-//! read the new one: the versions that are read and the one that is written are separate constants.
+//! read the new one, which takes two releases: the versions that are read and the one that is written are
+//! separate constants.
 
 use std::ops::RangeInclusive;
 

@@ -208,7 +208,8 @@ impl AuthorizationServer {
     ///
     /// # Errors
     ///
-    /// [`StoreError`] if the store failed.
+    /// [`StoreError`] if the store failed, or one of them cannot be read: a list that leaves it out would say
+    /// that nobody else has access.
     pub async fn grants_of(&self, subject: &Subject) -> Result<Vec<Arc<Grant>>, StoreError> {
         withdraw::grants_of(&self.context, subject).await
     }
@@ -230,7 +231,8 @@ impl AuthorizationServer {
     ///
     /// # Errors
     ///
-    /// [`StoreError`] if the store failed; call again.
+    /// [`StoreError`] if the store failed anywhere, or a record could not be read; all else is withdrawn.
+    /// Call again.
     pub async fn revoke_subject(&self, subject: &Subject) -> Result<usize, StoreError> {
         withdraw::withdraw_subject(&self.context, subject).await
     }
@@ -241,12 +243,12 @@ impl AuthorizationServer {
     ///
     /// # Errors
     ///
-    /// [`StoreError`] if the store failed; call again.
+    /// [`StoreError`] if a store failed, after the other one did its part; call again.
     pub async fn purge_expired(&self, limit: usize) -> Result<Purge, StoreError> {
         let now = self.context.now();
-        let codes = self.context.stores.codes.purge_expired(now, limit).await?;
-        let tokens = self.context.stores.tokens.purge_expired(now, limit).await?;
-        Ok(codes.and(tokens))
+        let codes = self.context.stores.codes.purge_expired(now, limit).await;
+        let tokens = self.context.stores.tokens.purge_expired(now, limit).await;
+        Ok(codes?.and(tokens?))
     }
 }
 

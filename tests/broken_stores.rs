@@ -72,14 +72,45 @@ fn every_fault_of_a_registry_is_noticed_by_the_rules_that_name_it() {
 }
 
 #[test]
-fn a_look_up_that_walks_through_the_table_is_noticed_by_what_it_costs() {
+fn a_call_that_walks_through_the_table_is_noticed_by_what_it_costs() {
     let costs_the_same = |fault| {
         let store = Grants::with(fault);
-        let rule = || block_on(token_store::calls_cost_the_same(&store, || store.rows_looked_at()));
-        panic::catch_unwind(AssertUnwindSafe(rule)).is_ok()
+        succeeds(|| block_on(token_store::calls_cost_the_same(&store, || store.rows_looked_at())))
     };
     assert!(costs_the_same(grants::Fault::None));
     assert!(!costs_the_same(grants::Fault::FindLooksAtEveryRow));
+    assert!(!costs_the_same(grants::Fault::ListLooksAtEveryRow));
+    assert!(!costs_the_same(grants::Fault::PurgeLooksAtEveryRow));
+}
+
+#[test]
+fn what_a_store_does_about_records_that_cannot_be_read_is_noticed() {
+    let list = |fault| {
+        let store = Grants::with(fault);
+        let spoil = |id| {
+            store.spoil(id);
+            future::ready(())
+        };
+        succeeds(|| block_on(token_store::a_list_names_what_cannot_be_read(&store, spoil)))
+    };
+    assert!(list(grants::Fault::None));
+    assert!(!list(grants::Fault::ListLeavesOutTheUnreadable));
+    assert!(!list(grants::Fault::ListNamesNothing));
+    let purge = |fault| {
+        let store = Grants::with(fault);
+        let spoil = |id| {
+            store.spoil(id);
+            future::ready(())
+        };
+        succeeds(|| block_on(token_store::a_purge_steps_over_what_cannot_be_read(&store, spoil)))
+    };
+    assert!(purge(grants::Fault::None));
+    assert!(!purge(grants::Fault::PurgeFailsAtTheUnreadable));
+    assert!(!purge(grants::Fault::PurgeStaysAtTheUnreadable));
+}
+
+fn succeeds(rule: impl FnOnce()) -> bool {
+    panic::catch_unwind(AssertUnwindSafe(rule)).is_ok()
 }
 
 /// What notices a fault.

@@ -591,3 +591,59 @@ async fn a_failure_at_the_resource_is_no_challenge() {
         assert_eq!(response.status(), status, "never told as inactive");
     }
 }
+
+/// Fails one call of that name, by its number.
+#[derive(Debug)]
+struct FailsOnce {
+    call: &'static str,
+    number: usize,
+    seen: Mutex<usize>,
+}
+
+#[async_trait]
+impl Script for FailsOnce {
+    async fn before(&self, call: &'static str) -> Fate {
+        let mut seen = self.seen.lock().unwrap();
+        *seen += usize::from(call == self.call);
+        if call == self.call && *seen == self.number { FailsBefore(Failure::Permanent) } else { Done }
+    }
+
+    async fn after(&self, _: &'static str) {}
+}
+
+/// What cannot be withdrawn keeps nothing else alive, and is told.
+#[tokio::test]
+async fn a_failure_while_everything_of_a_user_is_withdrawn_spares_nothing_else() {
+    for (call, number) in [("tokens.replace", 1), ("tokens.find", 2), ("codes.replace", 1), ("codes.list", 1)] {
+        let world = World::platform().await;
+        let pairs = [world.pair().await, world.pair().await, world.pair().await];
+        let pending = world.authorize(&world.query(&[])).await.unwrap();
+        world.server.hold(&pending, &world.alice, world::SESSION).await.unwrap();
+        let script = FailsOnce { call, number, seen: Mutex::default() };
+        let failed = over(&world, script).server.revoke_subject(&world.alice).await;
+        assert!(failed.is_err_and(|error| !error.is_transient()), "{call}");
+        let mut alive = 0;
+        for pair in &pairs {
+            alive += usize::from(world.opens(&pair.access).await);
+        }
+        assert!(alive <= usize::from(call.starts_with("tokens")), "{alive} grants live on after {call} failed");
+        world.server.revoke_subject(&world.alice).await.unwrap();
+        for pair in &pairs {
+            assert!(!world.opens(&pair.access).await, "{call}");
+        }
+    }
+}
+
+/// Codes and grants lie in two stores, neither of which waits for the other's repair.
+#[tokio::test]
+async fn a_purge_of_one_kind_that_fails_does_not_stop_the_other() {
+    for (call, left) in [("codes.purge", (1, 0)), ("tokens.purge", (0, 1))] {
+        let world = World::platform().await;
+        world.pair().await;
+        world.advance(15_552_000 + 3600 + 600);
+        let script = FailsOnce { call, number: 1, seen: Mutex::default() };
+        let failed = over(&world, script).server.purge_expired(100).await;
+        assert!(failed.is_err(), "{call}");
+        assert_eq!((world.store.authorization_count().await, world.store.grant_count().await), left, "{call}");
+    }
+}

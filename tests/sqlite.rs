@@ -31,6 +31,8 @@ mod restore;
 mod schema;
 #[path = "sqlite/trouble.rs"]
 mod trouble;
+#[path = "sqlite/unreadable.rs"]
+mod unreadable;
 #[expect(dead_code, reason = "the fixture has more than these tests need")]
 #[path = "protocol/world.rs"]
 mod world;

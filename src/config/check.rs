@@ -6,6 +6,9 @@ use url::{Host, Url};
 use crate::client::redirect_uri::RedirectUriComparison;
 use crate::config::{Config, PkceRequirement, Profile};
 
+/// Octets of the longest state that a configuration may admit.
+pub(crate) const MOST_STATE_OCTETS: usize = 1 << 16;
+
 /// A configuration that contradicts itself or the standards; nothing was built.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -41,6 +44,9 @@ pub enum ConfigError {
     /// A limit is too small for requests that the service must accept.
     #[error("{0} is too small")]
     Limit(&'static str),
+    /// A state would make records larger than stores are tested for.
+    #[error("a state has at most 65536 octets")]
+    LargeState,
     /// The strict and MCP profiles compare redirect URIs exactly, with free ports and plain `http` on the
     /// loopback alone; the MCP profile has no private-use schemes.
     #[error("this profile compares redirect URIs exactly, and the MCP profile knows no private-use schemes")]
@@ -169,6 +175,7 @@ impl Config {
         ];
         match limits.into_iter().find(|(_, limit, least)| limit < least) {
             Some((name, ..)) => Err(ConfigError::Limit(name)),
+            None if self.state_octets > MOST_STATE_OCTETS => Err(ConfigError::LargeState),
             None => Ok(()),
         }
     }
@@ -229,7 +236,7 @@ mod tests {
     #[test]
     fn contradictions_are_refused() {
         type Change = fn(&mut Config);
-        let cases: [(Change, ConfigError); 13] = [
+        let cases: [(Change, ConfigError); 14] = [
             (|config| config.code_lifetime = Duration::ZERO, ConfigError::NoLifetime("code_lifetime")),
             (|config| config.code_lifetime = Duration::seconds(601), ConfigError::CodeLifetime),
             (|config| config.grant_lifetime = Some(Duration::ZERO), ConfigError::NoLifetime("grant_lifetime")),
@@ -243,6 +250,7 @@ mod tests {
             (|config| config.error_uri = Some("a b".into()), ConfigError::Characters("error_uri")),
             (|config| config.body_octets = 10, ConfigError::Limit("body_octets")),
             (|config| config.parameters = 3, ConfigError::Limit("parameters")),
+            (|config| config.state_octets = 65_537, ConfigError::LargeState),
         ];
         for (change, expected) in cases {
             let mut config = Config::platform();

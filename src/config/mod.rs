@@ -57,7 +57,7 @@ pub struct Config {
     pub pkce: PkceRequirement,
     /// Which octets `state` may hold: any, or the RFC's visible ones [RFC 6749 appendix A.5].
     pub state: StateCharacters,
-    /// Octets that `state` may have at most; 4096.
+    /// Octets that `state` may have at most; 4096, and no more than 65 536.
     pub state_octets: usize,
     /// Whether `iss` is sent with authorization responses [RFC 9207], where an issuer is set; on.
     pub response_issuer: bool,

@@ -3,5 +3,6 @@
 
 pub(crate) mod authorization_code;
 pub(crate) mod issue;
+pub(crate) mod list;
 pub(crate) mod refresh_token;
 pub(crate) mod withdraw;

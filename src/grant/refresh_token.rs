@@ -22,11 +22,11 @@ use crate::store::record::{Grant, RevocationReason, TokenPair};
 /// Claims that one refresh may lose before it gives up.
 const CLAIMS: usize = 128;
 /// Pairs of a grant that are not superseded; one more supersedes the oldest.
-const LIVE_PAIRS: usize = 128;
+pub(crate) const LIVE_PAIRS: usize = 128;
 /// Pairs in grace that a first refresh may find.
 const PAIRS_IN_GRACE: usize = 256;
 /// Pairs in grace that a use in grace may find: the bound of the record.
-const PAIRS_IN_GRACE_AT_MOST: usize = 1024;
+pub(crate) const PAIRS_IN_GRACE_AT_MOST: usize = 1024;
 
 /// What a client presents.
 pub(crate) struct Refresh<'a> {

@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use crate::clock::Timestamp;
 use crate::context::Context;
+use crate::grant::list::Reader;
 use crate::hooks::Event;
-use crate::id::GrantId;
+use crate::id::{AuthorizationId, GrantId};
 use crate::secret::refresh::LineageDigest;
 use crate::store::record::{Authorization, Grant, Pairs, Revocation, RevocationReason, Stage};
-use crate::store::{Insertion, Page, Replacement, StoreError};
+use crate::store::{Insertion, Replacement, StoreError};
 use crate::subject::Subject;
 
 /// What became of a revocation.
@@ -64,14 +65,19 @@ async fn end(context: &Context, grant: &Grant, reason: RevocationReason) -> Resu
     Ok(revoke(context, grant.id, reason).await? == Outcome::Revoked && was_live)
 }
 
-/// The grants of a subject that still open something, the oldest first.
+/// The grants of a subject that still open something, the oldest first. It is all of them or an error: a
+/// list that leaves one out would say that nobody else has access.
 pub(crate) async fn grants_of(context: &Context, subject: &Subject) -> Result<Vec<Arc<Grant>>, StoreError> {
     let now = context.now();
     let mut live = Vec::new();
-    for grant in all_grants_of(context, subject).await? {
-        let client = context.stores.clients.find(&grant.client).await?;
-        if grant.is_live(now) && client.is_some_and(|client| client.epoch == grant.epoch) {
-            live.push(grant);
+    let mut list = Reader::new(GrantId::from_octets);
+    while let Some(page) = list.next_page() {
+        let answer = context.stores.tokens.grants_of(subject, page.clone()).await?;
+        for grant in list.take(page, Ok(answer)) {
+            let client = context.stores.clients.find(&grant.client).await?;
+            if grant.is_live(now) && client.is_some_and(|client| client.epoch == grant.epoch) {
+                live.push(grant);
+            }
         }
     }
     // Ids tell the time to a minute only.
@@ -79,42 +85,34 @@ pub(crate) async fn grants_of(context: &Context, subject: &Subject) -> Result<Ve
     Ok(live)
 }
 
-/// Every grant of a subject that the store holds, page by page.
-async fn all_grants_of(context: &Context, subject: &Subject) -> Result<Vec<Arc<Grant>>, StoreError> {
-    let mut all = Vec::new();
-    let mut page = Page::first(PAGE);
-    loop {
-        let grants = context.stores.tokens.grants_of(subject, page).await?;
-        let next = grants.last().filter(|_| grants.len() >= PAGE).map(|last| Page::after(last.id, PAGE));
-        all.extend(grants);
-        match next {
-            Some(next) => page = next,
-            None => return Ok(all),
-        }
-    }
-}
-
-/// Items that are read from a list at once.
-const PAGE: usize = 100;
-
 /// Withdraws everything of a subject: what waits for a decision is denied, codes are killed, grants
 /// are revoked. Returns the count of what had been alive.
+///
+/// What fails is left behind and told at the end, so that it keeps nothing else alive.
 pub(crate) async fn withdraw_subject(context: &Context, subject: &Subject) -> Result<usize, StoreError> {
     let mut withdrawn = 0;
-    let mut page = Page::first(PAGE);
-    loop {
-        let authorizations = context.stores.codes.authorizations_of(subject, page).await?;
-        for authorization in &authorizations {
-            withdrawn += usize::from(withdraw_authorization(context, authorization.clone()).await?);
-        }
-        match authorizations.last() {
-            Some(last) if authorizations.len() >= PAGE => page = Page::after(last.id, PAGE),
-            _ => break,
+    let mut codes = Reader::new(AuthorizationId::from_octets);
+    while let Some(page) = codes.next_page() {
+        let answer = context.stores.codes.authorizations_of(subject, page.clone()).await;
+        for authorization in codes.take(page, answer) {
+            match withdraw_authorization(context, authorization).await {
+                Ok(was_live) => withdrawn += usize::from(was_live),
+                Err(error) => codes.fail(error),
+            }
         }
     }
-    for grant in all_grants_of(context, subject).await? {
-        withdrawn += usize::from(end(context, &grant, RevocationReason::SubjectWithdrawn).await?);
+    let mut grants = Reader::new(GrantId::from_octets);
+    while let Some(page) = grants.next_page() {
+        let answer = context.stores.tokens.grants_of(subject, page.clone()).await;
+        for grant in grants.take(page, answer) {
+            match end(context, &grant, RevocationReason::SubjectWithdrawn).await {
+                Ok(was_live) => withdrawn += usize::from(was_live),
+                Err(error) => grants.fail(error),
+            }
+        }
     }
+    codes.finish()?;
+    grants.finish()?;
     Ok(withdrawn)
 }
 

@@ -17,8 +17,8 @@ use crate::store::{ClientRegistry, ClientStore, Insertion, Page, Registration, R
 ///
 /// What this process writes through it is seen at once; what others write, a suspension for instance,
 /// within the time to live. `current` always asks the other store, so that no user consents to what was
-/// withdrawn. Clients that do not exist are not remembered: a guesser of ids fills no memory. Clones
-/// share their contents.
+/// withdrawn. Clients that do not exist are not remembered: a guesser of ids fills no memory. At most
+/// 10 000 clients are kept; beyond that one makes room for another. Clones share their contents.
 ///
 /// # Examples
 ///

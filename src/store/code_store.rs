@@ -27,6 +27,7 @@ use crate::subject::Subject;
 ///
 /// See [`TokenStore`](crate::store::TokenStore), whose shape is the same.
 ///
+/// [`StoreError::unreadable`]: crate::store::StoreError::unreadable
 /// [`purge_after`]: Authorization::purge_after
 #[async_trait]
 pub trait CodeStore: fmt::Debug + Send + Sync + 'static {

@@ -22,6 +22,10 @@ impl<Id: Ord> Page<Id> {
         Self { after: Some(id), limit: limit.max(1) }
     }
 
+    pub(crate) fn with_limit(self, limit: usize) -> Self {
+        Self { limit: limit.max(1), ..self }
+    }
+
     /// Returns the id after which the page begins.
     #[must_use]
     pub const fn start(&self) -> Option<&Id> {

@@ -75,6 +75,7 @@ use crate::subject::Subject;
 /// }
 /// ```
 ///
+/// [`StoreError::unreadable`]: crate::store::StoreError::unreadable
 /// [`purge_after`]: Grant::purge_after
 #[async_trait]
 pub trait TokenStore: fmt::Debug + Send + Sync + 'static {

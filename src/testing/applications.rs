@@ -7,6 +7,7 @@ use crate::client::application::{Application, ApplicationFilter, Logo, LogoSlot}
 use crate::id::ClientId;
 use crate::store::{ClientRegistry, Insertion, LogoWrite, Page, Registration, Replacement};
 use crate::testing::rows::answer;
+use crate::testing::told::{cut, first_difference};
 
 /// The registry of a store under test; a failure of the store fails the test.
 #[derive(Debug)]
@@ -14,11 +15,11 @@ pub(super) struct Applications<'s, S>(pub(super) &'s S);
 
 impl<S: ClientRegistry> Applications<'_, S> {
     pub(super) async fn insert(&self, registration: &Registration) -> Insertion {
-        answer(self.0.insert(registration.clone()).await)
+        answer("insert", self.0.insert(registration.clone()).await)
     }
 
     pub(super) async fn replace(&self, version: u32, registration: &Registration) -> Replacement {
-        answer(self.0.replace(version, registration.clone()).await)
+        answer("replace", self.0.replace(version, registration.clone()).await)
     }
 
     /// Inserts a registration that nobody else has.
@@ -36,23 +37,23 @@ impl<S: ClientRegistry> Applications<'_, S> {
     }
 
     pub(super) async fn find(&self, id: &ClientId) -> Option<Arc<Client>> {
-        answer(self.0.find(id).await)
+        answer("find", self.0.find(id).await)
     }
 
     pub(super) async fn current(&self, id: &ClientId) -> Option<Arc<Client>> {
-        answer(self.0.current(id).await)
+        answer("current", self.0.current(id).await)
     }
 
     pub(super) async fn application(&self, id: &ClientId) -> Option<Arc<Application>> {
-        answer(self.0.application(id).await)
+        answer("application", self.0.application(id).await)
     }
 
     pub(super) async fn logo(&self, id: &ClientId, slot: LogoSlot) -> Option<Arc<Logo>> {
-        answer(self.0.logo(id, slot).await)
+        answer("logo", self.0.logo(id, slot).await)
     }
 
     pub(super) async fn list(&self, filter: &ApplicationFilter, page: Page<ClientId>) -> Vec<Arc<Application>> {
-        answer(self.0.list(filter, page).await)
+        answer("list", self.0.list(filter, page).await)
     }
 
     /// All that the filter names, in pages, since there may be more than the kit wrote.
@@ -79,7 +80,8 @@ impl<S: ClientRegistry> Applications<'_, S> {
             (Some(client), Some(application)) => Some(Whole { client, application, logo, proposed_logo }),
             (client, application) => {
                 let nothing = client.is_none() && application.is_none() && logo.is_none() && proposed_logo.is_none();
-                assert!(nothing, "{id:?} is there in parts: {client:?}, {application:?}, {logo:?}, {proposed_logo:?}");
+                let parts = cut(&(client, application, logo, proposed_logo));
+                assert!(nothing, "{} is there in parts: {parts}", cut(id));
                 None
             }
         }
@@ -89,12 +91,14 @@ impl<S: ClientRegistry> Applications<'_, S> {
     pub(super) async fn assert_there(&self, whole: &Whole, when: &str) {
         let id = whole.client.id();
         let found = self.whole(id).await;
-        assert!(found.as_ref() == Some(whole), "{when}: {whole:?} was acknowledged, found is {found:?}");
+        let told = || found.as_ref().map_or_else(|| "nothing".to_owned(), |found| whole.difference(found));
+        assert!(found.as_ref() == Some(whole), "{when}: {} was acknowledged, found is {}", cut(id), told());
         for filter in whole.application.filters() {
             let page = self.list(&filter, just_before(id)).await;
             let listed = page.iter().find(|own| own.id() == id);
             let as_it_is = listed == Some(&whole.application);
-            assert!(as_it_is, "{when}: {:?} was acknowledged, {filter:?} lists {listed:?}", whole.application);
+            let (filter, listed) = (cut(&filter), cut(&listed));
+            assert!(as_it_is, "{when}: {} was acknowledged, {filter} lists {listed}", cut(&whole.application));
         }
     }
 }
@@ -115,6 +119,15 @@ impl Whole {
 
     pub(super) fn followed_by(&self, next: &Registration) -> Self {
         Self::of(next, self.logo.clone(), self.proposed_logo.clone())
+    }
+
+    /// The parts that differ, and where.
+    fn difference(&self, found: &Self) -> String {
+        let client = first_difference(&self.client.encode(), &found.client.encode());
+        let application = first_difference(&self.application.encode(), &found.application.encode());
+        let same = |one: &Option<Arc<Logo>>, other| if one == other { "the same" } else { "another" };
+        let logos = [same(&self.logo, &found.logo), same(&self.proposed_logo, &found.proposed_logo)];
+        format!("a client whose {client}, an application whose {application}, logos that are {}", logos.join(" and "))
     }
 
     fn of(registration: &Registration, logo: Option<Arc<Logo>>, proposed_logo: Option<Arc<Logo>>) -> Self {

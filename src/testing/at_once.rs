@@ -1,6 +1,7 @@
 //! Many calls at the same time, on one task or on as many threads, without naming a runtime.
 
 use std::future::{self, Future};
+use std::io;
 use std::panic;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -83,11 +84,12 @@ where
         let waiting = callers.iter_mut().filter(|caller| caller.answer.is_none());
         let threads: Vec<_> = waiting
             .map(|caller| {
-                scope.spawn(|| {
+                let thread = thread::Builder::new().name("grantor-kit-caller".to_owned());
+                started(thread.spawn_scoped(scope, || {
                     arrived.fetch_add(1, Ordering::SeqCst);
                     drop(gate.read());
                     caller.poll(&mut Context::from_waker(waker));
-                })
+                }))
             })
             .collect();
         while arrived.load(Ordering::SeqCst) < threads.len() {
@@ -100,4 +102,12 @@ where
             }
         }
     });
+}
+
+#[expect(clippy::panic, reason = "without its threads the kit can judge no store")]
+fn started<T>(thread: io::Result<T>) -> T {
+    match thread {
+        Ok(thread) => thread,
+        Err(error) => panic!("a thread of the kit was refused: {error}"),
+    }
 }

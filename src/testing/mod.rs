@@ -15,8 +15,9 @@
 //! enter it by itself.
 //!
 //! Rules leave their rows behind and look at none but their own, so that many of them can run on one
-//! database. The purges alone, `a_purge_…`, `purges_…` and two of the pages, remove whatever is due at a
-//! time between 2065 and 2093: no two of them may run on the same contents at once.
+//! database. Those whose names hold `purge`, `a_page_starts_after_an_id_that_is_gone`,
+//! `pages_miss_nothing_that_stays` of records and `calls_cost_the_same` remove whatever is due at a time between
+//! 2065 and 2093: no two of them may run on the same contents at once.
 //!
 //! The kit is no part of what semantic versioning promises: a minor release may add a rule.
 
@@ -35,6 +36,7 @@ mod registry_rules;
 mod rows;
 mod rules;
 pub mod token_store;
+mod told;
 
 pub use clock::ManualClock;
 pub use entropy::SeededEntropy;

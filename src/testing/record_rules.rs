@@ -3,9 +3,11 @@
 /// Defines one public function a rule, for stores of one trait.
 macro_rules! record_rules {
     ($trait:ident, $rows:ident) => {
+        use std::future::Future;
+
         use crate::store::$trait;
         use crate::testing::rows::$rows;
-        use crate::testing::rules::{cost, fields, found, insert, list, page, purge, purge_race, replace};
+        use crate::testing::rules::{cost, fields, found, insert, list, page, purge, purge_race, replace, unreadable};
 
         /// Rule 1: of many callers that insert one id, one is told `Inserted`, and the row is its own.
         pub async fn insert_has_one_winner<S: $trait>(store: &S, another: &S) {
@@ -107,6 +109,17 @@ macro_rules! record_rules {
             page::misses_nothing_that_stays(&$rows(store)).await;
         }
 
+        /// Rule 5: a page that holds a record which cannot be read names it, and the list goes on behind it.
+        ///
+        /// `spoil` puts octets that are no record in the place of the one of that id, and changes nothing
+        /// else; only the author of a store can write it, so this rule is not among those of the macro.
+        pub async fn a_list_names_what_cannot_be_read<F: Future<Output = ()> + Send>(
+            store: &impl $trait,
+            spoil: impl Fn([u8; 16]) -> F + Send + Sync,
+        ) {
+            unreadable::is_named_by_a_list(&$rows(store), spoil).await;
+        }
+
         /// Rule 6: a row is there a second before its `purge_after`, and gone from all lists after a purge then.
         pub async fn a_purge_waits_for_the_end(store: &impl $trait) {
             purge::waits_for_the_end(&$rows(store)).await;
@@ -132,6 +145,16 @@ macro_rules! record_rules {
             purge::steps_over_nothing_alive(&$rows(store)).await;
         }
 
+        /// Rule 6: what cannot be read does not keep a purge from what is due behind it.
+        ///
+        /// `spoil` is that of [`a_list_names_what_cannot_be_read`].
+        pub async fn a_purge_steps_over_what_cannot_be_read<F: Future<Output = ()> + Send>(
+            store: &impl $trait,
+            spoil: impl Fn([u8; 16]) -> F + Send + Sync,
+        ) {
+            unreadable::is_stepped_over_by_a_purge(&$rows(store), spoil).await;
+        }
+
         /// Rule 6: of a write and a purge that meet at a row one wins, and a write that was acknowledged stays.
         pub async fn a_purge_loses_no_write<S: $trait>(store: &S, another: &S) {
             purge_race::loses_no_write(&$rows(store), &$rows(another)).await;
@@ -142,10 +165,11 @@ macro_rules! record_rules {
             purge_race::share_the_work(&$rows(store), &$rows(another)).await;
         }
 
-        /// Rule 7: `find`, `insert` and `replace` take as many statements, or round trips, whatever is stored.
+        /// Rule 7: `find`, `insert`, `replace`, a page of a list and a step of a purge cost the same, whatever is stored.
         ///
-        /// `count` tells how many there were so far. A store that cannot count them has its plans looked at
-        /// by other means; so this rule is not among those of the macro.
+        /// `count` tells what was spent so far: rows that were looked at, statements, round trips. A walk
+        /// through a table is one statement as well, so only a count of rows shows that there is none. Not
+        /// every store can count, so this rule is not among those of the macro.
         pub async fn calls_cost_the_same(store: &impl $trait, count: impl Fn() -> u64 + Send + Sync) {
             cost::of_calls_stays_the_same(&$rows(store), count).await;
         }

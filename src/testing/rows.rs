@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use crate::clock::Timestamp;
 use crate::id::{AuthorizationId, GrantId};
+use crate::store::record::Record;
 use crate::store::{Authorization, CodeStore, Grant, Insertion, Page, Purge, Replacement, StoreError, TokenStore};
 use crate::subject::Subject;
 use crate::testing::records;
@@ -19,15 +20,30 @@ pub(super) struct Codes<'s, S>(pub(super) &'s S);
 #[derive(Debug)]
 pub(super) struct Tokens<'s, S>(pub(super) &'s S);
 
-/// One kind of rows in a store under test; a failure of the store fails the test.
+/// What a store answers when it is asked for a list.
+pub(super) type Listed<R> = Result<Vec<Arc<R>>, StoreError>;
+
+/// One kind of rows in a store under test.
 pub(super) trait Rows: Sync {
     type Id: Copy + Ord + Debug + Display + FromStr<Err: Debug> + Send + Sync;
-    type Row: PartialEq + Debug + Send + Sync;
+    type Row: Record + PartialEq + Debug;
 
-    fn find(&self, id: Self::Id) -> impl Future<Output = Option<Arc<Self::Row>>> + Send;
+    fn try_find(&self, id: Self::Id) -> impl Future<Output = Result<Option<Arc<Self::Row>>, StoreError>> + Send;
+    fn try_list(&self, subject: &Subject, page: Page<Self::Id>) -> impl Future<Output = Listed<Self::Row>> + Send;
+
+    // Where a rule calls these, a failure of the store fails it.
+
+    fn find(&self, id: Self::Id) -> impl Future<Output = Option<Arc<Self::Row>>> + Send {
+        async move { answer("find", self.try_find(id).await) }
+    }
+
     fn insert(&self, row: &Arc<Self::Row>) -> impl Future<Output = Insertion> + Send;
     fn replace(&self, version: u32, row: &Arc<Self::Row>) -> impl Future<Output = Replacement> + Send;
-    fn list(&self, subject: &Subject, page: Page<Self::Id>) -> impl Future<Output = Vec<Arc<Self::Row>>> + Send;
+
+    fn list(&self, subject: &Subject, page: Page<Self::Id>) -> impl Future<Output = Vec<Arc<Self::Row>>> + Send {
+        async move { answer("the list of a subject", self.try_list(subject, page).await) }
+    }
+
     fn purge(&self, now: Timestamp, limit: usize) -> impl Future<Output = Purge> + Send;
 
     fn id(row: &Self::Row) -> Self::Id;
@@ -55,24 +71,24 @@ impl<S: CodeStore> Rows for Codes<'_, S> {
     type Id = AuthorizationId;
     type Row = Authorization;
 
-    async fn find(&self, id: AuthorizationId) -> Option<Arc<Authorization>> {
-        answer(self.0.find(&id).await)
+    async fn try_find(&self, id: AuthorizationId) -> Result<Option<Arc<Authorization>>, StoreError> {
+        self.0.find(&id).await
+    }
+
+    async fn try_list(&self, subject: &Subject, page: Page<AuthorizationId>) -> Listed<Authorization> {
+        self.0.authorizations_of(subject, page).await
     }
 
     async fn insert(&self, row: &Arc<Authorization>) -> Insertion {
-        answer(self.0.insert(row.clone()).await)
+        answer("insert", self.0.insert(row.clone()).await)
     }
 
     async fn replace(&self, version: u32, row: &Arc<Authorization>) -> Replacement {
-        answer(self.0.replace(version, row.clone()).await)
-    }
-
-    async fn list(&self, subject: &Subject, page: Page<AuthorizationId>) -> Vec<Arc<Authorization>> {
-        answer(self.0.authorizations_of(subject, page).await)
+        answer("replace", self.0.replace(version, row.clone()).await)
     }
 
     async fn purge(&self, now: Timestamp, limit: usize) -> Purge {
-        answer(self.0.purge_expired(now, limit).await)
+        answer("purge_expired", self.0.purge_expired(now, limit).await)
     }
 
     fn id(row: &Authorization) -> AuthorizationId {
@@ -128,24 +144,24 @@ impl<S: TokenStore> Rows for Tokens<'_, S> {
     type Id = GrantId;
     type Row = Grant;
 
-    async fn find(&self, id: GrantId) -> Option<Arc<Grant>> {
-        answer(self.0.find(&id).await)
+    async fn try_find(&self, id: GrantId) -> Result<Option<Arc<Grant>>, StoreError> {
+        self.0.find(&id).await
+    }
+
+    async fn try_list(&self, subject: &Subject, page: Page<GrantId>) -> Listed<Grant> {
+        self.0.grants_of(subject, page).await
     }
 
     async fn insert(&self, row: &Arc<Grant>) -> Insertion {
-        answer(self.0.insert(row.clone()).await)
+        answer("insert", self.0.insert(row.clone()).await)
     }
 
     async fn replace(&self, version: u32, row: &Arc<Grant>) -> Replacement {
-        answer(self.0.replace(version, row.clone()).await)
-    }
-
-    async fn list(&self, subject: &Subject, page: Page<GrantId>) -> Vec<Arc<Grant>> {
-        answer(self.0.grants_of(subject, page).await)
+        answer("replace", self.0.replace(version, row.clone()).await)
     }
 
     async fn purge(&self, now: Timestamp, limit: usize) -> Purge {
-        answer(self.0.purge_expired(now, limit).await)
+        answer("purge_expired", self.0.purge_expired(now, limit).await)
     }
 
     fn id(row: &Grant) -> GrantId {
@@ -200,9 +216,9 @@ impl<S: TokenStore> Rows for Tokens<'_, S> {
 /// Takes what a store answered; a store that fails cannot be judged.
 #[expect(clippy::panic, reason = "a rule fails by panicking, as every test does")]
 #[track_caller]
-pub(super) fn answer<T>(answered: Result<T, StoreError>) -> T {
+pub(super) fn answer<T>(call: &str, answered: Result<T, StoreError>) -> T {
     match answered {
         Ok(answer) => answer,
-        Err(error) => panic!("the store failed where it should answer: {error:?}"),
+        Err(error) => panic!("{call} failed where it should answer: {error:?}"),
     }
 }

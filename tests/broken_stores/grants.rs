@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use grantor::store::{Grant, Insertion, Page, Purge, Replacement, StoreError, TokenStore};
-use grantor::{GrantId, Subject, Timestamp};
+use grantor::{DecodeError, GrantId, Subject, Timestamp};
 
 use crate::Noticed::{self, AmongOthersBy, By};
 use crate::wait;
@@ -30,6 +30,8 @@ pub(crate) enum Fault {
     LostReplaceWrites,
     // Look-ups.
     FindLooksAtEveryRow,
+    ListLooksAtEveryRow,
+    PurgeLooksAtEveryRow,
     FindLags,
     FindLagsNowAndThen,
     RecordsEndAt64KiB,
@@ -60,7 +62,15 @@ pub(crate) enum Fault {
     PurgeSparesRevoked,
     PurgeForgetsTheList,
     PurgeIsUnconditional,
+    PurgeIsUnconditionalUnlocked,
+    PurgeFinishesWhenItRemovedNothing,
+    PurgeFinishesWhenItOnlyMovedRows,
     PurgeCountsWhatOthersRemoved,
+    // Records that cannot be read.
+    ListLeavesOutTheUnreadable,
+    ListNamesNothing,
+    PurgeFailsAtTheUnreadable,
+    PurgeStaysAtTheUnreadable,
 }
 
 #[derive(Debug)]
@@ -77,6 +87,10 @@ struct Row {
     inserted: Arc<Grant>,
     before: Option<Arc<Grant>>,
     looks: u32,
+    /// The index of the purge: when it looks at the row.
+    purge_check: Timestamp,
+    /// Of a layout that nobody reads.
+    spoiled: bool,
     /// Purged, but still listed.
     ghost: bool,
 }
@@ -84,6 +98,11 @@ struct Row {
 impl Grants {
     pub(crate) fn with(fault: Fault) -> Self {
         Self { fault, rows: Mutex::default(), rows_looked_at: AtomicU64::new(0) }
+    }
+
+    /// Makes the record one that a later release wrote.
+    pub(crate) fn spoil(&self, id: [u8; 16]) {
+        self.rows().get_mut(&GrantId::from_octets(id)).unwrap().spoiled = true;
     }
 
     /// What a database tells of its work.
@@ -97,6 +116,19 @@ impl Grants {
 
     fn has(&self, fault: Fault) -> bool {
         self.fault == fault
+    }
+
+    fn look_at(&self, rows: usize, fault: Fault, all: usize) {
+        let looked_at = if self.has(fault) { all } else { rows };
+        self.rows_looked_at.fetch_add(looked_at.try_into().unwrap(), Ordering::SeqCst);
+    }
+
+    fn row(&self, record: Arc<Grant>) -> Row {
+        let purge_check = Timestamp::default();
+        let inserted = record.clone();
+        let mut row = Row { inserted, record, before: None, looks: 0, purge_check, spoiled: false, ghost: false };
+        row.purge_check = self.due(&row);
+        row
     }
 
     fn key(&self, id: &GrantId) -> GrantId {
@@ -152,9 +184,11 @@ impl Grants {
 impl TokenStore for Grants {
     async fn find(&self, id: &GrantId) -> Result<Option<Arc<Grant>>, StoreError> {
         let mut rows = self.rows();
-        let looked_at = if self.has(Fault::FindLooksAtEveryRow) { rows.len().try_into().unwrap() } else { 1 };
-        self.rows_looked_at.fetch_add(looked_at, Ordering::SeqCst);
+        self.look_at(1, Fault::FindLooksAtEveryRow, rows.len());
         let Some(row) = rows.get_mut(&self.key(id)).filter(|row| !row.ghost) else { return Ok(None) };
+        if row.spoiled {
+            return Err(StoreError::unreadable(id.octets(), DecodeError::UnknownVersion));
+        }
         row.looks += 1;
         let old = match self.fault {
             Fault::FindLags => row.before.clone(),
@@ -167,7 +201,7 @@ impl TokenStore for Grants {
     async fn insert(&self, record: Arc<Grant>) -> Result<Insertion, StoreError> {
         let record = self.written(&record)?;
         let id = self.key(&record.id());
-        let row = Row { inserted: record.clone(), record, before: None, looks: 0, ghost: false };
+        let row = self.row(record);
         let exists = self.rows().get(&id).is_some_and(|row| !row.ghost);
         match self.fault {
             Fault::InsertLooksThenWrites => wait().await,
@@ -209,7 +243,7 @@ impl TokenStore for Grants {
         };
         let Some(own) = own else {
             if self.has(Fault::ReplaceInsertsMissingRows) {
-                rows.insert(id, Row { inserted: record.clone(), record, before: None, looks: 0, ghost: false });
+                rows.insert(id, self.row(record));
                 return Ok(Replacement::Replaced);
             }
             return Ok(Replacement::Lost);
@@ -249,11 +283,16 @@ impl TokenStore for Grants {
         let own = ids.iter().map(|id| &rows[id]).filter(|row| self.is_of(&row.record, subject));
         let own = own.filter(|row| !(self.has(Fault::ListLeavesOutRevoked) && row.record.revoked().is_some()));
         let own = own.filter(|row| !(self.has(Fault::ListLags) && row.looks == 0));
-        let shown = own.map(|row| match self.fault {
-            Fault::ListShowsTheInsertedVersion => row.inserted.clone(),
-            _ => row.record.clone(),
-        });
-        Ok(shown.take(limit).collect())
+        let own = own.filter(|row| !(self.has(Fault::ListLeavesOutTheUnreadable) && row.spoiled));
+        let shown: Vec<_> = own.take(limit).collect();
+        self.look_at(shown.len(), Fault::ListLooksAtEveryRow, rows.len());
+        let read = |row: &&Row| match self.fault {
+            Fault::ListNamesNothing if row.spoiled => Err(DecodeError::UnknownVersion.into()),
+            _ if row.spoiled => Err(StoreError::unreadable(row.record.id().octets(), DecodeError::UnknownVersion)),
+            Fault::ListShowsTheInsertedVersion => Ok(row.inserted.clone()),
+            _ => Ok(row.record.clone()),
+        };
+        shown.iter().map(read).collect()
     }
 
     async fn purge_expired(&self, now: Timestamp, limit: usize) -> Result<Purge, StoreError> {
@@ -262,29 +301,55 @@ impl TokenStore for Grants {
             let rows = self.rows();
             let all = rows.iter().filter(|(_, row)| !row.ghost);
             let walked = all.take(if self.has(Fault::PurgeWalksOverTheLiving) { limit } else { usize::MAX });
-            let due = walked.filter(|(_, row)| self.due(row) <= now);
+            let due = walked.filter(|(_, row)| row.purge_check <= now);
             let due = due.filter(|(_, row)| !(self.has(Fault::PurgeSparesRevoked) && row.record.revoked().is_some()));
-            due.take(limit).map(|(id, row)| (*id, row.record.version())).collect()
+            let mut due: Vec<_> = due.map(|(id, row)| (row.purge_check, *id, row.record.version())).collect();
+            due.sort();
+            due.truncate(limit);
+            self.look_at(due.len(), Fault::PurgeLooksAtEveryRow, rows.len());
+            due
         };
         if matches!(self.fault, Fault::PurgeIsUnconditional | Fault::PurgeCountsWhatOthersRemoved) {
             wait().await;
         }
-        let mut rows = self.rows();
+        if self.has(Fault::PurgeIsUnconditionalUnlocked) {
+            thread::sleep(Duration::from_micros(10));
+        }
         let mut removed = 0;
-        for (id, version) in &due {
-            let same = rows.get(id).is_some_and(|row| row.record.version() == *version && !row.ghost);
-            if same || self.has(Fault::PurgeIsUnconditional) {
-                match rows.get_mut(id).filter(|_| self.has(Fault::PurgeForgetsTheList)) {
-                    Some(row) => row.ghost = true,
-                    None => drop(rows.remove(id)),
+        for (_, id, version) in &due {
+            // Each row by a statement of its own; those of one step are no transaction.
+            let mut rows = self.rows();
+            let Some(row) = rows.get_mut(id).filter(|row| !row.ghost) else {
+                removed += usize::from(self.has(Fault::PurgeCountsWhatOthersRemoved));
+                continue;
+            };
+            if row.spoiled {
+                match self.fault {
+                    Fault::PurgeFailsAtTheUnreadable => return Err(DecodeError::UnknownVersion.into()),
+                    Fault::PurgeStaysAtTheUnreadable => {}
+                    _ => row.purge_check = Timestamp::from_seconds(now.seconds() + 24 * 3600),
+                }
+                continue;
+            }
+            let unconditional = matches!(self.fault, Fault::PurgeIsUnconditional | Fault::PurgeIsUnconditionalUnlocked);
+            let end = self.due(row);
+            if now < end && !(unconditional && row.record.version() != *version) {
+                row.purge_check = end;
+            } else if row.record.version() == *version || unconditional {
+                removed += 1;
+                if self.has(Fault::PurgeForgetsTheList) {
+                    row.ghost = true;
+                } else {
+                    rows.remove(id);
                 }
             }
-            removed += usize::from(same || self.has(Fault::PurgeCountsWhatOthersRemoved));
         }
         let purge = Purge::new(removed);
         let is_finished = match self.fault {
             Fault::PurgeNeverFinishes => false,
             Fault::PurgeFinishesAtOnce => true,
+            Fault::PurgeFinishesWhenItRemovedNothing => removed == 0,
+            Fault::PurgeFinishesWhenItOnlyMovedRows => due.len() < limit || removed == 0 && limit > 0,
             _ => due.len() < limit,
         };
         Ok(if is_finished { purge.finished() } else { purge })
@@ -292,7 +357,7 @@ impl TokenStore for Grants {
 }
 
 /// Each fault, and the rules that notice it.
-pub(crate) const FAULTS: [(Fault, Noticed); 40] = [
+pub(crate) const FAULTS: [(Fault, Noticed); 43] = [
     (Fault::InsertOverwrites, By(&["insert_has_one_winner", "insert_leaves_the_row_that_is_there"])),
     (Fault::InsertSaysExistsAndOverwrites, By(&["insert_has_one_winner", "insert_leaves_the_row_that_is_there"])),
     (Fault::InsertLooksThenWrites, By(&["insert_has_one_winner"])),
@@ -347,5 +412,8 @@ pub(crate) const FAULTS: [(Fault, Noticed); 40] = [
     (Fault::PurgeSparesRevoked, By(&["a_purge_takes_rows_of_every_kind"])),
     (Fault::PurgeForgetsTheList, AmongOthersBy(&["a_purge_waits_for_the_end"])),
     (Fault::PurgeIsUnconditional, By(&["a_purge_loses_no_write"])),
+    (Fault::PurgeIsUnconditionalUnlocked, By(&["a_purge_loses_no_write"])),
+    (Fault::PurgeFinishesWhenItRemovedNothing, AmongOthersBy(&["a_purge_is_bounded_and_finishes"])),
+    (Fault::PurgeFinishesWhenItOnlyMovedRows, By(&["a_purge_is_bounded_and_finishes"])),
     (Fault::PurgeCountsWhatOthersRemoved, By(&["purges_share_the_work"])),
 ];

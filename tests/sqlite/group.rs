@@ -104,17 +104,13 @@ fn of_two_replaces_of_one_version_in_one_group_one_wins() {
     let _ = insert(&store, template.grant(id(1), 1)).unwrap();
     let before = commits(&folder.file());
     let lock = Lock::take(&folder.file());
-    // While the first one meets the lock, those behind it come together.
-    let mut first = TokenStore::insert(&store, template.grant(id(2), 1));
-    assert!(poll_once(&mut first).is_pending());
-    thread::sleep(Duration::from_millis(50));
     let rivals = (0..8).map(|mark| TokenStore::replace(&store, 1, template.marked(id(1), 2, mark)));
     let mut rivals: Vec<_> = rivals.collect();
     assert!(rivals.iter_mut().all(|write| poll_once(write).is_pending()));
     lock.release();
-    assert_eq!(block_on(first).unwrap(), Insertion::Inserted);
     let answers: Vec<_> = block_on(join_all(rivals)).into_iter().map(Result::unwrap).collect();
-    assert!(commits(&folder.file()) - before <= 2, "the rivals were in one transaction");
+    // The first group is what the writer had when it met the lock, the second is all the rest.
+    assert!(commits(&folder.file()) - before <= 2, "four of the rivals at least were in one transaction");
     // In the order in which they came.
     assert_eq!(answers[0], Replacement::Replaced);
     assert!(answers[1..].iter().all(|answer| *answer == Replacement::Lost), "{answers:?}");
@@ -209,10 +205,10 @@ fn a_store_that_is_dropped_writes_what_is_queued() {
     }
     thread::scope(|scope| {
         let dropped = scope.spawn(|| drop(store));
-        thread::sleep(Duration::from_millis(30));
-        assert!(!dropped.is_finished(), "it waits for the lock");
         lock.release();
+        dropped.join().unwrap();
     });
+    assert_eq!(folder.names(), ["store.sqlite"], "who drops it waits until the file is closed");
     let store = SqliteStore::open(folder.file()).unwrap();
     assert!((0..20).all(|number| find(&store, id(number)).is_some()));
 }

@@ -25,7 +25,7 @@ fn every_rule_of_a_contract_names_its_tests_and_every_test_its_rule() {
 fn the_macros_make_a_test_of_every_rule_that_needs_nothing_but_a_store() {
     for (_, functions, list) in KIT {
         let listed = listed(list);
-        let takes_stores_alone = |(name, function): (String, Function)| (!function.counts).then_some(name);
+        let takes_stores_alone = |(name, function): (String, Function)| (!function.wants_more).then_some(name);
         let runnable: BTreeSet<_> = tested(functions).into_iter().filter_map(takes_stores_alone).collect();
         assert_eq!(listed, runnable, "names in {list}, and functions in {functions}");
     }
@@ -38,6 +38,16 @@ fn both_stores_of_records_have_the_one_contract() {
         assert!(text.contains(r#"#[doc = include_str!("record_contract.md")]"#), "{file}");
         assert!(!text.contains("# Contract"), "{file}");
     }
+}
+
+#[test]
+fn the_guide_says_of_every_rule_what_it_protects() {
+    let guide = source("guide/writing_a_store.md");
+    let (_, table) = guide.split_once("## What each rule protects").unwrap();
+    let (table, _) = table.split_once("\n## ").unwrap();
+    let explained: BTreeSet<_> = table.split('`').skip(1).step_by(2).map(str::to_owned).collect();
+    let tested: BTreeSet<_> = KIT.iter().flat_map(|(_, functions, _)| tested(functions).into_keys()).collect();
+    assert_eq!(explained, tested);
 }
 
 /// The names behind each numbered rule of a contract, with the number.
@@ -76,8 +86,8 @@ fn take_names(rule: &str, number: u32, names: &mut BTreeMap<String, u32>) {
 
 struct Function {
     rule: u32,
-    /// Whether it wants a count of statements beside the store.
-    counts: bool,
+    /// Whether it wants more than stores: a count of what was spent, or a hand that spoils a record.
+    wants_more: bool,
 }
 
 /// The public functions of a file, with the rule that the first line of their docs names.
@@ -86,13 +96,15 @@ fn tested(file: &str) -> BTreeMap<String, Function> {
     let lines: Vec<_> = text.lines().map(str::trim).collect();
     let mut functions = BTreeMap::new();
     for (place, line) in lines.iter().enumerate() {
-        let Some(signature) = line.strip_prefix("pub async fn ") else { continue };
-        let name = signature.split(['(', '<']).next().unwrap();
+        let Some(begin) = line.strip_prefix("pub async fn ") else { continue };
+        let end = place + lines[place..].iter().position(|line| line.ends_with('{')).unwrap();
+        let signature = lines[place..=end].concat();
+        let name = begin.split(['(', '<']).next().unwrap();
         let docs = lines[..place].iter().rev().take_while(|line| line.starts_with("///"));
         let first = docs.last().unwrap_or_else(|| panic!("{name} has no docs"));
         let number = first.strip_prefix("/// Rule ").and_then(|rest| rest.split(':').next());
         let rule = number.and_then(|number| number.parse().ok()).unwrap_or_else(|| panic!("{name} names no rule"));
-        functions.insert(name.to_owned(), Function { rule, counts: signature.contains("count:") });
+        functions.insert(name.to_owned(), Function { rule, wants_more: signature.contains("impl Fn(") });
     }
     functions
 }

@@ -126,7 +126,7 @@ pub enum ApplicationFilter {
 
 impl ApplicationFilter {
     /// Returns a text that names the filter and no other, the same in every release: what an index of a
-    /// store is kept under. At most 262 octets.
+    /// store is kept under. At most 261 octets.
     ///
     /// # Examples
     ///

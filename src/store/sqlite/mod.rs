@@ -194,7 +194,7 @@ impl SqliteStore {
 
     async fn find_record<R: Tabled>(&self, id: &[u8; 16]) -> Result<Option<Arc<R>>, StoreError> {
         let octets = self.inner.reader.ask(Find { sql: &R::statements().find, id: *id }).await?;
-        Ok(octets.map(|octets| R::decode(&octets)).transpose()?.map(Arc::new))
+        octets.map(|octets| read(id, &octets)).transpose()
     }
 
     async fn list_records<R: Tabled>(
@@ -205,7 +205,7 @@ impl SqliteStore {
     ) -> Result<Vec<Arc<R>>, StoreError> {
         let list = List { sql: &R::statements().list, subject: subject.clone(), after: after.copied(), limit };
         let rows = self.inner.reader.ask(list).await?;
-        rows.iter().map(|octets| Ok(Arc::new(R::decode(octets)?))).collect()
+        rows.iter().map(|(id, octets)| read(id, octets)).collect()
     }
 
     async fn insert_record<R: Tabled>(&self, record: Arc<R>) -> Result<Insertion, StoreError> {
@@ -234,6 +234,10 @@ impl SqliteStore {
     async fn look(&self, id: &ClientId, of: Part) -> Result<Option<Vec<u8>>, StoreError> {
         Ok(self.inner.reader.ask(Look { id: id.clone(), of }).await?)
     }
+}
+
+fn read<R: Tabled>(id: &[u8; 16], octets: &[u8]) -> Result<Arc<R>, StoreError> {
+    R::decode(octets).map(Arc::new).map_err(|error| StoreError::unreadable(id, error))
 }
 
 impl fmt::Debug for SqliteStore {

@@ -35,7 +35,7 @@ impl Statements {
     fn of(table: &str) -> Self {
         Self {
             find: format!("SELECT record FROM {table} WHERE id = ?1"),
-            list: format!("SELECT record FROM {table} WHERE subject = ?1 AND id > ?2 ORDER BY id LIMIT ?3"),
+            list: format!("SELECT id, record FROM {table} WHERE subject = ?1 AND id > ?2 ORDER BY id LIMIT ?3"),
             due: format!(
                 "SELECT id, version, record FROM {table} WHERE purge_check <= ?1 ORDER BY purge_check LIMIT ?2"
             ),
@@ -133,15 +133,15 @@ pub(super) struct List {
 }
 
 impl Call for List {
-    type Answer = Vec<Vec<u8>>;
+    /// Keys and records.
+    type Answer = Vec<([u8; 16], Vec<u8>)>;
 
     fn run(&self, session: &mut Session<'_>) -> rusqlite::Result<Self::Answer> {
         // The empty key comes before all others.
         let after = self.after.as_ref().map_or(&[][..], |id| &id[..]);
         let statement = session.statement(self.sql)?;
-        let rows =
-            statement.query_map(params![self.subject.as_str(), after, as_limit(self.limit)], |row| row.get(0))?;
-        rows.collect()
+        let values = params![self.subject.as_str(), after, as_limit(self.limit)];
+        statement.query_map(values, |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
     }
 }
 

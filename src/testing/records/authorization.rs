@@ -2,6 +2,7 @@
 
 use crate::client::redirect_uri::RedirectUri;
 use crate::clock::Timestamp;
+use crate::config::check::MOST_STATE_OCTETS;
 use crate::id::ClientId;
 use crate::pkce::CodeChallenge;
 use crate::scope::{ResourceScope, ScopeSet};
@@ -75,7 +76,7 @@ pub(in crate::testing) fn huge_authorization(purge_after: Timestamp) -> Authoriz
     Authorization {
         client: hostile::client_id(255),
         redirect_uri: redirect_uri(&format!("https://app.example/{}", "x".repeat(2028))),
-        state: Some((0..=255).cycle().take(1 << 16).collect()),
+        state: Some((0..=255).cycle().take(MOST_STATE_OCTETS).collect()),
         scopes: draw::scopes(&hostile::many_scopes()),
         resource_scope: hostile::most_resources(),
         ..authorization(&hostile::long_subject(), purge_after)

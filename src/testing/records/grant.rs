@@ -1,8 +1,11 @@
 //! Grants in every state.
 
+use std::iter;
+
 use time::Duration;
 
 use crate::clock::Timestamp;
+use crate::grant::refresh_token::{LIVE_PAIRS, PAIRS_IN_GRACE_AT_MOST};
 use crate::id::{ClientId, GrantId};
 use crate::scope::{ResourceScope, ScopeSet};
 use crate::secret::refresh::LineageDigest;
@@ -12,15 +15,7 @@ use crate::testing::draw::{self, sound};
 use crate::testing::records::hostile;
 
 /// Pairs that a grant may hold: those that are not superseded, those in grace, the newest.
-const MOST_PAIRS: usize = 128 + 1024 + 1;
-
-const REASONS: [RevocationReason; 5] = [
-    RevocationReason::CodeReplayed,
-    RevocationReason::RefreshTokenReused,
-    RevocationReason::RevokedByClient,
-    RevocationReason::Withdrawn,
-    RevocationReason::SubjectWithdrawn,
-];
+const MOST_PAIRS: usize = LIVE_PAIRS + PAIRS_IN_GRACE_AT_MOST + 1;
 
 /// Makes a grant of that user: one pair of tokens, version 1, to be purged from `purge_after`, which is
 /// one hour after the refresh token's end.
@@ -84,7 +79,7 @@ pub(in crate::testing) fn grants_of_every_kind(subject: &Subject, purge_after: T
             ..plain()
         },
     ];
-    for reason in REASONS {
+    for reason in reasons() {
         all.push(revoked(&plain(), reason));
         // One that was withdrawn before its code was exchanged has no pair.
         let keep_until = draw::end(purge_after);
@@ -93,6 +88,16 @@ pub(in crate::testing) fn grants_of_every_kind(subject: &Subject, purge_after: T
     }
     all.extend(hostile::subjects().into_iter().map(|subject| Grant { subject, ..plain() }));
     all
+}
+
+fn reasons() -> impl Iterator<Item = RevocationReason> {
+    iter::successors(Some(RevocationReason::CodeReplayed), |reason| match reason {
+        RevocationReason::CodeReplayed => Some(RevocationReason::RefreshTokenReused),
+        RevocationReason::RefreshTokenReused => Some(RevocationReason::RevokedByClient),
+        RevocationReason::RevokedByClient => Some(RevocationReason::Withdrawn),
+        RevocationReason::Withdrawn => Some(RevocationReason::SubjectWithdrawn),
+        RevocationReason::SubjectWithdrawn => None,
+    })
 }
 
 /// Every field as large as it may be.

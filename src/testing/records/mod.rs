@@ -17,5 +17,34 @@ pub(super) use hostile::{client_ids_alike, subjects_alike};
 pub use registration::{approved, registration};
 pub(super) use registration::{
     changed, huge_registration, in_state, logo, number_of, numbered, numbered_logo, registration_of,
-    registrations_of_every_kind, under, with_new_logos,
+    registrations_of_every_kind, states, under, with_new_logos,
 };
+
+#[cfg(test)]
+mod tests {
+    use crate::client::application::ApplicationFilter;
+    use crate::clock::Timestamp;
+    use crate::store::LogoWrite;
+
+    #[test]
+    fn the_guide_tells_how_large_records_get() {
+        let end = Timestamp::from_seconds(4_000_000_000);
+        let registration = super::huge_registration();
+        let LogoWrite::Put(logo) = &registration.logo else { panic!("the largest registration has a logo") };
+        let filter = ApplicationFilter::OwnedBy(registration.application.applicant().clone());
+        let guide = include_str!("../../guide/writing_a_store.md");
+        for (what, octets) in [
+            ("a grant", super::huge_grant(end).encode().len()),
+            ("an authorization", super::huge_authorization(end).encode().len()),
+            ("an application", registration.application.encode().len()),
+            ("a client", registration.client.encode().len()),
+            ("a logo, each of two", logo.octets().len()),
+            ("a subject, a client id", registration.client.id().as_str().len()),
+            ("the key of a filter", filter.key().len()),
+        ] {
+            let row = guide.lines().find_map(|line| line.strip_prefix(&format!("| {what} | ")));
+            let said: String = row.unwrap().chars().filter(char::is_ascii_digit).collect();
+            assert_eq!(said, octets.to_string(), "{what}");
+        }
+    }
+}

@@ -1,5 +1,6 @@
 //! Registrations in every state.
 
+use std::iter;
 use std::sync::Arc;
 
 use crate::client::application::{Application, ApplicationForm, CheckedForm, Logo, RegistrationLimits};
@@ -117,8 +118,7 @@ fn largest_logo() -> Logo {
 /// Every state, every choice of a field, and whatever texts a field may hold.
 pub(in crate::testing) fn registrations_of_every_kind(applicant: &Subject) -> Vec<Registration> {
     let plain = || registration(applicant);
-    let states = [ClientState::Pending, ClientState::Approved, ClientState::Rejected, ClientState::Suspended];
-    let mut all: Vec<_> = states.into_iter().map(|state| in_state(&plain(), state)).collect();
+    let mut all: Vec<_> = states().map(|state| in_state(&plain(), state)).collect();
     all.extend([
         approved(&plain()),
         changed(&plain()),
@@ -128,6 +128,16 @@ pub(in crate::testing) fn registrations_of_every_kind(applicant: &Subject) -> Ve
     ]);
     all.extend(hostile::subjects().iter().map(registration));
     all
+}
+
+/// Every state of an application.
+pub(in crate::testing) fn states() -> impl Iterator<Item = ClientState> + Clone {
+    iter::successors(Some(ClientState::Pending), |state| match state {
+        ClientState::Pending => Some(ClientState::Approved),
+        ClientState::Approved => Some(ClientState::Rejected),
+        ClientState::Rejected => Some(ClientState::Suspended),
+        ClientState::Suspended => None,
+    })
 }
 
 /// Every field as large as it may be.

@@ -8,6 +8,7 @@ use crate::testing::applications::Applications;
 use crate::testing::at_once::{MEETINGS, at_once};
 use crate::testing::records;
 use crate::testing::rules::{CALLERS, in_turn};
+use crate::testing::told::{cut, first_difference};
 
 pub(in crate::testing) async fn find_answers_what_was_written<S: ClientRegistry>(store: &S) {
     let store = &Applications(store);
@@ -18,7 +19,7 @@ pub(in crate::testing) async fn find_answers_what_was_written<S: ClientRegistry>
     for _ in 0..8 {
         let found = store.find(&id).await;
         let known = found.as_ref().is_some_and(|found| written.contains(found));
-        assert!(known, "`find` gives {found:?}, which nobody wrote");
+        assert!(known, "`find` gives {}, which nobody wrote", cut(&found));
         let before = registration.client.version();
         registration = records::changed(&registration);
         written.push(registration.client.clone());
@@ -38,7 +39,8 @@ pub(in crate::testing) async fn current_answers_the_last_write<S: ClientRegistry
                     let _ = reader.find(registration.client.id()).await;
                     let current = reader.current(registration.client.id()).await;
                     let is_last = current.as_ref() == Some(&there.client);
-                    assert!(is_last, "{:?} was acknowledged, `current` gives {current:?}", there.client);
+                    let told = || difference(&there.client, current.as_ref());
+                    assert!(is_last, "after a write `current` gives {}", told());
                 }
                 registration = records::changed(&registration);
                 let writer = if round % 2 == 0 { another } else { store };
@@ -74,7 +76,13 @@ pub(in crate::testing) async fn of_every_kind_comes_back<S: ClientRegistry>(stor
 
 async fn assert_client<S: ClientRegistry>(store: &Applications<'_, S>, client: &Arc<Client>) {
     let found = store.find(client.id()).await;
-    assert!(found.as_ref() == Some(client), "{client:?} was acknowledged, `find` gives {found:?}");
+    assert!(found.as_ref() == Some(client), "`find` gives {}", difference(client, found.as_ref()));
     let current = store.current(client.id()).await;
-    assert!(current.as_ref() == Some(client), "{client:?} was acknowledged, `current` gives {current:?}");
+    assert!(current.as_ref() == Some(client), "`current` gives {}", difference(client, current.as_ref()));
+}
+
+fn difference(expected: &Arc<Client>, found: Option<&Arc<Client>>) -> String {
+    let Some(found) = found else { return format!("nothing, in place of {}", cut(expected)) };
+    let place = first_difference(&expected.encode(), &found.encode());
+    format!("{}, in place of {}; {place}", cut(found), cut(expected))
 }

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use crate::client::ClientState;
 use crate::client::application::{Application, ApplicationFilter};
 use crate::id::ClientId;
 use crate::store::{ClientRegistry, Page, Registration};
@@ -10,9 +9,7 @@ use crate::subject::Subject;
 use crate::testing::applications::{Applications, Whole};
 use crate::testing::draw;
 use crate::testing::records;
-
-const STATES: [ClientState; 4] =
-    [ClientState::Pending, ClientState::Approved, ClientState::Rejected, ClientState::Suspended];
+use crate::testing::told::cut;
 
 /// Every state after every other one, with a change that awaits review in between.
 pub(in crate::testing) async fn follows_every_move<S: ClientRegistry>(store: &S) {
@@ -21,10 +18,10 @@ pub(in crate::testing) async fn follows_every_move<S: ClientRegistry>(store: &S)
     let mut first = records::registration(&owner);
     let mut there = store.begin(&first).await;
     let mut others = Vec::new();
-    for state in STATES {
+    for state in records::states() {
         others.push(store.begin(&records::in_state(&records::registration(&owner), state)).await);
     }
-    for (from, to) in STATES.into_iter().flat_map(|from| STATES.into_iter().map(move |to| (from, to))) {
+    for (from, to) in records::states().flat_map(|from| records::states().map(move |to| (from, to))) {
         for next in [records::in_state(&first, from), records::changed(&first), records::in_state(&first, to)] {
             let next = records::numbered(&next, there.client.version() + 1);
             there = store.go_on(&there, &next).await;
@@ -40,7 +37,7 @@ pub(in crate::testing) async fn follows_every_move<S: ClientRegistry>(store: &S)
 /// Listed as it is under its own filters, and under no other.
 async fn assert_listed<S: ClientRegistry>(store: &Applications<'_, S>, application: &Application, owner: &Subject) {
     let own: Vec<_> = application.filters().collect();
-    let states = STATES.map(ApplicationFilter::InState);
+    let states = records::states().map(ApplicationFilter::InState);
     let owners = [owner.clone(), records::subject()].map(ApplicationFilter::OwnedBy);
     let all = [ApplicationFilter::All, ApplicationFilter::AwaitingReview];
     for filter in all.into_iter().chain(states).chain(owners) {
@@ -49,10 +46,12 @@ async fn assert_listed<S: ClientRegistry>(store: &Applications<'_, S>, applicati
         if own.contains(&filter) {
             assert!(
                 matches!(found[..], [found] if **found == *application),
-                "{filter:?} should list {application:?} once, it lists {found:?}"
+                "{filter:?} should list {} once, it lists {}",
+                cut(&application),
+                cut(&found)
             );
         } else {
-            assert!(found.is_empty(), "{filter:?} should not list {application:?}");
+            assert!(found.is_empty(), "{filter:?} should not list {}", cut(&application));
         }
     }
 }
@@ -66,7 +65,7 @@ pub(in crate::testing) async fn is_of_one_owner<S: ClientRegistry>(store: &S) {
     }
     for (owner, application) in owners.iter().zip(written) {
         let listed = store.listed(&ApplicationFilter::OwnedBy(owner.clone())).await;
-        assert!(listed == [application], "the list of {owner:?} holds {listed:?}");
+        assert!(listed == [application], "the list of {owner:?} holds {}", cut(&listed));
     }
 }
 

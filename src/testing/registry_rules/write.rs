@@ -7,6 +7,7 @@ use crate::testing::applications::{Applications, Whole};
 use crate::testing::at_once::{MEETINGS, at_once, pause};
 use crate::testing::records;
 use crate::testing::rules::{CALLERS, in_turn, meetings, with_answer};
+use crate::testing::told::cut;
 
 /// Wins of each caller who looks again until it has them.
 const WINS: usize = 4;
@@ -29,7 +30,7 @@ pub(in crate::testing) async fn insert_has_one_winner<S: ClientRegistry>(store: 
         for loser in with_answer(&rivals, &answers, Insertion::Exists) {
             let owner = ApplicationFilter::OwnedBy(loser.application.applicant().clone());
             let listed = another.listed(&owner).await;
-            assert!(listed.is_empty(), "an insert that answered `Exists` left {listed:?} in a list");
+            assert!(listed.is_empty(), "an insert that answered `Exists` left {} in a list", cut(&listed));
         }
     }
 }
@@ -45,7 +46,7 @@ pub(in crate::testing) async fn insert_leaves_what_is_there<S: ClientRegistry>(s
     }
     let owner = ApplicationFilter::OwnedBy(rival.application.applicant().clone());
     let listed = store.listed(&owner).await;
-    assert!(listed.is_empty(), "an insert that answered `Exists` left {listed:?} in a list");
+    assert!(listed.is_empty(), "an insert that answered `Exists` left {} in a list", cut(&listed));
 }
 
 pub(in crate::testing) async fn tells_ids_apart<S: ClientRegistry>(store: &S) {
@@ -85,7 +86,7 @@ pub(in crate::testing) async fn replace_of_a_missing_client_is_lost<S: ClientReg
         let answer = store.replace(version, &registration).await;
         assert_eq!(answer, Replacement::Lost, "a replace of version {version} of no client");
         let found = store.whole(id).await;
-        assert!(found.is_none(), "a replace of a missing client left {found:?}");
+        assert!(found.is_none(), "a replace of a missing client left {}", cut(&found));
         assert!(store.find(id).await.is_none(), "a replace of a missing client is found");
         assert!(store.logo(id, LogoSlot::InForce).await.is_none(), "a replace of a missing client left a logo");
         for filter in registration.application.filters() {

@@ -1,9 +1,10 @@
 //! A call costs the same, however much is stored.
 
-use crate::store::{Insertion, Replacement};
+use crate::store::{Insertion, Page, Replacement};
 use crate::testing::records;
 use crate::testing::rows::Rows;
-use crate::testing::rules::{add, change, far};
+use crate::testing::rules::purge::emptied;
+use crate::testing::rules::{add, change, far, purge_step};
 
 /// Rows that are there when the calls are counted again.
 const ROWS: usize = 400;
@@ -17,28 +18,38 @@ pub(in crate::testing) async fn of_calls_stays_the_same<R: Rows>(rows: &R, count
         add(rows, &R::first(&subject, far())).await;
     }
     let after = costs(rows, &count).await;
-    assert_eq!(
-        before, after,
-        "a find of nothing, an insert, a find, a replace, and those that lose, before and after {ROWS} more rows"
-    );
+    for ((call, before), (_, after)) in before.into_iter().zip(after) {
+        assert_eq!(after, before, "{call} costs more after {ROWS} more rows than before");
+    }
 }
 
-async fn costs<R: Rows>(rows: &R, count: &(impl Fn() -> u64 + Send + Sync)) -> [u64; 6] {
+/// What each call costs, one after the other.
+async fn costs<R: Rows>(rows: &R, count: &(impl Fn() -> u64 + Send + Sync)) -> [(&'static str, u64); 8] {
     let row = R::first(&records::subject(), far());
     let next = R::next(&row, far());
-    let start = count();
-    let missing = rows.find(R::id(&row)).await;
-    let no_row = count();
+    let end = emptied(rows, 0).await;
+    let dead = R::first(&records::subject(), end);
+    add(rows, &dead).await;
+    let mut spent = count();
+    let mut costs = |call| {
+        let before = std::mem::replace(&mut spent, count());
+        (call, spent - before)
+    };
+    assert_eq!(rows.find(R::id(&row)).await, None);
+    let missing = costs("a find of nothing");
     add(rows, &row).await;
-    let inserted = count();
-    let found = rows.find(R::id(&row)).await;
-    let row_found = count();
+    let inserted = costs("an insert");
+    assert_eq!(rows.find(R::id(&row)).await.as_ref(), Some(&row));
+    let found = costs("a find");
     change(rows, &row, &next).await;
-    let replaced = count();
+    let replaced = costs("a replace");
     assert_eq!(rows.insert(&row).await, Insertion::Exists);
-    let exists = count();
+    let exists = costs("an insert of what exists");
     assert_eq!(rows.replace(R::version(&row), &next).await, Replacement::Lost);
-    let lost = count();
-    assert!(missing.is_none() && found == Some(row), "what was counted was done");
-    [no_row - start, inserted - no_row, row_found - inserted, replaced - row_found, exists - replaced, lost - exists]
+    let lost = costs("a replace that loses");
+    assert_eq!(rows.list(R::subject(&row), Page::first(10)).await, [next]);
+    let listed = costs("a page of a list");
+    assert_eq!(purge_step(rows, end, 4).await.removed(), 1, "the one row that is due");
+    let purged = costs("a step of a purge");
+    [missing, inserted, found, replaced, exists, lost, listed, purged]
 }

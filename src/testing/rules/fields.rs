@@ -5,6 +5,7 @@ use std::sync::Arc;
 use crate::testing::records;
 use crate::testing::rows::Rows;
 use crate::testing::rules::{add, assert_there, change, far, listed};
+use crate::testing::told::cut;
 
 pub(in crate::testing) async fn of_every_kind_come_back<R: Rows>(rows: &R) {
     for row in R::of_every_kind(&records::subject(), far()) {
@@ -40,5 +41,5 @@ pub(in crate::testing) async fn of_every_kind_are_listed<R: Rows>(rows: &R) {
     all.retain(|row| *R::subject(row) == subject);
     all.sort_by_key(|row| R::id(row));
     let listed = listed(rows, &subject).await;
-    assert!(listed == all, "the list of a subject holds {listed:?} in place of {all:?}");
+    assert!(listed == all, "the list of a subject holds {} in place of {}", cut(&listed), cut(&all));
 }

@@ -7,6 +7,7 @@ use crate::testing::at_once::{MEETINGS, at_once, pause};
 use crate::testing::records;
 use crate::testing::rows::Rows;
 use crate::testing::rules::{CALLERS, add, assert_there, change, far, in_turn, meetings};
+use crate::testing::told::{cut, difference};
 
 /// The version with which a writer ends while others read.
 const LAST_VERSION: u32 = 32;
@@ -42,10 +43,13 @@ pub(in crate::testing) async fn by_those_who_lost<R: Rows>(rows: &R, another: &R
             let answer = handle.replace(R::version(first), &next).await;
             let found = handle.find(R::id(first)).await;
             match answer {
-                Replacement::Replaced => assert!(found == Some(next), "the winner finds {found:?}"),
+                Replacement::Replaced => {
+                    assert!(found.as_ref() == Some(&next), "the winner finds {}", difference(&*next, found.as_deref()));
+                }
                 Replacement::Lost => assert!(
                     found.as_ref().is_some_and(|found| found != first && *found != next),
-                    "who was told that somebody else was first finds {found:?}"
+                    "who was told that somebody else was first finds {}",
+                    cut(&found)
                 ),
             }
         });
@@ -87,7 +91,7 @@ async fn read_versions<R: Rows>(rows: &R, id: R::Id, acknowledged: &AtomicU32) {
         let before = acknowledged.load(Ordering::SeqCst).max(seen);
         let found = rows.find(id).await;
         let version = found.as_ref().map_or(0, |row| R::version(row));
-        assert!(version >= before, "version {before} was acknowledged or seen, then `find` gave {found:?}");
+        assert!(version >= before, "version {before} was acknowledged or seen, then `find` gave {}", cut(&found));
         seen = version;
         pause().await;
     }

@@ -10,6 +10,7 @@ use crate::testing::draw::{self, sound};
 use crate::testing::records;
 use crate::testing::rows::Rows;
 use crate::testing::rules::{CALLERS, add, assert_gone, assert_there, far, in_turn, listed, meetings, with_answer};
+use crate::testing::told::cut;
 
 pub(in crate::testing) async fn has_one_winner<R: Rows>(rows: &R, another: &R) {
     for meeting in meetings() {
@@ -23,7 +24,7 @@ pub(in crate::testing) async fn has_one_winner<R: Rows>(rows: &R, another: &R) {
         for winner in winners {
             assert_there(rows, winner, "after a race of inserts").await;
             let listed = listed(another, &subject).await;
-            assert!(listed == [winner.clone()], "only the winner's row may be listed, not {listed:?}");
+            assert!(listed == [winner.clone()], "only the winner's row may be listed, not {}", cut(&listed));
         }
     }
 }
@@ -38,7 +39,7 @@ pub(in crate::testing) async fn leaves_the_row_that_is_there<R: Rows>(rows: &R) 
         assert_there(rows, &row, "after a second insert of its id").await;
     }
     let listed = listed(rows, &other).await;
-    assert!(listed.is_empty(), "an insert that answered `Exists` left {listed:?} in a list");
+    assert!(listed.is_empty(), "an insert that answered `Exists` left {} in a list", cut(&listed));
 }
 
 /// Ids that a careless key takes for one: they differ in one bit, or their texts in the case of a letter.

@@ -7,6 +7,7 @@ use crate::testing::draw;
 use crate::testing::records;
 use crate::testing::rows::Rows;
 use crate::testing::rules::{CALLERS, add, change, far, in_turn, listed};
+use crate::testing::told::cut;
 
 /// Rows of each caller.
 const EACH: usize = 4;
@@ -21,14 +22,14 @@ pub(in crate::testing) async fn shows_a_row_at_once<R: Rows>(rows: &R, another: 
                 add(handle, &first).await;
                 for reader in [rows, another] {
                     let listed = listed(reader, subject).await;
-                    assert!(listed.contains(&first), "{first:?} was acknowledged and is not listed");
+                    assert!(listed.contains(&first), "{} was acknowledged and is not listed", cut(&first));
                 }
                 let next = R::next(&first, far());
                 change(handle, &first, &next).await;
                 for reader in [rows, another] {
                     let listed = listed(reader, subject).await;
-                    assert!(listed.contains(&next), "{next:?} was acknowledged and is not listed as it is");
-                    assert!(!listed.contains(&first), "{first:?} was replaced and is still listed");
+                    assert!(listed.contains(&next), "{} was acknowledged and is not listed as it is", cut(&next));
+                    assert!(!listed.contains(&first), "{} was replaced and is still listed", cut(&first));
                 }
                 own.push(next);
             }
@@ -51,10 +52,11 @@ pub(in crate::testing) async fn is_of_one_subject<R: Rows>(rows: &R) {
     }
     for (subject, row) in subjects.iter().zip(&written) {
         let listed = listed(rows, subject).await;
-        assert!(listed == [row.clone()], "the list of {subject:?} holds {listed:?} in place of {row:?} alone");
+        let (holds, row) = (cut(&listed), [row.clone()]);
+        assert!(listed == row, "the list of {subject:?} holds {holds} in place of {} alone", cut(&row));
     }
     let nobody = listed(rows, &records::subject()).await;
-    assert!(nobody.is_empty(), "a subject that has nothing is given {nobody:?}");
+    assert!(nobody.is_empty(), "a subject that has nothing is given {}", cut(&nobody));
 }
 
 /// Ids sort as octets without sign: by time, then by what was drawn.

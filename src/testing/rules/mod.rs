@@ -12,6 +12,7 @@ pub(super) mod page;
 pub(super) mod purge;
 pub(super) mod purge_race;
 pub(super) mod replace;
+pub(super) mod unreadable;
 
 use std::iter;
 use std::sync::Arc;
@@ -22,6 +23,7 @@ use crate::store::{Insertion, Page, Purge, Replacement};
 use crate::subject::Subject;
 use crate::testing::at_once::{MEETINGS, Meeting};
 use crate::testing::rows::Rows;
+use crate::testing::told::{cut, difference};
 
 /// Calls that meet.
 pub(super) const CALLERS: usize = 12;
@@ -87,15 +89,16 @@ async fn listed<R: Rows>(rows: &R, subject: &Subject) -> Vec<Arc<R::Row>> {
 /// Fails unless the row is found, and listed, as it was written.
 async fn assert_there<R: Rows>(rows: &R, row: &Arc<R::Row>, when: &str) {
     let found = rows.find(R::id(row)).await;
-    assert!(found.as_ref() == Some(row), "{when}: {row:?} was acknowledged, `find` gives {found:?}");
+    assert!(found.as_ref() == Some(row), "{when}: `find` gives {}", difference(&**row, found.as_deref()));
     let listed = listed(rows, R::subject(row)).await;
-    assert!(listed.contains(row), "{when}: {row:?} was acknowledged, the list of its subject holds {listed:?}");
+    let own = listed.iter().find(|own| R::id(own) == R::id(row)).map(|own| &**own);
+    assert!(own == Some(row), "{when}: the list of its subject holds {}", difference(&**row, own));
 }
 
 /// Fails if the row is found or listed, in whatever version.
 async fn assert_gone<R: Rows>(rows: &R, row: &R::Row, when: &str) {
     let found = rows.find(R::id(row)).await;
-    assert!(found.is_none(), "{when}: there should be no row, `find` gives {found:?}");
+    assert!(found.is_none(), "{when}: there should be no row, `find` gives {}", cut(&found));
     let listed = listed(rows, R::subject(row)).await;
     assert!(listed.iter().all(|own| R::id(own) != R::id(row)), "{when}: there should be no row, it is still listed");
 }

@@ -8,6 +8,7 @@ use crate::subject::Subject;
 use crate::testing::records;
 use crate::testing::rows::Rows;
 use crate::testing::rules::{add, change, due, far, purge_all};
+use crate::testing::told::cut;
 
 pub(in crate::testing) async fn holds_every_row_once<R: Rows>(rows: &R) {
     let (subject, other) = (records::subject(), records::subject());
@@ -20,7 +21,7 @@ pub(in crate::testing) async fn holds_every_row_once<R: Rows>(rows: &R) {
     for limit in [1, 3, 4, 11, 12, 13, 1000] {
         let mut reader = Reader::<R>::new(limit);
         while reader.read_on(rows, &subject).await {}
-        assert!(reader.found == all, "in pages of {limit}: {:?} in place of {all:?}", reader.found);
+        assert!(reader.found == all, "in pages of {limit}: {} in place of {}", cut(&reader.found), cut(&all));
         let pages = all.len() / limit + 1;
         assert_eq!(reader.pages, pages, "pages of {limit} are full but for the last one");
     }

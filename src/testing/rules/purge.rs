@@ -9,6 +9,7 @@ use crate::testing::rows::Rows;
 use crate::testing::rules::{
     add, assert_gone, assert_there, change, due, earlier, far, later, listed, purge_all, purge_step,
 };
+use crate::testing::told::cut;
 
 /// Seconds in an hour.
 const HOUR: u32 = 3600;
@@ -88,14 +89,18 @@ pub(in crate::testing) async fn takes_rows_of_every_kind<R: Rows>(rows: &R) {
 
 pub(in crate::testing) async fn is_bounded_and_finishes<R: Rows>(rows: &R) {
     const DEAD: usize = 25;
-    const ALIVE: usize = 15;
+    /// A purge meets these first, and more of them than a step may look at.
+    const ALIVE_IN_FRONT: usize = 3 * LIMIT;
+    const ALIVE: usize = ALIVE_IN_FRONT + 5;
+    const LIMIT: usize = 4;
     let (subject, end) = (records::subject(), emptied(rows, 0).await);
     let mut alive = Vec::new();
     for number in 0..DEAD + ALIVE {
-        let row = R::first(&subject, end);
+        let in_front = number < ALIVE_IN_FRONT;
+        let row = R::first(&subject, if in_front { earlier(end, 1) } else { end });
         add(rows, &row).await;
         // Alive by what is in the row, due by what was at its insert.
-        if number % 8 < 3 {
+        if in_front || number % 6 == 0 {
             let next = R::next(&row, far());
             change(rows, &row, &next).await;
             alive.push(next);
@@ -103,12 +108,10 @@ pub(in crate::testing) async fn is_bounded_and_finishes<R: Rows>(rows: &R) {
     }
     alive.sort_by_key(|row| R::id(row));
     assert_eq!(alive.len(), ALIVE);
-    let none = purge_step(rows, end, 0).await;
-    assert!(!none.is_finished(), "a step that may look at nothing cannot know that nothing is left");
     let mut removed = 0;
     let mut steps = 0;
     loop {
-        let step = purge_step(rows, end, 4).await;
+        let step = purge_step(rows, end, LIMIT).await;
         removed += step.removed();
         steps += 1;
         if step.is_finished() {
@@ -116,9 +119,13 @@ pub(in crate::testing) async fn is_bounded_and_finishes<R: Rows>(rows: &R) {
         }
         assert!(steps <= DEAD + ALIVE + SPARE_STEPS, "a purge of {DEAD} rows goes on for ever");
     }
-    assert_eq!(removed, DEAD, "what is due is removed, in {steps} steps");
+    assert_eq!(removed, DEAD, "a purge that says it finished has removed all that is due, in {steps} steps");
     let listed = listed(rows, &subject).await;
-    assert!(listed == alive, "after a purge {listed:?} are left in place of {alive:?}");
+    assert!(listed == alive, "after a purge {} are left in place of {}", cut(&listed), cut(&alive));
+
+    add(rows, &R::first(&subject, end)).await;
+    let none = purge_step(rows, end, 0).await;
+    assert!(!none.is_finished(), "a step with limit 0 looks at nothing, and cannot know that it finished");
 }
 
 pub(in crate::testing) async fn steps_over_nothing_alive<R: Rows>(rows: &R) {
@@ -152,7 +159,7 @@ pub(in crate::testing) async fn steps_over_nothing_alive<R: Rows>(rows: &R) {
 }
 
 /// Returns an end at which nothing else is due, nor in the span behind it.
-async fn emptied<R: Rows>(rows: &R, span: u32) -> Timestamp {
+pub(super) async fn emptied<R: Rows>(rows: &R, span: u32) -> Timestamp {
     let end = due();
     purge_all(rows, later(end, span), 1000).await;
     end

@@ -7,13 +7,16 @@ use crate::store::Replacement;
 use crate::testing::at_once::{MEETINGS, at_once, pause};
 use crate::testing::records;
 use crate::testing::rows::Rows;
-use crate::testing::rules::{
-    add, assert_gone, assert_there, due, far, in_turn, listed, meetings, never_ends, purge_all, purge_step,
-};
+use crate::testing::rules::{add, due, far, in_turn, listed, meetings, never_ends, purge_all, purge_step};
+use crate::testing::told::cut;
 
-/// Rows that writers and purges meet at.
-const ROWS: usize = 10;
+/// Rows that writers and purges meet at: more than the first steps of the purges take.
+const ROWS: usize = 40;
+/// Pauses of the writers, so that some come while each of the steps is under way.
+const PAUSES: [usize; 8] = [1, 2, 3, 4, 5, 6, 7, 8];
 const PURGES: usize = 3;
+/// Rows that are inserted meanwhile.
+const NEWCOMERS: usize = 10;
 /// More than any of them needs.
 const STEPS: usize = 500;
 
@@ -30,26 +33,34 @@ pub(in crate::testing) async fn loses_no_write<R: Rows>(rows: &R, another: &R) {
             dead.push(row);
         }
         let saved: Vec<_> = dead.iter().map(|row| R::next(row, far())).collect();
-        let fresh: Vec<_> = dead.iter().map(|_| R::first(subject, far())).collect();
-        let writers = dead.iter().zip(&saved).map(|(row, next)| Caller::Writer { version: R::version(row), next });
+        let fresh: Vec<_> = dead.iter().take(NEWCOMERS).map(|_| R::first(subject, far())).collect();
+        let writes = dead.iter().zip(&saved).zip(PAUSES.into_iter().cycle());
+        let writers = writes.map(|((row, next), pauses)| Caller::Writer { version: R::version(row), next, pauses });
         let callers = writers.chain(fresh.iter().map(Caller::Newcomer)).chain((0..PURGES).map(|_| Caller::Purge(end)));
         let calls = in_turn(rows, another).zip(callers).map(|(handle, caller)| caller.call(handle));
         let answers = at_once(meeting, calls).await;
         purge_all(another, end, 100).await;
+        let listed = listed(rows, subject).await;
         for (row, answer) in saved.iter().zip(answers) {
+            let found = rows.find(R::id(row)).await;
+            let listed = listed.iter().find(|own| R::id(own) == R::id(row));
+            let is_there = found.as_ref() == Some(row) && listed == Some(row);
+            let is_gone = found.is_none() && listed.is_none();
             match answer {
-                Some(Replacement::Replaced) => assert_there(rows, row, "saved from a purge").await,
-                Some(Replacement::Lost) | None => assert_gone(rows, row, "lost to a purge").await,
+                Some(Replacement::Replaced) => assert!(is_there, "a purge removed {}, a write that won", cut(row)),
+                Some(Replacement::Lost) | None => assert!(is_gone, "a write that lost to a purge left {}", cut(row)),
             }
         }
         for row in &fresh {
-            assert_there(rows, row, "inserted beside a purge").await;
+            let found = rows.find(R::id(row)).await;
+            let is_there = found.as_ref() == Some(row) && listed.contains(row);
+            assert!(is_there, "a purge removed {}, which was inserted beside it", cut(row));
         }
     }
 }
 
 enum Caller<'r, R: Rows> {
-    Writer { version: u32, next: &'r Arc<R::Row> },
+    Writer { version: u32, next: &'r Arc<R::Row>, pauses: usize },
     Newcomer(&'r Arc<R::Row>),
     Purge(Timestamp),
 }
@@ -57,8 +68,10 @@ enum Caller<'r, R: Rows> {
 impl<R: Rows> Caller<'_, R> {
     async fn call(self, rows: &R) -> Option<Replacement> {
         match self {
-            Self::Writer { version, next } => {
-                pause().await;
+            Self::Writer { version, next, pauses } => {
+                for _ in 0..pauses {
+                    pause().await;
+                }
                 return Some(rows.replace(version, next).await);
             }
             Self::Newcomer(row) => add(rows, row).await,
@@ -83,7 +96,7 @@ pub(in crate::testing) async fn share_the_work<R: Rows>(rows: &R, another: &R) {
         removed += purge_all(rows, end, 1000).await;
         assert_eq!(removed, DEAD, "purges at the same time remove each row once");
         let left = listed(rows, &subject).await;
-        assert!(left == [stays], "purges at the same time leave {left:?}");
+        assert!(left == [stays], "purges at the same time leave {}", cut(&left));
     }
 }
 

@@ -1,0 +1,67 @@
+//! A record that cannot be read stands in the way of nothing but itself.
+
+use std::future::Future;
+
+use crate::store::{Page, StoreError};
+use crate::testing::records;
+use crate::testing::rows::Rows;
+use crate::testing::rules::purge::emptied;
+use crate::testing::rules::{ALL, add, earlier, far, purge_step};
+
+pub(in crate::testing) async fn is_named_by_a_list<R: Rows, F>(rows: &R, spoil: impl Fn([u8; 16]) -> F + Send + Sync)
+where
+    F: Future<Output = ()> + Send,
+{
+    let subject = records::subject();
+    let mut all: Vec<_> = (0..6).map(|_| R::first(&subject, far())).collect();
+    for row in &all {
+        add(rows, row).await;
+    }
+    all.sort_by_key(|row| R::id(row));
+    let spoiled: Vec<_> = [1, 2, 5].iter().filter_map(|place| all.get(*place)).map(|row| R::id(row)).collect();
+    for id in &spoiled {
+        spoil(R::octets(*id)).await;
+    }
+    let named = |error: StoreError| error.unreadable_id().copied();
+    let mut page = Page::first(1);
+    for row in &all {
+        let found = rows.try_list(&subject, page).await.map_err(named);
+        let expected =
+            if spoiled.contains(&R::id(row)) { Err(Some(R::octets(R::id(row)))) } else { Ok(vec![row.clone()]) };
+        assert!(found == expected, "a page of one, which can be read or is named: {found:?}");
+        page = Page::after(R::id(row), 1);
+    }
+    let found = rows.try_list(&subject, Page::first(ALL)).await.map_err(named);
+    let named = spoiled.iter().any(|id| found == Err(Some(R::octets(*id))));
+    assert!(named, "a page that holds what cannot be read is an error that names it: {found:?}");
+}
+
+pub(in crate::testing) async fn is_stepped_over_by_a_purge<R: Rows, F>(
+    rows: &R,
+    spoil: impl Fn([u8; 16]) -> F + Send + Sync,
+) where
+    F: Future<Output = ()> + Send,
+{
+    const UNREADABLE: usize = 5;
+    const DEAD: usize = 7;
+    let (subject, end) = (records::subject(), emptied(rows, 0).await);
+    // More of them than a step looks at, and before all others.
+    for _ in 0..UNREADABLE {
+        let row = R::first(&subject, earlier(end, 1));
+        add(rows, &row).await;
+        spoil(R::octets(R::id(&row))).await;
+    }
+    let dead: Vec<_> = (0..DEAD).map(|_| R::first(&subject, end)).collect();
+    for row in &dead {
+        add(rows, row).await;
+    }
+    let mut steps = 0;
+    while !purge_step(rows, end, 2).await.is_finished() {
+        steps += 1;
+        assert!(steps <= 2 * (UNREADABLE + DEAD), "a purge goes on for ever at what it cannot read");
+    }
+    for row in &dead {
+        let found = rows.find(R::id(row)).await;
+        assert!(found.is_none(), "what is due behind a record that cannot be read was not removed");
+    }
+}
