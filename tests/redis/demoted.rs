@@ -49,6 +49,7 @@ impl MovedAddress {
 struct Scene {
     store: RedisStore,
     row: Arc<Grant>,
+    revoked: Arc<Grant>,
     old: Server,
     new: Server,
 }
@@ -68,11 +69,8 @@ impl Scene {
         address.move_to(&new);
         // It follows nobody who answers, and so stays as it is.
         old.ask(&["REPLICAOF", "127.0.0.1", "1"]);
-        Self { store, row, old, new }
-    }
-
-    fn revoked(&self) -> Arc<Grant> {
-        Arc::new(records::revoked(&self.row, RevocationReason::Withdrawn))
+        let revoked = Arc::new(records::revoked(&row, RevocationReason::Withdrawn));
+        Self { store, row, revoked, old, new }
     }
 
     async fn found(&self) -> Option<Arc<Grant>> {
@@ -87,9 +85,9 @@ async fn a_process_that_only_reads_notices() {
         let more = ["--replica-serve-stale-data", answers_when_stale];
         let scene = Scene::new(&RedisOptions::new(), &more).await;
         let another = RedisStore::connect(&scene.new.address(), &RedisOptions::new()).await.unwrap();
-        assert_eq!(another.replace(1, scene.revoked()).await.unwrap(), Replacement::Replaced);
+        assert_eq!(another.replace(1, scene.revoked.clone()).await.unwrap(), Replacement::Replaced);
         assert_eq!(scene.old.info("role").as_deref(), Some("slave"));
-        assert_eq!(scene.found().await, Some(scene.revoked()), "stale data: {answers_when_stale}");
+        assert_eq!(scene.found().await, Some(scene.revoked.clone()), "stale data: {answers_when_stale}");
     }
 }
 
@@ -98,6 +96,6 @@ async fn a_process_that_only_reads_notices() {
 async fn what_was_written_at_the_successor_is_read_there() {
     let options = RedisOptions::new().wait(0, Duration::from_secs(1));
     let scene = Scene::new(&options, &[]).await;
-    assert_eq!(scene.store.replace(1, scene.revoked()).await.unwrap(), Replacement::Replaced);
-    assert_eq!(scene.found().await, Some(scene.revoked()));
+    assert_eq!(scene.store.replace(1, scene.revoked.clone()).await.unwrap(), Replacement::Replaced);
+    assert_eq!(scene.found().await, Some(scene.revoked.clone()));
 }

@@ -1,11 +1,13 @@
 //! Indexes are written first and heal: by lists, by the purge, and never what may still be written.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use grantor::store::{ClientRegistry, Grant, Insertion, Page, Replacement, TokenStore};
-use grantor::testing::records;
-use grantor::{ApplicationFilter, Clock, RedisOptions, RedisStore, Subject, SystemClock, Timestamp};
+use grantor::testing::{code_store, records, token_store};
+use grantor::{
+    ApplicationFilter, AuthorizationId, Clock, GrantId, RedisOptions, RedisStore, Subject, SystemClock, Timestamp,
+};
 
 use crate::raw::Raw;
 use crate::servers::Server;
@@ -227,6 +229,23 @@ async fn a_row_that_cannot_be_read_holds_no_purge_up() {
     let _: String = scene.raw.ask(&[b"SET", newer.as_bytes(), &octets]);
     assert_eq!(scene.purge(end.plus(time::Duration::DAY - time::Duration::SECOND)).await, 0);
     assert_eq!(scene.purge(end.plus(time::Duration::DAY)).await, 1);
+}
+
+#[tokio::test]
+#[ignore = "starts Redis servers"]
+async fn the_kit_finds_that_what_cannot_be_read_holds_nothing_up() {
+    let scene = Scene::new().await;
+    let raw = Mutex::new(Raw::to(&scene.server));
+    let spoil = |key: String| {
+        let _: String = raw.lock().unwrap().ask(&[b"SET", key.as_bytes(), UNREADABLE]);
+        std::future::ready(())
+    };
+    let grant = |id| spoil(format!("grantor:grant:{}", GrantId::from_octets(id)));
+    let authorization = |id| spoil(format!("grantor:authorization:{}", AuthorizationId::from_octets(id)));
+    token_store::a_list_names_what_cannot_be_read(&scene.store, grant).await;
+    token_store::a_purge_steps_over_what_cannot_be_read(&scene.store, grant).await;
+    code_store::a_list_names_what_cannot_be_read(&scene.store, authorization).await;
+    code_store::a_purge_steps_over_what_cannot_be_read(&scene.store, authorization).await;
 }
 
 #[tokio::test]

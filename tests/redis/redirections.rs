@@ -46,10 +46,12 @@ async fn answer(
     asked: Arc<Mutex<HashMap<String, usize>>>,
 ) {
     let mut stream = BufReader::new(stream);
-    while let Some(name) = command(&mut stream).await {
+    while let Some(words) = command(&mut stream).await {
+        let name = words[0].clone();
         *asked.lock().unwrap().entry(name.clone()).or_default() += 1;
         let port = address.rsplit_once(':').unwrap().1;
         let answer = match name.as_str() {
+            "GET" if words[1].ends_with(":layout") => "$1\r\n1\r\n".to_owned(),
             "GET" => format!("-{redirection} 1 {address}\r\n"),
             "CLUSTER" => format!("*1\r\n*3\r\n:0\r\n:16383\r\n*3\r\n$9\r\n127.0.0.1\r\n:{port}\r\n$2\r\nid\r\n"),
             "ROLE" => "*3\r\n$6\r\nmaster\r\n:0\r\n*0\r\n".to_owned(),
@@ -63,16 +65,15 @@ async fn answer(
     }
 }
 
-/// Reads one command and returns its name.
-async fn command(stream: &mut BufReader<TcpStream>) -> Option<String> {
+/// Reads one command.
+async fn command(stream: &mut BufReader<TcpStream>) -> Option<Vec<String>> {
     let mut words = Vec::new();
     for _ in 0..number(stream).await? {
         let mut word = vec![0; number(stream).await? + 2];
         stream.read_exact(&mut word).await.ok()?;
-        words.push(word);
+        words.push(String::from_utf8_lossy(&word[..word.len() - 2]).into_owned());
     }
-    let name = words.first()?;
-    Some(String::from_utf8_lossy(&name[..name.len() - 2]).into_owned())
+    (!words.is_empty()).then_some(words)
 }
 
 async fn number(stream: &mut BufReader<TcpStream>) -> Option<usize> {

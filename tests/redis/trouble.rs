@@ -130,12 +130,14 @@ async fn a_key_that_holds_something_else_is_a_lasting_failure() {
     let row = grant();
     let key = format!("grantor:grant:{}", row.id());
     server.ask(&["RPUSH", &key, "something else"]);
-    assert_eq!(told(store.find(&row.id()).await), (RedisProblem::Refused, false));
+    let error = store.find(&row.id()).await.unwrap_err();
+    assert_eq!((error.unreadable_id(), error.is_transient()), (Some(row.id().octets()), false));
     assert_eq!(told(store.insert(row.clone()).await), (RedisProblem::Refused, false));
     server.ask(&["DEL", &key]);
     for octets in ["short", "twelve octets and no record"] {
         server.ask(&["SET", &key, octets]);
-        assert!(!store.find(&row.id()).await.unwrap_err().is_transient(), "{octets}");
+        let error = store.find(&row.id()).await.unwrap_err();
+        assert_eq!((error.unreadable_id(), error.is_transient()), (Some(row.id().octets()), false), "{octets}");
     }
 }
 

@@ -243,8 +243,19 @@ pub(crate) fn until(holds: impl Fn() -> bool, tell: impl Fn() -> String) {
     panic!("waited in vain: {}", tell());
 }
 
+/// A port below those that connections are given, one of which might take it before the server does.
 fn free_port() -> u16 {
-    TcpListener::bind(("127.0.0.1", 0)).unwrap().local_addr().unwrap().port()
+    const FIRST: u32 = 10_000;
+    const COUNT: u32 = 20_000;
+    static NUMBER: AtomicU32 = AtomicU32::new(0);
+    let own = std::process::id().wrapping_mul(97);
+    loop {
+        let number = own.wrapping_add(NUMBER.fetch_add(1, Ordering::Relaxed));
+        let port = u16::try_from(FIRST + number % COUNT).unwrap();
+        if TcpListener::bind(("127.0.0.1", port)).is_ok() {
+            return port;
+        }
+    }
 }
 
 fn signal(process: u32, name: &str) {

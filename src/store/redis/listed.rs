@@ -3,7 +3,7 @@
 //! What is found under an id decides whether it is listed, so that an entry that is older or newer than
 //! its row shows nothing wrong.
 
-use futures_util::future::try_join_all;
+use futures_util::future::join_all;
 use redis::Cmd;
 
 use crate::store::StoreError;
@@ -17,7 +17,8 @@ const MOST_AT_A_TIME: usize = 64;
 
 /// Returns up to `limit` of what is listed in the set `index` behind the id `after`, ids ascending.
 ///
-/// `look` returns what an id stands for if it belongs on this list.
+/// `look` returns what an id stands for if it belongs on this list. What cannot be read is the answer for a
+/// part that holds it, and is no trouble behind one.
 pub(super) async fn list<T, F>(
     link: &Link,
     index: &[u8],
@@ -41,13 +42,15 @@ where
         let mut needless = Vec::new();
         let ids: Vec<_> = entries.chunk_by(|entry, next| entry.id == next.id).collect();
         let rows = ids.iter().filter_map(|entries| entries.last()).map(|entry| look(entry.id.clone()));
-        for (entries, row) in ids.iter().zip(try_join_all(rows).await?) {
+        for (entries, row) in ids.iter().zip(join_all(rows).await) {
+            if found.len() == limit {
+                break;
+            }
+            let row = row?;
             // The newest entry of a row stays.
             let stays = usize::from(row.is_some());
             needless.extend(entries.iter().rev().skip(stays).filter(|entry| entry.written.is_over()).cloned());
-            if found.len() < limit {
-                found.extend(row);
-            }
+            found.extend(row);
         }
         drop_entries(link, index, &needless).await?;
         if members.len() < wanted || found.len() == limit {

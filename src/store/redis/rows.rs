@@ -67,7 +67,7 @@ pub(super) enum Row<R> {
     Missing,
     Found(R),
     /// A record of a later release, or something that is no record.
-    Unreadable(StoreError),
+    Unreadable(DecodeError),
 }
 
 /// Returns the row of that id.
@@ -75,7 +75,7 @@ pub(super) async fn find<R: Keyed>(link: &Link, prefix: &str, id: [u8; 16]) -> R
     match look::<R>(link, prefix, id).await? {
         Row::Missing => Ok(None),
         Row::Found(record) => Ok(Some(record)),
-        Row::Unreadable(error) => Err(error),
+        Row::Unreadable(error) => Err(StoreError::unreadable(&id, error)),
     }
 }
 
@@ -87,11 +87,11 @@ pub(super) async fn look<R: Keyed>(link: &Link, prefix: &str, id: [u8; 16]) -> R
     let octets = match link.read::<Option<Vec<u8>>>(&row, get).await {
         Ok(Some(octets)) => octets,
         Ok(None) => return Ok(Row::Missing),
-        Err(error) if error.is_wrong_type() => return Ok(Row::Unreadable(error.into())),
+        Err(error) if error.is_wrong_type() => return Ok(Row::Unreadable(DecodeError::Malformed)),
         Err(error) => return Err(error),
     };
     let record = octets.get(VERSION_OCTETS + WRITE_OCTETS..).ok_or(DecodeError::Malformed);
-    Ok(record.and_then(R::decode).map_or_else(|error| Row::Unreadable(error.into()), Row::Found))
+    Ok(record.and_then(R::decode).map_or_else(Row::Unreadable, Row::Found))
 }
 
 /// Adds a row; what lists it and what purges it know of it before it is there.
