@@ -4,6 +4,8 @@
 mod connecting;
 #[path = "redis/cost.rs"]
 mod cost;
+#[path = "redis/demoted.rs"]
+mod demoted;
 #[path = "redis/flow.rs"]
 mod flow;
 #[path = "redis/indexes.rs"]
@@ -12,10 +14,16 @@ mod indexes;
 mod killed;
 #[path = "redis/kit.rs"]
 mod kit;
+#[path = "redis/layout.rs"]
+mod layout;
 #[path = "redis/load.rs"]
 mod load;
+#[path = "redis/lost.rs"]
+mod lost;
 #[path = "redis/raw.rs"]
 mod raw;
+#[path = "redis/redirections.rs"]
+mod redirections;
 #[path = "redis/scripts.rs"]
 mod scripts;
 #[path = "servers/redis.rs"]

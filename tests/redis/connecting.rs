@@ -10,11 +10,15 @@ use grantor::store::{Insertion, TokenStore};
 use grantor::testing::records;
 use grantor::{RedisError, RedisOptions, RedisProblem, RedisStore, Timestamp};
 
-use crate::servers::{Cluster, Server};
+use crate::servers::{Cluster, Server, until};
 
 async fn problem(address: &str) -> RedisProblem {
     let connected = RedisStore::connect(address, &RedisOptions::new()).await;
     connected.expect_err("it has to be refused").problem().clone()
+}
+
+fn assert_evicts(problem: &RedisProblem, expected: &str) {
+    assert!(matches!(problem, RedisProblem::Evicts { policy, .. } if policy == expected), "{problem:?}");
 }
 
 async fn works(store: &RedisStore) {
@@ -27,11 +31,74 @@ async fn works(store: &RedisStore) {
 #[ignore = "starts Redis servers"]
 async fn a_server_that_may_lose_keys_is_refused() {
     let server = Server::start_with(&["--maxmemory-policy", "allkeys-lru"]);
-    assert_eq!(problem(&server.address()).await, RedisProblem::Evicts { policy: "allkeys-lru".to_owned() });
+    assert_evicts(&problem(&server.address()).await, "allkeys-lru");
     server.ask(&["CONFIG", "SET", "maxmemory-policy", "noeviction"]);
     works(&RedisStore::connect(&server.address(), &RedisOptions::new()).await.unwrap()).await;
     let replica = Server::start_with(&["--replicaof", "127.0.0.1", &server.port().to_string()]);
     assert_eq!(problem(&replica.address()).await, RedisProblem::Replica);
+}
+
+#[tokio::test]
+#[ignore = "starts Redis servers"]
+async fn a_store_that_waits_for_replicas_wants_a_log() {
+    let server = Server::start();
+    let options = RedisOptions::new().wait(0, Duration::from_secs(1));
+    let refused = RedisStore::connect(&server.address(), &options).await.unwrap_err();
+    assert_eq!((refused.problem(), refused.is_transient()), (&RedisProblem::NoLog, false));
+    server.ask(&["CONFIG", "SET", "appendonly", "yes"]);
+    works(&RedisStore::connect(&server.address(), &options).await.unwrap()).await;
+}
+
+#[tokio::test]
+#[ignore = "starts Redis servers"]
+async fn a_server_is_looked_at_with_every_connection() {
+    let server = Server::start();
+    let store = RedisStore::connect(&server.address(), &RedisOptions::new()).await.unwrap();
+    works(&store).await;
+    server.ask(&["CONFIG", "SET", "maxmemory-policy", "allkeys-lru"]);
+    server.ask(&["CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes"]);
+    let (problem, is_transient) = failure(&store).await.expect("the server is refused");
+    assert_evicts(&problem, "allkeys-lru");
+    assert!(!is_transient);
+    server.ask(&["CONFIG", "SET", "maxmemory-policy", "noeviction"]);
+    works(&store).await;
+}
+
+#[tokio::test]
+#[ignore = "starts Redis servers"]
+async fn a_replica_that_takes_over_is_looked_at() {
+    let cluster = Cluster::start();
+    let options = RedisOptions::new().response_timeout(Duration::from_secs(10));
+    let store = crate::over(&cluster, &options).await;
+    let killed = cluster.primaries()[0];
+    let successor = cluster.replica_of(killed);
+    successor.ask(&["CONFIG", "SET", "maxmemory-policy", "allkeys-lru"]);
+    // Whoever asks a replica where the keys are has a connection to it already.
+    for _ in 0..20 {
+        works(&store).await;
+    }
+    killed.kill();
+    until(|| cluster.primaries().len() == 3, || "no replica takes over".to_owned());
+    let mut refused = 0;
+    for _ in 0..20 {
+        if let Some((problem, _)) = failure(&store).await {
+            assert_evicts(&problem, "allkeys-lru");
+            refused += 1;
+        }
+    }
+    assert!((1..20).contains(&refused), "{refused} of 20 keys were at the successor");
+    successor.ask(&["CONFIG", "SET", "maxmemory-policy", "noeviction"]);
+    for _ in 0..20 {
+        works(&store).await;
+    }
+}
+
+/// What is wrong when some row is looked for.
+async fn failure(store: &RedisStore) -> Option<(RedisProblem, bool)> {
+    let grant = records::grant(&records::subject(), Timestamp::from_seconds(3_000_000_000));
+    let error = TokenStore::find(store, &grant.id()).await.err()?;
+    let source = std::error::Error::source(&error).and_then(|source| source.downcast_ref::<RedisError>());
+    Some((source.expect("the source is a RedisError").problem().clone(), error.is_transient()))
 }
 
 #[tokio::test]
@@ -44,7 +111,7 @@ async fn a_cluster_and_a_single_server_are_not_mistaken_for_each_other() {
     let addresses = cluster.addresses();
     let addresses: Vec<_> = addresses.iter().map(String::as_str).collect();
     let refused = RedisStore::connect_cluster(&addresses, &RedisOptions::new()).await.unwrap_err();
-    assert_eq!(*refused.problem(), RedisProblem::Evicts { policy: "volatile-ttl".to_owned() });
+    assert_evicts(refused.problem(), "volatile-ttl");
 
     let single = Server::start();
     let refused = RedisStore::connect_cluster(&[&single.address()], &RedisOptions::new()).await.unwrap_err();
@@ -76,10 +143,8 @@ async fn a_user_needs_no_more_than_its_own_keys_and_a_few_commands() {
     let address = format!("redis://grantor:open@127.0.0.1:{}", server.port());
     works(&RedisStore::connect(&address, &RedisOptions::new()).await.unwrap()).await;
 
-    let other = RedisStore::connect(&address, &RedisOptions::new().prefix("others")).await.unwrap();
-    let grant = Arc::new(records::grant(&records::subject(), Timestamp::from_seconds(3_000_000_000)));
-    let refused = TokenStore::insert(&other, grant).await.unwrap_err();
-    assert!(!refused.is_transient());
+    let others = RedisStore::connect(&address, &RedisOptions::new().prefix("others")).await.unwrap_err();
+    assert_eq!((others.problem(), others.is_transient()), (&RedisProblem::Denied, false));
 }
 
 #[tokio::test]
@@ -111,8 +176,23 @@ async fn what_cannot_be_reached_is_told_apart() {
     assert_eq!(problem("http://127.0.0.1").await, RedisProblem::Address);
     let nowhere = RedisStore::connect_cluster(&[], &RedisOptions::new()).await;
     assert_eq!(*nowhere.unwrap_err().problem(), RedisProblem::Address);
-    let braces = RedisStore::connect("redis://127.0.0.1", &RedisOptions::new().prefix("{one-slot}")).await;
-    assert_eq!(*braces.unwrap_err().problem(), RedisProblem::Setting("prefix"));
+    // Braces put all keys in one slot; with a colon the keys of `a` may be those of `a:grants-of`.
+    for prefix in ["{one-slot}", "a:grants-of", ":"] {
+        let refused = RedisStore::connect("redis://127.0.0.1", &RedisOptions::new().prefix(prefix)).await;
+        assert_eq!(*refused.unwrap_err().problem(), RedisProblem::Setting("prefix"), "{prefix}");
+    }
+}
+
+#[tokio::test]
+async fn what_would_be_no_tls_is_refused() {
+    let trusting = RedisOptions::new().root_certificates("-----BEGIN CERTIFICATE-----\nno\n");
+    for address in ["redis://127.0.0.1", "redis+unix:///tmp/redis.sock"] {
+        let refused = RedisStore::connect(address, &trusting).await.unwrap_err();
+        assert_eq!(*refused.problem(), RedisProblem::Setting("root_certificates"), "{address}");
+        let refused = RedisStore::connect_cluster(&[address], &trusting).await.unwrap_err();
+        assert_eq!(*refused.problem(), RedisProblem::Setting("root_certificates"), "{address}");
+    }
+    assert_eq!(problem("rediss://127.0.0.1/#insecure").await, RedisProblem::Setting("insecure"));
 }
 
 #[test]

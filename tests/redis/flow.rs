@@ -18,7 +18,7 @@ async fn every_step_of_a_flow_may_be_taken_by_another_server() {
 #[tokio::test]
 #[ignore = "starts Redis servers"]
 async fn a_cluster_serves_the_same_flow_and_waits_for_replicas() {
-    let cluster = Cluster::start();
+    let cluster = Cluster::durable();
     let options = RedisOptions::new().wait(1, Duration::from_secs(2));
     flow(async || crate::over(&cluster, &options).await).await;
 }

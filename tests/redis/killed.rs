@@ -38,7 +38,7 @@ async fn a_durable_server_that_is_killed_loses_nothing_acknowledged() {
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "starts Redis servers"]
 async fn a_cluster_that_loses_primaries_keeps_what_a_replica_has() {
-    let cluster = Cluster::start();
+    let cluster = Cluster::durable();
     let options = RedisOptions::new().wait(1, Duration::from_secs(1)).response_timeout(Duration::from_secs(1));
     let store = crate::over(&cluster, &options).await;
     let (mut writes, mut errors) = (0, 0);
@@ -68,7 +68,7 @@ async fn a_cluster_that_loses_primaries_keeps_what_a_replica_has() {
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "starts Redis servers"]
 async fn a_primary_that_is_stuck_is_left_for_its_successor() {
-    let cluster = Cluster::start();
+    let cluster = Cluster::durable();
     let options = RedisOptions::new().wait(1, Duration::from_secs(1)).response_timeout(Duration::from_secs(1));
     let store = crate::over(&cluster, &options).await;
     let load = Load::start(&store).await;

@@ -55,7 +55,7 @@ async fn a_server_that_comes_back_is_used_again() {
 #[ignore = "starts Redis servers"]
 async fn a_server_that_is_stuck_is_not_waited_for() {
     let server = Server::start();
-    let options = RedisOptions::new().response_timeout(Duration::from_millis(300)).in_flight(2);
+    let options = RedisOptions::new().response_timeout(Duration::from_millis(300)).queue_limit(2);
     let store = RedisStore::connect(&server.address(), &options).await.unwrap();
     let row = grant();
     assert_eq!(store.insert(row.clone()).await.unwrap(), Insertion::Inserted);
@@ -74,7 +74,7 @@ async fn a_server_that_is_stuck_is_not_waited_for() {
 #[ignore = "starts Redis servers"]
 async fn a_call_takes_one_place_however_much_it_reads() {
     let server = Server::start();
-    let store = RedisStore::connect(&server.address(), &RedisOptions::new().in_flight(1)).await.unwrap();
+    let store = RedisStore::connect(&server.address(), &RedisOptions::new().queue_limit(1)).await.unwrap();
     let subject = records::subject();
     for _ in 0..100 {
         let row = Arc::new(records::grant(&subject, FAR));
@@ -117,7 +117,7 @@ async fn a_server_that_is_full_or_alone_takes_no_writes_and_goes_on_later() {
     server.ask(&["CONFIG", "SET", "min-replicas-to-write", "0"]);
 
     server.ask(&["REPLICAOF", "127.0.0.1", "1"]);
-    assert_eq!(told(store.replace(1, next.clone()).await), (RedisProblem::Unavailable, true));
+    assert_eq!(told(store.replace(1, next.clone()).await), (RedisProblem::Replica, true));
     server.ask(&["REPLICAOF", "NO", "ONE"]);
     assert_eq!(store.replace(1, next).await.unwrap(), Replacement::Replaced);
 }
@@ -130,19 +130,21 @@ async fn a_key_that_holds_something_else_is_a_lasting_failure() {
     let row = grant();
     let key = format!("grantor:grant:{}", row.id());
     server.ask(&["RPUSH", &key, "something else"]);
-    assert_eq!(told(store.find(&row.id()).await), (RedisProblem::Refused, false));
+    let error = store.find(&row.id()).await.unwrap_err();
+    assert_eq!((error.unreadable_id(), error.is_transient()), (Some(row.id().octets()), false));
     assert_eq!(told(store.insert(row.clone()).await), (RedisProblem::Refused, false));
     server.ask(&["DEL", &key]);
     for octets in ["short", "twelve octets and no record"] {
         server.ask(&["SET", &key, octets]);
-        assert!(!store.find(&row.id()).await.unwrap_err().is_transient(), "{octets}");
+        let error = store.find(&row.id()).await.unwrap_err();
+        assert_eq!((error.unreadable_id(), error.is_transient()), (Some(row.id().octets()), false), "{octets}");
     }
 }
 
 #[tokio::test]
 #[ignore = "starts Redis servers"]
 async fn a_write_waits_for_as_many_replicas_as_was_asked() {
-    let server = Server::start();
+    let server = Server::durable();
     let options = RedisOptions::new().wait(1, Duration::from_millis(300));
     let store = RedisStore::connect(&server.address(), &options).await.unwrap();
     let row = grant();

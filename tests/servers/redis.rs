@@ -23,6 +23,8 @@ wait
 /// Tenths of a second within which a server has to answer, or a cluster to be whole.
 const PATIENCE: usize = 300;
 
+const DURABLE: [&str; 4] = ["--appendonly", "yes", "--appendfsync", "always"];
+
 /// One server that stands alone, or one node of a cluster.
 #[derive(Debug)]
 pub(crate) struct Server {
@@ -46,7 +48,7 @@ impl Server {
 
     /// Starts a server that syncs each write before it answers.
     pub(crate) fn durable() -> Self {
-        Self::start_with(&["--appendonly", "yes", "--appendfsync", "always"])
+        Self::start_with(&DURABLE)
     }
 
     /// Starts a server with more arguments.
@@ -162,6 +164,11 @@ impl Cluster {
         Self::start_with(&[])
     }
 
+    /// Starts a cluster whose nodes sync each write before they answer.
+    pub(crate) fn durable() -> Self {
+        Self::start_with(&DURABLE)
+    }
+
     /// Starts a cluster with more arguments for each node.
     pub(crate) fn start_with(more: &[&str]) -> Self {
         let nodes: Vec<_> = (0..6)
@@ -236,8 +243,19 @@ pub(crate) fn until(holds: impl Fn() -> bool, tell: impl Fn() -> String) {
     panic!("waited in vain: {}", tell());
 }
 
+/// A port below those that connections are given, one of which might take it before the server does.
 fn free_port() -> u16 {
-    TcpListener::bind(("127.0.0.1", 0)).unwrap().local_addr().unwrap().port()
+    const FIRST: u32 = 10_000;
+    const COUNT: u32 = 20_000;
+    static NUMBER: AtomicU32 = AtomicU32::new(0);
+    let own = std::process::id().wrapping_mul(97);
+    loop {
+        let number = own.wrapping_add(NUMBER.fetch_add(1, Ordering::Relaxed));
+        let port = u16::try_from(FIRST + number % COUNT).unwrap();
+        if TcpListener::bind(("127.0.0.1", port)).is_ok() {
+            return port;
+        }
+    }
 }
 
 fn signal(process: u32, name: &str) {

@@ -10,18 +10,20 @@ use redis::Cmd;
 use time::Duration;
 
 use crate::clock::Timestamp;
+use crate::store::record::WRITE_BOUND;
 use crate::store::redis::error::RedisError;
 use crate::store::redis::keys::{DueEntry, Entry, key};
 use crate::store::redis::link::Link;
 use crate::store::redis::listed::drop_entries;
-use crate::store::redis::rows::{DUE_SETS, Keyed, due_key, find, row_key};
+use crate::store::redis::rows::{DUE_SETS, Keyed, Row, due_key, look, relist, row_key};
 use crate::store::redis::script::REMOVE;
 use crate::store::{Purge, StoreError};
 
 /// Records that are looked at together.
 const MOST_AT_A_TIME: usize = 64;
-/// When to look again at an entry without a row whose write may still be under way.
-const LOOK_AGAIN: Duration = Duration::HOUR;
+
+/// How long a row is left alone that this release cannot read.
+const UNREADABLE: Duration = Duration::DAY;
 
 /// What became of an entry.
 enum Outcome {
@@ -29,6 +31,15 @@ enum Outcome {
     Moved,
     /// The row was written meanwhile: it is looked at once more.
     Left,
+}
+
+/// How far a purge has come.
+#[derive(Default)]
+struct Step {
+    /// Records that may still be looked at.
+    room: usize,
+    removed: usize,
+    left: bool,
 }
 
 /// One purge of the rows of one kind.
@@ -44,27 +55,35 @@ impl PurgeStep<'_> {
     /// Removes rows that are due, looking at no more than `limit` records.
     pub(super) async fn run<R: Keyed>(&self, limit: usize) -> Result<Purge, StoreError> {
         let first = self.next_set.load(Ordering::Relaxed);
-        let mut removed = 0;
-        let mut looked_at = 0;
-        let mut left = false;
+        let mut step = Step { room: limit, ..Step::default() };
         for set in (first..first + DUE_SETS).map(|number| number % DUE_SETS) {
-            loop {
-                if looked_at == limit {
-                    self.next_set.store(set, Ordering::Relaxed);
-                    return Ok(Purge::new(removed));
-                }
-                let wanted = (limit - looked_at).min(MOST_AT_A_TIME);
-                let members = self.due::<R>(set, wanted).await?;
-                let outcomes = try_join_all(members.iter().map(|member| self.entry::<R>(set, member))).await?;
-                looked_at += members.len();
-                removed += outcomes.iter().filter(|outcome| matches!(outcome, Outcome::Removed)).count();
-                left |= outcomes.iter().any(|outcome| matches!(outcome, Outcome::Left));
-                if members.len() < wanted {
-                    break;
-                }
+            if let Err(error) = self.set::<R>(set, &mut step).await {
+                // The next call begins behind it, so that one that cannot be read holds no other up.
+                self.next_set.store((set + 1) % DUE_SETS, Ordering::Relaxed);
+                return Err(error.into());
+            }
+            if step.room == 0 {
+                self.next_set.store(set, Ordering::Relaxed);
+                return Ok(Purge::new(step.removed));
             }
         }
-        Ok(if left { Purge::new(removed) } else { Purge::new(removed).finished() })
+        Ok(if step.left { Purge::new(step.removed) } else { Purge::new(step.removed).finished() })
+    }
+
+    /// Goes through one set, as far as there is room.
+    async fn set<R: Keyed>(&self, set: usize, step: &mut Step) -> Result<(), RedisError> {
+        while step.room > 0 {
+            let wanted = step.room.min(MOST_AT_A_TIME);
+            let members = self.due::<R>(set, wanted).await?;
+            let outcomes = try_join_all(members.iter().map(|member| self.entry::<R>(set, member))).await?;
+            step.room = step.room.saturating_sub(members.len());
+            step.removed += outcomes.iter().filter(|outcome| matches!(outcome, Outcome::Removed)).count();
+            step.left |= outcomes.iter().any(|outcome| matches!(outcome, Outcome::Left));
+            if members.len() < wanted {
+                break;
+            }
+        }
+        Ok(())
     }
 
     /// Returns members of the set whose time has come, the earliest first.
@@ -75,31 +94,43 @@ impl PurgeStep<'_> {
         self.link.read(&set, range).await
     }
 
-    async fn entry<R: Keyed>(&self, set: usize, member: &[u8]) -> Result<Outcome, StoreError> {
+    async fn entry<R: Keyed>(&self, set: usize, member: &[u8]) -> Result<Outcome, RedisError> {
         let set = due_key::<R>(self.prefix, set);
         let Some(entry) = DueEntry::from_member(member) else {
             self.forget(&set, member).await?;
             return Ok(Outcome::Moved);
         };
-        let mut outcome = Outcome::Moved;
-        if let Some(row) = find::<R>(self.link, self.prefix, entry.id).await? {
-            if self.now < row.purge_after() {
+        let outcome = match look::<R>(self.link, self.prefix, entry.id).await? {
+            Row::Missing => Outcome::Moved,
+            Row::Unreadable(_) => {
+                self.move_to(&set, member, self.now.plus(UNREADABLE)).await?;
+                return Ok(Outcome::Moved);
+            }
+            Row::Found(row) if self.now < row.purge_after() => {
+                if self.link.spreads_keys() {
+                    relist(self.link, self.prefix, &row, entry.written).await?;
+                }
                 self.move_to(&set, member, row.purge_after()).await?;
                 return Ok(Outcome::Moved);
             }
-            let version = row.version().to_be_bytes();
-            if !REMOVE.run(self.link, &row_key::<R>(self.prefix, entry.id), &[&version]).await? {
-                return Ok(Outcome::Left);
+            Row::Found(row) => {
+                let version = row.version().to_be_bytes();
+                if !REMOVE.run(self.link, &row_key::<R>(self.prefix, entry.id), &[&version]).await? {
+                    return Ok(Outcome::Left);
+                }
+                Outcome::Removed
             }
-            outcome = Outcome::Removed;
-        }
+        };
         if entry.written.is_over() {
             let subject = key(self.prefix, R::OF_SUBJECT, &entry.subject);
             let listed = Entry { id: entry.id.to_vec(), written: entry.written };
-            drop_entries(self.link, &subject, &[listed]).await?;
-            self.forget(&set, member).await?;
+            match drop_entries(self.link, &subject, &[listed]).await {
+                Err(error) if !error.is_wrong_type() => return Err(error),
+                _ => self.forget(&set, member).await?,
+            }
         } else {
-            self.move_to(&set, member, self.now.plus(LOOK_AGAIN)).await?;
+            // Its write may still be under way.
+            self.move_to(&set, member, self.now.plus(WRITE_BOUND)).await?;
         }
         Ok(outcome)
     }

@@ -26,6 +26,7 @@ pub enum RedisProblem {
     Address,
     /// The clocks of the server and of this machine are further apart than a store can bear.
     #[error("the server's clock is {seconds} seconds from this machine's")]
+    #[non_exhaustive]
     Clock {
         /// The difference.
         seconds: u32,
@@ -41,6 +42,7 @@ pub enum RedisProblem {
     Denied,
     /// The server may evict keys when its memory is full, which would lose revocations.
     #[error("the server's eviction policy is {policy}, it has to be noeviction")]
+    #[non_exhaustive]
     Evicts {
         /// The policy that is set.
         policy: String,
@@ -51,6 +53,17 @@ pub enum RedisProblem {
     /// The server stands alone and was connected as one of a cluster.
     #[error("the server belongs to no cluster")]
     NotACluster,
+    /// The keys have a layout of a later release.
+    #[error("the keys have layout {layout}, which a later release made")]
+    #[non_exhaustive]
+    Newer {
+        /// The layout that they have.
+        layout: u32,
+    },
+    /// The server keeps no append-only file, without which one that starts again has lost what replicas have,
+    /// and they follow it.
+    #[error("the server keeps no append-only file, which `wait` needs")]
+    NoLog,
     /// Fewer replicas have the write than were asked for.
     #[error("too few replicas have the write")]
     NotReplicated,
@@ -60,7 +73,7 @@ pub enum RedisProblem {
     /// The server refused what it was asked, such as for a key that holds something else.
     #[error("the server refused the command")]
     Refused,
-    /// The server is a replica.
+    /// The server is a replica, perhaps since a moment ago.
     #[error("the server is a replica")]
     Replica,
     /// A setting cannot be used.
@@ -74,6 +87,7 @@ pub enum RedisProblem {
     TooLate,
     /// The server is older than what this store needs.
     #[error("the server has version {version}, 7.0 is the least")]
+    #[non_exhaustive]
     TooOld {
         /// The version that it tells.
         version: String,
@@ -99,6 +113,7 @@ impl RedisError {
                 | RedisProblem::Full
                 | RedisProblem::NotReplicated
                 | RedisProblem::QueueFull
+                | RedisProblem::Replica
                 | RedisProblem::TimedOut
                 | RedisProblem::TooLate
                 | RedisProblem::Unavailable
@@ -117,7 +132,23 @@ impl RedisError {
 
     /// Tells whether the same command may fare better a little later, or at another server.
     pub(super) const fn may_be_sent_again(&self) -> bool {
-        matches!(self.problem, RedisProblem::Connection | RedisProblem::TimedOut | RedisProblem::Unavailable)
+        matches!(
+            self.problem,
+            RedisProblem::Connection | RedisProblem::Replica | RedisProblem::TimedOut | RedisProblem::Unavailable
+        )
+    }
+
+    /// Tells whether the connection is of no more use: a server that is no primary any more may have handed its
+    /// name on to another.
+    pub(super) fn ends_connection(&self) -> bool {
+        self.problem == RedisProblem::Replica
+            || self.is_answer(ServerErrorKind::MasterDown)
+            || self.of_client().is_some_and(|error| error.is_unrecoverable_error() || error.is_io_error())
+    }
+
+    /// Tells whether the key holds something of another type.
+    pub(super) fn is_wrong_type(&self) -> bool {
+        self.of_client().is_some_and(|error| error.code() == Some("WRONGTYPE"))
     }
 
     /// Returns the address at which a key is, and whether it is only on its way there.
@@ -194,9 +225,9 @@ fn problem_of_answer(kind: ServerErrorKind, detail: Option<&str>) -> RedisProble
         | ServerErrorKind::ClusterDown
         | ServerErrorKind::MasterDown
         | ServerErrorKind::Moved
-        | ServerErrorKind::ReadOnly
         | ServerErrorKind::TryAgain => RedisProblem::Unavailable,
         ServerErrorKind::NoPerm => RedisProblem::Denied,
+        ServerErrorKind::ReadOnly => RedisProblem::Replica,
         ServerErrorKind::ResponseError if detail.is_some_and(|detail| detail.starts_with("max number of clients")) => {
             RedisProblem::Unavailable
         }

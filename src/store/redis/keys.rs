@@ -5,11 +5,11 @@
 //! within which a write is applied or never. A later attempt writes an entry of its own, so that dropping
 //! the old one takes nothing from it.
 
-use crate::clock::{Clock, SystemClock};
+use crate::clock::{Clock, SystemClock, Timestamp};
+use crate::store::record::WRITE_BOUND;
 
 /// Seconds that share one time of writing: a code that is sent again and again adds few entries.
 const BUCKET_SECONDS: u32 = 1024;
-const WRITE_SECONDS: u32 = 3600;
 /// Stands behind an id, below every octet that the id of a client has.
 const END_OF_ID: u8 = 0;
 
@@ -38,7 +38,7 @@ impl Written {
     /// Tells whether every write that was begun with this entry has been applied, or never will be.
     pub(super) fn is_over(self) -> bool {
         let end = self.0.saturating_add(1).saturating_mul(BUCKET_SECONDS);
-        SystemClock.now().seconds() > end.saturating_add(WRITE_SECONDS)
+        SystemClock.now() > Timestamp::from_seconds(end).plus(WRITE_BOUND)
     }
 }
 
@@ -61,6 +61,11 @@ impl Entry {
         let (rest, written) = member.split_last_chunk()?;
         let (end, id) = rest.split_last()?;
         (*end == END_OF_ID).then(|| Self { id: id.to_vec(), written: Written::from_octets(*written) })
+    }
+
+    /// The bounds of a range that holds all entries of this id.
+    pub(super) fn of_its_id(&self) -> [Vec<u8>; 2] {
+        [(b"[", END_OF_ID), (b"(", END_OF_ID + 1)].map(|(kind, end)| [kind, self.id.as_slice(), &[end]].concat())
     }
 
     /// The bound of a range that begins behind all entries of `id`, or with the first of all.
@@ -125,8 +130,8 @@ mod tests {
         let now = SystemClock.now().seconds();
         let written = |ago: u32| Written((now - ago) / BUCKET_SECONDS);
         assert!(!Written::now().is_over());
-        assert!(!written(WRITE_SECONDS).is_over());
-        assert!(written(WRITE_SECONDS + BUCKET_SECONDS + 60).is_over());
+        assert!(!written(3600).is_over());
+        assert!(written(3600 + BUCKET_SECONDS + 60).is_over());
         assert!(!Written(u32::MAX).is_over());
     }
 }

@@ -11,7 +11,8 @@ use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::time::{Instant, timeout_at};
 
 use crate::store::redis::error::{RedisError, RedisProblem};
-use crate::store::redis::node::{COMMON_LANE, Message, WAITING_LANES};
+use crate::store::redis::exchange::{Message, Purpose};
+use crate::store::redis::node::{COMMON_LANE, WAITING_LANES};
 use crate::store::redis::options::{RedisOptions, Wait};
 use crate::store::redis::router::Router;
 
@@ -30,7 +31,7 @@ impl Link {
         Self {
             router,
             next_lane: AtomicUsize::new(0),
-            in_flight: Semaphore::new(options.in_flight),
+            in_flight: Semaphore::new(options.queue_limit),
             response_timeout: options.response_timeout,
             wait: options.wait,
             runtime,
@@ -42,9 +43,14 @@ impl Link {
         self.in_flight.try_acquire().map_err(|_| RedisProblem::QueueFull.into())
     }
 
+    /// Tells whether a row and its entries in indexes may be at different servers.
+    pub(super) fn spreads_keys(&self) -> bool {
+        self.router.is_cluster()
+    }
+
     /// Sends a command that only reads `key`, to the primary that has it.
     pub(super) async fn read<T: FromRedisValue>(&self, key: &[u8], command: Cmd) -> Result<T, RedisError> {
-        let message = Message { command, wait: None, lane: COMMON_LANE };
+        let message = Message { command, purpose: Purpose::Reading, lane: COMMON_LANE };
         self.send(key, &message, self.response_timeout).await
     }
 
@@ -57,7 +63,7 @@ impl Link {
                 (COMMON_LANE + 1 + number, self.response_timeout.saturating_add(wait.timeout))
             }
         };
-        self.send(key, &Message { command, wait: self.wait, lane }, within).await
+        self.send(key, &Message { command, purpose: Purpose::Writing(self.wait), lane }, within).await
     }
 
     async fn send<T: FromRedisValue>(&self, key: &[u8], message: &Message, within: Duration) -> Result<T, RedisError> {

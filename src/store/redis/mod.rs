@@ -1,9 +1,12 @@
 //! Everything in a Redis server or cluster.
 
+mod check;
 mod connect;
 mod due;
 mod error;
+mod exchange;
 mod keys;
+mod layout;
 mod link;
 mod listed;
 mod node;
@@ -40,8 +43,9 @@ pub use crate::store::redis::options::RedisOptions;
 /// A store in a Redis server, or in a cluster of them.
 ///
 /// Every change is one script on one key, so that any slot of a cluster will do. A command goes to the
-/// primary that has the key, never to a replica, and is sent again within its time-out when a connection
-/// breaks or a cluster finds a new primary; a write that arrives twice is known by its number and is
+/// primary that has the key, never to a replica: a server that stands alone says behind each answer to a
+/// reader whether it is a primary still. A command is sent again within its time-out when a connection
+/// breaks or another primary takes over; a write that arrives twice is known by its number and is
 /// answered as it was the first time. Clones share everything. The connections are driven by the tokio
 /// runtime in which the store was connected, which has to outlive it; the calls may be polled by any
 /// executor.
@@ -51,7 +55,7 @@ pub use crate::store::redis::options::RedisOptions;
 /// | server | registrations and grants | authorizations and their codes |
 /// |---|---|---|
 /// | one, `appendonly yes`, `appendfsync always` | yes: durable as the disk is | yes |
-/// | with replicas, [`wait`](RedisOptions::wait) for as many as a primary has | if what [Security](#security) says is acceptable | yes |
+/// | with replicas, [`wait`](RedisOptions::wait) for as many as a primary has, each with `appendonly yes`, `appendfsync always` | if what [Security](#security) says is acceptable | yes |
 /// | with replicas, without `wait` | no: an acknowledged revocation may be undone | if a code may work a second time |
 /// | one that keeps nothing on the disk, or syncs every second | no | if a code may work a second time after a crash |
 ///
@@ -71,14 +75,24 @@ pub use crate::store::redis::options::RedisOptions;
 /// Redis sends its writes to replicas after it has acknowledged them. When a primary is lost, what had not
 /// arrived is lost as well: a code that was spent may work again, and so may a token that was rotated or
 /// revoked. [`wait`](RedisOptions::wait) acknowledges a write only when replicas have it; with as many as
-/// the primary has, the one that takes over has every acknowledged write. The server's own
-/// `min-replicas-to-write` refuses writes while replicas are away, and `appendfsync always` lets a server
-/// that comes back have what it acknowledged. A primary that is cut off from the others answers reads for
-/// up to the cluster's node time-out, and may then tell of a token that was revoked at its successor.
+/// the primary has, the one that takes over has every acknowledged write. A primary that starts again with
+/// nothing on its disk makes its replicas as empty as itself, whatever they had: so `wait` asks for an
+/// append-only file, and `appendfsync always` lets a server that comes back have what it acknowledged. The
+/// server's own `min-replicas-to-write` refuses writes while replicas are away. A primary that is cut off
+/// from the others answers reads for up to the cluster's node time-out, and may then tell of a token that
+/// was revoked at its successor.
+///
+/// In a cluster a row and the list that it is on are at different primaries. One that is lost without
+/// `wait` for all its replicas may take an entry of a list and leave the grant: it is then good, and neither
+/// [`grants_of`](crate::AuthorizationServer::grants_of) nor
+/// [`revoke_subject`](crate::AuthorizationServer::revoke_subject) sees it until it is first refreshed, which
+/// lists it again. A registration is listed again when it is next written.
 /// Where none of this may happen, keep registrations and grants in a SQL store.
 ///
-/// The eviction policy has to be `noeviction`: a server that evicts forgets revocations. It is checked when
-/// the store connects. Keys and values hold no code, token or client secret, only digests.
+/// The eviction policy has to be `noeviction`: a server that evicts forgets revocations. This, the release,
+/// the clock and the append-only file are checked with every connection, so that a replica which takes over
+/// is checked too. Keys and values hold no code, token or client secret, only digests. Subjects and clients,
+/// and the `state` of requests, stand in them as they are, and so in `MONITOR` and `SLOWLOG`.
 ///
 /// # Examples
 ///
@@ -129,10 +143,11 @@ impl RedisStore {
     ///
     /// # Errors
     ///
-    /// [`RedisError`], such as [`RedisProblem::Evicts`] for a server that may lose keys. What the user may
-    /// not ask the server is not checked.
+    /// [`RedisError`], such as [`RedisProblem::Evicts`] for a server that may lose keys, and
+    /// [`RedisProblem::Newer`] for keys of a later layout. What the user may not ask the server is not checked.
     pub async fn connect(address: &str, options: &RedisOptions) -> Result<Self, RedisError> {
         let link = connect::single(address, options).await?;
+        layout::check(&link, &options.prefix).await?;
         Ok(Self::new(link, connect::shown(&[address]), options))
     }
 
@@ -144,6 +159,7 @@ impl RedisStore {
     /// [`RedisError`], as of [`connect`](Self::connect).
     pub async fn connect_cluster(addresses: &[&str], options: &RedisOptions) -> Result<Self, RedisError> {
         let link = connect::cluster(addresses, options).await?;
+        layout::check(&link, &options.prefix).await?;
         Ok(Self::new(link, connect::shown(addresses), options))
     }
 

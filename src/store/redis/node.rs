@@ -6,14 +6,13 @@ use std::time::Duration;
 use redis::aio::MultiplexedConnection;
 use redis::io::tcp::TcpSettings;
 use redis::io::tcp::socket2::TcpKeepalive;
-use redis::{
-    AsyncConnectionConfig, Client, Cmd, ConnectionAddr, ConnectionInfo, ErrorKind, Pipeline, ServerErrorKind,
-    TlsCertificates, Value,
-};
+use redis::{AsyncConnectionConfig, Client, ConnectionAddr, ConnectionInfo, TlsCertificates, Value};
 use tokio::sync::Mutex;
 
+use crate::store::redis::check::{Demands, Log, Place, Role};
 use crate::store::redis::error::{RedisError, RedisProblem};
-use crate::store::redis::options::{RedisOptions, Wait};
+use crate::store::redis::exchange::{Message, Purpose};
+use crate::store::redis::options::RedisOptions;
 
 /// The connection for all that waits for no replicas.
 pub(super) const COMMON_LANE: usize = 0;
@@ -26,6 +25,7 @@ const BUFFERED_COMMANDS: usize = 1024;
 pub(super) struct Node {
     client: Client,
     config: AsyncConnectionConfig,
+    demands: Demands,
     lanes: Box<[Lane]>,
 }
 
@@ -40,34 +40,31 @@ struct Lane {
 #[derive(Clone)]
 struct Connected {
     connection: MultiplexedConnection,
+    role: Role,
     /// Tells it from those before and after it.
     number: u64,
 }
 
-/// A command, and how it is sent.
-pub(super) struct Message {
-    pub(super) command: Cmd,
-    pub(super) wait: Option<Wait>,
-    pub(super) lane: usize,
-}
-
 impl Node {
-    pub(super) fn new(info: ConnectionInfo, options: &RedisOptions) -> Result<Self, RedisError> {
+    pub(super) fn new(info: ConnectionInfo, place: Place, options: &RedisOptions) -> Result<Self, RedisError> {
         let info = info.set_tcp_settings(tcp_settings());
         let client = match (&options.root_certificates, info.addr()) {
             (Some(pem), ConnectionAddr::TcpTls { .. }) => {
                 let certificates = TlsCertificates { client_tls: None, root_cert: Some(pem.clone()) };
                 Client::build_with_tls(info, certificates)?
             }
-            _ => Client::open(info)?,
+            // They would be no use, and whoever gave them expects TLS.
+            (Some(_), _) => return Err(RedisProblem::Setting("root_certificates").into()),
+            (None, _) => Client::open(info)?,
         };
         let config = AsyncConnectionConfig::new()
             .set_connection_timeout(Some(options.connect_timeout))
             // Every call ends in time by itself.
             .set_response_timeout(None)
             .set_pipeline_buffer_size(BUFFERED_COMMANDS);
-        let lanes = if options.wait.is_some() { 1 + WAITING_LANES } else { 1 };
-        Ok(Self { client, config, lanes: (0..lanes).map(|_| Lane::default()).collect() })
+        let (lanes, log) = if options.wait.is_some() { (1 + WAITING_LANES, Log::Needed) } else { (1, Log::AsItIs) };
+        let demands = Demands { place, log };
+        Ok(Self { client, config, demands, lanes: (0..lanes).map(|_| Lane::default()).collect() })
     }
 
     pub(super) fn info(&self) -> &ConnectionInfo {
@@ -83,20 +80,37 @@ impl Node {
         }
     }
 
+    /// Connects to a primary, if that has not been done.
+    pub(super) async fn open(&self) -> Result<(), RedisError> {
+        self.connected(self.lane(COMMON_LANE)?, Purpose::Reading).await.map(drop)
+    }
+
     /// Sends a message and returns what its command is answered; `asking` when the key is on its way here.
     pub(super) async fn send(&self, message: &Message, asking: bool) -> Result<Value, RedisError> {
-        let lane = self.lanes.get(message.lane).ok_or(RedisProblem::Setting("wait"))?;
-        let Connected { connection, number } = match lane.current() {
-            Some(connected) => connected,
-            None => self.connect(lane).await?,
-        };
-        match transmit(connection, message, asking).await {
-            Err(error) if must_reconnect(&error) => {
-                lane.forget(number);
-                Err(error.into())
-            }
-            answer => replicated(answer?, message.wait),
+        let lane = self.lane(message.lane)?;
+        let Connected { connection, role, number } = self.connected(lane, message.purpose).await?;
+        let sent = message.exchange(connection, role, asking).await;
+        if sent.as_ref().is_err_and(RedisError::ends_connection) && lane.forget(number) {
+            // Where the address is that of another server now, it is so for all connections.
+            self.lanes.iter().for_each(Lane::leave);
         }
+        sent
+    }
+
+    fn lane(&self, number: usize) -> Result<&Lane, RedisError> {
+        self.lanes.get(number).ok_or_else(|| RedisProblem::Setting("wait").into())
+    }
+
+    async fn connected(&self, lane: &Lane, purpose: Purpose) -> Result<Connected, RedisError> {
+        if let Some(connected) = lane.current() {
+            if connected.serves(purpose) {
+                return Ok(connected);
+            }
+            // It may have been promoted since.
+            lane.forget(connected.number);
+        }
+        let connected = self.connect(lane).await?;
+        if connected.serves(purpose) { Ok(connected) } else { Err(RedisProblem::Replica.into()) }
     }
 
     /// Makes a connection; all others wait for it.
@@ -105,11 +119,18 @@ impl Node {
         if let Some(connected) = lane.current() {
             return Ok(connected);
         }
-        let connection = self.client.get_multiplexed_async_connection_with_config(&self.config).await?;
+        let mut connection = self.client.get_multiplexed_async_connection_with_config(&self.config).await?;
+        let role = self.demands.check(&mut connection).await?;
         *made += 1;
-        let connected = Connected { connection, number: *made };
+        let connected = Connected { connection, role, number: *made };
         *lane.current.write().unwrap_or_else(PoisonError::into_inner) = Some(connected.clone());
         Ok(connected)
+    }
+}
+
+impl Connected {
+    fn serves(&self, purpose: Purpose) -> bool {
+        self.role != Role::Replica || matches!(purpose, Purpose::Servers)
     }
 }
 
@@ -118,53 +139,16 @@ impl Lane {
         self.current.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Drops a connection, unless there is a newer one already.
-    fn forget(&self, number: u64) {
+    /// Drops a connection, unless there is a newer one already; tells whether it did.
+    fn forget(&self, number: u64) -> bool {
         let mut current = self.current.write().unwrap_or_else(PoisonError::into_inner);
-        current.take_if(|connected| connected.number == number);
+        current.take_if(|connected| connected.number == number).is_some()
     }
-}
 
-/// Sends all that belongs together in one piece, so that no other caller's command comes between.
-async fn transmit(
-    mut connection: MultiplexedConnection,
-    message: &Message,
-    asking: bool,
-) -> Result<Vec<Value>, redis::RedisError> {
-    if message.wait.is_none() && !asking {
-        return Ok(vec![connection.send_packed_command(&message.command).await?.extract_error()?]);
+    /// Drops whatever connection there is.
+    fn leave(&self) {
+        *self.current.write().unwrap_or_else(PoisonError::into_inner) = None;
     }
-    let mut pipeline = Pipeline::with_capacity(3);
-    if asking {
-        pipeline.cmd("ASKING");
-    }
-    pipeline.add_command(message.command.clone());
-    if let Some(wait) = message.wait {
-        // What it answers is about the writes of its own connection.
-        pipeline.cmd("WAIT").arg(wait.replicas).arg(wait.timeout.as_millis().max(1).to_string());
-    }
-    let (skipped, answers) = (usize::from(asking), 1 + usize::from(message.wait.is_some()));
-    let values = connection.send_packed_commands(&pipeline, skipped, answers).await?;
-    values.into_iter().map(Value::extract_error).collect()
-}
-
-fn replicated(values: Vec<Value>, wait: Option<Wait>) -> Result<Value, RedisError> {
-    let mut values = values.into_iter();
-    let answer = values.next().ok_or(RedisProblem::Refused)?;
-    if let Some(wait) = wait {
-        let replicas: u32 = redis::from_redis_value(values.next().unwrap_or(Value::Nil))?;
-        if replicas < wait.replicas {
-            return Err(RedisProblem::NotReplicated.into());
-        }
-    }
-    Ok(answer)
-}
-
-/// A server that is no primary any more may have handed its name on to another.
-fn must_reconnect(error: &redis::RedisError) -> bool {
-    error.is_unrecoverable_error()
-        || error.is_io_error()
-        || error.kind() == ErrorKind::Server(ServerErrorKind::ReadOnly)
 }
 
 /// A peer that has vanished without a word is noticed within about ten seconds.

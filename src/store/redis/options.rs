@@ -3,9 +3,9 @@
 use std::fmt;
 use std::time::Duration;
 
-/// The longest time-out: with it a write is applied or given up long before the hour that a store has.
-const LONGEST_TIMEOUT: Duration = Duration::from_secs(60);
-const MOST_IN_FLIGHT: usize = 65_536;
+/// The longest time-out.
+pub(super) const LONGEST_TIMEOUT: Duration = Duration::from_secs(60);
+const LONGEST_QUEUE: usize = 65_536;
 
 /// Settings with which a [`RedisStore`](crate::RedisStore) is connected; the defaults suit most servers.
 #[derive(Clone)]
@@ -14,7 +14,7 @@ pub struct RedisOptions {
     pub(super) prefix: String,
     pub(super) connect_timeout: Duration,
     pub(super) response_timeout: Duration,
-    pub(super) in_flight: usize,
+    pub(super) queue_limit: usize,
     pub(super) wait: Option<Wait>,
     pub(super) root_certificates: Option<Vec<u8>>,
 }
@@ -34,7 +34,7 @@ impl RedisOptions {
             prefix: "grantor".to_owned(),
             connect_timeout: Duration::from_secs(5),
             response_timeout: Duration::from_secs(5),
-            in_flight: 1024,
+            queue_limit: 1024,
             wait: None,
             root_certificates: None,
         }
@@ -42,7 +42,8 @@ impl RedisOptions {
 
     /// Sets what every key begins with, before a colon: stores with different prefixes share a server.
     ///
-    /// Braces are refused when the store connects: they would put all keys in one slot of a cluster.
+    /// Braces are refused when the store connects: they would put all keys in one slot of a cluster. So are
+    /// colons: the keys of one prefix could be those of another.
     pub fn prefix(self, prefix: impl Into<String>) -> Self {
         Self { prefix: prefix.into(), ..self }
     }
@@ -59,8 +60,8 @@ impl RedisOptions {
     }
 
     /// Sets how many calls may be under way, 1 to 65536; one more is a transient error at once.
-    pub fn in_flight(self, calls: usize) -> Self {
-        Self { in_flight: calls.clamp(1, MOST_IN_FLIGHT), ..self }
+    pub fn queue_limit(self, calls: usize) -> Self {
+        Self { queue_limit: calls.clamp(1, LONGEST_QUEUE), ..self }
     }
 
     /// Acknowledges a write only when so many replicas have it, and makes it a transient error if they do
@@ -70,13 +71,15 @@ impl RedisOptions {
     ///
     /// Without it, a primary that is lost takes with it what it had acknowledged and not yet sent to a
     /// replica: a code that was spent or a token that was revoked may work again. With as many replicas
-    /// as each primary has, whichever of them takes over has every acknowledged write.
+    /// as each primary has, whichever of them takes over has every acknowledged write. A server that keeps no
+    /// append-only file is refused then, with [`RedisProblem::NoLog`](crate::RedisProblem::NoLog): one that
+    /// starts again is empty, and its replicas follow it.
     pub fn wait(self, replicas: u32, timeout: Duration) -> Self {
         Self { wait: Some(Wait { replicas, timeout: timeout.min(LONGEST_TIMEOUT) }), ..self }
     }
 
     /// Trusts these certificates, in PEM, in place of those that the system trusts; for addresses that
-    /// begin with `rediss:`.
+    /// begin with `rediss:`. With any other address the store does not connect, nor with `#insecure`.
     pub fn root_certificates(self, pem: impl Into<Vec<u8>>) -> Self {
         Self { root_certificates: Some(pem.into()), ..self }
     }
@@ -94,7 +97,7 @@ impl fmt::Debug for RedisOptions {
             .field("prefix", &self.prefix)
             .field("connect_timeout", &self.connect_timeout)
             .field("response_timeout", &self.response_timeout)
-            .field("in_flight", &self.in_flight)
+            .field("queue_limit", &self.queue_limit)
             .field("wait", &self.wait)
             .finish_non_exhaustive()
     }

@@ -12,13 +12,17 @@ use redis::{Cmd, ConnectionAddr, Value};
 use tokio::sync::Mutex;
 use tokio::time::{Instant, sleep, timeout};
 
+use crate::store::redis::check::Place;
 use crate::store::redis::error::{RedisError, RedisProblem};
-use crate::store::redis::node::{COMMON_LANE, Message, Node};
+use crate::store::redis::exchange::{Message, Purpose};
+use crate::store::redis::node::{COMMON_LANE, Node};
 use crate::store::redis::options::RedisOptions;
 use crate::store::redis::slots::{Address, LAST_SLOT, Part, parts, slot_of};
 
 const SHORTEST_PAUSE: Duration = Duration::from_millis(10);
 const LONGEST_PAUSE: Duration = Duration::from_millis(250);
+/// Redirections that are followed at once: to where a key has moved, and on to where it is on its way to.
+const MOST_REDIRECTIONS: u32 = 2;
 /// How long one server may take to say who has which slots, before the next one is asked.
 const LOOK_TIMEOUT: Duration = Duration::from_millis(500);
 
@@ -93,6 +97,7 @@ impl Router {
         let slot = slot_of(key);
         let mut pause = SHORTEST_PAUSE;
         let mut redirected: Option<(Arc<Node>, bool)> = None;
+        let mut redirections = 0;
         loop {
             let known = self.known();
             if self.doubtful.swap(false, Ordering::Relaxed) {
@@ -110,25 +115,33 @@ impl Router {
                 Err(error) if error.may_be_sent_again() => error,
                 sent => return sent,
             };
+            let mut looks = true;
             if let Some((address, asking)) = error.redirection() {
                 redirected = self.node_at(&known, address).map(|node| (node, asking));
-                if asking {
-                    continue;
-                }
-            } else {
+                redirections += 1;
+                looks = !asking;
+            }
+            // Two servers that disagree send a caller to and fro.
+            if redirected.is_none() || redirections > MOST_REDIRECTIONS {
                 if Instant::now() + pause >= deadline {
                     return Err(error);
                 }
                 sleep(pause).await;
                 pause = (pause * 2).min(LONGEST_PAUSE);
             }
-            drop(self.look_again(known.edition).await);
+            if looks {
+                drop(self.look_again(known.edition).await);
+            }
         }
+    }
+
+    pub(super) fn is_cluster(&self) -> bool {
+        !self.seeds.is_empty()
     }
 
     /// Notes that a server did not answer in time.
     pub(super) fn doubt(&self) {
-        self.doubtful.store(!self.seeds.is_empty(), Ordering::Relaxed);
+        self.doubtful.store(self.is_cluster(), Ordering::Relaxed);
     }
 
     fn known(&self) -> Arc<Known> {
@@ -144,7 +157,7 @@ impl Router {
 
     /// Asks who has which slots, unless somebody has found out since `edition`.
     async fn look_again(&self, edition: u64) -> Result<(), RedisError> {
-        if self.seeds.is_empty() {
+        if !self.is_cluster() {
             return Ok(());
         }
         let _looking = self.looking.lock().await;
@@ -173,7 +186,7 @@ impl Router {
     async fn ask(&self, known: &Known, node: &Node) -> Result<Known, RedisError> {
         let mut command = Cmd::new();
         command.arg("CLUSTER").arg("SLOTS");
-        let answer = node.send(&Message { command, wait: None, lane: COMMON_LANE }, false).await?;
+        let answer = node.send(&Message { command, purpose: Purpose::Servers, lane: COMMON_LANE }, false).await?;
         let mut nodes = HashMap::new();
         let mut served = Vec::new();
         for Part { first, last, servers } in parts(answer, node.host())? {
@@ -198,7 +211,7 @@ impl Router {
     /// A server that is reached as the one is that has named it.
     fn new_node(&self, like: &Node, address: Address) -> Result<Arc<Node>, RedisError> {
         let addr = moved_to(like.info().addr(), address);
-        Ok(Arc::new(Node::new(like.info().clone().set_addr(addr), &self.options)?))
+        Ok(Arc::new(Node::new(like.info().clone().set_addr(addr), Place::Cluster, &self.options)?))
     }
 }
 

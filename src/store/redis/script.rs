@@ -14,6 +14,9 @@ pub(super) static PUT: Script = Script { code: include_str!("put.lua"), hash: La
 /// Writes a registration.
 pub(super) static REGISTER: Script =
     Script { code: include_str!("register.lua"), hash: LazyLock::new(|| hash(REGISTER.code)) };
+/// Adds an entry to a set of ids, unless there is one of its id.
+pub(super) static RELIST: Script =
+    Script { code: include_str!("relist.lua"), hash: LazyLock::new(|| hash(RELIST.code)) };
 /// Removes a row.
 pub(super) static REMOVE: Script =
     Script { code: include_str!("remove.lua"), hash: LazyLock::new(|| hash(REMOVE.code)) };

@@ -1,0 +1,169 @@
+//! What has to hold of a server before it may keep anything: asked with every connection that is made, so
+//! that a server which takes over, or starts again with other settings, is looked at too.
+
+use redis::aio::MultiplexedConnection;
+use redis::{Pipeline, Value};
+use time::Duration;
+
+use crate::clock::{Clock, SystemClock};
+use crate::store::redis::error::{RedisError, RedisProblem};
+
+/// The least release whose scripts answer errors by their own names.
+const LEAST_RELEASE: u32 = 7;
+/// How far a server's clock may be from this machine's.
+pub(super) const MOST_APART: Duration = Duration::minutes(10);
+
+/// What a server has to be.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Demands {
+    pub(super) place: Place,
+    pub(super) log: Log,
+}
+
+/// Where a server stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    Alone,
+    Cluster,
+}
+
+/// Whether a server has to keep an append-only file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Log {
+    AsItIs,
+    Needed,
+}
+
+/// What a server was when it was asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Role {
+    /// A primary, and whether it tells on demand that it still is one.
+    Primary {
+        tells: bool,
+    },
+    Replica,
+}
+
+impl Demands {
+    /// Checks what a server tells of itself; what this user may not ask is taken to be right.
+    ///
+    /// A replica is left alone: it is checked when it has taken over.
+    pub(super) async fn check(self, connection: &mut MultiplexedConnection) -> Result<Role, RedisError> {
+        let mut questions = Pipeline::with_capacity(3);
+        questions.cmd("INFO").cmd("TIME").cmd("ROLE");
+        let mut answers = connection.send_packed_commands(&questions, 0, 3).await?.into_iter();
+        let mut answer = || allowed(answers.next().unwrap_or(Value::Nil));
+        let (info, time, role) = (answer()?, answer()?, answer());
+        let info: String = info.map(redis::from_redis_value).transpose()?.unwrap_or_default();
+        let told = match role {
+            Ok(role) => role.map(is_primary).transpose()?,
+            Err(error) if error.is_transient() => return Err(error),
+            // A proxy may not know the command.
+            Err(_) => None,
+        };
+        if told == Some(false) || value_of(&info, "role") == Some("slave") {
+            return Ok(Role::Replica);
+        }
+        self.check_info(&info)?;
+        if let Some(time) = time {
+            check_clock(time)?;
+        }
+        // One of a cluster sends whoever reads at a replica to the primary.
+        Ok(Role::Primary { tells: told.is_some() && self.place == Place::Alone })
+    }
+
+    fn check_info(self, info: &str) -> Result<(), RedisError> {
+        if self.place == Place::Alone && value_of(info, "redis_mode") == Some("cluster") {
+            return Err(RedisProblem::Cluster.into());
+        }
+        if let Some(policy) = value_of(info, "maxmemory_policy").filter(|policy| *policy != "noeviction") {
+            return Err(RedisProblem::Evicts { policy: policy.to_owned() }.into());
+        }
+        if let Some(version) = value_of(info, "redis_version") {
+            let release = version.split('.').next().and_then(|release| release.parse::<u32>().ok());
+            if release.is_some_and(|release| release < LEAST_RELEASE) {
+                return Err(RedisProblem::TooOld { version: version.to_owned() }.into());
+            }
+        }
+        if self.log == Log::Needed && value_of(info, "aof_enabled") == Some("0") {
+            return Err(RedisProblem::NoLog.into());
+        }
+        Ok(())
+    }
+}
+
+/// Reads the answer of `ROLE`.
+pub(super) fn is_primary(role: Value) -> Result<bool, RedisError> {
+    let words: Vec<Value> = redis::from_redis_value(role)?;
+    let name: String = redis::from_redis_value(words.into_iter().next().unwrap_or(Value::Nil))?;
+    Ok(name == "master")
+}
+
+fn allowed(answer: Value) -> Result<Option<Value>, RedisError> {
+    match answer.extract_error().map_err(RedisError::from) {
+        Err(error) if error.is_forbidden() => Ok(None),
+        answer => answer.map(Some),
+    }
+}
+
+fn check_clock(time: Value) -> Result<(), RedisError> {
+    let (seconds, _): (u32, u32) = redis::from_redis_value(time)?;
+    let apart = seconds.abs_diff(SystemClock.now().seconds());
+    if i64::from(apart) > MOST_APART.whole_seconds() {
+        Err(RedisProblem::Clock { seconds: apart }.into())
+    } else {
+        Ok(())
+    }
+}
+
+fn value_of<'a>(info: &'a str, name: &str) -> Option<&'a str> {
+    info.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GOOD: &str = "# Server\r\nredis_version:7.0.15\r\nredis_mode:standalone\r\nrole:master\r\n\
+        maxmemory_policy:noeviction\r\naof_enabled:0\r\n";
+
+    fn problem(info: &str, place: Place, log: Log) -> Option<RedisProblem> {
+        Demands { place, log }.check_info(info).err().map(|error| error.problem().clone())
+    }
+
+    #[test]
+    fn a_server_that_may_lose_keys_is_refused() {
+        let problem = |info: &str| problem(info, Place::Alone, Log::AsItIs);
+        assert_eq!(problem(GOOD), None);
+        assert_eq!(problem(&GOOD.replace("7.0.15", "10.2.0")), None);
+        assert_eq!(problem(""), None);
+        let policy = "allkeys-lru".to_owned();
+        assert_eq!(problem(&GOOD.replace("noeviction", &policy)), Some(RedisProblem::Evicts { policy }));
+        let version = "6.2.14".to_owned();
+        assert_eq!(problem(&GOOD.replace("7.0.15", &version)), Some(RedisProblem::TooOld { version }));
+    }
+
+    #[test]
+    fn a_log_is_asked_for_where_one_is_needed() {
+        assert_eq!(problem(GOOD, Place::Cluster, Log::Needed), Some(RedisProblem::NoLog));
+        assert_eq!(problem(&GOOD.replace("aof_enabled:0", "aof_enabled:1"), Place::Alone, Log::Needed), None);
+        assert_eq!(problem("", Place::Alone, Log::Needed), None);
+    }
+
+    #[test]
+    fn a_server_of_a_cluster_does_not_stand_alone() {
+        let clustered = GOOD.replace("standalone", "cluster");
+        assert_eq!(problem(&clustered, Place::Alone, Log::AsItIs), Some(RedisProblem::Cluster));
+        assert_eq!(problem(&clustered, Place::Cluster, Log::AsItIs), None);
+    }
+
+    #[test]
+    fn a_clock_that_is_far_off_is_refused() {
+        let time = |seconds: u32| Value::Array(vec![Value::Int(seconds.into()), Value::Int(0)]);
+        let now = SystemClock.now().seconds();
+        assert!(check_clock(time(now)).is_ok());
+        assert!(check_clock(time(now - 590)).is_ok());
+        assert!(check_clock(time(now - 700)).is_err());
+        assert!(check_clock(time(now + 700)).is_err());
+    }
+}
