@@ -7,8 +7,9 @@ use std::{fmt, str};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use sha2::{Digest as _, Sha256};
-use subtle::ConstantTimeEq;
 use zeroize::{Zeroize, ZeroizeOnDrop};
+
+use crate::secret::is_equal;
 
 /// Characters of an S256 challenge: 32 octets in base64url without padding.
 const CHALLENGE_CHARACTERS: usize = 43;
@@ -125,7 +126,7 @@ impl CodeChallenge {
     /// The time taken depends on the length of the verifier, never on where the two texts differ.
     #[must_use]
     pub fn is_met_by(&self, verifier: &CodeVerifier) -> bool {
-        self.0.as_slice().ct_eq(verifier.challenge().0.as_slice()).into()
+        is_equal(&self.0, &verifier.challenge().0)
     }
 }
 

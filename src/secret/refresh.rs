@@ -14,7 +14,7 @@ use crate::clock::Timestamp;
 use crate::entropy::Entropy;
 use crate::id::{GrantId, ID_CHARACTERS, ID_OCTETS};
 use crate::secret::opaque::decode_id;
-use crate::secret::{Digest, RefreshToken};
+use crate::secret::{Digest, RefreshToken, is_equal};
 
 const LINEAGE_OCTETS: usize = 16;
 const FRESH_OCTETS: usize = 32;
@@ -61,7 +61,7 @@ impl LineageDigest {
 
 impl PartialEq for LineageDigest {
     fn eq(&self, other: &Self) -> bool {
-        subtle::ConstantTimeEq::ct_eq(self.0.as_slice(), other.0.as_slice()).into()
+        is_equal(&self.0, &other.0)
     }
 }
 
