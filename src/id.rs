@@ -208,6 +208,14 @@ impl fmt::Debug for ClientId {
 #[non_exhaustive]
 pub struct ClientIdError;
 
+/// Writes octets as the `N` characters of base64url that they fill.
+pub(crate) fn base64url<const N: usize>(octets: &[u8]) -> [u8; N] {
+    let mut text = [0; N];
+    let written = URL_SAFE_NO_PAD.encode_slice(octets, &mut text);
+    debug_assert_eq!(written, Ok(N), "the length of the octets decides that of their text");
+    text
+}
+
 /// Draws `N` letters and digits, each with the same chance: 5.95 random bits a character.
 pub(crate) fn letters_and_digits<const N: usize>(entropy: &dyn Entropy) -> String {
     const ALPHABET: &[u8; 62] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";

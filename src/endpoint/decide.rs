@@ -10,7 +10,7 @@ use crate::error::Reason;
 use crate::hooks::{Attempt, Event};
 use crate::id::AuthorizationId;
 use crate::scope::ResourceScope;
-use crate::secret::opaque::{self, Minted, Presented};
+use crate::secret::opaque::{self, Presented};
 use crate::secret::{AuthorizationHandle, Digest};
 use crate::store::record::{Authorization, Stage};
 use crate::store::{Insertion, Replacement};
@@ -92,7 +92,7 @@ pub(crate) async fn hold(
     context.check_throttle(&attempt).await.map_err(|reason| AuthorizationError::page_for(context, client, reason))?;
     let now = context.now();
     let id = AuthorizationId::new(now, &*context.entropy);
-    let Minted { text, digest } = opaque::mint(&context.config.prefixes.handle, id.octets(), &*context.entropy);
+    let minted = opaque::mint(id.octets(), &*context.entropy);
     let record = Authorization {
         id,
         version: 1,
@@ -101,7 +101,7 @@ pub(crate) async fn hold(
         subject: subject.clone(),
         session: Digest::of(session),
         created: now,
-        handle: digest,
+        handle: minted.digest,
         stage: Stage::Held,
         end: now.plus(context.config.hold_lifetime),
         redirect_uri: pending.redirect_uri.clone(),
@@ -111,8 +111,8 @@ pub(crate) async fn hold(
         scopes: pending.scopes.clone(),
         resource_scope: client.resource_scope.clone(),
     };
-    insert(context, record, &digest).await.map_err(to_client)?;
-    Ok(AuthorizationHandle::new(text))
+    insert(context, record, &minted.digest).await.map_err(to_client)?;
+    Ok(AuthorizationHandle::new(minted.text(&context.config.prefixes.handle)))
 }
 
 /// One insert; after `Exists` or an error the row tells whether it is this one.
@@ -229,19 +229,19 @@ async fn approve(
         return Err(fail(reason));
     }
 
-    let Minted { text, digest } = opaque::mint(&context.config.prefixes.code, held.id.octets(), &*context.entropy);
+    let minted = opaque::mint(held.id.octets(), &*context.entropy);
     let end = now.plus(context.config.code_lifetime);
     let next = Authorization {
         epoch: client.epoch,
         scopes: granted.scopes,
         resource_scope: granted.resource_scope,
-        ..held.with_code(digest, end)
+        ..held.with_code(minted.digest, end)
     };
     let scopes = next.scopes.clone();
     claim(context, held, next).await.map_err(fail)?;
     let grant = held.id.into();
     context.raise(&Event::CodeIssued { grant, client: &held.client, subject: &held.subject, scopes: &scopes });
-    Ok(destination(held).code(context, &text))
+    Ok(destination(held).code(context, &minted.text(&context.config.prefixes.code)))
 }
 
 /// The client as it is now, and its redirect URI once more.

@@ -11,7 +11,8 @@ use crate::grant::authorization_code::{self, Exchange};
 use crate::grant::issue::Issued;
 use crate::grant::refresh_token::{self, Refresh};
 use crate::id::ClientId;
-use crate::secret::RefreshToken;
+use crate::secret::opaque::MintedOpaque;
+use crate::secret::refresh::MintedRefresh;
 use crate::wire::params::Params;
 use crate::wire::{Endpoint, Request, Response};
 
@@ -86,16 +87,17 @@ async fn refresh(context: &Context, client: &Client, form: &Params<'_, 8>) -> Re
 fn token_response(context: &Context, issued: &Issued) -> Response {
     let Issued { access_token, answer } = issued;
     let scope = context.config.scopes.to_wire(&answer.scopes);
-    let refresh = answer.refresh_token.as_ref().map(RefreshToken::expose);
-    let mut json = String::with_capacity(128 + access_token.expose().len() + refresh.map_or(0, str::len) + scope.len());
+    let prefixes = &context.config.prefixes;
+    let tokens = MintedOpaque::len(&prefixes.access_token) + MintedRefresh::len(&prefixes.refresh_token);
+    let mut json = String::with_capacity(128 + tokens + scope.len());
     json.push_str("{\"access_token\":\"");
-    json.push_str(access_token.expose());
+    access_token.write(&prefixes.access_token, &mut json);
     json.push_str("\",\"token_type\":\"bearer\",\"expires_in\":");
     // Writing to a string cannot fail.
     let _ = write!(json, "{}", answer.expires_in);
-    if let Some(refresh) = refresh {
+    if let Some(refresh_token) = &answer.refresh_token {
         json.push_str(",\"refresh_token\":\"");
-        json.push_str(refresh);
+        refresh_token.write(&prefixes.refresh_token, &mut json);
         json.push('"');
     }
     json.push_str(",\"scope\":\"");

@@ -44,9 +44,9 @@ pub(crate) async fn exchange(context: &Context, request: &Exchange<'_>) -> Resul
     let granted = granted.ok_or(Reason::CodeSpent)?;
     context.check_subject(&authorization.subject, request.client).await?;
 
-    let drawn = Drawn::new(&context.config, id.into(), &*context.entropy);
+    let drawn = Drawn::new(id.into(), &*context.entropy);
     let (grant, answer) = first_pair(context, request.client, &authorization, granted, &drawn, now);
-    claim(context, grant, &drawn.access_digest).await?;
+    claim(context, grant, &drawn.access_token.digest).await?;
     let (client, subject) = (&request.client.id, &authorization.subject);
     context.raise(&Event::Exchanged { grant: id.into(), client, subject });
     Ok(drawn.issued(answer))

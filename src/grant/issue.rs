@@ -6,22 +6,20 @@ use crate::config::Config;
 use crate::entropy::Entropy;
 use crate::id::GrantId;
 use crate::scope::ScopeSet;
-use crate::secret::refresh::{Fresh, Lineage, Position};
-use crate::secret::{AccessToken, Digest, RefreshToken, opaque, refresh};
+use crate::secret::opaque::{self, MintedOpaque};
+use crate::secret::refresh::{self, Fresh, Lineage, MintedRefresh, Position};
 use crate::store::record::TokenPair;
 
 /// The random parts of one pair, drawn once per request: a claim that is tried again carries the same,
 /// so that the caller recognises its own write.
 pub(crate) struct Drawn {
-    access_token: AccessToken,
-    pub(crate) access_digest: Digest,
+    pub(crate) access_token: MintedOpaque,
     fresh: Fresh,
 }
 
 impl Drawn {
-    pub(crate) fn new(config: &Config, grant: GrantId, entropy: &dyn Entropy) -> Self {
-        let access = opaque::mint(&config.prefixes.access_token, grant.octets(), entropy);
-        Self { access_token: AccessToken::new(access.text), access_digest: access.digest, fresh: Fresh::draw(entropy) }
+    pub(crate) fn new(grant: GrantId, entropy: &dyn Entropy) -> Self {
+        Self { access_token: opaque::mint(grant.octets(), entropy), fresh: Fresh::draw(entropy) }
     }
 }
 
@@ -42,9 +40,8 @@ pub(crate) struct Place<'a> {
 }
 
 /// What the client is told, its access token apart.
-#[derive(Debug)]
 pub(crate) struct TokenAnswer {
-    pub(crate) refresh_token: Option<RefreshToken>,
+    pub(crate) refresh_token: Option<MintedRefresh>,
     pub(crate) expires_in: u32,
     pub(crate) scopes: ScopeSet,
 }
@@ -56,9 +53,8 @@ pub(crate) struct NewPair {
 }
 
 /// What the client is told, once the claim is won.
-#[derive(Debug)]
 pub(crate) struct Issued {
-    pub(crate) access_token: AccessToken,
+    pub(crate) access_token: MintedOpaque,
     pub(crate) answer: TokenAnswer,
 }
 
@@ -75,10 +71,10 @@ pub(crate) fn pair(config: &Config, drawn: &Drawn, place: Place<'_>) -> NewPair 
     let refresh_end = place.now.plus(config.refresh_token_lifetime).min(last);
     let refresh = place.client.grant_types.refresh_token.then(|| {
         let position = Position { grant: place.grant, end: refresh_end, number: place.number };
-        refresh::mint(&config.prefixes.refresh_token, position, place.lineage, &drawn.fresh)
+        refresh::mint(position, place.lineage, &drawn.fresh)
     });
     let record = TokenPair {
-        access: drawn.access_digest,
+        access: drawn.access_token.digest,
         refresh: refresh.as_ref().map(|refresh| refresh.digest),
         issued: place.now,
         access_end,
@@ -87,10 +83,7 @@ pub(crate) fn pair(config: &Config, drawn: &Drawn, place: Place<'_>) -> NewPair 
         access_revoked: false,
         narrowed: (place.scopes != *place.granted).then(|| Box::new(place.scopes.clone())),
     };
-    let answer = TokenAnswer {
-        refresh_token: refresh.map(|refresh| refresh.token),
-        expires_in: access_end.seconds_since(place.now),
-        scopes: place.scopes,
-    };
+    let answer =
+        TokenAnswer { refresh_token: refresh, expires_in: access_end.seconds_since(place.now), scopes: place.scopes };
     NewPair { record, answer }
 }

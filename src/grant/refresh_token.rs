@@ -41,12 +41,12 @@ pub(crate) async fn refresh(context: &Context, request: &Refresh<'_>) -> Result<
     let presented =
         PresentedRefresh::parse(&config.prefixes.refresh_token, request.token).ok_or(Reason::UnknownRefreshToken)?;
     let judge = Judge { request, presented: &presented, config, now: context.now() };
-    let drawn = Drawn::new(config, presented.grant, &*context.entropy);
+    let drawn = Drawn::new(presented.grant, &*context.entropy);
     let mut claimed: Option<Claim> = None;
     for _ in 0..CLAIMS {
         let found = context.stores.tokens.find(&presented.grant).await?.ok_or(Reason::UnknownRefreshToken)?;
         if let Some(claim) = claimed.take() {
-            if found.pairs.with_access(&drawn.access_digest).is_some() {
+            if found.pairs.with_access(&drawn.access_token.digest).is_some() {
                 return Ok(drawn.issued(won(context, &found, claim)));
             }
         } else {
@@ -64,7 +64,8 @@ pub(crate) async fn refresh(context: &Context, request: &Refresh<'_>) -> Result<
             Ok(Replacement::Lost) => claimed = Some(claim),
             Err(error) => {
                 let current = context.stores.tokens.find(&presented.grant).await?;
-                let applied = current.is_some_and(|grant| grant.pairs.with_access(&drawn.access_digest).is_some());
+                let applied =
+                    current.is_some_and(|grant| grant.pairs.with_access(&drawn.access_token.digest).is_some());
                 return if applied { Ok(drawn.issued(won(context, &found, claim))) } else { Err(error.into()) };
             }
         }

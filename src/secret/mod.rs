@@ -3,6 +3,7 @@
 //! Every handle, code and token is `prefix | id of its record (22 characters) | secret`. The store is
 //! asked by the id; what proves anything is the secret, of which a record holds the digest alone.
 
+pub(crate) mod minted;
 pub(crate) mod opaque;
 pub(crate) mod refresh;
 
@@ -86,6 +87,11 @@ pub(crate) struct Digest([u8; DIGEST_OCTETS]);
 impl Digest {
     pub(crate) fn of(secret: &[u8]) -> Self {
         Self(Sha256::digest(secret).into())
+    }
+
+    /// The digest of one text after the other.
+    pub(crate) fn of_both(first: &[u8], second: &[u8]) -> Self {
+        Self(Sha256::new().chain_update(first).chain_update(second).finalize().into())
     }
 
     pub(crate) const fn from_octets(octets: [u8; DIGEST_OCTETS]) -> Self {
