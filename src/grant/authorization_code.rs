@@ -14,7 +14,6 @@ use crate::grant::issue::{self, Drawn, Issued, NewPair, Place, TokenAnswer};
 use crate::grant::withdraw;
 use crate::hooks::Event;
 use crate::id::{AuthorizationId, GrantId};
-use crate::pkce::CodeVerifier;
 use crate::secret::Digest;
 use crate::secret::opaque::Presented;
 use crate::secret::refresh::Lineage;
@@ -96,8 +95,11 @@ fn judge_verifier(authorization: &Authorization, sent: Option<&str>) -> Result<(
         (None, Some(_)) => Err(Reason::UnexpectedVerifier),
         (Some(_), None) => Err(Reason::MissingVerifier),
         (Some(challenge), Some(verifier)) => {
-            let verifier = CodeVerifier::new(verifier).map_err(|_| Reason::WrongVerifier)?;
-            if challenge.is_met_by(&verifier) { Ok(()) } else { Err(Reason::WrongVerifier) }
+            if challenge.is_met_by_text(verifier) {
+                Ok(())
+            } else {
+                Err(Reason::WrongVerifier)
+            }
         }
     }
 }
