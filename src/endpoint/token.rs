@@ -1,6 +1,6 @@
 //! The token endpoint [RFC 6749 section 3.2]: the order of checks, then the grant type.
 
-use std::fmt::Write;
+use std::io::Write;
 
 use crate::client::Client;
 use crate::context::Context;
@@ -89,19 +89,19 @@ fn token_response(context: &Context, issued: &Issued) -> Response {
     let scope = context.config.scopes.to_wire(&answer.scopes);
     let prefixes = &context.config.prefixes;
     let tokens = MintedOpaque::len(&prefixes.access_token) + MintedRefresh::len(&prefixes.refresh_token);
-    let mut json = String::with_capacity(128 + tokens + scope.len());
-    json.push_str("{\"access_token\":\"");
+    let mut json = Vec::with_capacity(128 + tokens + scope.len());
+    json.extend_from_slice(b"{\"access_token\":\"");
     access_token.write(&prefixes.access_token, &mut json);
-    json.push_str("\",\"token_type\":\"bearer\",\"expires_in\":");
-    // Writing to a string cannot fail.
+    json.extend_from_slice(b"\",\"token_type\":\"bearer\",\"expires_in\":");
+    // Writing to a vector cannot fail.
     let _ = write!(json, "{}", answer.expires_in);
     if let Some(refresh_token) = &answer.refresh_token {
-        json.push_str(",\"refresh_token\":\"");
+        json.extend_from_slice(b",\"refresh_token\":\"");
         refresh_token.write(&prefixes.refresh_token, &mut json);
-        json.push('"');
+        json.push(b'"');
     }
-    json.push_str(",\"scope\":\"");
-    json.push_str(&scope);
-    json.push_str("\"}");
-    Response::token_json(200, json.into_bytes())
+    json.extend_from_slice(b",\"scope\":\"");
+    json.extend_from_slice(scope.as_bytes());
+    json.extend_from_slice(b"\"}");
+    Response::token_json(200, json)
 }

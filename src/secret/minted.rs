@@ -1,7 +1,5 @@
 //! A secret that was just made: its text on the way to the one answer that carries it, and its digest.
 
-use std::str;
-
 use zeroize::Zeroizing;
 
 use crate::id::{ID_CHARACTERS, ID_OCTETS, base64url};
@@ -26,18 +24,17 @@ impl<const N: usize> Minted<N> {
     }
 
     /// Writes the whole text.
-    pub(crate) fn write(&self, prefix: &str, out: &mut String) {
-        out.push_str(prefix);
-        for part in [self.id.as_slice(), self.secret.as_slice()] {
-            // Both are base64url.
-            out.push_str(str::from_utf8(part).unwrap_or_default());
-        }
+    pub(crate) fn write(&self, prefix: &str, out: &mut Vec<u8>) {
+        out.extend_from_slice(prefix.as_bytes());
+        out.extend_from_slice(&self.id);
+        out.extend_from_slice(self.secret.as_slice());
     }
 
     /// Returns the whole text.
     pub(crate) fn text(&self, prefix: &str) -> String {
-        let mut text = String::with_capacity(Self::len(prefix));
+        let mut text = Vec::with_capacity(Self::len(prefix));
         self.write(prefix, &mut text);
-        text
+        // All of it is ASCII.
+        String::from_utf8(text).unwrap_or_default()
     }
 }
