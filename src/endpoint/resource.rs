@@ -187,7 +187,7 @@ async fn look_up(context: &Context, request: &Request<'_>) -> Result<Authenticat
     if !client.is_approved() || client.epoch != grant.epoch {
         return Err(Reason::InvalidAccessToken);
     }
-    let (issued, expires, narrowed) = (pair.issued, pair.access_end, pair.narrowed.as_deref().cloned());
+    let (issued, expires, narrowed) = (pair.issued(), pair.access_end, pair.narrowed().cloned());
     Ok(Authenticated { grant, client, issued, expires, narrowed })
 }
 

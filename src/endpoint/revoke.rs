@@ -81,7 +81,7 @@ async fn still_live(context: &Context, id: GrantId, access: &Digest, error: Stor
     let found = context.stores.tokens.find(&id).await?;
     let live = found.is_some_and(|grant| {
         let pair = grant.pairs.with_access(access);
-        grant.revoked.is_none() && pair.is_some_and(|pair| !pair.access_revoked)
+        grant.revoked.is_none() && pair.is_some_and(|pair| !pair.access_revoked())
     });
     if live { Err(error.into()) } else { Ok(()) }
 }
@@ -90,7 +90,9 @@ async fn still_live(context: &Context, id: GrantId, access: &Digest, error: Stor
 fn without_access(grant: &Grant, access: &Digest) -> Grant {
     let mut next = Grant { version: grant.version.saturating_add(1), ..grant.clone() };
     for pair in next.pairs.iter_mut() {
-        pair.access_revoked |= pair.access == *access;
+        if pair.access == *access {
+            pair.revoke_access();
+        }
     }
     next
 }

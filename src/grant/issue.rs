@@ -73,16 +73,13 @@ pub(crate) fn pair(config: &Config, drawn: &Drawn, place: Place<'_>) -> NewPair 
         let position = Position { grant: place.grant, end: refresh_end, number: place.number };
         refresh::mint(position, place.lineage, &drawn.fresh)
     });
-    let record = TokenPair {
-        access: drawn.access_token.digest,
-        refresh: refresh.as_ref().map(|refresh| refresh.digest),
-        issued: place.now,
-        access_end,
-        refresh_end,
-        superseded: None,
-        access_revoked: false,
-        narrowed: (place.scopes != *place.granted).then(|| Box::new(place.scopes.clone())),
-    };
+    let mut record = TokenPair::new(drawn.access_token.digest, place.now, access_end);
+    if let Some(refresh) = &refresh {
+        record = record.with_refresh(refresh.digest, refresh_end);
+    }
+    if place.scopes != *place.granted {
+        record = record.narrowed_to(place.scopes.clone());
+    }
     let answer =
         TokenAnswer { refresh_token: refresh, expires_in: access_end.seconds_since(place.now), scopes: place.scopes };
     NewPair { record, answer }

@@ -3,6 +3,7 @@
 mod authorization;
 mod grant;
 mod grant_encoding;
+mod pairs;
 
 use crate::clock::Timestamp;
 use crate::codec::DecodeError;
@@ -11,7 +12,7 @@ use crate::subject::Subject;
 pub use self::authorization::Authorization;
 pub(crate) use self::authorization::{RETENTION, Stage};
 pub use self::grant::{Grant, Revocation, RevocationReason};
-pub(crate) use self::grant::{Pairs, TokenPair};
+pub(crate) use self::pairs::{Pairs, TokenPair};
 
 /// What stores know of a record, whichever of the two it is.
 #[cfg_attr(
