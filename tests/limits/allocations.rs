@@ -76,7 +76,7 @@ fn a_revocation_of_either_token() {
     let pairs: Vec<_> = pairs(&service).iter().map(|pair| service.refresh_body(&pair.refresh)).collect();
     let pairs: Vec<_> = pairs.iter().map(|body| pair(&service.refresh(body))).collect();
     let access = pairs.iter().map(|pair| format!("token={}", pair.access)).collect();
-    assert_takes(7, access, |body: String| assert_eq!(service.revoke_access(&body).status(), 200));
+    assert_takes(8, access, |body: String| assert_eq!(service.revoke_access(&body).status(), 200));
     let refresh = pairs.iter().map(|pair| format!("token={}", pair.refresh)).collect();
     assert_takes(8, refresh, |body: String| assert_eq!(service.revoke_refresh(&body).status(), 200));
 }
@@ -84,5 +84,5 @@ fn a_revocation_of_either_token() {
 #[test]
 fn an_answer_with_the_metadata() {
     let service = Service::new();
-    assert_takes(124, vec![(); CALLS], |()| assert_eq!(service.metadata().status(), 200));
+    assert_takes(2, vec![(); CALLS], |()| assert_eq!(service.metadata().status(), 200));
 }
