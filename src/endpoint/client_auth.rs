@@ -165,7 +165,10 @@ impl Header {
     /// § 2.3.1 form-encodes both halves; nothing if that changes nothing or cannot be undone.
     fn decoded(&self) -> Option<Decoded> {
         let Self::Basic(pair) = self else { return None };
-        let (id, secret) = pair.split_once(':').filter(|_| is_encoded(pair.as_bytes()))?;
+        if !is_encoded(pair.as_bytes()) {
+            return None;
+        }
+        let (id, secret) = pair.split_once(':')?;
         Some(Decoded { id: decoded_half(id)?, secret: decoded_half(secret)? })
     }
 
