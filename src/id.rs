@@ -208,6 +208,19 @@ impl fmt::Debug for ClientId {
 #[non_exhaustive]
 pub struct ClientIdError;
 
+/// An id as the base64url that stands in front of a secret.
+pub(crate) struct IdText([u8; ID_CHARACTERS]);
+
+impl IdText {
+    pub(crate) fn of(id: &[u8; ID_OCTETS]) -> Self {
+        Self(base64url(id))
+    }
+
+    pub(crate) const fn octets(&self) -> &[u8; ID_CHARACTERS] {
+        &self.0
+    }
+}
+
 /// Writes octets as the `N` characters of base64url that they fill.
 pub(crate) fn base64url<const N: usize>(octets: &[u8]) -> [u8; N] {
     let mut text = [0; N];

@@ -8,7 +8,7 @@ use crate::context::Context;
 use crate::endpoint::pending::{AuthorizationError, Destination, PendingAuthorization};
 use crate::error::Reason;
 use crate::hooks::{Attempt, Event};
-use crate::id::AuthorizationId;
+use crate::id::{AuthorizationId, IdText};
 use crate::scope::ResourceScope;
 use crate::secret::opaque::{self, Presented};
 use crate::secret::{AuthorizationHandle, Digest};
@@ -92,7 +92,7 @@ pub(crate) async fn hold(
     context.check_throttle(&attempt).await.map_err(|reason| AuthorizationError::page_for(context, client, reason))?;
     let now = context.now();
     let id = AuthorizationId::new(now, &*context.entropy);
-    let minted = opaque::mint(id.octets(), &*context.entropy);
+    let minted = opaque::mint(&*context.entropy);
     let record = Authorization {
         id,
         version: 1,
@@ -112,7 +112,7 @@ pub(crate) async fn hold(
         resource_scope: client.resource_scope.clone(),
     };
     insert(context, record, &minted.digest).await.map_err(to_client)?;
-    Ok(AuthorizationHandle::new(minted.text(&context.config.prefixes.handle)))
+    Ok(AuthorizationHandle::new(minted.text(&context.config.prefixes.handle, &IdText::of(id.octets()))))
 }
 
 /// One insert; after `Exists` or an error the row tells whether it is this one.
@@ -229,7 +229,7 @@ async fn approve(
         return Err(fail(reason));
     }
 
-    let minted = opaque::mint(held.id.octets(), &*context.entropy);
+    let minted = opaque::mint(&*context.entropy);
     let end = now.plus(context.config.code_lifetime);
     let next = Authorization {
         epoch: client.epoch,
@@ -241,7 +241,8 @@ async fn approve(
     claim(context, held, next).await.map_err(fail)?;
     let grant = held.id.into();
     context.raise(&Event::CodeIssued { grant, client: &held.client, subject: &held.subject, scopes: &scopes });
-    Ok(destination(held).code(context, &minted.text(&context.config.prefixes.code)))
+    let code = minted.text(&context.config.prefixes.code, &IdText::of(held.id.octets()));
+    Ok(destination(held).code(context, &code))
 }
 
 /// The client as it is now, and its redirect URI once more.

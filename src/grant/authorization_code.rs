@@ -137,7 +137,6 @@ fn first_pair(
     let id = GrantId::from(authorization.id);
     let lineage = Lineage::draw(&*context.entropy);
     let place = Place {
-        grant: id,
         client,
         lineage: &lineage,
         number: 1,

@@ -13,19 +13,19 @@ use crate::store::record::TokenPair;
 /// The random parts of one pair, drawn once per request: a claim that is tried again carries the same,
 /// so that the caller recognises its own write.
 pub(crate) struct Drawn {
+    grant: GrantId,
     pub(crate) access_token: MintedOpaque,
     fresh: Fresh,
 }
 
 impl Drawn {
     pub(crate) fn new(grant: GrantId, entropy: &dyn Entropy) -> Self {
-        Self { access_token: opaque::mint(grant.octets(), entropy), fresh: Fresh::draw(entropy) }
+        Self { grant, access_token: opaque::mint(entropy), fresh: Fresh::draw(entropy) }
     }
 }
 
 /// What a pair is made for.
 pub(crate) struct Place<'a> {
-    pub(crate) grant: GrantId,
     pub(crate) client: &'a Client,
     pub(crate) lineage: &'a Lineage,
     /// Counts the pairs of the grant, this one included.
@@ -54,13 +54,14 @@ pub(crate) struct NewPair {
 
 /// What the client is told, once the claim is won.
 pub(crate) struct Issued {
+    pub(crate) grant: GrantId,
     pub(crate) access_token: MintedOpaque,
     pub(crate) answer: TokenAnswer,
 }
 
 impl Drawn {
     pub(crate) fn issued(self, answer: TokenAnswer) -> Issued {
-        Issued { access_token: self.access_token, answer }
+        Issued { grant: self.grant, access_token: self.access_token, answer }
     }
 }
 
@@ -70,7 +71,7 @@ pub(crate) fn pair(config: &Config, drawn: &Drawn, place: Place<'_>) -> NewPair 
     let access_end = place.now.plus(config.access_token_lifetime).min(last);
     let refresh_end = place.now.plus(config.refresh_token_lifetime).min(last);
     let refresh = place.client.grant_types.refresh_token.then(|| {
-        let position = Position { grant: place.grant, end: refresh_end, number: place.number };
+        let position = Position { grant: drawn.grant, end: refresh_end, number: place.number };
         refresh::mint(position, place.lineage, &drawn.fresh)
     });
     let mut record = TokenPair::new(drawn.access_token.digest, place.now, access_end);

@@ -169,7 +169,6 @@ impl Judge<'_> {
     fn rotate(&self, grant: &Grant, used: &TokenPair, scopes: ScopeSet, drawn: &Drawn) -> Claim {
         let number = grant.pairs_made.saturating_add(1);
         let place = Place {
-            grant: grant.id,
             client: self.request.client,
             lineage: &self.presented.lineage,
             number,

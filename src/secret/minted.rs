@@ -2,20 +2,18 @@
 
 use zeroize::Zeroizing;
 
-use crate::id::{ID_CHARACTERS, ID_OCTETS, base64url};
+use crate::id::{ID_CHARACTERS, IdText};
 use crate::secret::Digest;
 
-/// The parts of a text `prefix | id | secret` with `N` characters of secret, and the digest that its record
-/// keeps.
+/// The secret part of a text `prefix | id | secret`, `N` characters, and the digest that its record keeps.
 pub(crate) struct Minted<const N: usize> {
-    id: [u8; ID_CHARACTERS],
     secret: Zeroizing<[u8; N]>,
     pub(crate) digest: Digest,
 }
 
 impl<const N: usize> Minted<N> {
-    pub(super) fn new(id: &[u8; ID_OCTETS], secret: Zeroizing<[u8; N]>, digest: Digest) -> Self {
-        Self { id: base64url(id), secret, digest }
+    pub(super) fn new(secret: Zeroizing<[u8; N]>, digest: Digest) -> Self {
+        Self { secret, digest }
     }
 
     /// Octets of the whole text.
@@ -24,16 +22,16 @@ impl<const N: usize> Minted<N> {
     }
 
     /// Writes the whole text.
-    pub(crate) fn write(&self, prefix: &str, out: &mut Vec<u8>) {
+    pub(crate) fn write(&self, prefix: &str, id: &IdText, out: &mut Vec<u8>) {
         out.extend_from_slice(prefix.as_bytes());
-        out.extend_from_slice(&self.id);
+        out.extend_from_slice(id.octets());
         out.extend_from_slice(self.secret.as_slice());
     }
 
     /// Returns the whole text.
-    pub(crate) fn text(&self, prefix: &str) -> String {
+    pub(crate) fn text(&self, prefix: &str, id: &IdText) -> String {
         let mut text = Vec::with_capacity(Self::len(prefix));
-        self.write(prefix, &mut text);
+        self.write(prefix, id, &mut text);
         // All of it is ASCII.
         String::from_utf8(text).unwrap_or_default()
     }

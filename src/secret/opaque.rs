@@ -17,13 +17,13 @@ const SECRET_CHARACTERS: usize = 43;
 /// A handle, code or access token that was just made.
 pub(crate) type MintedOpaque = Minted<SECRET_CHARACTERS>;
 
-/// Draws the secret of a handle, code or access token for that record.
-pub(crate) fn mint(id: &[u8; ID_OCTETS], entropy: &dyn Entropy) -> MintedOpaque {
+/// Draws the secret of a handle, code or access token.
+pub(crate) fn mint(entropy: &dyn Entropy) -> MintedOpaque {
     let mut octets = Zeroizing::new([0; SECRET_OCTETS]);
     entropy.fill(octets.as_mut_slice());
     let secret = Zeroizing::new(base64url(octets.as_slice()));
     let digest = Digest::of(secret.as_slice());
-    Minted::new(id, secret, digest)
+    Minted::new(secret, digest)
 }
 
 /// What a presented text names, and the digest that proves it.
@@ -55,12 +55,13 @@ pub(crate) fn decode_id(text: &[u8]) -> Option<[u8; ID_OCTETS]> {
 mod tests {
     use super::*;
     use crate::entropy::SystemEntropy;
+    use crate::id::IdText;
 
     #[test]
     fn every_prefix_suffix_and_flip_of_a_text_is_another_text() {
         let id = [7; ID_OCTETS];
-        let minted = mint(&id, &SystemEntropy);
-        let text = minted.text("at_");
+        let minted = mint(&SystemEntropy);
+        let text = minted.text("at_", &IdText::of(&id));
         let text = text.as_bytes();
         assert_eq!(text.len(), 3 + 65);
         let proves = |text: &[u8]| {

@@ -113,7 +113,7 @@ pub(crate) fn mint(position: Position, lineage: &Lineage, fresh: &Fresh) -> Mint
     let (first, _) = digest.octets().split_at(CHECK_OCTETS);
     check.copy_from_slice(first);
     let secret = Zeroizing::new(base64url(octets.as_slice()));
-    Minted::new(position.grant.octets(), secret, digest)
+    Minted::new(secret, digest)
 }
 
 /// A presented refresh token whose shape and check are right; nothing else is known of it yet.
@@ -159,7 +159,7 @@ impl PresentedRefresh {
 mod tests {
     use super::*;
     use crate::entropy::SystemEntropy;
-    use crate::id::ID_OCTETS;
+    use crate::id::{ID_OCTETS, IdText};
 
     fn minted() -> (MintedRefresh, Lineage) {
         let lineage = Lineage::draw(&SystemEntropy);
@@ -171,7 +171,7 @@ mod tests {
     #[test]
     fn what_was_written_is_read() {
         let (minted, lineage) = minted();
-        let text = minted.text("rt_");
+        let text = minted.text("rt_", &IdText::of(&[9; ID_OCTETS]));
         assert_eq!(text.len(), 3 + 102);
         let presented = PresentedRefresh::parse("rt_", text.as_bytes()).unwrap();
         assert_eq!(presented.grant.octets(), &[9; ID_OCTETS]);
@@ -184,7 +184,7 @@ mod tests {
     #[test]
     fn every_prefix_suffix_and_flip_fails_the_check() {
         let (minted, _) = minted();
-        let text = minted.text("rt_");
+        let text = minted.text("rt_", &IdText::of(&[9; ID_OCTETS]));
         let text = text.as_bytes();
         for cut in 0..text.len() {
             assert!(PresentedRefresh::parse("rt_", &text[..cut]).is_none());
