@@ -186,7 +186,8 @@ impl ClientId {
     }
 
     fn is_well_formed(octets: &[u8]) -> bool {
-        (1..=CLIENT_ID_CHARACTERS).contains(&octets.len()) && octets.iter().all(|octet| (0x20..=0x7e).contains(octet))
+        (1..=CLIENT_ID_CHARACTERS).contains(&octets.len())
+            && octets.iter().fold(true, |sound, octet| sound & (0x20..=0x7e).contains(octet))
     }
 }
 

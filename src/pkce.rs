@@ -53,7 +53,7 @@ impl CodeVerifier {
         if !(Self::MIN_CHARACTERS..=Self::MAX_CHARACTERS).contains(&text.len()) {
             return Err(CodeVerifierError::Length);
         }
-        if !text.bytes().all(is_unreserved) {
+        if !text.bytes().fold(true, |sound, octet| sound & is_unreserved(octet)) {
             return Err(CodeVerifierError::Character);
         }
         Ok(())

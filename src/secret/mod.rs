@@ -89,11 +89,6 @@ impl Digest {
         Self(Sha256::digest(secret).into())
     }
 
-    /// The digest of one text after the other.
-    pub(crate) fn of_both(first: &[u8], second: &[u8]) -> Self {
-        Self(Sha256::new().chain_update(first).chain_update(second).finalize().into())
-    }
-
     pub(crate) const fn from_octets(octets: [u8; DIGEST_OCTETS]) -> Self {
         Self(octets)
     }

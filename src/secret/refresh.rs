@@ -12,7 +12,7 @@ use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
 use crate::clock::Timestamp;
 use crate::entropy::Entropy;
-use crate::id::{GrantId, ID_CHARACTERS, base64url};
+use crate::id::{GrantId, ID_CHARACTERS, ID_OCTETS, base64url};
 use crate::secret::minted::Minted;
 use crate::secret::opaque::decode_id;
 use crate::secret::{Digest, is_equal};
@@ -101,19 +101,19 @@ pub(crate) struct Position {
 pub(crate) fn mint(position: Position, lineage: &Lineage, fresh: &Fresh) -> MintedRefresh {
     let end = position.end.seconds().to_be_bytes();
     let number = position.number.to_be_bytes();
-    let mut octets = Zeroizing::new([0; SECRET_OCTETS]);
-    let (body, check) = octets.split_at_mut(BODY_OCTETS);
-    let mut rest = &mut *body;
-    for part in [lineage.0.as_slice(), &end, &number, &fresh.0] {
+    let mut octets = Zeroizing::new([0; ID_OCTETS + SECRET_OCTETS]);
+    let (hashed, check) = octets.split_at_mut(ID_OCTETS + BODY_OCTETS);
+    let mut rest = &mut *hashed;
+    for part in [position.grant.octets().as_slice(), &lineage.0, &end, &number, &fresh.0] {
         let (place, after) = rest.split_at_mut(part.len());
         place.copy_from_slice(part);
         rest = after;
     }
-    let digest = Digest::of_both(position.grant.octets(), body);
+    let digest = Digest::of(hashed);
     let (first, _) = digest.octets().split_at(CHECK_OCTETS);
     check.copy_from_slice(first);
-    let secret = Zeroizing::new(base64url(octets.as_slice()));
-    Minted::new(secret, digest)
+    let (_, secret) = octets.split_at(ID_OCTETS);
+    Minted::new(Zeroizing::new(base64url(secret)), digest)
 }
 
 /// A presented refresh token whose shape and check are right; nothing else is known of it yet.
@@ -135,14 +135,16 @@ impl PresentedRefresh {
         }
         let (id_text, secret_text) = text.split_at_checked(ID_CHARACTERS)?;
         let id = decode_id(id_text)?;
-        let mut secret = Zeroizing::new([0; SECRET_OCTETS]);
-        URL_SAFE_NO_PAD.decode_slice(secret_text, secret.as_mut_slice()).ok()?;
-        let (body, check) = secret.split_at_checked(BODY_OCTETS)?;
-        let digest = Digest::of_both(&id, body);
+        let mut octets = Zeroizing::new([0; ID_OCTETS + SECRET_OCTETS]);
+        let (front, secret) = octets.split_at_mut(ID_OCTETS);
+        front.copy_from_slice(&id);
+        URL_SAFE_NO_PAD.decode_slice(secret_text, secret).ok()?;
+        let (hashed, check) = octets.split_at_checked(ID_OCTETS + BODY_OCTETS)?;
+        let digest = Digest::of(hashed);
         if !digest.octets().starts_with(check) {
             return None;
         }
-        let (lineage, rest) = body.split_first_chunk()?;
+        let (lineage, rest) = hashed.get(ID_OCTETS..)?.split_first_chunk()?;
         let (end, rest) = rest.split_first_chunk()?;
         let number = rest.first_chunk()?;
         Some(Self {
@@ -159,7 +161,7 @@ impl PresentedRefresh {
 mod tests {
     use super::*;
     use crate::entropy::SystemEntropy;
-    use crate::id::{ID_OCTETS, IdText};
+    use crate::id::IdText;
 
     fn minted() -> (MintedRefresh, Lineage) {
         let lineage = Lineage::draw(&SystemEntropy);

@@ -135,17 +135,15 @@ pub(crate) fn form_decode(octets: &[u8]) -> Result<Cow<'_, [u8]>, ParamsError> {
 
     let mut decoded = Vec::with_capacity(octets.len());
     let mut rest = octets;
-    while let Some((literal, escape)) = memchr2(b'+', b'%', rest).and_then(|first| rest.split_at_checked(first)) {
-        decoded.extend_from_slice(literal);
-        let (octet, after) = match escape {
-            [b'%', after @ ..] => split_escape(after)?,
-            // A plus.
-            _ => (b' ', escape.get(1..).unwrap_or_default()),
+    while let [first, after @ ..] = rest {
+        let (octet, after) = match first {
+            b'+' => (b' ', after),
+            b'%' => split_escape(after)?,
+            literal => (*literal, after),
         };
         decoded.push(octet);
         rest = after;
     }
-    decoded.extend_from_slice(rest);
     Ok(Cow::Owned(decoded))
 }
 
