@@ -96,7 +96,7 @@ enum Header {
     Absent,
     OtherScheme,
     Malformed,
-    /// `id:secret`, decoded from Base64.
+    /// What should be `id:secret`, decoded from Base64.
     Basic(Zeroizing<String>),
 }
 
@@ -149,7 +149,7 @@ impl Header {
         }
     }
 
-    /// RFC 7617 § 2: the scheme in any case, spaces, Base64 of `id:secret` without control characters.
+    /// RFC 7617 § 2: the scheme in any case, spaces, Base64 of a text without control characters.
     fn parse(header: &[u8]) -> Self {
         let (scheme, rest) = split_scheme(header);
         if !scheme.eq_ignore_ascii_case(b"basic") {
@@ -157,7 +157,7 @@ impl Header {
         }
         let text = STANDARD.decode(rest.trim_ascii()).ok().and_then(|octets| String::from_utf8(octets).ok());
         match text.map(Zeroizing::new) {
-            Some(text) if text.contains(':') && !has_control(&text) => Self::Basic(text),
+            Some(text) if !has_control(&text) => Self::Basic(text),
             Some(_) | None => Self::Malformed,
         }
     }
