@@ -19,6 +19,8 @@ pub(crate) struct Context {
     pub(crate) stores: Stores,
     pub(crate) config: Config,
     pub(crate) issuer: Option<String>,
+    /// The document of the metadata endpoint, where an issuer is set.
+    pub(crate) metadata: Option<Box<[u8]>>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) entropy: Arc<dyn Entropy>,
     pub(crate) events: Option<Arc<dyn EventSink>>,

@@ -186,7 +186,8 @@ impl ClientId {
     }
 
     fn is_well_formed(octets: &[u8]) -> bool {
-        (1..=CLIENT_ID_CHARACTERS).contains(&octets.len()) && octets.iter().all(|octet| (0x20..=0x7e).contains(octet))
+        (1..=CLIENT_ID_CHARACTERS).contains(&octets.len())
+            && octets.iter().fold(true, |sound, octet| sound & (0x20..=0x7e).contains(octet))
     }
 }
 
@@ -207,6 +208,27 @@ impl fmt::Debug for ClientId {
 #[error("a client id has 1 to 255 characters from 20 to 7E hex")]
 #[non_exhaustive]
 pub struct ClientIdError;
+
+/// An id as the base64url that stands in front of a secret.
+pub(crate) struct IdText([u8; ID_CHARACTERS]);
+
+impl IdText {
+    pub(crate) fn of(id: &[u8; ID_OCTETS]) -> Self {
+        Self(base64url(id))
+    }
+
+    pub(crate) const fn octets(&self) -> &[u8; ID_CHARACTERS] {
+        &self.0
+    }
+}
+
+/// Writes octets as the `N` characters of base64url that they fill.
+pub(crate) fn base64url<const N: usize>(octets: &[u8]) -> [u8; N] {
+    let mut text = [0; N];
+    let written = URL_SAFE_NO_PAD.encode_slice(octets, &mut text);
+    debug_assert_eq!(written, Ok(N), "the length of the octets decides that of their text");
+    text
+}
 
 /// Draws `N` letters and digits, each with the same chance: 5.95 random bits a character.
 pub(crate) fn letters_and_digits<const N: usize>(entropy: &dyn Entropy) -> String {

@@ -7,8 +7,10 @@ use std::{fmt, str};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use sha2::{Digest as _, Sha256};
-use subtle::ConstantTimeEq;
 use zeroize::{Zeroize, ZeroizeOnDrop};
+
+use crate::id::base64url;
+use crate::secret::is_equal;
 
 /// Characters of an S256 challenge: 32 octets in base64url without padding.
 const CHALLENGE_CHARACTERS: usize = 43;
@@ -44,13 +46,17 @@ impl CodeVerifier {
     /// wiped.
     pub fn new(text: impl Into<String>) -> Result<Self, CodeVerifierError> {
         let verifier = Self(text.into());
-        if !(Self::MIN_CHARACTERS..=Self::MAX_CHARACTERS).contains(&verifier.0.len()) {
+        Self::check(&verifier.0).map(|()| verifier)
+    }
+
+    fn check(text: &str) -> Result<(), CodeVerifierError> {
+        if !(Self::MIN_CHARACTERS..=Self::MAX_CHARACTERS).contains(&text.len()) {
             return Err(CodeVerifierError::Length);
         }
-        if !verifier.0.bytes().all(is_unreserved) {
+        if !text.bytes().fold(true, |sound, octet| sound & is_unreserved(octet)) {
             return Err(CodeVerifierError::Character);
         }
-        Ok(verifier)
+        Ok(())
     }
 
     /// Makes a verifier of 43 characters from 32 random octets [RFC 7636 section 4.1].
@@ -72,12 +78,7 @@ impl CodeVerifier {
     /// Computes the challenge that goes into the authorization request [RFC 7636 section 4.2].
     #[must_use]
     pub fn challenge(&self) -> CodeChallenge {
-        let digest = Sha256::digest(self.0.as_bytes());
-        let mut text = [0; CHALLENGE_CHARACTERS];
-        let written = URL_SAFE_NO_PAD.encode_slice(digest, &mut text);
-        // 32 octets always fill 43 characters. Zero octets would match no parsed challenge.
-        debug_assert_eq!(written, Ok(CHALLENGE_CHARACTERS), "an S256 challenge has a fixed length");
-        CodeChallenge(text)
+        CodeChallenge::of(&self.0)
     }
 }
 
@@ -111,6 +112,10 @@ impl CodeChallenge {
         Ok(Self(text))
     }
 
+    fn of(verifier: &str) -> Self {
+        Self(base64url(&Sha256::digest(verifier.as_bytes())))
+    }
+
     /// Returns the text, 43 characters of base64url.
     #[must_use]
     pub fn as_str(&self) -> &str {
@@ -125,7 +130,12 @@ impl CodeChallenge {
     /// The time taken depends on the length of the verifier, never on where the two texts differ.
     #[must_use]
     pub fn is_met_by(&self, verifier: &CodeVerifier) -> bool {
-        self.0.as_slice().ct_eq(verifier.challenge().0.as_slice()).into()
+        self.is_met_by_text(&verifier.0)
+    }
+
+    /// The same for a text that was sent, which need not be a verifier.
+    pub(crate) fn is_met_by_text(&self, verifier: &str) -> bool {
+        CodeVerifier::check(verifier).is_ok() && is_equal(&self.0, &Self::of(verifier).0)
     }
 }
 

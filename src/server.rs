@@ -330,7 +330,8 @@ impl Builder {
     pub fn build(self) -> Result<AuthorizationServer, ConfigError> {
         let Self { stores, config, issuer, clock, entropy, events, throttle, subjects } = self;
         config.check(issuer.as_deref())?;
-        let context = Context { stores, config, issuer, clock, entropy, events, throttle, subjects };
+        let metadata = issuer.as_deref().map(|issuer| metadata::document(issuer, &config));
+        let context = Context { stores, config, issuer, metadata, clock, entropy, events, throttle, subjects };
         Ok(AuthorizationServer { context: Arc::new(context) })
     }
 }

@@ -17,7 +17,7 @@ use crate::error::{Reason, delivery};
 use crate::hooks::Attempt;
 use crate::id::ClientId;
 use crate::secret::Digest;
-use crate::wire::params::{Params, form_decode};
+use crate::wire::params::{Params, form_decode, is_encoded};
 use crate::wire::request::HeaderLine;
 use crate::wire::{Endpoint, Request, Response};
 
@@ -96,7 +96,7 @@ enum Header {
     Absent,
     OtherScheme,
     Malformed,
-    /// `id:secret`, decoded from Base64.
+    /// What should be `id:secret`, decoded from Base64.
     Basic(Zeroizing<String>),
 }
 
@@ -149,7 +149,7 @@ impl Header {
         }
     }
 
-    /// RFC 7617 § 2: the scheme in any case, spaces, Base64 of `id:secret` without control characters.
+    /// RFC 7617 § 2: the scheme in any case, spaces, Base64 of a text without control characters.
     fn parse(header: &[u8]) -> Self {
         let (scheme, rest) = split_scheme(header);
         if !scheme.eq_ignore_ascii_case(b"basic") {
@@ -157,7 +157,7 @@ impl Header {
         }
         let text = STANDARD.decode(rest.trim_ascii()).ok().and_then(|octets| String::from_utf8(octets).ok());
         match text.map(Zeroizing::new) {
-            Some(text) if text.contains(':') && !text.chars().any(char::is_control) => Self::Basic(text),
+            Some(text) if !has_control(&text) => Self::Basic(text),
             Some(_) | None => Self::Malformed,
         }
     }
@@ -165,7 +165,10 @@ impl Header {
     /// § 2.3.1 form-encodes both halves; nothing if that changes nothing or cannot be undone.
     fn decoded(&self) -> Option<Decoded> {
         let Self::Basic(pair) = self else { return None };
-        let (id, secret) = pair.split_once(':').filter(|_| is_encoded(pair))?;
+        if !is_encoded(pair.as_bytes()) {
+            return None;
+        }
+        let (id, secret) = pair.split_once(':')?;
         Some(Decoded { id: decoded_half(id)?, secret: decoded_half(secret)? })
     }
 
@@ -182,7 +185,7 @@ impl Header {
             Self::Basic(pair) => pair,
         };
         let decoded = decoded.map(|decoded| Reading::new(&decoded.id, &decoded.secret));
-        let may_be_raw = reading == BasicReading::Either || !is_encoded(pair);
+        let may_be_raw = reading == BasicReading::Either || !is_encoded(pair.as_bytes());
         let raw = pair.split_once(':').filter(|_| may_be_raw).map(|(id, secret)| Reading::new(id, secret));
         let readings = [decoded, raw];
         if readings.iter().flatten().next().is_none() {
@@ -203,8 +206,12 @@ fn from_form(form: FormCredentials<'_>) -> Result<Credentials<'_>, Reason> {
     Ok(Credentials { readings: [Some(Reading { id, secret: form.client_secret }), None], method })
 }
 
-fn is_encoded(text: &str) -> bool {
-    text.bytes().any(|octet| matches!(octet, b'%' | b'+'))
+/// Most texts are ASCII, whose octets can be looked at many at once.
+fn has_control(text: &str) -> bool {
+    if text.is_ascii() {
+        return text.bytes().fold(false, |found, octet| found | octet.is_ascii_control());
+    }
+    text.chars().any(char::is_control)
 }
 
 /// Cuts a header value at its first space.
@@ -217,7 +224,7 @@ pub(crate) fn split_scheme(header: &[u8]) -> (&[u8], &[u8]) {
 fn decoded_half(half: &str) -> Option<Zeroizing<String>> {
     let octets = form_decode(half.as_bytes()).ok()?;
     let text = Zeroizing::new(std::str::from_utf8(&octets).ok()?.to_owned());
-    (!text.chars().any(char::is_control)).then_some(text)
+    (!has_control(&text)).then_some(text)
 }
 
 /// Tries every reading; the first that proves its client wins.

@@ -9,9 +9,9 @@ use crate::endpoint::pending::{AuthorizationError, Destination, PendingAuthoriza
 use crate::error::Reason;
 use crate::grant::confirm;
 use crate::hooks::{Attempt, Event};
-use crate::id::AuthorizationId;
+use crate::id::{AuthorizationId, IdText};
 use crate::scope::ResourceScope;
-use crate::secret::opaque::{self, Minted, Presented};
+use crate::secret::opaque::{self, Presented};
 use crate::secret::{AuthorizationHandle, Digest};
 use crate::store::record::{Authorization, Stage};
 use crate::store::{Insertion, Replacement};
@@ -93,7 +93,7 @@ pub(crate) async fn hold(
     context.check_throttle(&attempt).await.map_err(|reason| AuthorizationError::page_for(context, client, reason))?;
     let now = context.now();
     let id = AuthorizationId::new(now, &*context.entropy);
-    let Minted { text, digest } = opaque::mint(&context.config.prefixes.handle, id.octets(), &*context.entropy);
+    let minted = opaque::mint(&*context.entropy);
     let record = Authorization {
         id,
         version: 1,
@@ -102,7 +102,7 @@ pub(crate) async fn hold(
         subject: subject.clone(),
         session: Digest::of(session),
         created: now,
-        handle: digest,
+        handle: minted.digest,
         stage: Stage::Held,
         end: now.plus(context.config.hold_lifetime),
         redirect_uri: pending.redirect_uri.clone(),
@@ -112,8 +112,8 @@ pub(crate) async fn hold(
         scopes: pending.scopes.clone(),
         resource_scope: client.resource_scope.clone(),
     };
-    insert(context, record, &digest).await.map_err(to_client)?;
-    Ok(AuthorizationHandle::new(text))
+    insert(context, record, &minted.digest).await.map_err(to_client)?;
+    Ok(AuthorizationHandle::new(minted.text(&context.config.prefixes.handle, &IdText::of(id.octets()))))
 }
 
 /// One insert; after `Exists` or an error the row tells whether it is this one.
@@ -228,19 +228,20 @@ async fn approve(
         return Err(fail(reason));
     }
 
-    let Minted { text, digest } = opaque::mint(&context.config.prefixes.code, held.id.octets(), &*context.entropy);
+    let minted = opaque::mint(&*context.entropy);
     let end = now.plus(context.config.code_lifetime);
     let next = Authorization {
         epoch: client.epoch,
         scopes: granted.scopes,
         resource_scope: granted.resource_scope,
-        ..held.with_code(digest, end)
+        ..held.with_code(minted.digest, end)
     };
     let scopes = next.scopes.clone();
     claim(context, held, next).await.map_err(fail)?;
     let grant = held.id.into();
     context.raise(&Event::CodeIssued { grant, client: &held.client, subject: &held.subject, scopes: &scopes });
-    Ok(destination(held).code(context, &text))
+    let code = minted.text(&context.config.prefixes.code, &IdText::of(held.id.octets()));
+    Ok(destination(held).code(context, &code))
 }
 
 /// The client as it is now, and its redirect URI once more.

@@ -49,14 +49,14 @@ async fn describe(context: &Context, caller: &Client, token: &[u8]) -> Result<Op
 }
 
 fn message(context: &Context, owner: &Client, grant: &Grant, pair: &TokenPair) -> IntrospectionResponse {
-    let scopes = pair.narrowed.as_deref().unwrap_or(&grant.scopes).intersection(&owner.scopes);
+    let scopes = pair.narrowed().unwrap_or(&grant.scopes).intersection(&owner.scopes);
     let resources = grant.resource_scope.narrowed_to(&owner.resource_scope);
     let mut message = IntrospectionResponse::active();
     message.scope = Some(context.config.scopes.to_wire(&scopes).into_owned());
     message.client_id = Some(grant.client.to_string());
     message.token_type = Some(TokenType::Bearer);
     message.exp = Some(pair.access_end.seconds().into());
-    message.iat = Some(pair.issued.seconds().into());
+    message.iat = Some(pair.issued().seconds().into());
     message.sub = Some(grant.subject.to_string());
     message.aud = context.audience().map(str::to_owned).into_iter().collect();
     message.iss.clone_from(&context.issuer);

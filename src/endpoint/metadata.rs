@@ -9,15 +9,18 @@ use crate::message::Metadata;
 use crate::pkce::CodeChallenge;
 use crate::wire::{Endpoint, Request, Response};
 
-/// Answers with the document made from the configuration.
+/// Answers with the document that was made when the server was built.
 pub(crate) fn serve(context: &Context, request: &Request<'_>) -> Response {
     if !Endpoint::Metadata.allows(request.method()) {
         return delivery::to_client(&Reason::MethodNotAllowed, Endpoint::Metadata, &context.config);
     }
-    let Some(issuer) = &context.issuer else { return Response::new(404) };
-    let metadata = document(issuer, &context.config);
-    let body = serde_json::to_vec(&metadata).unwrap_or_default();
-    Response::new(200).with_header("Content-Type", "application/json").with_body(body)
+    let Some(document) = &context.metadata else { return Response::new(404) };
+    Response::new(200).with_header("Content-Type", "application/json").with_body(document.to_vec())
+}
+
+/// Writes the document from the configuration.
+pub(crate) fn document(issuer: &str, config: &Config) -> Box<[u8]> {
+    serde_json::to_vec(&metadata(issuer, config)).unwrap_or_default().into()
 }
 
 /// The path of the issuer, without a slash at its end.
@@ -26,7 +29,7 @@ pub(crate) fn issuer_path(issuer: Option<&str>) -> String {
     issuer.as_ref().map_or("", |issuer| issuer.path().trim_end_matches('/')).to_owned()
 }
 
-fn document(issuer: &str, config: &Config) -> Metadata {
+fn metadata(issuer: &str, config: &Config) -> Metadata {
     let base = issuer.trim_end_matches('/');
     let url = |endpoint: Endpoint| Some(format!("{base}{}", endpoint.path()));
     let texts = |texts: &[&str]| texts.iter().map(|&text| text.to_owned()).collect::<Vec<_>>();

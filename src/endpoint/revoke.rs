@@ -54,7 +54,7 @@ async fn revoke_access(context: &Context, client: &Client, presented: &Presented
     let id = GrantId::from_octets(presented.id);
     let is_taken_back = |grant: &Grant| {
         let pair = grant.pairs.with_access(&presented.digest);
-        pair.is_some_and(|pair| grant.revoked.is_some() || pair.access_revoked)
+        pair.is_some_and(|pair| grant.revoked.is_some() || pair.access_revoked())
     };
     loop {
         let Some(grant) = context.stores.tokens.find(&id).await? else { return Ok(()) };
@@ -91,7 +91,9 @@ async fn revoke_access(context: &Context, client: &Client, presented: &Presented
 fn without_access(grant: &Grant, access: &Digest) -> Grant {
     let mut next = Grant { version: grant.version.saturating_add(1), ..grant.clone() };
     for pair in next.pairs.iter_mut() {
-        pair.access_revoked |= pair.access == *access;
+        if pair.access == *access {
+            pair.revoke_access();
+        }
     }
     next
 }

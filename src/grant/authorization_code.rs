@@ -15,7 +15,6 @@ use crate::grant::issue::{self, Drawn, Issued, NewPair, Place, TokenAnswer};
 use crate::grant::withdraw;
 use crate::hooks::Event;
 use crate::id::{AuthorizationId, GrantId};
-use crate::pkce::CodeVerifier;
 use crate::secret::Digest;
 use crate::secret::opaque::Presented;
 use crate::secret::refresh::Lineage;
@@ -45,9 +44,9 @@ pub(crate) async fn exchange(context: &Context, request: &Exchange<'_>) -> Resul
     let granted = granted.ok_or(Reason::CodeSpent)?;
     context.check_subject(&authorization.subject, request.client).await?;
 
-    let drawn = Drawn::new(&context.config, id.into(), &*context.entropy);
+    let drawn = Drawn::new(id.into(), &*context.entropy);
     let (grant, answer) = first_pair(context, request.client, &authorization, granted, &drawn, now);
-    claim(context, grant, &drawn.access_digest).await?;
+    claim(context, grant, &drawn.access_token.digest).await?;
     let (client, subject) = (&request.client.id, &authorization.subject);
     context.raise(&Event::Exchanged { grant: id.into(), client, subject });
     Ok(drawn.issued(answer))
@@ -97,8 +96,11 @@ fn judge_verifier(authorization: &Authorization, sent: Option<&str>) -> Result<(
         (None, Some(_)) => Err(Reason::UnexpectedVerifier),
         (Some(_), None) => Err(Reason::MissingVerifier),
         (Some(challenge), Some(verifier)) => {
-            let verifier = CodeVerifier::new(verifier).map_err(|_| Reason::WrongVerifier)?;
-            if challenge.is_met_by(&verifier) { Ok(()) } else { Err(Reason::WrongVerifier) }
+            if challenge.is_met_by_text(verifier) {
+                Ok(())
+            } else {
+                Err(Reason::WrongVerifier)
+            }
         }
     }
 }
@@ -136,7 +138,6 @@ fn first_pair(
     let id = GrantId::from(authorization.id);
     let lineage = Lineage::draw(&*context.entropy);
     let place = Place {
-        grant: id,
         client,
         lineage: &lineage,
         number: 1,

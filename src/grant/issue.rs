@@ -6,28 +6,26 @@ use crate::config::Config;
 use crate::entropy::Entropy;
 use crate::id::GrantId;
 use crate::scope::ScopeSet;
-use crate::secret::refresh::{Fresh, Lineage, Position};
-use crate::secret::{AccessToken, Digest, RefreshToken, opaque, refresh};
+use crate::secret::opaque::{self, MintedOpaque};
+use crate::secret::refresh::{self, Fresh, Lineage, MintedRefresh, Position};
 use crate::store::record::TokenPair;
 
 /// The random parts of one pair, drawn once per request: a claim that is tried again carries the same,
 /// so that the caller recognises its own write.
 pub(crate) struct Drawn {
-    access_token: AccessToken,
-    pub(crate) access_digest: Digest,
+    grant: GrantId,
+    pub(crate) access_token: MintedOpaque,
     fresh: Fresh,
 }
 
 impl Drawn {
-    pub(crate) fn new(config: &Config, grant: GrantId, entropy: &dyn Entropy) -> Self {
-        let access = opaque::mint(&config.prefixes.access_token, grant.octets(), entropy);
-        Self { access_token: AccessToken::new(access.text), access_digest: access.digest, fresh: Fresh::draw(entropy) }
+    pub(crate) fn new(grant: GrantId, entropy: &dyn Entropy) -> Self {
+        Self { grant, access_token: opaque::mint(entropy), fresh: Fresh::draw(entropy) }
     }
 }
 
 /// What a pair is made for.
 pub(crate) struct Place<'a> {
-    pub(crate) grant: GrantId,
     pub(crate) client: &'a Client,
     pub(crate) lineage: &'a Lineage,
     /// Counts the pairs of the grant, this one included.
@@ -42,9 +40,8 @@ pub(crate) struct Place<'a> {
 }
 
 /// What the client is told, its access token apart.
-#[derive(Debug)]
 pub(crate) struct TokenAnswer {
-    pub(crate) refresh_token: Option<RefreshToken>,
+    pub(crate) refresh_token: Option<MintedRefresh>,
     pub(crate) expires_in: u32,
     pub(crate) scopes: ScopeSet,
 }
@@ -56,15 +53,15 @@ pub(crate) struct NewPair {
 }
 
 /// What the client is told, once the claim is won.
-#[derive(Debug)]
 pub(crate) struct Issued {
-    pub(crate) access_token: AccessToken,
+    pub(crate) grant: GrantId,
+    pub(crate) access_token: MintedOpaque,
     pub(crate) answer: TokenAnswer,
 }
 
 impl Drawn {
     pub(crate) fn issued(self, answer: TokenAnswer) -> Issued {
-        Issued { access_token: self.access_token, answer }
+        Issued { grant: self.grant, access_token: self.access_token, answer }
     }
 }
 
@@ -74,23 +71,17 @@ pub(crate) fn pair(config: &Config, drawn: &Drawn, place: Place<'_>) -> NewPair 
     let access_end = place.now.plus(config.access_token_lifetime).min(last);
     let refresh_end = place.now.plus(config.refresh_token_lifetime).min(last);
     let refresh = place.client.grant_types.refresh_token.then(|| {
-        let position = Position { grant: place.grant, end: refresh_end, number: place.number };
-        refresh::mint(&config.prefixes.refresh_token, position, place.lineage, &drawn.fresh)
+        let position = Position { grant: drawn.grant, end: refresh_end, number: place.number };
+        refresh::mint(position, place.lineage, &drawn.fresh)
     });
-    let record = TokenPair {
-        access: drawn.access_digest,
-        refresh: refresh.as_ref().map(|refresh| refresh.digest),
-        issued: place.now,
-        access_end,
-        refresh_end,
-        superseded: None,
-        access_revoked: false,
-        narrowed: (place.scopes != *place.granted).then(|| Box::new(place.scopes.clone())),
-    };
-    let answer = TokenAnswer {
-        refresh_token: refresh.map(|refresh| refresh.token),
-        expires_in: access_end.seconds_since(place.now),
-        scopes: place.scopes,
-    };
+    let mut record = TokenPair::new(drawn.access_token.digest, place.now, access_end);
+    if let Some(refresh) = &refresh {
+        record = record.with_refresh(refresh.digest, refresh_end);
+    }
+    if place.scopes != *place.granted {
+        record = record.narrowed_to(place.scopes.clone());
+    }
+    let answer =
+        TokenAnswer { refresh_token: refresh, expires_in: access_end.seconds_since(place.now), scopes: place.scopes };
     NewPair { record, answer }
 }

@@ -42,8 +42,8 @@ pub(crate) async fn refresh(context: &Context, request: &Refresh<'_>) -> Result<
     let presented =
         PresentedRefresh::parse(&config.prefixes.refresh_token, request.token).ok_or(Reason::UnknownRefreshToken)?;
     let judge = Judge { request, presented: &presented, config, now: context.now() };
-    let drawn = Drawn::new(config, presented.grant, &*context.entropy);
-    let is_own = |grant: &Grant| grant.pairs.with_access(&drawn.access_digest).is_some();
+    let drawn = Drawn::new(presented.grant, &*context.entropy);
+    let is_own = |grant: &Grant| grant.pairs.with_access(&drawn.access_token.digest).is_some();
     let mut claimed: Option<Claim> = None;
     for _ in 0..CLAIMS {
         let found = context.stores.tokens.find(&presented.grant).await?.ok_or(Reason::UnknownRefreshToken)?;
@@ -107,9 +107,9 @@ impl Judge<'_> {
             return Err(Reason::GrantRevoked);
         }
         let margin_end = match grant.pairs.with_refresh(&self.presented.digest) {
-            Some(pair) if self.now < pair.refresh_end => return Ok(Standing::Usable(pair)),
-            Some(pair) if pair.superseded.is_none() => return Err(Reason::RefreshTokenExpired),
-            Some(pair) => pair.refresh_end.plus(self.config.reuse_margin),
+            Some(pair) if pair.refresh_is_live(self.now) => return Ok(Standing::Usable(pair)),
+            Some(pair) if pair.superseded().is_none() => return Err(Reason::RefreshTokenExpired),
+            Some(pair) => pair.refresh_end().plus(self.config.reuse_margin),
             // A pair leaves the record only when its margin is over.
             None => self.now,
         };
@@ -151,12 +151,12 @@ impl Judge<'_> {
 
     /// Keeps the record small: a first refresh waits while too many pairs are in grace.
     fn check_room(&self, grant: &Grant, pair: &TokenPair) -> Result<(), Reason> {
-        let room = if pair.superseded.is_none() { PAIRS_IN_GRACE } else { PAIRS_IN_GRACE_AT_MOST };
+        let room = if pair.superseded().is_none() { PAIRS_IN_GRACE } else { PAIRS_IN_GRACE_AT_MOST };
         if grant.pairs.len() <= room {
             return Ok(());
         }
         // As long as one of its tokens is in grace, the record holds the pair.
-        let ends = grant.pairs.iter().filter(|pair| pair.superseded.is_some()).map(TokenPair::last_end);
+        let ends = grant.pairs.iter().filter(|pair| pair.superseded().is_some()).map(TokenPair::last_end);
         let in_grace = ends.filter(|end| self.now < *end);
         let (count, first_end) =
             in_grace.fold((0, Timestamp::from_seconds(u32::MAX)), |(count, first), end| (count + 1, first.min(end)));
@@ -169,7 +169,6 @@ impl Judge<'_> {
     fn rotate(&self, grant: &Grant, used: &TokenPair, scopes: ScopeSet, drawn: &Drawn) -> Claim {
         let number = grant.pairs_made.saturating_add(1);
         let place = Place {
-            grant: grant.id,
             client: self.request.client,
             lineage: &self.presented.lineage,
             number,
@@ -179,9 +178,9 @@ impl Judge<'_> {
             scopes,
         };
         let NewPair { record, answer } = issue::pair(self.config, drawn, place);
-        let oldest = used.superseded.and_then(|_| self.one_too_many(grant));
+        let oldest = used.superseded().and_then(|_| self.one_too_many(grant));
         let pairs = grant.pairs.succeeded_by(record, |pair| self.aged(pair, used, oldest));
-        let in_grace_since = used.superseded.map(|since| self.now.seconds_since(since));
+        let in_grace_since = used.superseded().map(|since| self.now.seconds_since(since));
         let superseded_oldest = oldest.is_some();
         Claim { next: Arc::new(grant.refreshed_with(pairs, number)), answer, in_grace_since, superseded_oldest }
     }
@@ -189,14 +188,14 @@ impl Judge<'_> {
     /// What becomes of a pair when the next one is made; nothing if it has told all it could.
     fn aged(&self, pair: &TokenPair, used: &TokenPair, oldest: Option<Digest>) -> Option<TokenPair> {
         let mut pair = pair.clone();
-        let ends_graces = used.superseded.is_none() && self.config.grace.end == GraceEnd::WithNextRefresh;
-        if pair.superseded.is_none() {
+        let ends_graces = used.superseded().is_none() && self.config.grace.end == GraceEnd::WithNextRefresh;
+        if pair.superseded().is_none() {
             if pair.access == used.access || Some(pair.access) == oldest {
                 self.supersede(&mut pair);
             }
         } else if ends_graces {
             // In the strict profile the first refresh with any pair ends the grace of those before it.
-            pair.refresh_end = pair.refresh_end.min(self.now);
+            pair.end_refresh(self.now);
         }
         (!pair.is_spent(self.now, self.config.reuse_margin)).then_some(pair)
     }
@@ -204,14 +203,12 @@ impl Judge<'_> {
     /// Gives both tokens of a pair their grace, once; it never lengthens a life.
     fn supersede(&self, pair: &mut TokenPair) {
         let grace = self.config.refresh_token_grace(self.request.client);
-        pair.superseded = Some(self.now);
-        pair.access_end = pair.access_end.min(self.now.plus(self.config.grace.access_token));
-        pair.refresh_end = pair.refresh_end.min(self.now.plus(grace));
+        pair.supersede(self.now, self.now.plus(self.config.grace.access_token), self.now.plus(grace));
     }
 
     /// The oldest live pair, by its access token, where a sibling would be one too many.
     fn one_too_many(&self, grant: &Grant) -> Option<Digest> {
-        let is_live = |pair: &&TokenPair| pair.superseded.is_none() && self.now < pair.refresh_end;
+        let is_live = |pair: &&TokenPair| pair.superseded().is_none() && pair.refresh_is_live(self.now);
         if grant.pairs.iter().filter(is_live).count() < LIVE_PAIRS {
             return None;
         }
@@ -276,8 +273,8 @@ pub(crate) fn at_revocation(grant: &Grant, epoch: u32, presented: &PresentedRefr
         return AtRevocation::Dead;
     }
     match grant.pairs.with_refresh(&presented.digest) {
-        Some(pair) if now < pair.refresh_end => AtRevocation::Live,
-        Some(pair) if pair.superseded.is_some() => AtRevocation::Superseded,
+        Some(pair) if pair.refresh_is_live(now) => AtRevocation::Live,
+        Some(pair) if pair.superseded().is_some() => AtRevocation::Superseded,
         Some(_) => AtRevocation::Dead,
         None if grant.lineage == presented.lineage.digest() && now < presented.end => AtRevocation::Superseded,
         None => AtRevocation::Dead,

@@ -44,7 +44,7 @@ impl ResourceScope {
         if resources.is_empty() {
             return Err(ResourceScopeError::Empty);
         }
-        Ok(Self::Specified(ResourceList(resources.into_iter().collect())))
+        Ok(Self::Specified(ResourceList(Arc::new(resources.into_iter().collect()))))
     }
 
     /// Takes a stored list, which narrowing may have left empty.
@@ -116,7 +116,7 @@ impl ResourceScope {
 /// [`ResourceScope::specified`] makes lists of 1 to 1000 resources of 1 to 255 octets each;
 /// [`ResourceScope::narrowed_to`] may leave none. A clone shares the content.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct ResourceList(Arc<[Box<str>]>);
+pub struct ResourceList(Arc<Vec<Box<str>>>);
 
 impl ResourceList {
     /// Returns the resources in ascending order of their octets.
@@ -147,7 +147,7 @@ impl ResourceList {
         if bound.has_all_of(self) {
             return self.clone();
         }
-        Self(self.0.iter().filter(|resource| bound.contains(resource)).cloned().collect())
+        Self(Arc::new(self.0.iter().filter(|resource| bound.contains(resource)).cloned().collect()))
     }
 }
 

@@ -5,31 +5,25 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use zeroize::Zeroizing;
 
 use crate::entropy::Entropy;
-use crate::id::{ID_CHARACTERS, ID_OCTETS};
+use crate::id::{ID_CHARACTERS, ID_OCTETS, base64url};
 use crate::secret::Digest;
+use crate::secret::minted::Minted;
 
 /// Random octets of a handle, code or access token.
 const SECRET_OCTETS: usize = 32;
 /// Characters of the same as text.
 const SECRET_CHARACTERS: usize = 43;
 
-/// A freshly drawn text and the digest that its record keeps.
-pub(crate) struct Minted {
-    pub(crate) text: String,
-    pub(crate) digest: Digest,
-}
+/// A handle, code or access token that was just made.
+pub(crate) type MintedOpaque = Minted<SECRET_CHARACTERS>;
 
-/// Draws the secret part and writes the whole text.
-pub(crate) fn mint(prefix: &str, id: &[u8; ID_OCTETS], entropy: &dyn Entropy) -> Minted {
-    let mut secret = Zeroizing::new([0; SECRET_OCTETS]);
-    entropy.fill(secret.as_mut_slice());
-    let mut text = String::with_capacity(prefix.len() + ID_CHARACTERS + SECRET_CHARACTERS);
-    text.push_str(prefix);
-    URL_SAFE_NO_PAD.encode_string(id, &mut text);
-    let public = text.len();
-    URL_SAFE_NO_PAD.encode_string(secret.as_slice(), &mut text);
-    let digest = Digest::of(text.as_bytes().get(public..).unwrap_or_default());
-    Minted { text, digest }
+/// Draws the secret of a handle, code or access token.
+pub(crate) fn mint(entropy: &dyn Entropy) -> MintedOpaque {
+    let mut octets = Zeroizing::new([0; SECRET_OCTETS]);
+    entropy.fill(octets.as_mut_slice());
+    let secret = Zeroizing::new(base64url(octets.as_slice()));
+    let digest = Digest::of(secret.as_slice());
+    Minted::new(secret, digest)
 }
 
 /// What a presented text names, and the digest that proves it.
@@ -61,12 +55,14 @@ pub(crate) fn decode_id(text: &[u8]) -> Option<[u8; ID_OCTETS]> {
 mod tests {
     use super::*;
     use crate::entropy::SystemEntropy;
+    use crate::id::IdText;
 
     #[test]
     fn every_prefix_suffix_and_flip_of_a_text_is_another_text() {
         let id = [7; ID_OCTETS];
-        let minted = mint("at_", &id, &SystemEntropy);
-        let text = minted.text.as_bytes();
+        let minted = mint(&SystemEntropy);
+        let text = minted.text("at_", &IdText::of(&id));
+        let text = text.as_bytes();
         assert_eq!(text.len(), 3 + 65);
         let proves = |text: &[u8]| {
             Presented::parse("at_", text)

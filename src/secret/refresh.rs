@@ -12,9 +12,10 @@ use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
 use crate::clock::Timestamp;
 use crate::entropy::Entropy;
-use crate::id::{GrantId, ID_CHARACTERS, ID_OCTETS};
+use crate::id::{GrantId, ID_CHARACTERS, ID_OCTETS, base64url};
+use crate::secret::minted::Minted;
 use crate::secret::opaque::decode_id;
-use crate::secret::{Digest, RefreshToken};
+use crate::secret::{Digest, is_equal};
 
 const LINEAGE_OCTETS: usize = 16;
 const FRESH_OCTETS: usize = 32;
@@ -37,11 +38,11 @@ impl Lineage {
     }
 
     pub(crate) fn digest(&self) -> LineageDigest {
-        let mut half = [0; LINEAGE_OCTETS];
-        for (to, from) in half.iter_mut().zip(Digest::of(&self.0).octets()) {
-            *to = *from;
-        }
-        LineageDigest(half)
+        let digest = Digest::of(&self.0);
+        let (half, _) = digest.octets().split_at(LINEAGE_OCTETS);
+        let mut octets = [0; LINEAGE_OCTETS];
+        octets.copy_from_slice(half);
+        LineageDigest(octets)
     }
 }
 
@@ -61,7 +62,7 @@ impl LineageDigest {
 
 impl PartialEq for LineageDigest {
     fn eq(&self, other: &Self) -> bool {
-        subtle::ConstantTimeEq::ct_eq(self.0.as_slice(), other.0.as_slice()).into()
+        is_equal(&self.0, &other.0)
     }
 }
 
@@ -85,11 +86,8 @@ impl Fresh {
     }
 }
 
-/// A freshly made refresh token and the digest that its record keeps.
-pub(crate) struct MintedRefresh {
-    pub(crate) token: RefreshToken,
-    pub(crate) digest: Digest,
-}
+/// A refresh token that was just made.
+pub(crate) type MintedRefresh = Minted<SECRET_CHARACTERS>;
 
 /// Where and how long a new refresh token stands.
 #[derive(Clone, Copy)]
@@ -100,24 +98,22 @@ pub(crate) struct Position {
 }
 
 /// Writes the refresh token for one place in a grant.
-pub(crate) fn mint(prefix: &str, position: Position, lineage: &Lineage, fresh: &Fresh) -> MintedRefresh {
-    let mut secret = Zeroizing::new([0; SECRET_OCTETS]);
+pub(crate) fn mint(position: Position, lineage: &Lineage, fresh: &Fresh) -> MintedRefresh {
     let end = position.end.seconds().to_be_bytes();
     let number = position.number.to_be_bytes();
-    let body = lineage.0.iter().chain(&end).chain(&number).chain(&fresh.0);
-    for (to, from) in secret.iter_mut().zip(body) {
-        *to = *from;
+    let mut octets = Zeroizing::new([0; ID_OCTETS + SECRET_OCTETS]);
+    let (hashed, check) = octets.split_at_mut(ID_OCTETS + BODY_OCTETS);
+    let mut rest = &mut *hashed;
+    for part in [position.grant.octets().as_slice(), &lineage.0, &end, &number, &fresh.0] {
+        let (place, after) = rest.split_at_mut(part.len());
+        place.copy_from_slice(part);
+        rest = after;
     }
-    let (body, check) = secret.split_at_mut(BODY_OCTETS);
-    let digest = digest(position.grant.octets(), body);
-    for (to, from) in check.iter_mut().zip(digest.octets()) {
-        *to = *from;
-    }
-    let mut text = String::with_capacity(prefix.len() + ID_CHARACTERS + SECRET_CHARACTERS);
-    text.push_str(prefix);
-    URL_SAFE_NO_PAD.encode_string(position.grant.octets(), &mut text);
-    URL_SAFE_NO_PAD.encode_string(secret.as_slice(), &mut text);
-    MintedRefresh { token: RefreshToken::new(text), digest }
+    let digest = Digest::of(hashed);
+    let (first, _) = digest.octets().split_at(CHECK_OCTETS);
+    check.copy_from_slice(first);
+    let (_, secret) = octets.split_at(ID_OCTETS);
+    Minted::new(Zeroizing::new(base64url(secret)), digest)
 }
 
 /// A presented refresh token whose shape and check are right; nothing else is known of it yet.
@@ -139,14 +135,16 @@ impl PresentedRefresh {
         }
         let (id_text, secret_text) = text.split_at_checked(ID_CHARACTERS)?;
         let id = decode_id(id_text)?;
-        let mut secret = Zeroizing::new([0; SECRET_OCTETS]);
-        URL_SAFE_NO_PAD.decode_slice(secret_text, secret.as_mut_slice()).ok()?;
-        let (body, check) = secret.split_at_checked(BODY_OCTETS)?;
-        let digest = digest(&id, body);
+        let mut octets = Zeroizing::new([0; ID_OCTETS + SECRET_OCTETS]);
+        let (front, secret) = octets.split_at_mut(ID_OCTETS);
+        front.copy_from_slice(&id);
+        URL_SAFE_NO_PAD.decode_slice(secret_text, secret).ok()?;
+        let (hashed, check) = octets.split_at_checked(ID_OCTETS + BODY_OCTETS)?;
+        let digest = Digest::of(hashed);
         if !digest.octets().starts_with(check) {
             return None;
         }
-        let (lineage, rest) = body.split_first_chunk()?;
+        let (lineage, rest) = hashed.get(ID_OCTETS..)?.split_first_chunk()?;
         let (end, rest) = rest.split_first_chunk()?;
         let number = rest.first_chunk()?;
         Some(Self {
@@ -159,30 +157,23 @@ impl PresentedRefresh {
     }
 }
 
-fn digest(id: &[u8; ID_OCTETS], body: &[u8]) -> Digest {
-    let mut octets = Zeroizing::new([0; ID_OCTETS + BODY_OCTETS]);
-    for (to, from) in octets.iter_mut().zip(id.iter().chain(body)) {
-        *to = *from;
-    }
-    Digest::of(octets.as_slice())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::entropy::SystemEntropy;
+    use crate::id::IdText;
 
     fn minted() -> (MintedRefresh, Lineage) {
         let lineage = Lineage::draw(&SystemEntropy);
         let position =
             Position { grant: GrantId::from_octets([9; ID_OCTETS]), end: Timestamp::from_seconds(77), number: 3 };
-        (mint("rt_", position, &lineage, &Fresh::draw(&SystemEntropy)), lineage)
+        (mint(position, &lineage, &Fresh::draw(&SystemEntropy)), lineage)
     }
 
     #[test]
     fn what_was_written_is_read() {
         let (minted, lineage) = minted();
-        let text = minted.token.expose();
+        let text = minted.text("rt_", &IdText::of(&[9; ID_OCTETS]));
         assert_eq!(text.len(), 3 + 102);
         let presented = PresentedRefresh::parse("rt_", text.as_bytes()).unwrap();
         assert_eq!(presented.grant.octets(), &[9; ID_OCTETS]);
@@ -195,7 +186,8 @@ mod tests {
     #[test]
     fn every_prefix_suffix_and_flip_fails_the_check() {
         let (minted, _) = minted();
-        let text = minted.token.expose().as_bytes();
+        let text = minted.text("rt_", &IdText::of(&[9; ID_OCTETS]));
+        let text = text.as_bytes();
         for cut in 0..text.len() {
             assert!(PresentedRefresh::parse("rt_", &text[..cut]).is_none());
             assert!(PresentedRefresh::parse("rt_", &text[cut + 1..]).is_none());

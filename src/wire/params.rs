@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::str;
 
+use memchr::{memchr, memchr2};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_encode};
 use thiserror::Error;
 
@@ -28,11 +29,18 @@ impl<'a, const N: usize> Params<'a, N> {
         }
 
         let mut params = Self { names, slots: array::from_fn(|_| Slot::default()) };
-        let pieces = octets.split(|octet| *octet == b'&').filter(|piece| !piece.is_empty());
-        for (before, piece) in pieces.enumerate() {
-            if before >= limits.parameters {
+        let mut rest = octets;
+        let mut parameters = 0;
+        while !rest.is_empty() {
+            let (piece, after) = split_at_first(rest, b'&');
+            rest = after;
+            if piece.is_empty() {
+                continue;
+            }
+            if parameters >= limits.parameters {
                 return Err(ParamsError::TooMany);
             }
+            parameters += 1;
             params.add(piece)?;
         }
         Ok(params)
@@ -61,7 +69,8 @@ impl<'a, const N: usize> Params<'a, N> {
     }
 
     pub(crate) fn all_utf8(&self) -> bool {
-        self.slots.iter().filter_map(|slot| slot.value.as_deref()).all(|value| str::from_utf8(value).is_ok())
+        let is_utf8 = |value: &[u8]| value.is_ascii() || str::from_utf8(value).is_ok();
+        self.slots.iter().filter_map(|slot| slot.value.as_deref()).all(is_utf8)
     }
 
     fn slot(&self, name: &str) -> Option<&Slot<'a>> {
@@ -70,13 +79,15 @@ impl<'a, const N: usize> Params<'a, N> {
     }
 
     fn add(&mut self, piece: &'a [u8]) -> Result<(), ParamsError> {
-        let mut halves = piece.splitn(2, |octet| *octet == b'=');
-        let name = form_decode(halves.next().unwrap_or_default())?;
-        let value = halves.next().unwrap_or_default();
-
-        let mut known = self.names.iter().zip(&mut self.slots);
-        match known.find(|(own, _)| own.as_bytes() == name.as_ref()) {
-            Some((_, slot)) => slot.add(form_decode(value)?),
+        let (name, value) = split_at_first(piece, b'=');
+        let position = |name: &[u8]| self.names.iter().position(|own| own.as_bytes() == name);
+        // Known names need no escapes, and mostly come without.
+        let known = match position(name) {
+            None => position(&form_decode(name)?),
+            known => known,
+        };
+        match known.and_then(|position| self.slots.get_mut(position)) {
+            Some(slot) => slot.add(form_decode(value)?),
             None => check_escapes(value)?,
         }
         Ok(())
@@ -118,7 +129,7 @@ pub(crate) struct NotUtf8;
 
 /// Decodes one name or value: `+` is a space, an escape is an octet [RFC 6749 appendix B].
 pub(crate) fn form_decode(octets: &[u8]) -> Result<Cow<'_, [u8]>, ParamsError> {
-    if !octets.iter().any(|octet| matches!(octet, b'+' | b'%')) {
+    if !is_encoded(octets) {
         return Ok(Cow::Borrowed(octets));
     }
 
@@ -134,6 +145,11 @@ pub(crate) fn form_decode(octets: &[u8]) -> Result<Cow<'_, [u8]>, ParamsError> {
         rest = after;
     }
     Ok(Cow::Owned(decoded))
+}
+
+/// Tells whether decoding changes anything.
+pub(crate) fn is_encoded(octets: &[u8]) -> bool {
+    memchr2(b'+', b'%', octets).is_some()
 }
 
 /// Encodes one name or value so that form and URI decoders read the same octets [D-08].
@@ -179,6 +195,15 @@ impl<'a> Slot<'a> {
 
 fn check_escapes(octets: &[u8]) -> Result<(), ParamsError> {
     octets.split(|octet| *octet == b'%').skip(1).try_for_each(|after| split_escape(after).map(|_| ()))
+}
+
+/// What stands before a separator and what after it; all and nothing if there is none.
+fn split_at_first(octets: &[u8], separator: u8) -> (&[u8], &[u8]) {
+    let split = memchr(separator, octets).and_then(|position| {
+        let (before, from) = octets.split_at_checked(position)?;
+        Some((before, from.get(1..)?))
+    });
+    split.unwrap_or((octets, &[]))
 }
 
 /// Splits what follows a `%` into the octet that is meant and the rest.

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::net::IpAddr;
 
+use memchr::memchr;
+
 /// An HTTP request, reduced to what the endpoints look at.
 ///
 /// It borrows everything and decodes nothing: the query and the body are the octets that arrived.
@@ -112,7 +114,8 @@ impl<'a> Request<'a> {
     /// case [6749-3.2-02, 6749-3.2-03].
     pub(crate) fn is_form(&self) -> bool {
         let HeaderLine::One(value) = self.content_type else { return false };
-        let media_type = value.split(|octet| *octet == b';').next().unwrap_or_default();
+        let end = memchr(b';', value).unwrap_or(value.len());
+        let media_type = value.get(..end).unwrap_or_default();
         trim_blanks(media_type).eq_ignore_ascii_case(b"application/x-www-form-urlencoded")
     }
 }

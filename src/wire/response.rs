@@ -12,24 +12,39 @@ use std::fmt;
 #[derive(Clone, PartialEq, Eq)]
 pub struct Response {
     status: u16,
-    headers: Vec<(&'static str, Cow<'static, str>)>,
+    headers: Cow<'static, [Header]>,
     body: Vec<u8>,
 }
+
+/// A header line: its name and its value.
+type Header = (&'static str, Cow<'static, str>);
+
+/// The headers of answers that carry tokens, and of those that say nothing.
+const TOKEN_JSON: &[Header] = &[
+    ("Content-Type", Cow::Borrowed("application/json;charset=UTF-8")),
+    ("Cache-Control", Cow::Borrowed("no-store")),
+    ("Pragma", Cow::Borrowed("no-cache")),
+];
+const EMPTY: &[Header] = &[("Cache-Control", Cow::Borrowed("no-store")), ("Pragma", Cow::Borrowed("no-cache"))];
 
 impl Response {
     /// The answer to a request that succeeded and has nothing to say.
     pub(crate) fn empty() -> Self {
-        Self::new(200).with_header("Cache-Control", "no-store").with_header("Pragma", "no-cache")
+        Self { status: 200, headers: Cow::Borrowed(EMPTY), body: Vec::new() }
     }
 
     /// JSON with the media type that the token endpoint's answers have [RFC 6749 section 5.1, D-16].
     pub(crate) fn token_json(status: u16, body: Vec<u8>) -> Self {
-        Self::json(status, "application/json;charset=UTF-8", body)
+        Self { status, headers: Cow::Borrowed(TOKEN_JSON), body }
     }
 
     /// JSON with the bare media type [D-16].
     pub(crate) fn plain_json(status: u16, body: Vec<u8>) -> Self {
-        Self::json(status, "application/json", body)
+        Self::new(status)
+            .with_header("Content-Type", "application/json")
+            .with_header("Cache-Control", "no-store")
+            .with_header("Pragma", "no-cache")
+            .with_body(body)
     }
 
     /// A redirect to a location that is already checked and encoded [HTTP-03, HTTP-06].
@@ -42,12 +57,12 @@ impl Response {
 
     /// A response without headers and body.
     pub(crate) fn new(status: u16) -> Self {
-        Self { status, headers: Vec::with_capacity(4), body: Vec::new() }
+        Self { status, headers: Cow::Owned(Vec::with_capacity(4)), body: Vec::new() }
     }
 
     #[must_use]
     pub(crate) fn with_header(mut self, name: &'static str, value: impl Into<Cow<'static, str>>) -> Self {
-        self.headers.push((name, value.into()));
+        self.headers.to_mut().push((name, value.into()));
         self
     }
 
@@ -86,14 +101,6 @@ impl Response {
     #[must_use]
     pub fn into_body(self) -> Vec<u8> {
         self.body
-    }
-
-    fn json(status: u16, media_type: &'static str, body: Vec<u8>) -> Self {
-        Self::new(status)
-            .with_header("Content-Type", media_type)
-            .with_header("Cache-Control", "no-store")
-            .with_header("Pragma", "no-cache")
-            .with_body(body)
     }
 }
 

@@ -44,7 +44,7 @@ impl Endpoint {
     }
 
     pub(crate) fn allows(self, method: &str) -> bool {
-        self.allow().split(", ").any(|allowed| allowed == method)
+        self.allow() == method || self.allow().split(", ").any(|allowed| allowed == method)
     }
 }
 

@@ -35,8 +35,8 @@ struct Shard<R> {
     due: BinaryHeap<Reverse<Due>>,
 }
 
-/// Keyed by a hash of the subject, so that an entry is small; the row tells whose it is.
-type SubjectEntry = (u64, [u8; 16]);
+/// Keyed by a part of the subject's hash, so that an entry is small; the row tells whose it is.
+type SubjectEntry = (u32, [u8; 16]);
 type Due = (Timestamp, [u8; 16]);
 
 impl<R> Default for Table<R> {
@@ -94,11 +94,12 @@ impl<R: Record> Table<R> {
 
     pub(super) fn list(&self, subject: &Subject, after: Option<&[u8; 16]>, limit: usize) -> Vec<Arc<R>> {
         let hash = self.subject_hasher.hash_one(subject);
-        let mut start = after.map_or(Bound::Included((hash, [0; 16])), |after| Bound::Excluded((hash, *after)));
+        let half = upper_half(hash);
+        let mut start = after.map_or(Bound::Included((half, [0; 16])), |after| Bound::Excluded((half, *after)));
         let mut records = Vec::new();
         loop {
             let Some(entries) = lock(&self.subjects, hash) else { return records };
-            let range = entries.range((start, Bound::Included((hash, [0xff; 16]))));
+            let range = entries.range((start, Bound::Included((half, [0xff; 16]))));
             let keys: Vec<_> = range.take(limit).copied().collect();
             drop(entries);
             for (_, key) in &keys {
@@ -161,7 +162,7 @@ impl<R: Record> Table<R> {
 
     fn subject_entries(&self, record: &R) -> Option<(MutexGuard<'_, BTreeSet<SubjectEntry>>, SubjectEntry)> {
         let hash = self.subject_hasher.hash_one(record.subject());
-        Some((lock(&self.subjects, hash)?, (hash, *record.key())))
+        Some((lock(&self.subjects, hash)?, (upper_half(hash), *record.key())))
     }
 }
 
@@ -185,6 +186,11 @@ impl<R: Record> Shard<R> {
 fn lock<T>(shards: &[Mutex<T>], hash: u64) -> Option<MutexGuard<'_, T>> {
     let number = usize::try_from(hash % SHARDS_IN_HASH).ok()?;
     Some(shards.get(number)?.lock().unwrap_or_else(PoisonError::into_inner))
+}
+
+/// The half of a subject's hash that did not choose the shard.
+fn upper_half(hash: u64) -> u32 {
+    u32::try_from(hash >> 32).unwrap_or_default()
 }
 
 /// The last of the twelve random octets of an id.

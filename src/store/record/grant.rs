@@ -1,13 +1,10 @@
 //! All that grew from one consent.
 
-use time::Duration;
-
 use crate::clock::Timestamp;
 use crate::id::{ClientId, GrantId};
 use crate::scope::{ResourceScope, ScopeSet};
-use crate::secret::Digest;
 use crate::secret::refresh::LineageDigest;
-use crate::store::record::RETENTION;
+use crate::store::record::{Pairs, RETENTION, TokenPair};
 use crate::subject::Subject;
 
 /// Versions that no refresh takes.
@@ -84,7 +81,7 @@ impl Grant {
     /// Returns when the newest pair of tokens was issued.
     #[must_use]
     pub fn refreshed(&self) -> Timestamp {
-        self.pairs.iter().map(|pair| pair.issued).max().unwrap_or(self.created)
+        self.pairs.iter().map(TokenPair::issued).max().unwrap_or(self.created)
     }
 
     /// Returns the latest end of any of its tokens; a revoked grant ended when it was revoked.
@@ -186,84 +183,5 @@ impl RevocationReason {
             Self::Withdrawn => "withdrawn",
             Self::SubjectWithdrawn => "subject_withdrawn",
         }
-    }
-}
-
-/// What one token response carried: the digests of an access token and, mostly, a refresh token.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct TokenPair {
-    pub(crate) access: Digest,
-    pub(crate) refresh: Option<Digest>,
-    pub(crate) issued: Timestamp,
-    pub(crate) access_end: Timestamp,
-    pub(crate) refresh_end: Timestamp,
-    /// When a refresh first replaced this pair.
-    pub(crate) superseded: Option<Timestamp>,
-    pub(crate) access_revoked: bool,
-    /// What the access token may do where a refresh narrowed it; otherwise all that was granted.
-    pub(crate) narrowed: Option<Box<ScopeSet>>,
-}
-
-impl TokenPair {
-    /// The end of the token that lives longer.
-    pub(crate) fn last_end(&self) -> Timestamp {
-        if self.refresh.is_some() { self.access_end.max(self.refresh_end) } else { self.access_end }
-    }
-
-    /// Tells whether nothing can be learned from this pair any more at `now`.
-    pub(crate) fn is_spent(&self, now: Timestamp, margin: Duration) -> bool {
-        self.last_end().plus(margin) <= now
-    }
-
-    fn is_live(&self, now: Timestamp) -> bool {
-        self.access_is_live(now) || self.refresh.is_some() && now < self.refresh_end
-    }
-
-    pub(crate) fn access_is_live(&self, now: Timestamp) -> bool {
-        !self.access_revoked && now < self.access_end
-    }
-}
-
-/// The pairs of a grant, the newest first; that one lies in the record itself.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Pairs {
-    newest: Option<TokenPair>,
-    older: Box<[TokenPair]>,
-}
-
-impl Pairs {
-    pub(crate) fn one(pair: TokenPair) -> Self {
-        Self { newest: Some(pair), older: Box::default() }
-    }
-
-    pub(crate) fn from_newest_first(mut pairs: impl Iterator<Item = TokenPair>) -> Self {
-        Self { newest: pairs.next(), older: pairs.collect() }
-    }
-
-    pub(crate) fn len(&self) -> usize {
-        usize::from(self.newest.is_some()) + self.older.len()
-    }
-
-    pub(crate) fn iter(&self) -> impl DoubleEndedIterator<Item = &TokenPair> {
-        self.newest.iter().chain(&self.older)
-    }
-
-    pub(crate) fn iter_mut(&mut self) -> impl DoubleEndedIterator<Item = &mut TokenPair> {
-        self.newest.iter_mut().chain(&mut self.older)
-    }
-
-    pub(crate) fn with_access(&self, digest: &Digest) -> Option<&TokenPair> {
-        self.iter().find(|pair| pair.access == *digest)
-    }
-
-    pub(crate) fn with_refresh(&self, digest: &Digest) -> Option<&TokenPair> {
-        self.iter().find(|pair| pair.refresh.as_ref() == Some(digest))
-    }
-
-    /// The same with a pair in front, each of the others as the rule leaves it, or gone.
-    pub(crate) fn succeeded_by(&self, newest: TokenPair, rule: impl Fn(&TokenPair) -> Option<TokenPair>) -> Self {
-        let mut older = Vec::with_capacity(self.len());
-        older.extend(self.iter().filter_map(rule));
-        Self { newest: Some(newest), older: older.into_boxed_slice() }
     }
 }

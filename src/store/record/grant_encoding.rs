@@ -84,28 +84,34 @@ impl Grant {
 }
 
 fn write_pair(writer: &mut Writer, pair: &TokenPair) {
-    let TokenPair { access, refresh, issued, access_end, refresh_end, superseded, access_revoked, narrowed } = pair;
-    writer.array(access.octets());
-    writer.optional(refresh.as_ref(), |writer, digest| writer.array(digest.octets()));
-    writer.time(*issued);
-    writer.time(*access_end);
-    writer.time(*refresh_end);
-    writer.optional(*superseded, Writer::time);
-    writer.flag(*access_revoked);
-    writer.optional(narrowed.as_deref(), |writer, scopes| writer.text(scopes.as_str()));
+    writer.array(pair.access.octets());
+    writer.optional(pair.refresh_digest(), |writer, digest| writer.array(digest.octets()));
+    writer.time(pair.issued());
+    writer.time(pair.access_end);
+    writer.time(pair.refresh_end());
+    writer.optional(pair.superseded(), Writer::time);
+    writer.flag(pair.access_revoked());
+    writer.optional(pair.narrowed(), |writer, scopes| writer.text(scopes.as_str()));
 }
 
 fn read_pair(reader: &mut Reader<'_>) -> Result<TokenPair, DecodeError> {
-    Ok(TokenPair {
-        access: Digest::from_octets(reader.array()?),
-        refresh: reader.optional(|reader| reader.array().map(Digest::from_octets))?,
-        issued: reader.time()?,
-        access_end: reader.time()?,
-        refresh_end: reader.time()?,
-        superseded: reader.optional(Reader::time)?,
-        access_revoked: reader.flag()?,
-        narrowed: reader.optional(read_scopes)?.map(Box::new),
-    })
+    let access = Digest::from_octets(reader.array()?);
+    let refresh = reader.optional(|reader| reader.array().map(Digest::from_octets))?;
+    let mut pair = TokenPair::new(access, reader.time()?, reader.time()?);
+    let refresh_end = reader.time()?;
+    if let Some(digest) = refresh {
+        pair = pair.with_refresh(digest, refresh_end);
+    }
+    if let Some(time) = reader.optional(Reader::time)? {
+        pair = pair.superseded_at(time);
+    }
+    if reader.flag()? {
+        pair.revoke_access();
+    }
+    if let Some(scopes) = reader.optional(read_scopes)? {
+        pair = pair.narrowed_to(scopes);
+    }
+    Ok(pair)
 }
 
 const fn reason_octet(reason: RevocationReason) -> u8 {
@@ -136,16 +142,16 @@ mod tests {
     use crate::scope::{ResourceScope, ScopeSet};
 
     fn pair(seed: &str) -> TokenPair {
-        TokenPair {
-            access: Digest::of(seed.as_bytes()),
-            refresh: Some(Digest::of(b"refresh")),
-            issued: Timestamp::from_seconds(4),
-            access_end: Timestamp::from_seconds(10),
-            refresh_end: Timestamp::from_seconds(20),
-            superseded: Some(Timestamp::from_seconds(5)),
-            access_revoked: true,
-            narrowed: Some(Box::new(ScopeSet::from_canonical("repo-code:r"))),
-        }
+        let mut pair = bare_pair(seed)
+            .with_refresh(Digest::of(b"refresh"), Timestamp::from_seconds(20))
+            .superseded_at(Timestamp::from_seconds(5))
+            .narrowed_to(ScopeSet::from_canonical("repo-code:r"));
+        pair.revoke_access();
+        pair
+    }
+
+    fn bare_pair(seed: &str) -> TokenPair {
+        TokenPair::new(Digest::of(seed.as_bytes()), Timestamp::from_seconds(4), Timestamp::from_seconds(10))
     }
 
     fn grant(pairs: usize) -> Grant {
@@ -172,9 +178,7 @@ mod tests {
             revoked: Some(Revocation { at: Timestamp::from_seconds(8), reason: RevocationReason::Withdrawn }),
             ..grant(0)
         };
-        let bare_pair =
-            TokenPair { refresh: None, superseded: None, narrowed: None, access_revoked: false, ..pair("x") };
-        let bare = Grant { pairs: Pairs::one(bare_pair), ..grant(0) };
+        let bare = Grant { pairs: Pairs::one(bare_pair("x")), ..grant(0) };
         for record in [grant(0), grant(1), grant(300), revoked, bare] {
             let octets = record.encode();
             assert_eq!(Grant::decode(&octets), Ok(record));

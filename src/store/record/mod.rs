@@ -3,6 +3,7 @@
 mod authorization;
 mod grant;
 mod grant_encoding;
+mod pairs;
 
 use time::Duration;
 
@@ -14,7 +15,7 @@ use crate::subject::Subject;
 pub use self::authorization::Authorization;
 pub(crate) use self::authorization::{RETENTION, Stage};
 pub use self::grant::{Grant, Revocation, RevocationReason};
-pub(crate) use self::grant::{Pairs, TokenPair};
+pub(crate) use self::pairs::{Pairs, TokenPair};
 
 /// The time within which a write is applied, counted from its call, or never.
 pub(crate) const WRITE_BOUND: Duration = Duration::HOUR;

@@ -43,7 +43,7 @@ pub fn grant(subject: &Subject, purge_after: Timestamp) -> Grant {
 /// It may be purged from `purge_after`, or from when the one before it ends if that is later.
 #[must_use]
 pub fn refreshed(grant: &Grant, purge_after: Timestamp) -> Grant {
-    let superseded = |old: &TokenPair| Some(TokenPair { superseded: Some(draw::now()), ..old.clone() });
+    let superseded = |old: &TokenPair| Some(old.clone().superseded_at(draw::now()));
     let pairs = grant.pairs.succeeded_by(pair(purge_after), superseded);
     grant.refreshed_with(pairs, grant.pairs_made.saturating_add(1))
 }
@@ -58,17 +58,21 @@ pub fn revoked(grant: &Grant, reason: RevocationReason) -> Grant {
 pub(in crate::testing) fn grants_of_every_kind(subject: &Subject, purge_after: Timestamp) -> Vec<Grant> {
     let plain = || grant(subject, purge_after);
     let with = |pair: TokenPair| Grant { pairs: Pairs::one(pair), ..plain() };
-    let narrowed = |text: &str| Some(Box::new(draw::scopes(text)));
-    let access_alone = TokenPair { refresh: None, access_end: draw::end(purge_after), ..pair(purge_after) };
+    let narrowed = |text: &str| pair(purge_after).narrowed_to(draw::scopes(text));
+    let access_alone = TokenPair::new(draw::digest(), draw::now(), draw::end(purge_after));
+    let made_long_ago = TokenPair::new(draw::digest(), Timestamp::default(), draw::end(purge_after));
+    let mut access_revoked = pair(purge_after);
+    access_revoked.revoke_access();
     let mut all = vec![
         plain(),
         refreshed(&plain(), purge_after),
         refreshed(&refreshed(&plain(), purge_after), purge_after),
         with(access_alone),
-        with(TokenPair { access_revoked: true, ..pair(purge_after) }),
-        with(TokenPair { superseded: Some(Timestamp::from_seconds(u32::MAX)), ..pair(purge_after) }),
-        with(TokenPair { narrowed: narrowed("account-email:r"), ..pair(purge_after) }),
-        with(TokenPair { narrowed: narrowed(hostile::SCOPES), issued: Timestamp::default(), ..pair(purge_after) }),
+        with(access_revoked),
+        with(pair(purge_after).superseded_at(Timestamp::from_seconds(u32::MAX))),
+        with(narrowed("account-email:r")),
+        with(narrowed(hostile::SCOPES)),
+        with(made_long_ago),
         Grant { scopes: ScopeSet::empty(), resource_scope: ResourceScope::none(), ..plain() },
         Grant { version: u32::MAX, epoch: u32::MAX, pairs_made: u32::MAX, created: Timestamp::default(), ..plain() },
         Grant { version: 1 << 31, keep_until: Timestamp::from_seconds(u32::MAX), ..plain() },
@@ -103,12 +107,8 @@ fn reasons() -> impl Iterator<Item = RevocationReason> {
 /// Every field as large as it may be.
 pub(in crate::testing) fn huge_grant(purge_after: Timestamp) -> Grant {
     let scopes = draw::scopes(&hostile::many_scopes());
-    let narrowed = Some(Box::new(draw::scopes("repo-code:r")));
-    let pairs = (0..MOST_PAIRS).map(|_| TokenPair {
-        superseded: Some(draw::now()),
-        narrowed: narrowed.clone(),
-        ..pair(purge_after)
-    });
+    let narrowed = draw::scopes("repo-code:r");
+    let pairs = (0..MOST_PAIRS).map(|_| pair(purge_after).superseded_at(draw::now()).narrowed_to(narrowed.clone()));
     Grant {
         client: hostile::client_id(255),
         scopes,
@@ -120,14 +120,6 @@ pub(in crate::testing) fn huge_grant(purge_after: Timestamp) -> Grant {
 
 fn pair(purge_after: Timestamp) -> TokenPair {
     let refresh_end = draw::end(purge_after);
-    TokenPair {
-        access: draw::digest(),
-        refresh: Some(draw::digest()),
-        issued: draw::now(),
-        access_end: draw::before(refresh_end, Duration::HOUR),
-        refresh_end,
-        superseded: None,
-        access_revoked: false,
-        narrowed: None,
-    }
+    let access_end = draw::before(refresh_end, Duration::HOUR);
+    TokenPair::new(draw::digest(), draw::now(), access_end).with_refresh(draw::digest(), refresh_end)
 }

@@ -1,0 +1,38 @@
+//! A secret that was just made: its text on the way to the one answer that carries it, and its digest.
+
+use zeroize::Zeroizing;
+
+use crate::id::{ID_CHARACTERS, IdText};
+use crate::secret::Digest;
+
+/// The secret part of a text `prefix | id | secret`, `N` characters, and the digest that its record keeps.
+pub(crate) struct Minted<const N: usize> {
+    secret: Zeroizing<[u8; N]>,
+    pub(crate) digest: Digest,
+}
+
+impl<const N: usize> Minted<N> {
+    pub(super) fn new(secret: Zeroizing<[u8; N]>, digest: Digest) -> Self {
+        Self { secret, digest }
+    }
+
+    /// Octets of the whole text.
+    pub(crate) fn len(prefix: &str) -> usize {
+        prefix.len() + ID_CHARACTERS + N
+    }
+
+    /// Writes the whole text.
+    pub(crate) fn write(&self, prefix: &str, id: &IdText, out: &mut Vec<u8>) {
+        out.extend_from_slice(prefix.as_bytes());
+        out.extend_from_slice(id.octets());
+        out.extend_from_slice(self.secret.as_slice());
+    }
+
+    /// Returns the whole text.
+    pub(crate) fn text(&self, prefix: &str, id: &IdText) -> String {
+        let mut text = Vec::with_capacity(Self::len(prefix));
+        self.write(prefix, id, &mut text);
+        // All of it is ASCII.
+        String::from_utf8(text).unwrap_or_default()
+    }
+}

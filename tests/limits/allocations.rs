@@ -1,0 +1,91 @@
+//! How often an operation asks for memory, on a store in memory.
+
+use crate::allocator;
+use crate::service::{Pair, Service, subject};
+
+const CALLS: usize = 1000;
+
+/// Most calls take exactly so many; now and then a table of the store grows, which on average may be a call
+/// more.
+#[track_caller]
+fn assert_takes<I>(expected: u64, inputs: Vec<I>, mut operation: impl FnMut(I)) {
+    let mut counts: Vec<_> = inputs
+        .into_iter()
+        .map(|input| {
+            let before = allocator::calls();
+            operation(input);
+            allocator::calls() - before
+        })
+        .collect();
+    counts.sort_unstable();
+    let all: u64 = counts.iter().sum();
+    let (median, calls) = (counts[counts.len() / 2], u64::try_from(counts.len()).unwrap());
+    println!("median {median}, mean {}.{:02}", all / calls, all % calls * 100 / calls);
+    assert_eq!(median, expected);
+    assert!(all <= (expected + 1) * calls, "{all} for {calls} calls");
+}
+
+fn pairs(service: &Service) -> Vec<Pair> {
+    (0..CALLS).map(|number| service.pair(&format!("user-{number}"))).collect()
+}
+
+#[test]
+fn a_whole_flow() {
+    let service = Service::new();
+    let query = service.query();
+    let users = (0..CALLS).map(|number| subject(&format!("user-{number}"))).collect();
+    assert_takes(39, users, |user| {
+        let code = service.authorize(&query, &user);
+        assert_eq!(service.exchange(&service.exchange_body(&code)).status(), 200);
+    });
+}
+
+#[test]
+fn an_exchange() {
+    let service = Service::new();
+    let codes = (0..CALLS).map(|number| service.code(&format!("user-{number}")));
+    let bodies = codes.map(|code| service.exchange_body(&code)).collect();
+    assert_takes(10, bodies, |body: String| assert_eq!(service.exchange(&body).status(), 200));
+}
+
+#[test]
+fn a_refresh_and_one_in_grace() {
+    let service = Service::new();
+    let bodies: Vec<_> = pairs(&service).iter().map(|pair| service.refresh_body(&pair.refresh)).collect();
+    assert_takes(8, bodies.clone(), |body| assert_eq!(service.refresh(&body).status(), 200));
+    assert_takes(8, bodies, |body| assert_eq!(service.refresh_in_grace(&body).status(), 200));
+}
+
+#[test]
+fn a_check_of_an_access_token() {
+    let service = Service::new();
+    let headers = pairs(&service).iter().map(|pair| format!("Bearer {}", pair.access)).collect();
+    assert_takes(2, headers, |header: String| drop(service.authenticate(&header)));
+}
+
+#[test]
+fn an_introspection() {
+    let service = Service::new();
+    let bodies = pairs(&service).iter().map(|pair| format!("token={}", pair.access)).collect();
+    assert_takes(15, bodies, |body: String| assert_eq!(service.introspect(&body).status(), 200));
+}
+
+#[test]
+fn a_revocation_of_an_access_token() {
+    let service = Service::new();
+    let bodies = pairs(&service).iter().map(|pair| format!("token={}", pair.access)).collect();
+    assert_takes(7, bodies, |body: String| assert_eq!(service.revoke_access(&body).status(), 200));
+}
+
+#[test]
+fn a_revocation_of_a_refresh_token() {
+    let service = Service::new();
+    let bodies = pairs(&service).iter().map(|pair| format!("token={}", pair.refresh)).collect();
+    assert_takes(7, bodies, |body: String| assert_eq!(service.revoke_refresh(&body).status(), 200));
+}
+
+#[test]
+fn an_answer_with_the_metadata() {
+    let service = Service::new();
+    assert_takes(2, vec![(); CALLS], |()| assert_eq!(service.metadata().status(), 200));
+}

@@ -1,0 +1,96 @@
+//! Which calls to the stores an operation makes. Each is one statement of an SQL database, which its own tests
+//! show.
+
+use std::sync::{Arc, Mutex};
+
+use async_trait::async_trait;
+use futures::executor::block_on;
+use grantor::{Consent, Decision};
+
+use crate::intercepted::{Fate, Script, over};
+use crate::world::{PKCE, SESSION, World, empty, ok, pair};
+
+/// Writes every call down.
+#[derive(Clone, Debug, Default)]
+struct Log(Arc<Mutex<Vec<&'static str>>>);
+
+impl Log {
+    fn take(&self) -> Vec<&'static str> {
+        std::mem::take(&mut self.0.lock().unwrap())
+    }
+}
+
+#[async_trait]
+impl Script for Log {
+    async fn before(&self, call: &'static str) -> Fate {
+        self.0.lock().unwrap().push(call);
+        Fate::Done
+    }
+
+    async fn after(&self, _: &'static str) {}
+}
+
+fn observed() -> (World, Log) {
+    let log = Log::default();
+    let world = over(&block_on(World::platform()), log.clone());
+    (world, log)
+}
+
+#[test]
+fn an_authorization_is_two_writes_and_an_exchange_one() {
+    let (world, log) = observed();
+    let pending = block_on(world.authorize(&world.query(&PKCE))).unwrap();
+    assert_eq!(log.take(), ["clients.find"]);
+    let handle = block_on(world.server.hold(&pending, &world.alice, SESSION)).unwrap();
+    assert_eq!(log.take(), ["codes.insert"]);
+    let agree = Decision::Approve(Consent::to_everything());
+    let decided = block_on(world.server.decide(handle.expose(), &world.alice, SESSION, &agree)).unwrap();
+    assert_eq!(log.take(), ["codes.find", "clients.current", "codes.replace"]);
+    let code = crate::world::text(&crate::world::code(&decided), "code");
+    ok(&block_on(world.exchange(&code)));
+    assert_eq!(log.take(), ["clients.find", "codes.find", "tokens.insert"]);
+}
+
+#[test]
+fn a_refresh_is_one_write_in_grace_too() {
+    let (world, log) = observed();
+    let first = block_on(world.pair());
+    for _ in 0..2 {
+        log.take();
+        ok(&block_on(world.refresh(&first.refresh)));
+        assert_eq!(log.take(), ["clients.find", "tokens.find", "tokens.replace"]);
+    }
+}
+
+#[test]
+fn a_check_of_an_access_token_only_reads() {
+    let (world, log) = observed();
+    let first = block_on(world.pair());
+    log.take();
+    assert!(block_on(world.opens(&first.access)));
+    assert_eq!(log.take(), ["tokens.find", "clients.find"]);
+    block_on(world.introspect_as(&world.client, &first.access));
+    assert_eq!(log.take(), ["clients.find", "tokens.find", "clients.find"]);
+}
+
+#[test]
+fn a_revocation_is_one_write() {
+    let (world, log) = observed();
+    let first = block_on(world.pair());
+    let second = pair(&block_on(world.refresh(&first.refresh)));
+    log.take();
+    empty(&block_on(world.revoke(&second.access)));
+    assert_eq!(log.take(), ["clients.find", "tokens.find", "tokens.replace"]);
+    empty(&block_on(world.revoke(&second.refresh)));
+    // Judged, then read anew by the loop that must not lose.
+    assert_eq!(log.take(), ["clients.find", "tokens.find", "tokens.find", "tokens.replace"]);
+}
+
+#[test]
+fn a_token_that_cannot_be_one_costs_no_look_at_the_grants() {
+    let (world, log) = observed();
+    assert!(!block_on(world.opens("x")));
+    assert_eq!(log.take(), [""; 0]);
+    block_on(world.refresh("x"));
+    assert_eq!(log.take(), ["clients.find"]);
+}

@@ -1,0 +1,50 @@
+//! How large records are, in memory, as they are stored, and in a file.
+
+use std::path::PathBuf;
+
+use futures::executor::block_on;
+use futures::future::join_all;
+use grantor::SqliteStore;
+use grantor::store::{Authorization, Grant};
+use grantor::testing::SeededEntropy;
+use rusqlite::Connection;
+
+use crate::world::{World, form};
+
+/// Every octet counts as often as there are grants.
+#[test]
+fn records_in_memory() {
+    assert_eq!(size_of::<Grant>(), 232);
+    assert_eq!(size_of::<Authorization>(), 272);
+}
+
+/// A grant of one pair and of two, with 45 octets of scopes, 22 of client id and five of subject.
+#[test]
+fn records_as_they_are_stored() {
+    let world = block_on(World::platform());
+    let first = block_on(world.pair());
+    let encoded = || block_on(world.server.grants_of(&world.alice)).unwrap()[0].encode().len();
+    assert_eq!(encoded(), 223);
+    block_on(world.refresh(&first.refresh));
+    assert_eq!(encoded(), 307);
+}
+
+/// With one pair, table and indexes.
+#[test]
+fn a_grant_in_a_file_of_sqlite() {
+    const GRANTS: i64 = 4000;
+    let store = SqliteStore::temporary().unwrap();
+    // `Debug` shows where the file is.
+    let path: PathBuf = format!("{store:?}").split('"').nth(1).unwrap().into();
+    let mut world = block_on(World::platform());
+    let builder = grantor::AuthorizationServer::builder(store).clock(world.clock.clone());
+    world.server = builder.issuer(crate::world::ISSUER).entropy(SeededEntropy::new(3)).build().unwrap();
+    world.client = block_on(world.register(form()));
+    for _ in 0..GRANTS / 100 {
+        block_on(join_all((0..100).map(|_| world.pair())));
+    }
+    let pages = "SELECT sum(pgsize) FROM dbstat WHERE name LIKE '%grantor_grants%'";
+    let octets: i64 = Connection::open(path).unwrap().query_row(pages, [], |row| row.get(0)).unwrap();
+    println!("{} octets a grant", octets / GRANTS);
+    assert!(octets / GRANTS <= 420, "{} octets a grant", octets / GRANTS);
+}
