@@ -6,10 +6,10 @@
 use std::path::Path;
 use std::process::{Command, Output};
 
-const SUITES: [&str; 4] = ["protocol", "races", "faults", "cancellation"];
+const SUITES: [&str; 5] = ["protocol", "races", "faults", "cancellation", "properties"];
 
 #[test]
-#[ignore = "runs four suites again, which takes a minute"]
+#[ignore = "runs five suites again, which takes two minutes"]
 fn every_suite_holds_over_sqlite() {
     every_suite_holds_over("sqlite");
 }

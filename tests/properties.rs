@@ -1,0 +1,14 @@
+//! Properties, on random cases: the whole server against a model of its description, and single rules against
+//! what others make of the same input.
+
+#[path = "properties/action.rs"]
+mod action;
+#[path = "properties/model/mod.rs"]
+mod model;
+#[path = "properties/play/mod.rs"]
+mod play;
+#[path = "properties/sequences.rs"]
+mod sequences;
+#[expect(dead_code, reason = "the fixture has more than these tests need")]
+#[path = "protocol/world.rs"]
+mod world;
