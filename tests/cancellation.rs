@@ -6,6 +6,10 @@
 
 #[expect(dead_code, reason = "the fixture has more than these tests need")]
 mod intercepted;
+#[path = "cancellation/review.rs"]
+mod review;
+#[path = "cancellation/taking_back.rs"]
+mod taking_back;
 #[expect(dead_code, reason = "the fixture has more than these tests need")]
 #[path = "protocol/world.rs"]
 mod world;
@@ -72,12 +76,17 @@ async fn pending_once() {
 /// Runs a step until it waits at that place or behind it, then drops it; gives the answer if it was
 /// complete before.
 async fn cut_off(world: &World, step: &Step, place: usize) -> Option<Answer> {
+    answered_or_cut_off(world, step, place).await.map(Answer::good)
+}
+
+/// The same for a step that may be refused.
+async fn answered_or_cut_off(world: &World, step: &Step, place: usize) -> Option<Answer> {
     let script = Arc::new(Interrupted::default());
     let answer = {
         let interrupted = over(world, script.clone());
         let mut future = pin!(step.run(&interrupted));
         poll_fn(|context| match future.as_mut().poll(context) {
-            Poll::Ready(answer) => Poll::Ready(Some(answer.good())),
+            Poll::Ready(answer) => Poll::Ready(Some(answer)),
             Poll::Pending if script.is_past(place) => Poll::Ready(None),
             Poll::Pending => Poll::Pending,
         })
