@@ -19,7 +19,7 @@ const VARIABLE: &str = "GRANTOR_SCHEDULES";
 const DRAWN: usize = 300;
 /// Drawn schedules are the same in each run.
 const SEED: u64 = 7;
-/// Preemptions at chosen places, of which most races need one or two.
+/// How many orders between calls a fault may need to show; most need one or two.
 const DEPTH: usize = 3;
 /// A future of the server without optimisation needs more than the default.
 const STACK: usize = 1 << 20;
@@ -91,7 +91,7 @@ where
     assert!(count > 1, "nothing met");
 }
 
-/// Many schedules: some where each choice is drawn, some where few tasks are held up at a drawn place.
+/// Many schedules: some where each choice is drawn, some where tasks have priorities, which change at drawn places.
 pub(crate) fn in_many_orders<S, L>(name: &'static str, scene: S, look: L)
 where
     S: AsyncFn() -> Scene + Clone + Send + Sync + 'static,
@@ -105,7 +105,7 @@ where
     };
     let drawn = run(random, script, scene.clone(), look.clone());
     let preempted = run(preempting, script, scene, look);
-    println!("{name}: {drawn} random schedules, {preempted} with {DEPTH} preemptions");
+    println!("{name}: {drawn} random schedules, {preempted} by priorities");
 }
 
 fn run<S, L>(scheduler: impl Scheduler + 'static, script: Yielding, scene: S, look: L) -> usize
