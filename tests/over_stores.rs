@@ -9,7 +9,7 @@ use std::process::{Command, Output};
 const SUITES: [&str; 5] = ["protocol", "races", "faults", "cancellation", "properties"];
 
 #[test]
-#[ignore = "runs five suites again, which takes two minutes"]
+#[ignore = "runs five suites again, which takes minutes"]
 fn every_suite_holds_over_sqlite() {
     every_suite_holds_over("sqlite");
 }
