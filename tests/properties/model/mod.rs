@@ -76,7 +76,9 @@ pub(crate) enum Fate {
     Unused,
     /// It became the family of that number.
     Exchanged(usize),
-    Withdrawn,
+    Withdrawn {
+        at: u32,
+    },
 }
 
 /// Everything that grew from one code.
@@ -245,7 +247,7 @@ impl Model {
             request.is_purged |= !found;
             let kept_until = match request.stage {
                 Stage::Code { fate: Fate::Exchanged(family), .. } => self.kept_until(family),
-                Stage::Code { until, fate: Fate::Withdrawn, .. } => until + REFRESH_LIFE + KEPT,
+                Stage::Code { until, fate: Fate::Withdrawn { at }, .. } => at.max(until + REFRESH_LIFE) + KEPT,
                 _ => 0,
             };
             if has_family[number] != (self.now < kept_until) {

@@ -75,7 +75,7 @@ impl Model {
                 }
                 Stage::Code { until, fate: fate @ Fate::Unused, .. } => {
                     count += usize::from(self.now < *until);
-                    *fate = Fate::Withdrawn;
+                    *fate = Fate::Withdrawn { at: self.now };
                 }
                 Stage::Code { .. } | Stage::Denied => {}
             }
