@@ -126,8 +126,8 @@ pub enum Event<'a> {
         /// The application.
         client: &'a ClientId,
     },
-    /// A client tried to revoke a refresh token that is superseded and out of its grace: nothing
-    /// changed, the grant lives on.
+    /// A client tried to revoke a refresh token that is superseded and out of its grace, before its own
+    /// end: nothing changed, the grant lives on.
     #[non_exhaustive]
     SupersededTokenAtRevocation {
         /// Its grant.

@@ -6,6 +6,10 @@
 
 #[expect(dead_code, reason = "the fixture has more than these tests need")]
 mod intercepted;
+#[path = "cancellation/review.rs"]
+mod review;
+#[path = "cancellation/taking_back.rs"]
+mod taking_back;
 #[expect(dead_code, reason = "the fixture has more than these tests need")]
 #[path = "protocol/world.rs"]
 mod world;
@@ -81,6 +85,11 @@ impl Wait {
 /// Runs a step until it waits behind that place, then drops it, and moves the place to where that was; gives
 /// the answer if it was complete before.
 async fn cut_off(world: &World, step: &Step, place: &mut Wait) -> Option<Answer> {
+    answered_or_cut_off(world, step, place).await.map(Answer::good)
+}
+
+/// The same for a step that may be refused.
+async fn answered_or_cut_off(world: &World, step: &Step, place: &mut Wait) -> Option<Answer> {
     let script = Arc::new(Interrupted::default());
     let answer = {
         let interrupted = over(world, script.clone());
@@ -88,7 +97,7 @@ async fn cut_off(world: &World, step: &Step, place: &mut Wait) -> Option<Answer>
         let mut here = Wait::default();
         poll_fn(|context| {
             if let Poll::Ready(answer) = future.as_mut().poll(context) {
-                return Poll::Ready(Some(answer.good()));
+                return Poll::Ready(Some(answer));
             }
             here = here.next(script.passed.load(Ordering::SeqCst));
             if here <= *place {

@@ -66,6 +66,9 @@ impl Script for Faults {
     async fn after(&self, _: &'static str) {}
 }
 
+/// What a change asks for.
+const NARROWER: &str = "repo-code:r";
+
 /// A world in which a step can be taken.
 struct Scene {
     world: World,
@@ -102,7 +105,12 @@ impl Scene {
         let live = self.live_grants().await;
         let opens = world.opens(&pair.access).await;
         match &self.step {
-            Step::Authorize | Step::Introspect(_) | Step::Authenticate(_) | Step::Purge => {
+            Step::Authorize
+            | Step::Introspect(_)
+            | Step::Authenticate(_)
+            | Step::ReadApplication
+            | Step::ListGrants
+            | Step::Purge => {
                 assert!(opens && live == 2, "{case}");
             }
             Step::Hold => {
@@ -149,6 +157,14 @@ impl Scene {
                 let application = world.server.registrar().unwrap().application(&world.client.client_id()).await;
                 assert!(application.unwrap().awaits_review(), "{case}");
             }
+            Step::ApproveChange => {
+                let scopes = world.access(&pair.access).await.unwrap().scopes();
+                assert_eq!(scopes.as_str(), NARROWER, "{case}");
+            }
+            Step::RejectApplication(id) => {
+                let client = world.server.registrar().unwrap().client(id).await.unwrap();
+                assert_eq!(client.state(), ClientState::Rejected, "{case}");
+            }
             Step::Suspend => {
                 assert!(!opens, "{case}");
                 Step::Resume.run(world).await.good();
@@ -157,6 +173,11 @@ impl Scene {
             Step::RotateSecret => {
                 let client = Credentials { secret: answer.given, ..world.client.clone() };
                 assert!(self.client_opens(&client).await && self.client_opens(&world.client).await, "{case}");
+            }
+            Step::RetireSecret => {
+                // The world goes on with the secret that is left.
+                assert_eq!(Step::Refresh(pair.refresh.clone()).run(world).await.status, 401, "{case}");
+                return;
             }
             Step::WithdrawClient => {
                 assert!(!opens && live == 0, "{case}");
@@ -190,17 +211,22 @@ enum Kind {
     Submit,
     ApproveApplication,
     ChangeApplication,
+    ApproveChange,
+    RejectApplication,
     Suspend,
     Resume,
     RotateSecret,
+    RetireSecret,
+    ReadApplication,
     WithdrawClient,
     WithdrawGrant,
     WithdrawSubject,
+    ListGrants,
     Purge,
 }
 
 impl Kind {
-    const ALL: [Self; 20] = [
+    const ALL: [Self; 25] = [
         Self::Authorize,
         Self::Hold,
         Self::Agree,
@@ -214,12 +240,17 @@ impl Kind {
         Self::Submit,
         Self::ApproveApplication,
         Self::ChangeApplication,
+        Self::ApproveChange,
+        Self::RejectApplication,
         Self::Suspend,
         Self::Resume,
         Self::RotateSecret,
+        Self::RetireSecret,
+        Self::ReadApplication,
         Self::WithdrawClient,
         Self::WithdrawGrant,
         Self::WithdrawSubject,
+        Self::ListGrants,
         Self::Purge,
     ];
 
@@ -240,18 +271,27 @@ impl Kind {
             Self::Introspect => Step::Introspect(pair.access.clone()),
             Self::Authenticate => Step::Authenticate(pair.access.clone()),
             Self::Submit => Step::Submit,
-            Self::ApproveApplication => {
-                let developer = Subject::new("developer").unwrap();
-                let submitted = world.server.registrar().unwrap().submit(developer, form(), Some(logo())).await;
-                Step::ApproveApplication(submitted.unwrap())
-            }
+            Self::ApproveApplication => Step::ApproveApplication(submitted(world).await),
             Self::ChangeApplication => Step::ChangeApplication,
+            Self::ApproveChange => {
+                let mut narrower = form();
+                narrower.scopes = NARROWER.into();
+                let registrar = world.server.registrar().unwrap();
+                registrar.change(&world.client.client_id(), narrower, None).await.unwrap();
+                Step::ApproveChange
+            }
+            Self::RejectApplication => Step::RejectApplication(submitted(world).await),
             Self::Suspend => Step::Suspend,
             Self::Resume => {
                 Step::Suspend.run(world).await.good();
                 Step::Resume
             }
             Self::RotateSecret => Step::RotateSecret,
+            Self::RetireSecret => {
+                Step::RotateSecret.run(world).await.good();
+                Step::RetireSecret
+            }
+            Self::ReadApplication => Step::ReadApplication,
             Self::WithdrawClient => Step::WithdrawClient,
             Self::WithdrawGrant => Step::WithdrawGrant(world.access(&pair.access).await.unwrap().grant()),
             Self::WithdrawSubject => {
@@ -259,9 +299,16 @@ impl Kind {
                 let _ = (handle().await, world.code().await);
                 Step::WithdrawSubject
             }
+            Self::ListGrants => Step::ListGrants,
             Self::Purge => Step::Purge,
         }
     }
+}
+
+/// An application that waits for its review.
+async fn submitted(world: &World) -> ClientId {
+    let developer = Subject::new("developer").unwrap();
+    world.server.registrar().unwrap().submit(developer, form(), Some(logo())).await.unwrap()
 }
 
 /// Takes a step of each kind with a fault at each of its calls, each time in a new world: with grace,
@@ -392,6 +439,10 @@ async fn a_store_that_goes_away_after_a_write_leaves_what_was_written() {
                     // The one that costs a new sign-in, below.
                     Kind::Exchange => {
                         assert_eq!((again.status, again.error.as_str()), (400, "invalid_grant"), "{case}")
+                    }
+                    Kind::ApproveChange | Kind::RejectApplication => {
+                        assert_eq!(again.status, 409, "{case}");
+                        return scene.holds(again, case).await;
                     }
                     // The state is as wanted; the secret that reached nobody is made anew.
                     Kind::ApproveApplication | Kind::Suspend | Kind::Resume => assert_eq!(again.status, 409, "{case}"),

@@ -17,10 +17,10 @@ use std::process::{Command, Output};
 use postgres::PostgresServer;
 use redis::Server;
 
-const SUITES: [&str; 4] = ["protocol", "races", "faults", "cancellation"];
+const SUITES: [&str; 5] = ["protocol", "races", "faults", "cancellation", "properties"];
 
 #[test]
-#[ignore = "runs four suites again, which takes a minute"]
+#[ignore = "runs five suites again, which takes minutes"]
 fn every_suite_holds_over_sqlite() {
     every_suite_holds_over("sqlite", None);
 }

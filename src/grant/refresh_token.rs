@@ -274,9 +274,11 @@ pub(crate) fn at_revocation(grant: &Grant, epoch: u32, presented: &PresentedRefr
     }
     match grant.pairs.with_refresh(&presented.digest) {
         Some(pair) if pair.refresh_is_live(now) => AtRevocation::Live,
-        Some(pair) if pair.superseded().is_some() => AtRevocation::Superseded,
-        Some(_) => AtRevocation::Dead,
-        None if grant.lineage == presented.lineage.digest() && now < presented.end => AtRevocation::Superseded,
+        Some(pair) if pair.superseded().is_none() => AtRevocation::Dead,
+        // Expired by itself, in the record or out of it.
+        _ if now >= presented.end => AtRevocation::Dead,
+        Some(_) => AtRevocation::Superseded,
+        None if grant.lineage == presented.lineage.digest() => AtRevocation::Superseded,
         None => AtRevocation::Dead,
     }
 }

@@ -1,10 +1,11 @@
 //! Everything that can be asked of a server, as data.
 
 use grantor::message::TokenResponse;
-use grantor::store::StoreError;
+use grantor::store::{Page, StoreError};
 use grantor::wire::{Endpoint, Response};
 use grantor::{
-    Approval, AuthorizationError, ClientId, Consent, Decision, GrantId, PendingAuthorization, RegistrarError, Subject,
+    ApplicationFilter, Approval, AuthorizationError, ClientId, Consent, Decision, GrantId, LogoSlot,
+    PendingAuthorization, Registrar, RegistrarError, Subject,
 };
 
 use crate::world::{PKCE, Pair, Reviewer as _, SESSION, World, form, logo, parameters};
@@ -26,14 +27,23 @@ pub(crate) enum Step {
     ApproveApplication(ClientId),
     /// Takes in a change of the world's client.
     ChangeApplication,
+    /// Approves the change that waits.
+    ApproveChange,
+    RejectApplication(ClientId),
     Suspend,
     Resume,
     RotateSecret,
+    /// Ends the secret before the newest.
+    RetireSecret,
+    /// Everything that a registrar reads of the world's client.
+    ReadApplication,
     /// Withdraws everything that the world's client has.
     WithdrawClient,
     WithdrawGrant(GrantId),
     /// Withdraws everything of the world's user.
     WithdrawSubject,
+    /// What the world's user is shown.
+    ListGrants,
     Purge,
 }
 
@@ -129,18 +139,31 @@ impl Step {
                 secret.map(|secret| Answer::given(secret.unwrap_or_default())).unwrap_or_else(Answer::from)
             }
             Self::ChangeApplication => registrar().change(&client, form(), None).await.into(),
+            Self::ApproveChange => registrar().approve_now(&client, Approval::default()).await.into(),
+            Self::RejectApplication(id) => registrar().reject(id, 1, "not yet").await.into(),
             Self::Suspend => registrar().suspend(&client).await.into(),
             Self::Resume => registrar().resume(&client).await.into(),
             Self::RotateSecret => {
                 let secret = registrar().rotate_now(&client).await;
                 secret.map(|secret| Answer::given(secret.expose())).unwrap_or_else(Answer::from)
             }
+            Self::RetireSecret => registrar().retire_now(&client).await.into(),
+            Self::ReadApplication => read_application(&registrar(), &client).await.into(),
             Self::WithdrawClient => registrar().withdraw_grants(&client).await.into(),
             Self::WithdrawGrant(id) => world.server.revoke_grant(*id, &world.alice).await.into(),
             Self::WithdrawSubject => world.server.revoke_subject(&world.alice).await.into(),
+            Self::ListGrants => world.server.grants_of(&world.alice).await.into(),
             Self::Purge => world.server.purge_expired(100).await.into(),
         }
     }
+}
+
+async fn read_application(registrar: &Registrar, id: &ClientId) -> Result<(), RegistrarError> {
+    registrar.application(id).await?;
+    registrar.client(id).await?;
+    registrar.logo(id, LogoSlot::InForce).await?;
+    registrar.list(&ApplicationFilter::AwaitingReview, Page::first(10)).await?;
+    Ok(())
 }
 
 /// A request of the world's client that was found good.

@@ -121,6 +121,24 @@ async fn a_superseded_token_at_revocation_changes_nothing_but_is_told() {
     assert_eq!(world.events.take(), Vec::<String>::new());
 }
 
+/// D-15, 7009-2.2-01
+#[tokio::test]
+async fn an_expired_token_at_revocation_is_not_told_whether_its_pair_has_left_the_record_or_not() {
+    for pair_leaves in [false, true] {
+        let world = World::platform().await;
+        let first = world.pair().await;
+        world.advance(15_551_999);
+        let second = pair(&world.refresh(&first.refresh).await);
+        world.advance(1 + 60);
+        if pair_leaves {
+            ok(&world.refresh(&second.refresh).await);
+        }
+        world.events.take();
+        empty(&world.revoke(&first.refresh).await);
+        assert_eq!(world.events.take(), Vec::<String>::new(), "the pair leaves: {pair_leaves}");
+    }
+}
+
 /// D-14, D-15
 #[tokio::test]
 async fn a_token_in_grace_is_live_at_revocation() {

@@ -1,0 +1,123 @@
+//! Three requests and more at once.
+
+use crate::explore::{Move, Scene, each, in_many_orders};
+use crate::intercepted::step::Step;
+use crate::refreshes::without_grace;
+use crate::world::{Pair, World};
+
+fn no_pair() -> Pair {
+    Pair { access: String::new(), refresh: String::new(), scope: String::new() }
+}
+
+#[test]
+fn of_four_exchanges_one_succeeds_and_is_taken_back() {
+    in_many_orders(
+        "4 exchanges",
+        async || {
+            let world = World::platform().await;
+            let code = world.code().await;
+            Scene { world, tasks: each(vec![Step::Exchange(code); 4]), pair: no_pair() }
+        },
+        async |scene, answers| {
+            let given: Vec<_> = answers.iter().flatten().filter_map(|answer| answer.pair.as_ref()).collect();
+            assert_eq!(given.len(), 1, "a code is redeemed once: {answers:?}");
+            assert!(scene.is_dead(given[0]).await, "{answers:?}");
+            let events = scene.world.events.take();
+            let count = |name: &str| events.iter().filter(|event| event.starts_with(name)).count();
+            assert_eq!((count("Exchanged"), count("CodeReplayed")), (1, 1), "told once: {events:?}");
+        },
+    );
+}
+
+#[test]
+fn of_four_refreshes_all_succeed_with_grace_and_one_rotates() {
+    in_many_orders(
+        "4 refreshes",
+        async || {
+            let world = World::platform().await;
+            let pair = world.pair().await;
+            Scene { tasks: each(vec![Step::Refresh(pair.refresh.clone()); 4]), world, pair }
+        },
+        async |scene, answers| {
+            let events = scene.world.events.take();
+            let count = |name: &str| events.iter().filter(|event| event.starts_with(name)).count();
+            assert_eq!((count("Refreshed {"), count("RefreshedInGrace {")), (1, 3), "{events:?}");
+            for answer in answers.iter().flatten() {
+                assert!(scene.is_live(&answer.clone().pair()).await, "{answers:?}");
+            }
+        },
+    );
+}
+
+#[test]
+fn of_four_refreshes_without_grace_one_succeeds_and_is_taken_back() {
+    in_many_orders(
+        "4 refreshes without grace",
+        async || {
+            let world = without_grace().await;
+            let pair = world.pair().await;
+            Scene { tasks: each(vec![Step::Refresh(pair.refresh.clone()); 4]), world, pair }
+        },
+        async |scene, answers| {
+            let given: Vec<_> = answers.iter().flatten().filter_map(|answer| answer.pair.as_ref()).collect();
+            assert_eq!(given.len(), 1, "no rotation is doubled: {answers:?}");
+            assert!(scene.is_dead(given[0]).await, "{answers:?}");
+        },
+    );
+}
+
+#[test]
+fn after_a_revocation_among_refreshes_and_purges_no_token_works() {
+    in_many_orders(
+        "3 refreshes, revocation, purge",
+        async || {
+            let world = World::platform().await;
+            let pair = world.pair().await;
+            let refresh = Step::Refresh(pair.refresh.clone());
+            let steps = [refresh.clone(), refresh.clone(), Step::Revoke(pair.refresh.clone()), Step::Purge, refresh];
+            Scene { world, tasks: each(steps), pair }
+        },
+        async |scene, answers| {
+            assert!(answers[2][0].is_good(), "{answers:?}");
+            let given = answers.iter().flatten().filter_map(|answer| answer.pair.as_ref());
+            for pair in given.chain([&scene.pair]) {
+                assert!(scene.is_dead(pair).await, "{answers:?}");
+            }
+            assert_eq!(scene.live_grants().await, 0);
+        },
+    );
+}
+
+/// A worker goes on with what it was given while another holds the old pair, the application is suspended and
+/// resumed, and everything is purged.
+#[test]
+fn nothing_acknowledged_is_lost_among_workers_a_suspension_and_a_purge() {
+    in_many_orders(
+        "2 workers, suspension, purge",
+        async || {
+            let world = World::platform().await;
+            let pair = world.pair().await;
+            let refresh = || Move::from(Step::Refresh(pair.refresh.clone()));
+            let tasks = vec![
+                vec![refresh(), refresh()],
+                vec![refresh(), Step::Revoke(pair.access.clone()).into()],
+                vec![Step::Suspend.into(), Step::Resume.into()],
+                vec![Step::Purge.into()],
+            ];
+            Scene { world, tasks, pair }
+        },
+        async |scene, answers| {
+            assert!(answers[2].iter().chain(&answers[3]).all(|answer| answer.is_good()), "{answers:?}");
+            for answer in answers[..2].iter().flatten() {
+                let is_suspended = (answer.status, answer.error.as_str()) == (401, "invalid_client");
+                assert!(answer.is_good() || is_suspended, "{answers:?}");
+                if let Some(pair) = &answer.pair {
+                    assert!(scene.is_live(pair).await, "{answers:?}");
+                }
+            }
+            let was_revoked = answers[1][1].is_good();
+            assert_eq!(scene.world.opens(&scene.pair.access).await, !was_revoked, "{answers:?}");
+            assert_eq!(scene.live_grants().await, 1);
+        },
+    );
+}

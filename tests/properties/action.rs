@@ -1,0 +1,211 @@
+//! What can happen to a server, drawn so that sequences go far.
+
+use proptest::prelude::*;
+
+use crate::model::{Answerer, Kind, Rights, Sent, Standing};
+
+pub(crate) const CLIENTS: usize = 3;
+pub(crate) const USERS: usize = 2;
+
+/// One of the things made so far, counted from the newest; it wraps around, so that it always names one.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Back(usize);
+
+impl Back {
+    /// The place of the thing among so many, if there is any.
+    pub(crate) fn among(self, count: usize) -> Option<usize> {
+        (count > 0).then(|| count - 1 - self.0 % count.max(1))
+    }
+}
+
+/// Who calls a machine endpoint.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum By {
+    ItsClient,
+    ItsClientWithAWrongSecret,
+    Client(usize),
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum Action {
+    /// The whole way from the request to the first pair.
+    Connect {
+        client: usize,
+        user: usize,
+    },
+    Ask {
+        client: usize,
+        user: usize,
+        rights: Option<Rights>,
+        has_challenge: bool,
+    },
+    Approve {
+        request: Back,
+        chosen: Option<Rights>,
+        by: Answerer,
+    },
+    Deny {
+        request: Back,
+        by: Answerer,
+    },
+    /// Of a code that is unused, unless said otherwise.
+    Exchange {
+        request: Back,
+        again: bool,
+        by: By,
+        verifier: Sent,
+        redirect_uri: Sent,
+    },
+    Refresh {
+        pair: Back,
+        by: By,
+        rights: Option<Rights>,
+    },
+    Revoke {
+        pair: Back,
+        kind: Kind,
+        by: By,
+    },
+    Introspect {
+        pair: Back,
+        by: By,
+    },
+    Withdraw {
+        family: Back,
+        user: usize,
+    },
+    WithdrawUser {
+        user: usize,
+    },
+    WithdrawClient {
+        client: usize,
+    },
+    Suspend {
+        client: usize,
+    },
+    Resume {
+        client: usize,
+    },
+    RegisterAnew {
+        client: usize,
+        rights: Rights,
+    },
+    Standing {
+        user: usize,
+        standing: Standing,
+    },
+    Advance {
+        seconds: u32,
+    },
+    /// To one of the ends that lie ahead, or a second beside it.
+    ToAnEnd {
+        ahead: usize,
+        beside: i64,
+    },
+    Purge,
+    Restart,
+}
+
+/// Everything, or one grant and what its refresh tokens bring in the course of time.
+pub(crate) fn sequence() -> impl Strategy<Value = Vec<Action>> {
+    prop_oneof![2 => prop::collection::vec(action(), 1..40), 1 => life_of_a_grant()]
+}
+
+fn life_of_a_grant() -> impl Strategy<Value = Vec<Action>> {
+    let step = prop_oneof![
+        8 => back().prop_map(|pair| Action::Refresh { pair, by: By::ItsClient, rights: None }),
+        1 => (back(), kind()).prop_map(|(pair, kind)| Action::Revoke { pair, kind, by: By::ItsClient }),
+        4 => (0..4_usize, -1..=1_i64).prop_map(|(ahead, beside)| Action::ToAnEnd { ahead, beside }),
+        3 => (0..400_u32).prop_map(|seconds| Action::Advance { seconds }),
+        1 => Just(Action::Purge),
+    ];
+    let connect = client().prop_map(|client| Action::Connect { client, user: 0 });
+    (connect, prop::collection::vec(step, 3..25)).prop_map(|(connect, mut steps)| {
+        steps.insert(0, connect);
+        steps
+    })
+}
+
+fn action() -> impl Strategy<Value = Action> {
+    prop_oneof![
+        6 => (client(), user()).prop_map(|(client, user)| Action::Connect { client, user }),
+        6 => (client(), user(), some_rights(), prop::bool::weighted(0.8)).prop_map(
+            |(client, user, rights, has_challenge)| Action::Ask { client, user, rights, has_challenge }
+        ),
+        6 => (back(), some_rights(), answerer()).prop_map(
+            |(request, chosen, by)| Action::Approve { request, chosen, by }
+        ),
+        1 => (back(), answerer()).prop_map(|(request, by)| Action::Deny { request, by }),
+        7 => (back(), prop::bool::weighted(0.15), by(), sent(), sent()).prop_map(
+            |(request, again, by, verifier, redirect_uri)| {
+                Action::Exchange { request, again, by, verifier, redirect_uri }
+            }
+        ),
+        30 => (back(), by(), some_rights()).prop_map(|(pair, by, rights)| Action::Refresh { pair, by, rights }),
+        5 => (back(), kind(), by()).prop_map(|(pair, kind, by)| Action::Revoke { pair, kind, by }),
+        2 => (back(), by()).prop_map(|(pair, by)| Action::Introspect { pair, by }),
+        1 => (back(), user()).prop_map(|(family, user)| Action::Withdraw { family, user }),
+        1 => user().prop_map(|user| Action::WithdrawUser { user }),
+        1 => client().prop_map(|client| Action::WithdrawClient { client }),
+        1 => client().prop_map(|client| Action::Suspend { client }),
+        2 => client().prop_map(|client| Action::Resume { client }),
+        1 => (client(), levels()).prop_map(|(client, rights)| Action::RegisterAnew { client, rights }),
+        2 => (user(), standing()).prop_map(|(user, standing)| Action::Standing { user, standing }),
+        4 => (0..400_u32).prop_map(|seconds| Action::Advance { seconds }),
+        14 => (ahead(), -1..=1_i64).prop_map(|(ahead, beside)| Action::ToAnEnd { ahead, beside }),
+        2 => Just(Action::Purge),
+        1 => Just(Action::Restart),
+    ]
+}
+
+/// Mostly the newest, since that is where something happens.
+fn back() -> impl Strategy<Value = Back> {
+    prop_oneof![3 => 0..3_usize, 2 => 0..8_usize, 1 => 0..64_usize].prop_map(Back)
+}
+
+/// Mostly the next end.
+fn ahead() -> impl Strategy<Value = usize> {
+    prop_oneof![3 => 0..2_usize, 3 => 0..6_usize, 1 => 0..64_usize]
+}
+
+fn client() -> impl Strategy<Value = usize> {
+    prop_oneof![3 => Just(0), 1 => Just(1), 2 => Just(2)]
+}
+
+fn user() -> impl Strategy<Value = usize> {
+    0..USERS
+}
+
+fn by() -> impl Strategy<Value = By> {
+    prop_oneof![
+        12 => Just(By::ItsClient),
+        1 => Just(By::ItsClientWithAWrongSecret),
+        1 => (0..CLIENTS).prop_map(By::Client),
+    ]
+}
+
+fn answerer() -> impl Strategy<Value = Answerer> {
+    prop_oneof![10 => Just(Answerer::TheUser), 1 => Just(Answerer::AnotherUser), 1 => Just(Answerer::TheUserElsewhere)]
+}
+
+fn sent() -> impl Strategy<Value = Sent> {
+    prop_oneof![8 => Just(Sent::Right), 1 => Just(Sent::Wrong), 2 => Just(Sent::Nothing)]
+}
+
+fn kind() -> impl Strategy<Value = Kind> {
+    prop_oneof![Just(Kind::Access), Just(Kind::Refresh)]
+}
+
+fn standing() -> impl Strategy<Value = Standing> {
+    prop_oneof![3 => Just(Standing::Good), 2 => Just(Standing::Locked), 1 => Just(Standing::Unknown)]
+}
+
+/// Nothing said about scopes, or some of them.
+fn some_rights() -> impl Strategy<Value = Option<Rights>> {
+    prop_oneof![6 => Just(None), 4 => levels().prop_map(Some), 1 => Just(Some(Rights::STRANGE))]
+}
+
+fn levels() -> impl Strategy<Value = Rights> {
+    let full = prop::array::uniform3(0..3_u8).prop_map(Rights::of_levels);
+    full.prop_filter("no scope at all", |rights| !rights.is_empty())
+}

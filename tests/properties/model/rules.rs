@@ -1,0 +1,62 @@
+//! The numbers of the description, and those in which the profiles differ.
+
+use crate::model::Client;
+
+/// How long a user may look at the page.
+pub(crate) const PAGE_LIFE: u32 = 30 * 60;
+/// "Usually 10 minutes."
+pub(crate) const CODE_LIFE: u32 = 10 * 60;
+/// "Valid for 8 hours."
+pub(crate) const ACCESS_LIFE: u32 = 8 * 60 * 60;
+/// "Valid for 180 days."
+pub(crate) const REFRESH_LIFE: u32 = 180 * 24 * 60 * 60;
+/// What is over is kept for an hour, so that a replay is known for one.
+pub(crate) const KEPT: u32 = 60 * 60;
+
+/// One column of the table of profiles.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Rules {
+    pub(crate) access_grace: u32,
+    confidential_grace: u32,
+    public_grace: u32,
+    /// After the grace, refused without accusing anybody.
+    pub(crate) margin: u32,
+    /// The first refresh with any pair ends the refresh grace of those before it.
+    pub(crate) cuts_grace: bool,
+    pub(crate) everybody_needs_pkce: bool,
+    pub(crate) redirect_status: u16,
+}
+
+impl Rules {
+    pub(crate) const PLATFORM: Self = Self {
+        access_grace: 300,
+        confidential_grace: 300,
+        public_grace: 300,
+        margin: 60,
+        cuts_grace: false,
+        everybody_needs_pkce: false,
+        redirect_status: 302,
+    };
+    pub(crate) const STRICT: Self = Self {
+        access_grace: 300,
+        confidential_grace: 60,
+        public_grace: 0,
+        margin: 0,
+        cuts_grace: true,
+        everybody_needs_pkce: true,
+        redirect_status: 303,
+    };
+    pub(crate) const MCP: Self = Self {
+        access_grace: 60,
+        confidential_grace: 60,
+        public_grace: 60,
+        margin: 60,
+        cuts_grace: false,
+        everybody_needs_pkce: true,
+        redirect_status: 302,
+    };
+
+    pub(crate) fn refresh_grace(&self, client: &Client) -> u32 {
+        if client.is_public { self.public_grace } else { self.confidential_grace }
+    }
+}

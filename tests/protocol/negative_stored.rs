@@ -1,0 +1,105 @@
+//! What went wrong in other authorization servers with what they keep: how secrets are compared, and where a
+//! list goes on.
+
+use std::marker::PhantomData;
+
+use grantor::store::{ClientRegistry, CodeStore, Page, TokenStore};
+use grantor::{
+    AccessToken, ApplicationFilter, AuthorizationCode, AuthorizationHandle, AuthorizationId, ClientId, ClientSecret,
+    ClientState, GrantId, RefreshToken, Subject,
+};
+
+use crate::world::{PKCE, World, e401, form, ok};
+
+/// Tells whether a type has an `==` of its own: the method of the type itself is taken where its bound holds.
+struct Probe<T>(PhantomData<T>);
+
+impl<T: PartialEq> Probe<T> {
+    const IS_COMPARABLE: bool = true;
+}
+
+trait Otherwise {
+    const IS_COMPARABLE: bool = false;
+}
+
+impl<T> Otherwise for Probe<T> {}
+
+/// CVE-2021-4294
+#[test]
+fn no_secret_can_be_compared_but_as_a_digest() {
+    let comparable = [
+        // The probe finds what there is.
+        Probe::<String>::IS_COMPARABLE,
+        Probe::<ClientSecret>::IS_COMPARABLE,
+        Probe::<AuthorizationHandle>::IS_COMPARABLE,
+        Probe::<AuthorizationCode>::IS_COMPARABLE,
+        Probe::<AccessToken>::IS_COMPARABLE,
+        Probe::<RefreshToken>::IS_COMPARABLE,
+    ];
+    assert_eq!(comparable, [true, false, false, false, false, false]);
+    // The one comparison there is, of digests, takes the same time whatever differs.
+    let source = include_str!("../../src/secret/mod.rs");
+    let (_, comparison) = source.split_once("impl PartialEq for Digest").unwrap();
+    let (comparison, _) = comparison.split_once("\n}").unwrap();
+    assert!(comparison.contains(".ct_eq("), "{comparison}");
+    assert!(!source.contains("PartialEq)]\npub(crate) struct Digest"));
+}
+
+/// CVE-2021-4294
+#[tokio::test]
+async fn a_secret_that_is_nearly_right_is_as_wrong_as_any() {
+    let world = World::platform().await;
+    let secret = world.client.secret.clone();
+    let mut guesses = vec!["wrong".to_owned()];
+    for right in 0..secret.len() {
+        let other = if secret.as_bytes()[right] == b'A' { 'B' } else { 'A' };
+        guesses.push(secret[..right].to_owned() + &other.to_string() + &secret[right + 1..]);
+        guesses.push(secret[..right.max(1)].to_owned());
+    }
+    let form = [("grant_type", "refresh_token"), ("refresh_token", "none")];
+    let mut bodies = Vec::new();
+    for guess in guesses {
+        let response = world.token(&form).basic(&world.client.id, &guess).send().await;
+        e401(&response, "invalid_client");
+        bodies.push(response.into_body());
+    }
+    bodies.dedup();
+    assert_eq!(bodies.len(), 1, "the answer tells nothing of how near it was");
+}
+
+/// CVE-2026-33504
+#[tokio::test]
+async fn where_a_list_goes_on_is_a_value_and_never_a_command() {
+    let world = World::platform().await;
+    world.pair().await;
+    let other = world.register(form()).await;
+    let hostile = [
+        "' OR '1'='1",
+        "'; DROP TABLE clients; --",
+        "\" OR 1=1 --",
+        "0) UNION SELECT 1 --",
+        "%' ESCAPE '\\",
+        "]] redis.call('FLUSHALL') --[[",
+        "\r\nFLUSHALL\r\n",
+    ];
+    for text in hostile {
+        // Ids of records are sixteen octets; of anything else there is no page.
+        assert!(text.parse::<GrantId>().is_err() && text.parse::<AuthorizationId>().is_err(), "{text}");
+        let subject = Subject::new(text.replace(['\r', '\n'], " ")).unwrap();
+        assert_eq!(world.store.grants_of(&subject, Page::first(10)).await.unwrap().len(), 0, "{text}");
+        assert_eq!(world.store.authorizations_of(&subject, Page::first(10)).await.unwrap().len(), 0, "{text}");
+        // A client's may be taken over from elsewhere, with any visible character.
+        let Ok(id) = ClientId::new(text) else {
+            assert!(text.contains('\r'), "{text}");
+            continue;
+        };
+        let owned = ApplicationFilter::OwnedBy(subject);
+        assert!(world.store.list(&owned, Page::first(10)).await.unwrap().is_empty(), "{text}");
+        let approved = ApplicationFilter::InState(ClientState::Approved);
+        let page = world.store.list(&approved, Page::after(id.clone(), 10)).await.unwrap();
+        assert!(page.iter().all(|application| application.id() > &id), "{text}: {page:?}");
+        assert!(world.store.application(&id).await.unwrap().is_none(), "{text}");
+    }
+    ok(&world.exchange_as(&other, &world.code_for(&world.query_of(&other, &PKCE)).await).await);
+    ok(&world.exchange(&world.code().await).await);
+}
