@@ -1,3 +1,5 @@
+//! In one process: `cargo bench --manifest-path benches/peers/Cargo.toml`, see the library's documentation.
+
 use std::path::Path;
 
 use peers::in_process::{Effort, Figures, report};

@@ -21,7 +21,7 @@ use crate::material::{Credentials, REDIRECT_URI, SCOPE};
 
 const SESSION: &[u8] = b"0123456789abcdef0123456789abcdef";
 
-pub(super) struct Grantor {
+pub(crate) struct Grantor {
     server: AuthorizationServer,
     credentials: Credentials,
     clock: ShiftedClock,
@@ -39,11 +39,19 @@ impl Clock for ShiftedClock {
 impl Grantor {
     pub(super) fn new() -> Self {
         let clock = ShiftedClock::default();
-        let server =
-            AuthorizationServer::builder(MemoryStore::new()).issuer("https://auth.example").clock(clock.clone());
+        Self { clock: clock.clone(), ..Self::with_clock(clock) }
+    }
+
+    /// With a clock that does not jump when minutes are to pass.
+    pub(crate) fn with_clock(clock: impl Clock) -> Self {
+        let server = AuthorizationServer::builder(MemoryStore::new()).issuer("https://auth.example").clock(clock);
         let server = server.build().expect("the default settings");
         let credentials = at_once(register(&server));
-        Self { server, credentials, clock }
+        Self { server, credentials, clock: ShiftedClock::default() }
+    }
+
+    pub(crate) const fn server(&self) -> &AuthorizationServer {
+        &self.server
     }
 
     fn token(&self, basic: &str, form: &str) -> Vec<u8> {
@@ -100,7 +108,7 @@ impl Peer for Grantor {
 }
 
 /// As an administrator would: submit the form, approve it, take the secret.
-pub(crate) async fn register(server: &AuthorizationServer) -> Credentials {
+async fn register(server: &AuthorizationServer) -> Credentials {
     let registrar = server.registrar().expect("the memory store is a registry");
     let mut form = ApplicationForm::new("Client", "https://client.example/");
     form.redirect_uris = vec![REDIRECT_URI.to_owned()];

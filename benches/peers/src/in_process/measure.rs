@@ -1,6 +1,6 @@
 //! Rounds in which every contender does the same, one after the other.
 
-use std::time::{Duration, Instant};
+use rustix::time::{ClockId, clock_gettime};
 
 use super::{Contender, Peer};
 use crate::material::{Tokens, authorization_query, bearer, code_of, exchange_form, owner, refresh_form};
@@ -167,9 +167,9 @@ impl Population {
         let basic = self.peer.credentials().basic.clone();
         let forms: Vec<_> = chosen.iter().map(|&number| refresh_form(&self.grants[number].refresh)).collect();
         let mut answers = Vec::with_capacity(count);
-        let start = Instant::now();
+        let start = Stopwatch::start();
         answers.extend(forms.iter().map(|form| self.peer.refresh(&basic, form)));
-        let time = per_operation(start.elapsed(), count);
+        let time = start.per_operation(count);
         for (number, answer) in chosen.into_iter().zip(answers) {
             let tokens = Tokens::of(&answer);
             let old = std::mem::replace(&mut self.grants[number], tokens);
@@ -185,31 +185,31 @@ impl Population {
             .map(|_| self.shuffle.below(self.grants.len()))
             .map(|number| (bearer(&self.grants[number].access), owner(number)))
             .collect();
-        let start = Instant::now();
+        let start = Stopwatch::start();
         for (bearer, owner) in &checks {
             self.peer.authenticate(bearer, owner);
         }
-        per_operation(start.elapsed(), count)
+        start.per_operation(count)
     }
 }
 
 /// Whole flows for the owners from `first` on: nanoseconds to authorize, nanoseconds to exchange, the tokens.
 ///
 /// What the client does in between, reading the code and writing the form, is not timed.
-fn flows(peer: &mut dyn Peer, first: usize, count: usize) -> (f64, f64, Vec<Tokens>) {
+pub(crate) fn flows(peer: &mut dyn Peer, first: usize, count: usize) -> (f64, f64, Vec<Tokens>) {
     let credentials = peer.credentials().clone();
     let query = authorization_query(&credentials.client_id);
     let owners: Vec<_> = (first..first + count).map(owner).collect();
     let mut locations = Vec::with_capacity(count);
-    let start = Instant::now();
+    let start = Stopwatch::start();
     locations.extend(owners.iter().map(|owner| peer.authorize(&query, owner)));
-    let authorize = per_operation(start.elapsed(), count);
+    let authorize = start.per_operation(count);
 
     let forms: Vec<_> = locations.iter().map(|location| exchange_form(code_of(location))).collect();
     let mut answers = Vec::with_capacity(count);
-    let start = Instant::now();
+    let start = Stopwatch::start();
     answers.extend(forms.iter().map(|form| peer.exchange(&credentials.basic, form)));
-    let exchange = per_operation(start.elapsed(), count);
+    let exchange = start.per_operation(count);
     (authorize, exchange, answers.iter().map(|answer| Tokens::of(answer)).collect())
 }
 
@@ -217,8 +217,20 @@ pub(super) const fn is_hot(grants: usize) -> bool {
     grants == HOT
 }
 
-fn per_operation(time: Duration, count: usize) -> f64 {
-    time.as_secs_f64() * 1e9 / count as f64
+/// Processor time of this thread, the kernel's part for it included.
+struct Stopwatch {
+    nanoseconds: f64,
+}
+
+impl Stopwatch {
+    fn start() -> Self {
+        let now = clock_gettime(ClockId::ThreadCPUTime);
+        Self { nanoseconds: now.tv_sec as f64 * 1e9 + now.tv_nsec as f64 }
+    }
+
+    fn per_operation(&self, count: usize) -> f64 {
+        (Self::start().nanoseconds - self.nanoseconds) / count as f64
+    }
 }
 
 /// Repeatable numbers without order.

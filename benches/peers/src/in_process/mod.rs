@@ -1,11 +1,12 @@
 //! The same work in one process: octets of a request in, octets of an answer out, everything in memory.
 
-mod grantor;
+pub(crate) mod grantor;
 mod measure;
 mod oauth_as;
-mod oxide_auth;
+pub(crate) mod oxide_auth;
 mod report;
 
+pub(crate) use self::measure::flows;
 pub use self::measure::{Effort, Figures};
 pub use self::report::report;
 

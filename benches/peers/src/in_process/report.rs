@@ -25,7 +25,7 @@ const GOALS: [Goal; 7] = [
 ];
 
 const NOTES: &str = "\
-One thread, everything in memory, PKCE S256, one confidential client with Basic; medians.
+Processor time of one thread, everything in memory, PKCE S256, one confidential client with Basic; medians.
 grantor      stores SHA-256 of codes and tokens, one record more per flow (the consent page's handle), checks
              the client at every check of a token, notices reuse, keeps old tokens for its grace
 oxide-auth   0.6.1: stores plain text, notices no reuse, revokes no pair, cleans nothing up; the client's secret

@@ -1,0 +1,49 @@
+//! The example services of grantor, as a newcomer copies them, and what the load needs of them.
+
+use grantor::{AuthorizationServer, Clock, SystemClock, Timestamp};
+use time::Duration;
+
+use super::{CHAINS, Job};
+use crate::in_process::flows;
+use crate::in_process::grantor::Grantor;
+use crate::material::{Credentials, Tokens};
+
+#[path = "../../../../examples/actix/main.rs"]
+#[expect(dead_code, reason = "its routes are served here")]
+#[expect(clippy::duplicate_mod, reason = "each example has its own copy of what the examples share")]
+pub(super) mod actix;
+#[path = "../../../../examples/axum/main.rs"]
+#[expect(dead_code, reason = "its routes are served here")]
+pub(super) mod axum;
+
+/// A server with live grants.
+///
+/// The examples' own `main` registers a demo application of another scope and purges once a minute, of which the
+/// load would see nothing; their routes and adapters are served unchanged.
+pub(super) fn server(job: Job) -> (AuthorizationServer, Credentials, Vec<Tokens>) {
+    use crate::in_process::Peer;
+
+    let mut grantor = match job {
+        Job::Refresh => Grantor::with_clock(FastClock { start: SystemClock.now() }),
+        Job::Authenticate => Grantor::with_clock(SystemClock),
+    };
+    let (_, _, tokens) = flows(&mut grantor, 0, CHAINS);
+    (grantor.server().clone(), grantor.credentials().clone(), tokens)
+}
+
+/// Ten thousand times as fast as the system's.
+///
+/// The load refreshes each grant some twenty times a second; a client does so every eight hours. With this clock
+/// minutes lie between two refreshes of a grant, so that the grace of the one is over at the next. Otherwise the
+/// bench would measure grants with a hundred pairs in grace, which nobody has.
+#[derive(Debug)]
+struct FastClock {
+    start: Timestamp,
+}
+
+impl Clock for FastClock {
+    fn now(&self) -> Timestamp {
+        let since = i64::from(SystemClock.now().seconds_since(self.start));
+        self.start.plus(Duration::seconds(since * 10_000))
+    }
+}
