@@ -6,7 +6,7 @@ use std::time::Instant;
 use mio::net::TcpStream;
 
 use super::{Job, RESOURCE_PATH};
-use crate::material::{Tokens, refresh_form};
+use crate::material::{Tokens, member, refresh_form};
 
 /// What all connections of a load have in common.
 #[derive(Debug)]
@@ -129,18 +129,10 @@ fn write_request(plan: &Plan<'_>, tokens: &Tokens, request: &mut Vec<u8>) -> io:
 
 /// Goes on with the refresh token that came.
 fn take(asked: &mut Tokens, body: &[u8], rotates: bool) {
-    let refresh = refresh_token(body).expect("a refresh token");
+    let refresh = member(body, "refresh_token").expect("a refresh token");
     assert_eq!(rotates, refresh != asked.refresh, "rotation");
     asked.refresh.clear();
     asked.refresh.push_str(refresh);
-}
-
-/// The refresh token of a token response; nothing in it is ever escaped.
-pub(crate) fn refresh_token(body: &[u8]) -> Option<&str> {
-    const NAME: &[u8] = br#""refresh_token":""#;
-    let at = body.windows(NAME.len()).position(|window| window == NAME)? + NAME.len();
-    let length = body[at..].iter().position(|&octet| octet == b'"')?;
-    std::str::from_utf8(&body[at..at + length]).ok()
 }
 
 /// The body of a response that has all of it.

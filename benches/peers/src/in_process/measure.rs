@@ -21,7 +21,9 @@ impl Effort {
 }
 
 /// Live grants of the hot rounds.
-const HOT: usize = 4096;
+pub(super) const HOT: usize = 4096;
+/// Requests that are made ready, answered and looked at together: few, so that they stay in the cache.
+const BATCH: usize = 64;
 /// Grants of the contender whose every refresh takes a fifth of a second.
 const SLOW: usize = 2;
 
@@ -163,33 +165,29 @@ impl Population {
     /// Refreshes so many grants, each once, and follows them.
     fn refresh(&mut self, count: usize) -> f64 {
         self.peer.let_minutes_pass();
-        let chosen = self.shuffle.distinct(self.grants.len(), count);
         let basic = self.peer.credentials().basic.clone();
-        let forms: Vec<_> = chosen.iter().map(|&number| refresh_form(&self.grants[number].refresh)).collect();
-        let mut answers = Vec::with_capacity(count);
-        let start = Stopwatch::start();
-        answers.extend(forms.iter().map(|form| self.peer.refresh(&basic, form)));
-        let time = start.per_operation(count);
-        for (number, answer) in chosen.into_iter().zip(answers) {
-            let tokens = Tokens::of(&answer);
-            let old = std::mem::replace(&mut self.grants[number], tokens);
-            let new = &self.grants[number];
-            assert!(old.refresh != new.refresh && old.access != new.access, "nothing was rotated");
+        let mut stopwatch = Stopwatch::default();
+        for batch in self.shuffle.distinct(self.grants.len(), count).chunks(BATCH) {
+            let forms: Vec<_> = batch.iter().map(|&number| refresh_form(&self.grants[number].refresh)).collect();
+            let answers = stopwatch.time(&forms, |form| self.peer.refresh(&basic, form));
+            for (&number, answer) in batch.iter().zip(answers) {
+                let new = Tokens::of(&answer);
+                let old = std::mem::replace(&mut self.grants[number], new.clone());
+                assert!(old.refresh != new.refresh && old.access != new.access, "nothing was rotated");
+            }
         }
-        time
+        stopwatch.per_operation()
     }
 
     /// Checks so many access tokens.
     fn authenticate(&mut self, count: usize) -> f64 {
-        let checks: Vec<_> = (0..count)
-            .map(|_| self.shuffle.below(self.grants.len()))
-            .map(|number| (bearer(&self.grants[number].access), owner(number)))
-            .collect();
-        let start = Stopwatch::start();
-        for (bearer, owner) in &checks {
-            self.peer.authenticate(bearer, owner);
+        let mut stopwatch = Stopwatch::default();
+        for _ in 0..count.div_ceil(BATCH) {
+            let chosen = std::iter::repeat_with(|| self.shuffle.below(self.grants.len())).take(BATCH);
+            let checks: Vec<_> = chosen.map(|number| (bearer(&self.grants[number].access), owner(number))).collect();
+            stopwatch.time(&checks, |(bearer, owner)| self.peer.authenticate(bearer, owner));
         }
-        start.per_operation(count)
+        stopwatch.per_operation()
     }
 }
 
@@ -199,38 +197,45 @@ impl Population {
 pub(crate) fn flows(peer: &mut dyn Peer, first: usize, count: usize) -> (f64, f64, Vec<Tokens>) {
     let credentials = peer.credentials().clone();
     let query = authorization_query(&credentials.client_id);
-    let owners: Vec<_> = (first..first + count).map(owner).collect();
-    let mut locations = Vec::with_capacity(count);
-    let start = Stopwatch::start();
-    locations.extend(owners.iter().map(|owner| peer.authorize(&query, owner)));
-    let authorize = start.per_operation(count);
-
-    let forms: Vec<_> = locations.iter().map(|location| exchange_form(code_of(location))).collect();
-    let mut answers = Vec::with_capacity(count);
-    let start = Stopwatch::start();
-    answers.extend(forms.iter().map(|form| peer.exchange(&credentials.basic, form)));
-    let exchange = start.per_operation(count);
-    (authorize, exchange, answers.iter().map(|answer| Tokens::of(answer)).collect())
-}
-
-pub(super) const fn is_hot(grants: usize) -> bool {
-    grants == HOT
+    let (mut authorize, mut exchange) = (Stopwatch::default(), Stopwatch::default());
+    let mut tokens = Vec::with_capacity(count);
+    while tokens.len() < count {
+        let next = first + tokens.len();
+        let owners: Vec<_> = (next..next + BATCH.min(count - tokens.len())).map(owner).collect();
+        let locations = authorize.time(&owners, |owner| peer.authorize(&query, owner));
+        let forms: Vec<_> = locations.iter().map(|location| exchange_form(code_of(location))).collect();
+        let answers = exchange.time(&forms, |form| peer.exchange(&credentials.basic, form));
+        tokens.extend(answers.iter().map(|answer| Tokens::of(answer)));
+    }
+    (authorize.per_operation(), exchange.per_operation(), tokens)
 }
 
 /// Processor time of this thread, the kernel's part for it included.
+#[derive(Default)]
 struct Stopwatch {
     nanoseconds: f64,
+    operations: usize,
 }
 
 impl Stopwatch {
-    fn start() -> Self {
-        let now = clock_gettime(ClockId::ThreadCPUTime);
-        Self { nanoseconds: now.tv_sec as f64 * 1e9 + now.tv_nsec as f64 }
+    /// Does one thing with each of a batch.
+    fn time<I, O>(&mut self, batch: &[I], operation: impl FnMut(&I) -> O) -> Vec<O> {
+        let mut done = Vec::with_capacity(batch.len());
+        let start = processor_nanoseconds();
+        done.extend(batch.iter().map(operation));
+        self.nanoseconds += processor_nanoseconds() - start;
+        self.operations += batch.len();
+        done
     }
 
-    fn per_operation(&self, count: usize) -> f64 {
-        (Self::start().nanoseconds - self.nanoseconds) / count as f64
+    fn per_operation(&self) -> f64 {
+        self.nanoseconds / self.operations as f64
     }
+}
+
+fn processor_nanoseconds() -> f64 {
+    let now = clock_gettime(ClockId::ThreadCPUTime);
+    now.tv_sec as f64 * 1e9 + now.tv_nsec as f64
 }
 
 /// Repeatable numbers without order.

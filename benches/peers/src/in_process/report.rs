@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::measure::{Operation, Series};
+use super::measure::{HOT, Operation, Series};
 use super::{Contender, Figures};
 use crate::table::{Table, median, nanoseconds, times};
 
@@ -81,5 +81,5 @@ impl Figures {
 
 fn goal(series: &Series) -> Option<f64> {
     let goal = GOALS.iter().find(|goal| (goal.rival, goal.operation) == (series.contender, series.operation))?;
-    if super::measure::is_hot(series.grants) { Some(goal.hot) } else { goal.large }
+    if series.grants == HOT { Some(goal.hot) } else { goal.large }
 }
