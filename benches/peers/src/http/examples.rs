@@ -1,5 +1,7 @@
 //! The example services of grantor, as a newcomer copies them, and what the load needs of them.
 
+use std::time::Instant;
+
 use grantor::{AuthorizationServer, Clock, SystemClock, Timestamp};
 use time::Duration;
 
@@ -24,7 +26,7 @@ pub(super) fn server(job: Job) -> (AuthorizationServer, Credentials, Vec<Tokens>
     use crate::in_process::Peer;
 
     let mut grantor = match job {
-        Job::Refresh => Grantor::with_clock(FastClock { start: SystemClock.now() }),
+        Job::Refresh => Grantor::with_clock(FastClock::begin()),
         Job::Authenticate => Grantor::with_clock(SystemClock),
     };
     let (_, _, tokens) = flows(&mut grantor, 0, CHAINS);
@@ -39,11 +41,18 @@ pub(super) fn server(job: Job) -> (AuthorizationServer, Credentials, Vec<Tokens>
 #[derive(Debug)]
 struct FastClock {
     start: Timestamp,
+    since: Instant,
+}
+
+impl FastClock {
+    fn begin() -> Self {
+        Self { start: SystemClock.now(), since: Instant::now() }
+    }
 }
 
 impl Clock for FastClock {
     fn now(&self) -> Timestamp {
-        let since = i64::from(SystemClock.now().seconds_since(self.start));
-        self.start.plus(Duration::seconds(since * 10_000))
+        let milliseconds = i64::try_from(self.since.elapsed().as_millis()).unwrap_or(i64::MAX);
+        self.start.plus(Duration::seconds(milliseconds.saturating_mul(10)))
     }
 }
