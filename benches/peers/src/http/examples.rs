@@ -1,5 +1,6 @@
 //! The example services of grantor, as a newcomer copies them, and what the load needs of them.
 
+use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 use grantor::{AuthorizationServer, Clock, SystemClock, Timestamp};
@@ -25,11 +26,13 @@ pub(super) mod axum;
 pub(super) fn server(job: Job) -> (AuthorizationServer, Credentials, Vec<Tokens>) {
     use crate::in_process::Peer;
 
+    let clock = FastClock::default();
     let mut grantor = match job {
-        Job::Refresh => Grantor::with_clock(FastClock::begin()),
+        Job::Refresh => Grantor::with_clock(clock.clone()),
         Job::Authenticate => Grantor::with_clock(SystemClock),
     };
     let (_, _, tokens) = flows(&mut grantor, 0, CHAINS);
+    clock.begin();
     (grantor.server().clone(), grantor.credentials().clone(), tokens)
 }
 
@@ -38,21 +41,21 @@ pub(super) fn server(job: Job) -> (AuthorizationServer, Credentials, Vec<Tokens>
 /// The load refreshes each grant some twenty times a second; a client does so every eight hours. With this clock
 /// minutes lie between two refreshes of a grant, so that the grace of the one is over at the next. Otherwise the
 /// bench would measure grants with a hundred pairs in grace, which nobody has.
-#[derive(Debug)]
-struct FastClock {
-    start: Timestamp,
-    since: Instant,
-}
+///
+/// Until it begins it goes as the system's: codes, good for ten minutes, would be over in 60 ms.
+#[derive(Clone, Debug, Default)]
+struct FastClock(Arc<OnceLock<(Timestamp, Instant)>>);
 
 impl FastClock {
-    fn begin() -> Self {
-        Self { start: SystemClock.now(), since: Instant::now() }
+    fn begin(&self) {
+        self.0.get_or_init(|| (SystemClock.now(), Instant::now()));
     }
 }
 
 impl Clock for FastClock {
     fn now(&self) -> Timestamp {
-        let milliseconds = i64::try_from(self.since.elapsed().as_millis()).unwrap_or(i64::MAX);
-        self.start.plus(Duration::seconds(milliseconds.saturating_mul(10)))
+        let Some((begin, since)) = self.0.get() else { return SystemClock.now() };
+        let milliseconds = i64::try_from(since.elapsed().as_millis()).unwrap_or(i64::MAX);
+        begin.plus(Duration::seconds(milliseconds.saturating_mul(10)))
     }
 }
