@@ -39,9 +39,11 @@ fn no_secret_can_be_compared_but_as_a_digest() {
     assert_eq!(comparable, [true, false, false, false, false, false]);
     // The one comparison there is, of digests, takes the same time whatever differs.
     let source = include_str!("../../src/secret/mod.rs");
-    let (_, comparison) = source.split_once("impl PartialEq for Digest").unwrap();
-    let (comparison, _) = comparison.split_once("\n}").unwrap();
-    assert!(comparison.contains(".ct_eq("), "{comparison}");
+    for (item, compares_by) in [("impl PartialEq for Digest", "is_equal("), ("pub(crate) fn is_equal", ".ct_eq(")] {
+        let (_, comparison) = source.split_once(item).unwrap();
+        let (comparison, _) = comparison.split_once("\n}").unwrap();
+        assert!(comparison.contains(compares_by) && !comparison.contains("=="), "{comparison}");
+    }
     assert!(!source.contains("PartialEq)]\npub(crate) struct Digest"));
 }
 
