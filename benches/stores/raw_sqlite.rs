@@ -11,7 +11,7 @@ const FIND: &str = "SELECT record FROM grantor_grants WHERE id = ?1";
 const REPLACE: &str = "UPDATE grantor_grants SET version = ?3, revoked_at = ?4, revoked_why = ?5, record = ?6
     WHERE id = ?1 AND version = ?2";
 const INSERT: &str = "INSERT INTO grantor_grants
-    (id, version, client, subject, created, purge_after, revoked_at, revoked_why, record)
+    (id, version, client, subject, created, purge_check, revoked_at, revoked_why, record)
     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) ON CONFLICT (id) DO NOTHING";
 
 /// A connection with the settings that the store uses.
