@@ -228,6 +228,7 @@ impl AuthorizationServer {
     /// was alive, its client apart.
     ///
     /// Lock the user or end the sessions first, so that nothing new is granted meanwhile.
+    /// What was withdrawn before is written once more, so that a call that succeeds can be relied on.
     ///
     /// # Errors
     ///

@@ -683,6 +683,41 @@ async fn what_no_replica_has_is_not_acknowledged() {
     }
 }
 
+/// The same where the fail-over comes in the middle of the next try: what that one found first is gone when it
+/// makes sure of it.
+#[tokio::test]
+async fn what_is_gone_when_it_is_made_sure_of_is_not_acknowledged() {
+    let kinds = [
+        Kind::RevokeRefreshToken,
+        Kind::RevokeAccessToken,
+        Kind::WithdrawGrant,
+        Kind::WithdrawSubject,
+        Kind::Deny,
+        Kind::Exchange,
+        Kind::Refresh,
+    ];
+    for kind in kinds {
+        let (mut retried, mut acknowledged) = (0, 0);
+        for (write, calls) in (0..6).flat_map(|write| (0..24).map(move |calls| (write, calls))) {
+            let store = Replicated::new();
+            let scene = Scene::of(on(AnyStore::over(store.clone())).await, kind).await;
+            store.cut_after(write, true);
+            if scene.step.run(&scene.world).await.is_good() {
+                continue;
+            }
+            retried += 1;
+            store.fail_over_after(calls);
+            let answer = scene.step.run(&scene.world).await;
+            if answer.is_good() {
+                acknowledged += 1;
+                let case = format!("{kind:?}, write {write}, fail-over after {calls} calls");
+                scene.after_fail_over(&store).await.holds(answer, &case).await;
+            }
+        }
+        assert!(retried > 0 && acknowledged > 0, "{kind:?}: {acknowledged} of {retried} were acknowledged");
+    }
+}
+
 impl Scene {
     /// The same users, whose server now has what the replica had.
     async fn after_fail_over(self, store: &Replicated) -> Self {

@@ -59,8 +59,10 @@ async fn revoke_access(context: &Context, client: &Client, presented: &Presented
     loop {
         let Some(grant) = context.stores.tokens.find(&id).await? else { return Ok(()) };
         if grant.client == client.id && is_taken_back(&grant) {
-            confirm::grant(context, id, is_taken_back).await?;
-            return Ok(());
+            match confirm::as_found(context, &grant).await? {
+                Replacement::Replaced => return Ok(()),
+                Replacement::Lost => continue,
+            }
         }
         let pair = grant.pairs.with_access(&presented.digest);
         let live = grant.revoked.is_none() && pair.is_some_and(|pair| pair.access_is_live(now));

@@ -48,8 +48,11 @@ pub(crate) async fn refresh(context: &Context, request: &Refresh<'_>) -> Result<
     for _ in 0..CLAIMS {
         let found = context.stores.tokens.find(&presented.grant).await?.ok_or(Reason::UnknownRefreshToken)?;
         if let Some(claim) = claimed.take() {
-            if is_own(&found) && confirm::grant(context, found.id, is_own).await? {
-                return Ok(drawn.issued(won(context, &found, claim)));
+            if is_own(&found) {
+                if confirm::grant(context, found.id, is_own).await? {
+                    return Ok(drawn.issued(won(context, &found, claim)));
+                }
+                continue;
             }
         } else {
             // The subject is asked once, and only for a token that would be honoured.
@@ -266,19 +269,21 @@ pub(crate) enum AtRevocation {
 
 /// Tells how a refresh token stands for the revocation endpoint, whoever presents it [RFC 7009].
 pub(crate) fn at_revocation(grant: &Grant, epoch: u32, presented: &PresentedRefresh, now: Timestamp) -> AtRevocation {
-    if grant.revoked.is_some() {
+    let pair = grant.pairs.with_refresh(&presented.digest);
+    let is_genuine = pair.is_some() || grant.lineage == presented.lineage.digest();
+    if grant.revoked.is_some() && is_genuine {
         return AtRevocation::Revoked;
     }
-    if grant.epoch != epoch {
+    if grant.revoked.is_some() || grant.epoch != epoch {
         return AtRevocation::Dead;
     }
-    match grant.pairs.with_refresh(&presented.digest) {
+    match pair {
         Some(pair) if pair.refresh_is_live(now) => AtRevocation::Live,
         Some(pair) if pair.superseded().is_none() => AtRevocation::Dead,
         // Expired by itself, in the record or out of it.
         _ if now >= presented.end => AtRevocation::Dead,
         Some(_) => AtRevocation::Superseded,
-        None if grant.lineage == presented.lineage.digest() => AtRevocation::Superseded,
+        None if is_genuine => AtRevocation::Superseded,
         None => AtRevocation::Dead,
     }
 }

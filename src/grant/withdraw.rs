@@ -19,7 +19,7 @@ use crate::subject::Subject;
 pub(crate) enum Outcome {
     /// This call revoked the grant.
     Revoked,
-    /// It was revoked before; nothing was changed.
+    /// It was revoked before, which was made sure of.
     AlreadyRevoked,
     /// There is no such grant.
     Missing,
@@ -32,8 +32,10 @@ pub(crate) async fn revoke(context: &Context, id: GrantId, reason: RevocationRea
     loop {
         let Some(grant) = context.stores.tokens.find(&id).await? else { return Ok(Outcome::Missing) };
         if grant.revoked.is_some() {
-            let confirmed = confirm::grant(context, id, is_revoked).await?;
-            return Ok(if confirmed { Outcome::AlreadyRevoked } else { Outcome::Missing });
+            match confirm::as_found(context, &grant).await? {
+                Replacement::Replaced => return Ok(Outcome::AlreadyRevoked),
+                Replacement::Lost => continue,
+            }
         }
         let next = Arc::new(grant.revoked_at(now, reason));
         match context.stores.tokens.replace(grant.version, next).await {
@@ -125,25 +127,26 @@ async fn withdraw_authorization(context: &Context, first: Arc<Authorization>) ->
     loop {
         match authorization.stage {
             Stage::Denied => {
-                confirm::authorization(context, authorization.id, is_denied).await?;
-                return Ok(false);
+                if confirm::authorization_as_found(context, &authorization).await? == Replacement::Replaced {
+                    return Ok(false);
+                }
             }
             Stage::CodeIssued(_) => {
                 return kill_code(context, &authorization, RevocationReason::SubjectWithdrawn).await;
             }
-            Stage::Held => {}
-        }
-        let was_live = context.now() < authorization.end;
-        let denied = Arc::new(authorization.denied());
-        let failure = match context.stores.codes.replace(authorization.version, denied).await {
-            Ok(Replacement::Replaced) => return Ok(was_live),
-            Ok(Replacement::Lost) => None,
-            Err(error) => Some(error),
-        };
-        if let Some(error) = failure {
-            // The write may have taken effect all the same.
-            let denied = confirm::authorization(context, authorization.id, is_denied).await?;
-            return if denied { Ok(was_live) } else { Err(error) };
+            Stage::Held => {
+                let was_live = context.now() < authorization.end;
+                let denied = Arc::new(authorization.denied());
+                match context.stores.codes.replace(authorization.version, denied).await {
+                    Ok(Replacement::Replaced) => return Ok(was_live),
+                    Ok(Replacement::Lost) => {}
+                    Err(error) => {
+                        // The write may have taken effect all the same.
+                        let denied = confirm::authorization(context, authorization.id, is_denied).await?;
+                        return if denied { Ok(was_live) } else { Err(error) };
+                    }
+                }
+            }
         }
         let Some(current) = context.stores.codes.find(&authorization.id).await? else { return Ok(false) };
         authorization = current;
@@ -164,19 +167,31 @@ async fn kill_code(
     let id = GrantId::from(authorization.id);
     let was_live = context.now() < authorization.end;
     let tombstone = Arc::new(tombstone(context, authorization, reason));
-    let failure = match context.stores.tokens.insert(tombstone).await {
-        Ok(Insertion::Inserted) => return Ok(was_live),
-        Ok(Insertion::Exists) => None,
-        Err(error) => Some(error),
-    };
-    match (context.stores.tokens.find(&id).await?, failure) {
-        (None, Some(error)) => Err(error),
-        (None, None) => Ok(false),
-        // The write may have taken effect all the same: then this is the tombstone.
-        (Some(grant), Some(_)) if grant.revoked.is_some() => {
-            Ok(confirm::grant(context, id, is_revoked).await? && was_live)
+    loop {
+        let failure = match context.stores.tokens.insert(tombstone.clone()).await {
+            Ok(Insertion::Inserted) => return Ok(was_live),
+            Ok(Insertion::Exists) => None,
+            Err(error) => Some(error),
+        };
+        let found = context.stores.tokens.find(&id).await?;
+        match (found, failure) {
+            (None, Some(error)) => return Err(error),
+            // Whatever had its place is gone since.
+            (None, None) => {}
+            // The write may have taken effect all the same: then this is the tombstone.
+            (Some(grant), Some(error)) if is_revoked(&grant) => {
+                let confirmed = confirm::grant(context, id, is_revoked).await?;
+                return if confirmed { Ok(was_live) } else { Err(error) };
+            }
+            (Some(grant), _) => {
+                let was_live = grant.is_live(context.now());
+                match revoke(context, id, reason).await? {
+                    Outcome::Revoked => return Ok(was_live),
+                    Outcome::AlreadyRevoked => return Ok(false),
+                    Outcome::Missing => {}
+                }
+            }
         }
-        (Some(grant), _) => end(context, &grant, reason).await,
     }
 }
 

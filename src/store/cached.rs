@@ -111,8 +111,10 @@ impl<S: ClientStore> CachedClients<S> {
             return;
         }
         if let Some(known) = kept.clients.get(entry.client.id()) {
-            // Fresh now, not when a slow answer was asked for.
-            if entry.client.version() < known.client.version() && self.is_fresh(known, self.clock.now()) {
+            // Asked for before the newer one was known, or that one is fresh still: now, not when a slow answer
+            // was asked for.
+            let is_late = entry.call < known.call || self.is_fresh(known, self.clock.now());
+            if entry.client.version() < known.client.version() && is_late {
                 return;
             }
         } else if kept.clients.len() >= MOST_CLIENTS {

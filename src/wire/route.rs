@@ -44,7 +44,10 @@ impl Endpoint {
     }
 
     pub(crate) fn allows(self, method: &str) -> bool {
-        self.allow() == method || self.allow().split(", ").any(|allowed| allowed == method)
+        match self {
+            Self::Authorization | Self::Metadata => matches!(method, "GET" | "HEAD"),
+            Self::Token | Self::Revocation | Self::Introspection => method == "POST",
+        }
     }
 }
 
@@ -56,6 +59,10 @@ mod tests {
     fn methods_are_case_sensitive() {
         assert!(Endpoint::Token.allows("POST"));
         assert!(Endpoint::Metadata.allows("HEAD"));
+        for endpoint in [Endpoint::Authorization, Endpoint::Token, Endpoint::Metadata] {
+            assert!(endpoint.allow().split(", ").all(|method| endpoint.allows(method)));
+            assert_eq!(endpoint.allows(endpoint.allow()), endpoint == Endpoint::Token, "one method, not a list");
+        }
         for method in ["post", "GET", "HEAD", "", ", ", "POST, "] {
             assert!(!Endpoint::Token.allows(method), "{method:?}");
         }

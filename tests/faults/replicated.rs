@@ -27,6 +27,8 @@ pub(crate) struct Replicated {
 struct Link {
     backlog: Mutex<Vec<Write>>,
     cut: Mutex<Cut>,
+    /// Calls until the replica takes over, if it does.
+    until_fail_over: Mutex<Option<usize>>,
 }
 
 /// When the connection is cut, and for how long.
@@ -94,6 +96,24 @@ impl Replicated {
         matches!(*self.link.cut.lock().unwrap(), Cut::Was | Cut::Is)
     }
 
+    /// Lets the replica take over after so many calls.
+    pub(crate) fn fail_over_after(&self, calls: usize) {
+        *self.link.until_fail_over.lock().unwrap() = Some(calls);
+    }
+
+    /// Whoever answers this call.
+    fn serving(&self) -> (&MemoryStore, bool) {
+        let mut until = self.link.until_fail_over.lock().unwrap();
+        match until.as_mut() {
+            Some(0) => (&self.replica, true),
+            Some(calls) => {
+                *calls -= 1;
+                (&self.primary, false)
+            }
+            None => (&self.primary, false),
+        }
+    }
+
     /// The replica, once it has taken the place of the primary.
     pub(crate) fn promoted(&self) -> MemoryStore {
         self.replica.clone()
@@ -138,32 +158,38 @@ impl Replicated {
 #[async_trait]
 impl ClientStore for Replicated {
     async fn find(&self, id: &ClientId) -> Result<Option<Arc<Client>>, StoreError> {
-        ClientStore::find(&self.primary, id).await
+        ClientStore::find(self.serving().0, id).await
     }
 
     async fn current(&self, id: &ClientId) -> Result<Option<Arc<Client>>, StoreError> {
-        self.primary.current(id).await
+        self.serving().0.current(id).await
     }
 }
 
 #[async_trait]
 impl ClientRegistry for Replicated {
     async fn insert(&self, registration: Registration) -> Result<Insertion, StoreError> {
-        let insertion = ClientRegistry::insert(&self.primary, registration.clone()).await?;
-        self.inserted(insertion, Write::InsertClient(registration)).await
+        let (store, is_replica) = self.serving();
+        let insertion = ClientRegistry::insert(store, registration.clone()).await?;
+        if is_replica { Ok(insertion) } else { self.inserted(insertion, Write::InsertClient(registration)).await }
     }
 
     async fn replace(&self, version: u32, registration: Registration) -> Result<Replacement, StoreError> {
-        let replacement = ClientRegistry::replace(&self.primary, version, registration.clone()).await?;
-        self.replaced(replacement, Write::ReplaceClient(version, registration)).await
+        let (store, is_replica) = self.serving();
+        let replacement = ClientRegistry::replace(store, version, registration.clone()).await?;
+        if is_replica {
+            Ok(replacement)
+        } else {
+            self.replaced(replacement, Write::ReplaceClient(version, registration)).await
+        }
     }
 
     async fn application(&self, id: &ClientId) -> Result<Option<Arc<Application>>, StoreError> {
-        self.primary.application(id).await
+        self.serving().0.application(id).await
     }
 
     async fn logo(&self, id: &ClientId, slot: LogoSlot) -> Result<Option<Arc<Logo>>, StoreError> {
-        self.primary.logo(id, slot).await
+        self.serving().0.logo(id, slot).await
     }
 
     async fn list(
@@ -171,24 +197,26 @@ impl ClientRegistry for Replicated {
         filter: &ApplicationFilter,
         page: Page<ClientId>,
     ) -> Result<Vec<Arc<Application>>, StoreError> {
-        self.primary.list(filter, page).await
+        self.serving().0.list(filter, page).await
     }
 }
 
 #[async_trait]
 impl CodeStore for Replicated {
     async fn find(&self, id: &AuthorizationId) -> Result<Option<Arc<Authorization>>, StoreError> {
-        CodeStore::find(&self.primary, id).await
+        CodeStore::find(self.serving().0, id).await
     }
 
     async fn insert(&self, record: Arc<Authorization>) -> Result<Insertion, StoreError> {
-        let insertion = CodeStore::insert(&self.primary, record.clone()).await?;
-        self.inserted(insertion, Write::InsertCode(record)).await
+        let (store, is_replica) = self.serving();
+        let insertion = CodeStore::insert(store, record.clone()).await?;
+        if is_replica { Ok(insertion) } else { self.inserted(insertion, Write::InsertCode(record)).await }
     }
 
     async fn replace(&self, version: u32, record: Arc<Authorization>) -> Result<Replacement, StoreError> {
-        let replacement = CodeStore::replace(&self.primary, version, record.clone()).await?;
-        self.replaced(replacement, Write::ReplaceCode(version, record)).await
+        let (store, is_replica) = self.serving();
+        let replacement = CodeStore::replace(store, version, record.clone()).await?;
+        if is_replica { Ok(replacement) } else { self.replaced(replacement, Write::ReplaceCode(version, record)).await }
     }
 
     async fn authorizations_of(
@@ -196,35 +224,41 @@ impl CodeStore for Replicated {
         subject: &Subject,
         page: Page<AuthorizationId>,
     ) -> Result<Vec<Arc<Authorization>>, StoreError> {
-        self.primary.authorizations_of(subject, page).await
+        self.serving().0.authorizations_of(subject, page).await
     }
 
     async fn purge_expired(&self, now: Timestamp, limit: usize) -> Result<Purge, StoreError> {
-        CodeStore::purge_expired(&self.primary, now, limit).await
+        CodeStore::purge_expired(self.serving().0, now, limit).await
     }
 }
 
 #[async_trait]
 impl TokenStore for Replicated {
     async fn find(&self, id: &GrantId) -> Result<Option<Arc<Grant>>, StoreError> {
-        TokenStore::find(&self.primary, id).await
+        TokenStore::find(self.serving().0, id).await
     }
 
     async fn insert(&self, record: Arc<Grant>) -> Result<Insertion, StoreError> {
-        let insertion = TokenStore::insert(&self.primary, record.clone()).await?;
-        self.inserted(insertion, Write::InsertGrant(record)).await
+        let (store, is_replica) = self.serving();
+        let insertion = TokenStore::insert(store, record.clone()).await?;
+        if is_replica { Ok(insertion) } else { self.inserted(insertion, Write::InsertGrant(record)).await }
     }
 
     async fn replace(&self, version: u32, record: Arc<Grant>) -> Result<Replacement, StoreError> {
-        let replacement = TokenStore::replace(&self.primary, version, record.clone()).await?;
-        self.replaced(replacement, Write::ReplaceGrant(version, record)).await
+        let (store, is_replica) = self.serving();
+        let replacement = TokenStore::replace(store, version, record.clone()).await?;
+        if is_replica {
+            Ok(replacement)
+        } else {
+            self.replaced(replacement, Write::ReplaceGrant(version, record)).await
+        }
     }
 
     async fn grants_of(&self, subject: &Subject, page: Page<GrantId>) -> Result<Vec<Arc<Grant>>, StoreError> {
-        self.primary.grants_of(subject, page).await
+        self.serving().0.grants_of(subject, page).await
     }
 
     async fn purge_expired(&self, now: Timestamp, limit: usize) -> Result<Purge, StoreError> {
-        TokenStore::purge_expired(&self.primary, now, limit).await
+        TokenStore::purge_expired(self.serving().0, now, limit).await
     }
 }
