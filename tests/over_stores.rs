@@ -27,14 +27,14 @@ fn every_suite_holds_over_sqlite() {
 
 /// Nobody looks at what is on the disk once the server has ended, so nothing waits for it.
 #[test]
-#[ignore = "starts a PostgreSQL server and runs four suites again"]
+#[ignore = "starts a PostgreSQL server and runs five suites again"]
 fn every_suite_holds_over_postgres() {
     let server = PostgresServer::start(&["fsync=off", "full_page_writes=off", "max_connections=400"]);
     every_suite_holds_over("postgres", Some(&server.connection()));
 }
 
 #[test]
-#[ignore = "starts a Redis server and runs four suites again"]
+#[ignore = "starts a Redis server and runs five suites again"]
 fn every_suite_holds_over_redis() {
     let server = Server::start();
     every_suite_holds_over("redis", Some(&server.address()));
