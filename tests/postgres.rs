@@ -20,6 +20,8 @@ mod servers;
 mod several_servers;
 #[path = "postgres/shared.rs"]
 mod shared;
+#[path = "postgres/unreadable.rs"]
+mod unreadable;
 #[expect(dead_code, reason = "the fixture has more than these tests need")]
 #[path = "protocol/world.rs"]
 mod world;

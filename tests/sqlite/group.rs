@@ -121,7 +121,7 @@ fn of_two_replaces_of_one_version_in_one_group_one_wins() {
 fn a_call_for_which_the_queue_has_no_room_is_a_transient_error_at_once() {
     const ROOM: usize = 4;
     let folder = Folder::new("queue");
-    let store = SqliteStore::open_with(folder.file(), &SqliteOptions::new().queue_length(ROOM)).unwrap();
+    let store = SqliteStore::open_with(folder.file(), &SqliteOptions::new().queue_limit(ROOM)).unwrap();
     let template = Template::new();
     let mut world = block_on(World::platform());
     move_to(&mut world, store.clone());

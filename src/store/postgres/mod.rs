@@ -32,7 +32,7 @@ use crate::store::postgres::job::{Answer, Job, PurgeStep, RegistrationWrite, Row
 use crate::store::postgres::keeper::{Keeper, State};
 use crate::store::postgres::link::{Link, Session};
 use crate::store::postgres::parameters::Parameter;
-use crate::store::postgres::read::{decoded, rows};
+use crate::store::postgres::read::{decoded, record, records, rows};
 use crate::store::postgres::statements::{Reads, Table};
 use crate::store::record::{Authorization, Grant};
 use crate::store::{
@@ -256,7 +256,7 @@ impl ClientRegistry for PostgresStore {
 impl CodeStore for PostgresStore {
     async fn find(&self, id: &AuthorizationId) -> Result<Option<Arc<Authorization>>, StoreError> {
         let rows = self.rows(|reads| &reads.authorizations.find, &[&Id(*id.octets())]).await?;
-        Ok(decoded(&rows, Authorization::decode)?.pop())
+        rows.first().map(|row| record(id.octets(), row)).transpose()
     }
 
     async fn insert(&self, record: Arc<Authorization>) -> Result<Insertion, StoreError> {
@@ -274,7 +274,7 @@ impl CodeStore for PostgresStore {
     ) -> Result<Vec<Arc<Authorization>>, StoreError> {
         let start = page.start().map(|id| Id(*id.octets()));
         let rows = self.list_rows(|reads| &reads.authorizations.list, subject, start, page.limit()).await?;
-        decoded(&rows, Authorization::decode)
+        records(&rows)
     }
 
     async fn purge_expired(&self, now: Timestamp, limit: usize) -> Result<Purge, StoreError> {
@@ -286,7 +286,7 @@ impl CodeStore for PostgresStore {
 impl TokenStore for PostgresStore {
     async fn find(&self, id: &GrantId) -> Result<Option<Arc<Grant>>, StoreError> {
         let rows = self.rows(|reads| &reads.grants.find, &[&Id(*id.octets())]).await?;
-        Ok(decoded(&rows, Grant::decode)?.pop())
+        rows.first().map(|row| record(id.octets(), row)).transpose()
     }
 
     async fn insert(&self, record: Arc<Grant>) -> Result<Insertion, StoreError> {
@@ -300,7 +300,7 @@ impl TokenStore for PostgresStore {
     async fn grants_of(&self, subject: &Subject, page: Page<GrantId>) -> Result<Vec<Arc<Grant>>, StoreError> {
         let start = page.start().map(|id| Id(*id.octets()));
         let rows = self.list_rows(|reads| &reads.grants.list, subject, start, page.limit()).await?;
-        decoded(&rows, Grant::decode)
+        records(&rows)
     }
 
     async fn purge_expired(&self, now: Timestamp, limit: usize) -> Result<Purge, StoreError> {

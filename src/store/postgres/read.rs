@@ -5,12 +5,15 @@ use std::sync::Arc;
 use tokio::sync::watch;
 use tokio_postgres::{Row, Statement};
 
+use crate::codec::DecodeError;
 use crate::store::StoreError;
+use crate::store::postgres::columns::Id;
 use crate::store::postgres::error::{self, PostgresError, PostgresProblem};
 use crate::store::postgres::keeper::State;
 use crate::store::postgres::link::Link;
 use crate::store::postgres::parameters::Parameter;
 use crate::store::postgres::statements::Reads;
+use crate::store::record::Record;
 
 /// How often a read is sent whose connection was lost.
 const ATTEMPTS: u32 = 2;
@@ -41,16 +44,30 @@ pub(super) async fn rows(
     }
 }
 
-/// Answers the first column of each row, read back as told.
-pub(super) fn decoded<T, E: Into<StoreError>>(
+/// Reads the first column of each row as told.
+pub(super) fn decoded<T>(
     rows: &[Row],
-    decode: impl Fn(&[u8]) -> Result<T, E>,
+    decode: impl Fn(&[u8]) -> Result<T, DecodeError>,
 ) -> Result<Vec<Arc<T>>, StoreError> {
-    let one = |row: &Row| -> Result<Arc<T>, StoreError> {
-        let octets = row.try_get(0).map_err(PostgresError::from)?;
-        decode(octets).map(Arc::new).map_err(Into::into)
+    rows.iter().map(|row| Ok(Arc::new(decode(octets(row)?)?))).collect()
+}
+
+/// Reads the record of each row of a list, which has its id as the second column.
+pub(super) fn records<R: Record>(rows: &[Row]) -> Result<Vec<Arc<R>>, StoreError> {
+    let one = |row: &Row| {
+        let Id(id) = row.try_get(1).map_err(PostgresError::from)?;
+        record(&id, row)
     };
     rows.iter().map(one).collect()
+}
+
+/// Reads the record of that id, and names it if it cannot be read.
+pub(super) fn record<R: Record>(id: &[u8; 16], row: &Row) -> Result<Arc<R>, StoreError> {
+    R::decode(octets(row)?).map(Arc::new).map_err(|error| StoreError::unreadable(id, error))
+}
+
+fn octets(row: &Row) -> Result<&[u8], PostgresError> {
+    Ok(row.try_get(0)?)
 }
 
 async fn up(states: &mut watch::Receiver<State>) -> Result<Arc<Link>, PostgresError> {

@@ -108,7 +108,7 @@ impl ReadsOfTable {
         let list = "WHERE subject = $1 AND id >= $2 ORDER BY id LIMIT $3";
         Ok(Self {
             find: client.prepare(&format!("SELECT record FROM {table} WHERE id = $1")).await?,
-            list: client.prepare(&format!("SELECT record FROM {table} {list}")).await?,
+            list: client.prepare(&format!("SELECT record, id FROM {table} {list}")).await?,
         })
     }
 }

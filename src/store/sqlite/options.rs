@@ -31,7 +31,7 @@ impl SqliteOptions {
     }
 
     /// Sets how many reads and how many writes may wait, 1 to 65536; one more is a transient error at once.
-    pub fn queue_length(self, calls: usize) -> Self {
+    pub fn queue_limit(self, calls: usize) -> Self {
         Self { queue: calls.clamp(1, LONGEST_QUEUE), ..self }
     }
 
