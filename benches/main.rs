@@ -5,9 +5,13 @@
 //! cargo bench --all-features -- refresh       # the areas whose name contains "refresh"
 //! ```
 //!
-//! The figures are written to `target/bench/main.json` too. `src/guide/performance.md` says what they mean.
+//! The figures are written to `target/bench/main.json` too, those of a short run to `main.short.json`. `src/guide/performance.md` says what they mean.
 
+use std::any::Any;
+use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
+use std::process::ExitCode;
 
 mod authenticate;
 mod dispatch;
@@ -69,18 +73,29 @@ const AREAS: &[Area] = &[
     ("stores/redis", stores::redis::measure),
 ];
 
-fn main() -> std::io::Result<()> {
+fn main() -> io::Result<ExitCode> {
     let options = Options::from_arguments();
     let mut report = Report::default();
     report.remark(machine::remark());
-    for (name, measure) in AREAS {
-        if options.wants(name) {
-            measure(&options, &mut report);
+    let mut exit_code = ExitCode::SUCCESS;
+    for (name, measure) in AREAS.iter().filter(|(name, _)| options.wants(name)) {
+        // What the other areas measured is kept.
+        if let Err(panic) = catch_unwind(AssertUnwindSafe(|| measure(&options, &mut report))) {
+            report.remark(format!("{name} failed, figures of it are missing: {}", message(&*panic)));
+            exit_code = ExitCode::FAILURE;
         }
     }
     if options.short {
         report.remark("A short run, which shows that everything works; its times say nothing.");
     }
     println!("{}", report.table());
-    report.write_json(Path::new(env!("CARGO_MANIFEST_DIR")).join("target/bench/main.json").as_path())
+    let file = if options.short { "main.short.json" } else { "main.json" };
+    report.write_json(&Path::new(env!("CARGO_MANIFEST_DIR")).join("target/bench").join(file))?;
+    Ok(exit_code)
+}
+
+/// What a panic said.
+fn message(panic: &(dyn Any + Send)) -> &str {
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("it did not say why")
 }

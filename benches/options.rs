@@ -28,13 +28,7 @@ impl Options {
         self.wanted.is_empty() || self.wanted.iter().any(|wanted| area.contains(wanted.as_str()))
     }
 
-    /// Measured rounds of each contender.
-    #[allow(dead_code, reason = "not every bench that shares this file uses it")]
-    pub(crate) fn rounds(&self) -> usize {
-        if self.short { 1 } else { 7 }
-    }
-
-    /// The same where a round takes no more than some hundredths of a second.
+    /// Measured rounds of each contender, none of which takes more than some hundredths of a second.
     pub(crate) fn short_rounds(&self) -> usize {
         if self.short { 1 } else { 21 }
     }

@@ -30,7 +30,6 @@ struct Beside {
 
 /// What a figure counts.
 #[derive(Clone, Copy, PartialEq, Eq)]
-#[allow(dead_code, reason = "not every bench that shares this file uses every unit")]
 pub(crate) enum Unit {
     /// Nanoseconds an operation.
     Nanoseconds,
@@ -45,6 +44,7 @@ pub(crate) enum Unit {
     /// Allocations an operation.
     Allocations,
     /// A share of one, shown in percent.
+    #[cfg_attr(not(feature = "postgres"), expect(dead_code, reason = "it is of PostgreSQL alone"))]
     Share,
     /// How many times.
     Times,
@@ -52,7 +52,6 @@ pub(crate) enum Unit {
 
 /// What a figure is to reach: its ratio to what stands beside it, or the figure itself where nothing does.
 #[derive(Clone, Copy)]
-#[allow(dead_code, reason = "not every bench that shares this file uses both")]
 pub(crate) enum Goal {
     AtMost(f64),
     AtLeast(f64),

@@ -5,7 +5,7 @@
 #[path = "limits/allocations.rs"]
 mod allocations;
 #[expect(dead_code, reason = "the program that measures the heap needs more than these tests")]
-#[path = "limits/operations/allocator.rs"]
+#[path = "limits/allocator.rs"]
 mod allocator;
 #[path = "limits/calls.rs"]
 mod calls;
@@ -15,7 +15,7 @@ mod instructions;
 #[path = "intercepted/mod.rs"]
 mod intercepted;
 #[expect(dead_code, reason = "the program that runs under callgrind needs more than these tests")]
-#[path = "limits/operations/service.rs"]
+#[path = "limits/service.rs"]
 mod service;
 #[path = "limits/sizes.rs"]
 mod sizes;

@@ -5,18 +5,18 @@ use std::time::{Duration, Instant};
 
 use tokio::runtime::Runtime;
 
-/// How long each call of a round took, from all rounds, in milliseconds.
+/// How long each call took, by round, in milliseconds.
 #[derive(Clone, Default)]
-pub(crate) struct Latencies(Arc<Mutex<Vec<f64>>>);
+pub(crate) struct Latencies(Arc<Mutex<Vec<Vec<f64>>>>);
 
 impl Latencies {
-    /// Takes what was measured.
+    /// Takes what was measured, without the first round, which warms up.
     pub(crate) fn take(&self) -> Vec<f64> {
-        std::mem::take(&mut self.0.lock().unwrap())
+        std::mem::take(&mut *self.0.lock().unwrap()).into_iter().skip(1).flatten().collect()
     }
 
-    fn add(&self, took: impl IntoIterator<Item = Duration>) {
-        self.0.lock().unwrap().extend(took.into_iter().map(|took| took.as_secs_f64() * 1e3));
+    fn add_round(&self, took: impl Iterator<Item = Duration>) {
+        self.0.lock().unwrap().push(took.map(|took| took.as_secs_f64() * 1e3).collect());
     }
 }
 
@@ -58,9 +58,8 @@ impl Callers {
                 })
             })
             .collect();
-        for task in tasks {
-            latencies.add(runtime.block_on(task).unwrap());
-        }
+        let took: Vec<_> = tasks.into_iter().map(|task| runtime.block_on(task).unwrap()).collect();
+        latencies.add_round(took.into_iter().flatten());
         self.all_calls()
     }
 }

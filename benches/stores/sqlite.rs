@@ -122,7 +122,7 @@ impl Bench {
             ],
         );
         add_rate(report, id, rates[0], ("rusqlite", rates[1]), goals.0);
-        add_rate(report, id, rates[0], ("syncs of one", rates[2]), goals.1);
+        add_rate(report, &format!("{id}, against the disk"), rates[0], ("syncs of one", rates[2]), goals.1);
         latencies
     }
 }

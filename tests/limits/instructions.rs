@@ -7,35 +7,54 @@ use std::process::{Command, Output};
 
 const CALLS: u64 = 2000;
 
-/// Measured with callgrind, whose processor has no instructions for SHA-256: each block is 3,300 of them.
-const INSTRUCTIONS: [(&str, u64); 9] = [
-    ("authorize", 45_500),
-    ("exchange", 40_000),
-    ("refresh", 35_000),
-    ("refresh_in_grace", 35_500),
-    ("authenticate", 5_500),
-    ("introspect", 20_600),
-    ("revoke_access", 15_400),
-    ("revoke_refresh", 20_000),
-    ("metadata", 1_540),
+/// Measured with callgrind, whose processor has no instructions for SHA-256: each block is about 3,370 of them.
+const INSTRUCTIONS: [Limit; 9] = [
+    limit("authorize", 45_500),
+    limit("exchange", 40_000).goal(40_000),
+    // Its goal of 32,000 is missed. Of what it takes, 20,200 are six blocks of SHA-256 in software: a refresh token
+    // is hashed as 72 octets, which take two blocks, twice: the one that comes and the one that goes.
+    limit("refresh", 35_000),
+    limit("refresh_in_grace", 35_500),
+    limit("authenticate", 5_500).goal(6_500),
+    limit("introspect", 20_600),
+    limit("revoke_access", 15_400),
+    limit("revoke_refresh", 20_000),
+    limit("metadata", 1_540),
 ];
 
 /// Octets of heap for each live grant of a user of its own, all indexes of the memory store included.
-const HEAP: [(&str, u64); 2] = [("one_pair", 379), ("with_stale_pair", 475)];
+const HEAP: [Limit; 2] = [limit("one_pair", 379).goal(400), limit("with_stale_pair", 475).goal(480)];
 
-/// What was measured may grow by a tenth.
-fn assert_within(limits: &[(&str, u64)], found: &BTreeMap<String, u64>) {
-    for (name, measured) in limits {
-        println!("{name}: {}, {measured} when the limit was set", found[*name]);
+/// What was measured may grow by a tenth, but not over a goal that was reached.
+#[derive(Debug)]
+struct Limit {
+    name: &'static str,
+    measured: u64,
+    most: u64,
+}
+
+const fn limit(name: &'static str, measured: u64) -> Limit {
+    Limit { name, measured, most: measured * 11 / 10 }
+}
+
+impl Limit {
+    const fn goal(self, goal: u64) -> Self {
+        let most = if self.most < goal { self.most } else { goal };
+        Self { most, ..self }
     }
-    let above = |(name, measured): &&(&str, u64)| found[*name] * 10 > measured * 11;
-    let above: Vec<_> = limits.iter().filter(above).collect();
+}
+
+fn assert_within(limits: &[Limit], found: &BTreeMap<String, u64>) {
+    for Limit { name, measured, most } in limits {
+        println!("{name}: {}, {measured} when the limit of {most} was set", found[*name]);
+    }
+    let above: Vec<_> = limits.iter().filter(|limit| found[limit.name] > limit.most).collect();
     assert!(above.is_empty(), "above the limit: {above:?}");
 }
 
 #[test]
 #[ignore = "builds the release profile and runs it under valgrind"]
-fn instructions_and_heap_stay_within_a_tenth_of_what_was_measured() {
+fn instructions_and_heap_stay_within_their_limits() {
     let target = root().join("target/operations");
     let program = build(&target);
     let profile = target.join("callgrind.out");
