@@ -140,9 +140,12 @@ async fn many_writers_of_a_locked_row_cost_the_others_a_wait_and_nothing_else() 
     for answer in others {
         assert_eq!(answer.unwrap(), Replacement::Replaced);
     }
-    // Who sent the same as another has lost to it, whatever became of that one.
-    for answer in stopped {
-        assert!(answer.is_err_and(|error| error.is_transient()));
+    for (number, answer) in stopped.into_iter().enumerate() {
+        match answer {
+            // What replaces another version than the row has needs no lock to have lost.
+            Ok(answer) => assert!(answer == Replacement::Lost && number % 12 != 0, "{number}: {answer:?}"),
+            Err(error) => assert!(error.is_transient(), "{number}: {error:?}"),
+        }
     }
     operator.batch_execute("ROLLBACK").await.unwrap();
     assert_eq!(store.replace(1, next).await.unwrap(), Replacement::Replaced);
