@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use grantor::store::TokenStore;
+use grantor::store::{Insertion, TokenStore};
 use grantor::testing::records;
 use grantor::{PostgresOptions, PostgresStore, Timestamp};
 use tokio::time::sleep;
@@ -97,17 +97,25 @@ async fn a_commit_whose_wait_for_the_standby_was_cancelled_is_not_acknowledged()
     PostgresStore::migrate(&options).await.unwrap();
     let store = PostgresStore::connect(&options).await.unwrap();
     server.set("synchronous_standby_names", "nobody").await;
-    let grant = std::sync::Arc::new(records::grant(&records::subject(), Timestamp::from_seconds(3_000_000_000)));
-    let writing = tokio::spawn({
-        let (store, grant) = (store.clone(), grant.clone());
-        async move { store.insert(grant).await }
-    });
     let admin = server.client().await;
-    let waits = "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'";
-    while admin.query(waits, &[]).await.unwrap().is_empty() {
-        assert!(!writing.is_finished(), "no standby has it");
-        sleep(Duration::from_millis(5)).await;
-    }
+    let cancel = "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'";
+    let (grant, writing) = loop {
+        let grant = std::sync::Arc::new(records::grant(&records::subject(), Timestamp::from_seconds(3_000_000_000)));
+        let writing = tokio::spawn({
+            let (store, grant) = (store.clone(), grant.clone());
+            async move { store.insert(grant).await }
+        });
+        let mut is_cancelled = false;
+        while !is_cancelled && !writing.is_finished() {
+            is_cancelled = !admin.query(cancel, &[]).await.unwrap().is_empty();
+            sleep(Duration::from_millis(5)).await;
+        }
+        if is_cancelled {
+            break (grant, writing);
+        }
+        // The server has not come to the new setting yet.
+        assert_eq!(writing.await.unwrap().unwrap(), Insertion::Inserted);
+    };
     let error = writing.await.unwrap().unwrap_err();
     assert!(error.is_transient(), "{error:?}");
     // The primary alone has it.
