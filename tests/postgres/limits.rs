@@ -21,6 +21,16 @@ fn grant() -> Arc<Grant> {
     Arc::new(records::grant(&records::subject(), END))
 }
 
+/// Waits until the store writes again, by itself.
+async fn goes_on_within(limit: Duration, store: &PostgresStore) {
+    let writes = async {
+        while store.insert(grant()).await.is_err() {
+            sleep(Duration::from_millis(10)).await;
+        }
+    };
+    timeout(limit, writes).await.expect("the store goes on by itself");
+}
+
 fn may_pass<T: std::fmt::Debug>(answer: Result<T, StoreError>) {
     let error = answer.unwrap_err();
     assert!(error.is_transient(), "{error:?}");
@@ -174,12 +184,7 @@ async fn writes_that_wait_for_a_standby_leave_no_process_behind() {
     }
     operator.batch_execute("ALTER SYSTEM RESET synchronous_standby_names").await.unwrap();
     operator.batch_execute("SELECT pg_reload_conf()").await.unwrap();
-    let goes_on = async {
-        while store.insert(grant()).await.is_err() {
-            sleep(Duration::from_millis(10)).await;
-        }
-    };
-    timeout(Duration::from_secs(30), goes_on).await.expect("the store goes on by itself");
+    goes_on_within(Duration::from_secs(30), &store).await;
 }
 
 /// A machine that stands still answers neither a statement nor its end, and goes on where it was.
@@ -202,12 +207,7 @@ async fn a_server_that_stands_still_holds_nobody_for_ever_and_writes_nothing_whe
     may_pass(read);
     sleep(Duration::from_secs(1)).await;
     server.freeze(false);
-    let goes_on = async {
-        while store.insert(grant()).await.is_err() {
-            sleep(Duration::from_millis(10)).await;
-        }
-    };
-    timeout(Duration::from_secs(40), goes_on).await.expect("the store goes on by itself");
+    goes_on_within(Duration::from_secs(40), &store).await;
     // What lay in the sockets has been read before: it was sent first.
     sleep(Duration::from_millis(500)).await;
     assert_eq!(store.find(&inserted.id()).await.unwrap(), None);
@@ -284,12 +284,7 @@ async fn a_primary_that_takes_no_writes_any_more_is_trouble_that_passes() {
     may_pass(demoted.insert(grant()).await);
     assert_eq!(store.insert(grant()).await.unwrap(), Insertion::Inserted);
     operator.batch_execute("ALTER USER demoted RESET default_transaction_read_only").await.unwrap();
-    let goes_on = async {
-        while demoted.insert(grant()).await.is_err() {
-            sleep(Duration::from_millis(10)).await;
-        }
-    };
-    timeout(Duration::from_secs(30), goes_on).await.expect("the store goes on by itself");
+    goes_on_within(Duration::from_secs(30), &demoted).await;
 }
 
 /// What a client of the authorization server sees of it.
