@@ -35,10 +35,14 @@ mod trouble;
 mod world;
 
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
 
 use grantor::{RedisOptions, RedisStore};
 
 use crate::servers::{Cluster, Server};
+
+/// How long a write that has to succeed may wait for its replica: a busy disk syncs slowly.
+const REPLICATED: Duration = Duration::from_secs(20);
 
 /// Settings with a prefix that no other test has.
 fn options() -> RedisOptions {

@@ -10,6 +10,7 @@ use grantor::store::{Insertion, TokenStore};
 use grantor::testing::records;
 use grantor::{RedisError, RedisOptions, RedisProblem, RedisStore, Timestamp};
 
+use crate::REPLICATED;
 use crate::servers::{Cluster, Server, until};
 
 async fn problem(address: &str) -> RedisProblem {
@@ -153,7 +154,7 @@ async fn a_user_of_a_cluster_needs_a_few_more() {
     let cluster = Cluster::start();
     cluster.nodes.iter().for_each(|node| allow(node, " +wait +asking +cluster|slots"));
     let address = format!("redis://grantor:open@127.0.0.1:{}", cluster.nodes[0].port());
-    let options = RedisOptions::new().wait(1, Duration::from_secs(1));
+    let options = RedisOptions::new().wait(1, REPLICATED);
     let store = RedisStore::connect_cluster(&[&address], &options).await.unwrap();
     for _ in 0..20 {
         works(&store).await;

@@ -1,10 +1,9 @@
 //! A whole service, each step of which is taken by another server on the same Redis.
 
-use std::time::Duration;
-
 use grantor::testing::SeededEntropy;
 use grantor::{AuthorizationServer, Consent, Decision, LogoSlot, RedisOptions, RedisStore};
 
+use crate::REPLICATED;
 use crate::servers::{Cluster, Server};
 use crate::world::{ISSUER, PKCE, SESSION, World, code, e400, empty, form, logo, pair, text};
 
@@ -19,7 +18,7 @@ async fn every_step_of_a_flow_may_be_taken_by_another_server() {
 #[ignore = "starts Redis servers"]
 async fn a_cluster_serves_the_same_flow_and_waits_for_replicas() {
     let cluster = Cluster::durable();
-    let options = RedisOptions::new().wait(1, Duration::from_secs(2));
+    let options = RedisOptions::new().wait(1, REPLICATED);
     flow(async || crate::over(&cluster, &options).await).await;
 }
 

@@ -7,7 +7,8 @@ use grantor::store::{Grant, Insertion, Page, Replacement, StoreError, TokenStore
 use grantor::testing::records;
 use grantor::{RedisError, RedisOptions, RedisProblem, RedisStore, Timestamp};
 
-use crate::servers::Server;
+use crate::REPLICATED;
+use crate::servers::{Server, until};
 
 const FAR: Timestamp = Timestamp::from_seconds(3_000_000_000);
 
@@ -24,7 +25,7 @@ fn told<T: std::fmt::Debug>(answer: Result<T, StoreError>) -> (RedisProblem, boo
 
 /// Looks until the store answers again.
 async fn until_it_answers(store: &RedisStore, grant: &Grant) -> Option<Arc<Grant>> {
-    for _ in 0..200 {
+    for _ in 0..1200 {
         match TokenStore::find(store, &grant.id()).await {
             Ok(found) => return found,
             Err(error) => assert!(error.is_transient(), "{error:?}"),
@@ -145,13 +146,17 @@ async fn a_key_that_holds_something_else_is_a_lasting_failure() {
 #[ignore = "starts Redis servers"]
 async fn a_write_waits_for_as_many_replicas_as_was_asked() {
     let server = Server::durable();
-    let options = RedisOptions::new().wait(1, Duration::from_millis(300));
-    let store = RedisStore::connect(&server.address(), &options).await.unwrap();
+    let waiting_for = async |time| {
+        let options = RedisOptions::new().wait(1, time);
+        RedisStore::connect(&server.address(), &options).await.unwrap()
+    };
+    let store = waiting_for(REPLICATED).await;
+    let in_vain = waiting_for(Duration::from_millis(300)).await;
     let row = grant();
-    assert_eq!(told(store.insert(row.clone()).await), (RedisProblem::NotReplicated, true));
+    assert_eq!(told(in_vain.insert(row.clone()).await), (RedisProblem::NotReplicated, true));
 
     let replica = Server::start_with(&["--replicaof", "127.0.0.1", &server.port().to_string()]);
-    crate::servers::until(|| replica.info("master_link_status").as_deref() == Some("up"), || "no replica".to_owned());
+    until(|| server.feeds_a_replica(), || "no replica".to_owned());
     assert_eq!(store.insert(row.clone()).await.unwrap(), Insertion::Inserted);
     let next = Arc::new(records::refreshed(&row, FAR));
     assert_eq!(store.replace(1, next.clone()).await.unwrap(), Replacement::Replaced);
@@ -160,7 +165,7 @@ async fn a_write_waits_for_as_many_replicas_as_was_asked() {
     // What is told to have failed may have taken effect; the caller looks again.
     replica.freeze();
     let last = Arc::new(records::refreshed(&next, FAR));
-    assert_eq!(told(store.replace(2, last.clone()).await), (RedisProblem::NotReplicated, true));
+    assert_eq!(told(in_vain.replace(2, last.clone()).await), (RedisProblem::NotReplicated, true));
     assert_eq!(store.find(&row.id()).await.unwrap(), Some(last));
     replica.thaw();
 }
