@@ -75,17 +75,16 @@ impl Lineage {
 
 /// Draws a refresh token and writes it: `lineage | end | number | fresh | check`; gives its digest.
 pub(super) fn write_refresh(out: &mut Vec<u8>, id: &[u8; 16], lineage: &Lineage, end: u32, number: u32) -> [u8; 32] {
-    let mut octets = [0; 76];
-    octets[..16].copy_from_slice(id);
-    octets[16..32].copy_from_slice(&lineage.0);
-    octets[32..36].copy_from_slice(&end.to_be_bytes());
-    octets[36..40].copy_from_slice(&number.to_be_bytes());
-    octets[40..72].copy_from_slice(&draw::<32>());
-    let digest: [u8; 32] = Sha256::digest(&octets[..72]).into();
-    octets[72..].copy_from_slice(&digest[..4]);
+    let mut octets = [0; 60];
+    octets[..16].copy_from_slice(&lineage.0);
+    octets[16..20].copy_from_slice(&end.to_be_bytes());
+    octets[20..24].copy_from_slice(&number.to_be_bytes());
+    octets[24..55].copy_from_slice(&draw::<31>());
+    let digest: [u8; 32] = Sha256::digest(&octets[..55]).into();
+    octets[55..].copy_from_slice(&digest[..5]);
     out.extend_from_slice(REFRESH);
     encode(out, id, ID_CHARACTERS);
-    encode(out, &octets[16..], REFRESH_CHARACTERS);
+    encode(out, &octets, REFRESH_CHARACTERS);
     digest
 }
 
@@ -100,12 +99,11 @@ pub(super) fn read_refresh(text: &[u8]) -> Option<PresentedRefresh> {
     let text = text.strip_prefix(REFRESH).filter(|text| text.len() == ID_CHARACTERS + REFRESH_CHARACTERS)?;
     let (id, secret) = text.split_at(ID_CHARACTERS);
     let id = read_id(id)?;
-    let mut octets = [0; 76];
-    octets[..16].copy_from_slice(&id);
-    URL_SAFE_NO_PAD.decode_slice(secret, &mut octets[16..]).ok()?;
-    let digest: [u8; 32] = Sha256::digest(&octets[..72]).into();
-    let lineage = Lineage(*octets[16..].first_chunk()?);
-    (digest[..4] == octets[72..]).then_some(PresentedRefresh { id, lineage, digest })
+    let mut octets = [0; 60];
+    URL_SAFE_NO_PAD.decode_slice(secret, &mut octets).ok()?;
+    let digest: [u8; 32] = Sha256::digest(&octets[..55]).into();
+    let lineage = Lineage(*octets.first_chunk()?);
+    (digest[..5] == octets[55..]).then_some(PresentedRefresh { id, lineage, digest })
 }
 
 fn read_id(text: &[u8]) -> Option<[u8; 16]> {

@@ -71,7 +71,7 @@ pub(crate) fn pair(config: &Config, drawn: &Drawn, place: Place<'_>) -> NewPair 
     let access_end = place.now.plus(config.access_token_lifetime).min(last);
     let refresh_end = place.now.plus(config.refresh_token_lifetime).min(last);
     let refresh = place.client.grant_types.refresh_token.then(|| {
-        let position = Position { grant: drawn.grant, end: refresh_end, number: place.number };
+        let position = Position { end: refresh_end, number: place.number };
         refresh::mint(position, place.lineage, &drawn.fresh)
     });
     let mut record = TokenPair::new(drawn.access_token.digest, place.now, access_end);
