@@ -1,7 +1,9 @@
 //! How often an operation asks for memory, on a store in memory.
 
+use time::Duration;
+
 use crate::allocator;
-use crate::service::{Pair, Service, subject};
+use crate::service::{Pair, Service, pair as pair_of, subject};
 
 const CALLS: usize = 1000;
 
@@ -40,6 +42,8 @@ fn a_whole_flow() {
     });
 }
 
+/// Into an empty table: nearly every grant is the first of its shard, whose three tables it makes. The
+/// redirect URI is escaped, which makes a copy of it.
 #[test]
 fn an_exchange() {
     let service = Service::new();
@@ -48,12 +52,34 @@ fn an_exchange() {
     assert_takes(10, bodies, |body: String| assert_eq!(service.exchange(&body).status(), 200));
 }
 
+/// The tables of the shards are there, and have room for more.
+#[test]
+fn an_exchange_into_a_table_that_holds_grants() {
+    let service = Service::new();
+    for number in 0..5 * CALLS {
+        service.pair(&format!("user-{number}"));
+    }
+    let codes = (0..CALLS).map(|number| service.code(&format!("another-{number}")));
+    let bodies = codes.map(|code| service.exchange_body(&code)).collect();
+    assert_takes(8, bodies, |body: String| assert_eq!(service.exchange(&body).status(), 200));
+}
+
 #[test]
 fn a_refresh_and_one_in_grace() {
     let service = Service::new();
     let bodies: Vec<_> = pairs(&service).iter().map(|pair| service.refresh_body(&pair.refresh)).collect();
     assert_takes(8, bodies.clone(), |body| assert_eq!(service.refresh(&body).status(), 200));
     assert_takes(8, bodies, |body| assert_eq!(service.refresh_in_grace(&body).status(), 200));
+}
+
+#[test]
+fn a_refresh_that_drops_a_pair_of_the_past() {
+    let service = Service::new();
+    let refreshed = |service: &Service, pair: &Pair| pair_of(&service.refresh(&service.refresh_body(&pair.refresh)));
+    let refreshed: Vec<_> = pairs(&service).iter().map(|pair| refreshed(&service, pair)).collect();
+    service.advance(Duration::minutes(6));
+    let bodies = refreshed.iter().map(|pair| service.refresh_body(&pair.refresh)).collect();
+    assert_takes(9, bodies, |body: String| assert_eq!(service.refresh(&body).status(), 200));
 }
 
 #[test]
