@@ -56,7 +56,7 @@ fn an_exchange() {
 #[test]
 fn an_exchange_into_a_table_that_holds_grants() {
     let service = Service::new();
-    for number in 0..5 * CALLS {
+    for number in 0..10 * CALLS {
         service.pair(&format!("user-{number}"));
     }
     let codes = (0..CALLS).map(|number| service.code(&format!("another-{number}")));
