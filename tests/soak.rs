@@ -9,6 +9,8 @@
 //! clocks go 60 times as fast, with tokens that last half an hour, which is 30 s here. Every record is gone 120 s
 //! after its last use, and from then on a server holds as many as it removes.
 
+#[path = "soak/application.rs"]
+mod application;
 #[path = "soak/checks.rs"]
 mod checks;
 #[path = "soak/connection.rs"]
@@ -25,6 +27,8 @@ mod report;
 mod request;
 #[path = "soak/server.rs"]
 mod server;
+#[path = "soak/steps.rs"]
+mod steps;
 #[path = "soak/tally.rs"]
 mod tally;
 

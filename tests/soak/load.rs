@@ -7,8 +7,9 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use crate::Settings;
+use crate::application::Application;
 use crate::connection::{Connection, Pace};
-use crate::flow::{Application, Flows, Role};
+use crate::flow::{Flows, Role};
 use crate::request::Request;
 use crate::server::{Example, Server};
 use crate::tally::Tally;
