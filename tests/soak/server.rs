@@ -120,7 +120,7 @@ impl Server {
 
 impl Said {
     fn hear(&mut self, example: Example, line: String) {
-        let purged = line.split_once("purge: ").and_then(|(_, rest)| rest.strip_suffix(" records removed"));
+        let purged = line.rsplit_once("purge: ").and_then(|(_, rest)| rest.strip_suffix(" records removed"));
         if let Some(purged) = purged.and_then(|count| count.parse::<u64>().ok()) {
             self.purged += purged;
         } else if example != Example::Platform || line.contains("ERROR") || line.contains("panicked") {
