@@ -5,6 +5,7 @@ use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
+use std::thread;
 
 use serde_json::Value;
 
@@ -62,27 +63,11 @@ impl Server {
     /// Starts the example; cargo builds it first, as this test was built.
     pub(crate) fn start(example: Example) -> Self {
         let database = (example == Example::Platform).then(new_database);
-        let mut command = Command::new(env!("CARGO"));
-        command.args(["run", "--quiet", "--example", example.name()]);
-        if !cfg!(debug_assertions) {
-            command.arg("--release");
-        }
-        if database.is_some() {
-            command.arg("--all-features");
-        }
-        command.args(["--", "--listen", "127.0.0.1:0", "--json"]);
-        command.args(["--clock-speed", &CLOCK_SPEED.to_string()]);
-        command.args(["--access-token-lifetime", &TOKEN_LIFETIME.to_string()]);
-        command.args(["--refresh-token-lifetime", &TOKEN_LIFETIME.to_string()]);
-        if let Some(file) = &database {
-            command.args(["--third-party-listen", "127.0.0.1:0", "--database"]).arg(file);
-        }
-        let command = command.current_dir(env!("CARGO_MANIFEST_DIR")).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut process = command.spawn().expect("cargo is there: it started this test");
+        let mut process = command(example, database.as_deref()).spawn().expect("cargo is there: it started this test");
         let said = Arc::new(Mutex::new(Said::default()));
         let log = BufReader::new(process.stderr.take().unwrap());
         let listener = said.clone();
-        std::thread::spawn(move || {
+        thread::spawn(move || {
             log.lines().map_while(Result::ok).for_each(|line| listener.lock().unwrap().hear(example, line));
         });
         let mut line = String::new();
@@ -137,6 +122,35 @@ impl Drop for Server {
             remove(database);
         }
     }
+}
+
+fn command(example: Example, database: Option<&Path>) -> Command {
+    let mut command = Command::new(env!("CARGO"));
+    command.args(["run", "--quiet", "--example", example.name()]);
+    if !cfg!(debug_assertions) {
+        command.arg("--release");
+    }
+    if database.is_some() {
+        command.arg("--all-features");
+    }
+    command.args(["--", "--listen", "127.0.0.1:0", "--json"]);
+    command.args(["--clock-speed", &CLOCK_SPEED.to_string()]);
+    command.args(["--access-token-lifetime", &TOKEN_LIFETIME.to_string()]);
+    command.args(["--refresh-token-lifetime", &TOKEN_LIFETIME.to_string()]);
+    if let Some(file) = database {
+        command.args(["--third-party-listen", "127.0.0.1:0", "--database"]).arg(file);
+    }
+    // What cargo tells this test is not for the build of another program: ring builds anew when it changes.
+    let told = std::env::vars_os().map(|(name, _)| name);
+    for name in told.filter(|name| name.to_str().is_some_and(is_about_this_test)) {
+        command.env_remove(name);
+    }
+    command.current_dir(env!("CARGO_MANIFEST_DIR")).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
+fn is_about_this_test(variable: &str) -> bool {
+    ["CARGO_PKG_", "CARGO_MANIFEST_"].iter().any(|start| variable.starts_with(start))
 }
 
 fn new_database() -> PathBuf {
