@@ -18,7 +18,7 @@ const RECORDS_GONE: usize = 120;
 /// The p99 of the last quarter may be this many times that of the second,
 const P99_TIMES: u32 = 4;
 /// or this much: less is told apart by the machine's other work.
-const P99_NOISE: Duration = Duration::from_millis(50);
+const P99_NOISE: Duration = Duration::from_millis(100);
 /// What a quarter is too short to tell, the whole tells.
 const QUARTERS_TELL: Duration = Duration::from_secs(60);
 const P99_OF_THE_WHOLE: Duration = Duration::from_secs(1);
