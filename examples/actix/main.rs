@@ -29,10 +29,14 @@ async fn serve(options: Options) -> Result<(), Box<dyn Error>> {
     let listener = TcpListener::bind(&options.listen).map_err(|error| options.cannot_listen(error))?;
     let server = AuthorizationServer::builder(MemoryStore::new())
         .issuer(format!("http://{}", listener.local_addr()?))
-        .configure(|config| config.development = true)
+        .configure(|config| {
+            config.development = true;
+            options.times.apply(config);
+        })
+        .clock(options.times.clock())
         .build()?;
     demo::register(&server, &options).await?;
-    tokio::spawn(demo::purge(server.clone()));
+    tokio::spawn(demo::purge(server.clone(), options.times.minute()));
     let app = move || App::new().configure(|services| routes(services, &server));
     Ok(HttpServer::new(app).listen(listener)?.run().await?)
 }

@@ -32,10 +32,14 @@ async fn serve(options: Options) -> Result<(), Box<dyn Error>> {
     let listener = TcpListener::bind(&options.listen).await.map_err(|error| options.cannot_listen(error))?;
     let server = AuthorizationServer::builder(MemoryStore::new())
         .issuer(format!("http://{}", listener.local_addr()?))
-        .configure(|config| config.development = true)
+        .configure(|config| {
+            config.development = true;
+            options.times.apply(config);
+        })
+        .clock(options.times.clock())
         .build()?;
     demo::register(&server, &options).await?;
-    tokio::spawn(demo::purge(server.clone()));
+    tokio::spawn(demo::purge(server.clone(), options.times.minute()));
     Ok(axum::serve(listener, routes(server).into_make_service_with_connect_info::<SocketAddr>()).await?)
 }
 

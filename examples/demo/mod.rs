@@ -1,6 +1,8 @@
 //! What the example servers share: options, the demo application, the session cookie, the consent page,
 //! the clean-up.
 
+mod times;
+
 use std::error::Error;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -11,10 +13,13 @@ use grantor::{
     PendingAuthorization, RegistrationLimits, Subject, SystemEntropy,
 };
 
+use self::times::Times;
+
 /// What the command line says.
 pub(crate) struct Options {
     pub(crate) listen: String,
     pub(crate) redirect_uri: String,
+    pub(crate) times: Times,
     pub(crate) json: bool,
 }
 
@@ -23,7 +28,8 @@ Options
   --listen ADDR       where to listen, 127.0.0.1:8080 unless told
   --redirect-uri URI  the redirect URI of the demo application, http://127.0.0.1/callback unless told
   --json              print one line for programs
-  -h, --help          print this";
+  -h, --help          print this
+Options that let one watch tokens end";
 
 /// Runs the example as the command line says; an error is told in words.
 pub(crate) async fn start(serve: impl AsyncFnOnce(Options) -> Result<(), Box<dyn Error>>) -> ExitCode {
@@ -44,18 +50,23 @@ pub(crate) async fn start(serve: impl AsyncFnOnce(Options) -> Result<(), Box<dyn
 impl Options {
     /// Reads the command line; nothing if it asked for help, which is printed then.
     fn from_args() -> Result<Option<Self>, String> {
-        let mut options =
-            Self { listen: "127.0.0.1:8080".into(), redirect_uri: "http://127.0.0.1/callback".into(), json: false };
+        let mut options = Self {
+            listen: "127.0.0.1:8080".into(),
+            redirect_uri: "http://127.0.0.1/callback".into(),
+            times: Times::default(),
+            json: false,
+        };
         let mut args = std::env::args().skip(1);
         while let Some(arg) = args.next() {
             match arg.as_str() {
                 "-h" | "--help" => {
-                    println!("{USAGE}");
+                    println!("{USAGE}\n{}", times::USAGE);
                     return Ok(None);
                 }
                 "--json" => options.json = true,
                 "--listen" => options.listen = args.next().ok_or("--listen needs an address")?,
                 "--redirect-uri" => options.redirect_uri = args.next().ok_or("--redirect-uri needs a URI")?,
+                other if options.times.take(other, || args.next())? => {}
                 _ => return Err(format!("{arg} is no option of this example; --help lists them")),
             }
         }
@@ -177,16 +188,25 @@ pub(crate) fn decision(body: &[u8]) -> Option<(String, Decision)> {
     Some((value("handle")?, decision))
 }
 
-/// Removes what is over; the store would only grow without it.
-pub(crate) async fn purge(server: AuthorizationServer) {
+/// Removes what is over, once a minute of the server's clock; the store would only grow without it.
+pub(crate) async fn purge(server: AuthorizationServer, minute: Duration) {
     loop {
-        tokio::time::sleep(Duration::from_secs(60)).await;
+        tokio::time::sleep(minute).await;
+        let mut removed = 0;
         loop {
             match server.purge_expired(10_000).await {
-                Ok(purge) if !purge.is_finished() => tokio::task::yield_now().await,
-                Ok(_) => break,
+                Ok(purge) => {
+                    removed += purge.removed();
+                    if purge.is_finished() {
+                        break;
+                    }
+                    tokio::task::yield_now().await;
+                }
                 Err(error) => break eprintln!("purge: {error}"),
             }
+        }
+        if removed > 0 {
+            eprintln!("purge: {removed} records removed");
         }
     }
 }

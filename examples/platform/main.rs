@@ -27,6 +27,8 @@ mod review;
 mod session;
 mod sign_in;
 mod third_party;
+#[path = "../demo/times.rs"]
+mod times;
 mod web;
 mod words;
 
@@ -82,12 +84,14 @@ async fn run(options: Options) -> Result<(), Box<dyn Error>> {
         .configure(|config| {
             config.development = true;
             config.public_clients = true;
+            options.times.apply(config);
         })
+        .clock(options.times.clock())
         .events(TracingEvents)
         .build()?;
     let redirect_uri = options.redirect_uri.as_deref();
     let demo = DemoApplication::prepare(&server, &database, &third_party, redirect_uri).await?;
-    tokio::spawn(purge::now_and_then(server.clone(), database.clone()));
+    tokio::spawn(purge::now_and_then(server.clone(), database.clone(), options.times.minute()));
 
     let own_redirect_uri = format!("{third_party}/callback");
     let redirect_uri = redirect_uri.unwrap_or(&own_redirect_uri);

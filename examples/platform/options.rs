@@ -3,6 +3,8 @@
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
+use crate::times::{self, Times};
+
 const USAGE: &str = "\
 Options of the platform example
   --listen ADDR              where the platform listens: on the loopback, 127.0.0.1:8080 unless told
@@ -10,7 +12,8 @@ Options of the platform example
   --database PATH            the file that keeps everything, target/platform.sqlite unless told
   --redirect-uri URI         a further redirect URI of the demo application
   --json                     print one line for programs
-  -h, --help                 print this";
+  -h, --help                 print this
+Options that let one watch tokens end (on a database that is deleted afterwards)";
 
 /// Where to listen, where to keep what must last, and how to print it.
 pub(crate) struct Options {
@@ -19,6 +22,7 @@ pub(crate) struct Options {
     pub(crate) database: PathBuf,
     /// A further redirect URI of the demo application, beside the third-party application's own.
     pub(crate) redirect_uri: Option<String>,
+    pub(crate) times: Times,
     pub(crate) json: bool,
 }
 
@@ -30,14 +34,18 @@ impl Options {
             third_party_listen: (Ipv4Addr::LOCALHOST, 8081).into(),
             database: "target/platform.sqlite".into(),
             redirect_uri: None,
+            times: Times::default(),
             json: false,
         };
         let mut args = std::env::args().skip(1);
         while let Some(arg) = args.next() {
+            if options.times.take(&arg, || args.next())? {
+                continue;
+            }
             let mut value = || args.next().ok_or_else(|| format!("{arg} needs a value"));
             match arg.as_str() {
                 "-h" | "--help" => {
-                    println!("{USAGE}");
+                    println!("{USAGE}\n{}", times::USAGE);
                     return Ok(None);
                 }
                 "--json" => options.json = true,

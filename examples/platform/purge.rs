@@ -3,26 +3,35 @@
 use std::time::Duration;
 
 use grantor::{AuthorizationServer, Clock as _, SystemClock};
-use tracing::error;
+use tracing::{error, info};
 
 use crate::database::{Database, DatabaseError};
 
-const PAUSE: Duration = Duration::from_secs(60);
 /// Records looked at in one step.
 const STEP: usize = 10_000;
 
-pub(crate) async fn now_and_then(server: AuthorizationServer, database: Database) {
+/// Looks once a minute of the server's clock.
+pub(crate) async fn now_and_then(server: AuthorizationServer, database: Database, minute: Duration) {
     loop {
-        tokio::time::sleep(PAUSE).await;
+        tokio::time::sleep(minute).await;
         if let Err(error) = sessions(&database).await {
             error!("sessions are not removed: {error}");
         }
+        let mut removed = 0;
         loop {
             match server.purge_expired(STEP).await {
-                Ok(purge) if !purge.is_finished() => tokio::task::yield_now().await,
-                Ok(_) => break,
+                Ok(purge) => {
+                    removed += purge.removed();
+                    if purge.is_finished() {
+                        break;
+                    }
+                    tokio::task::yield_now().await;
+                }
                 Err(error) => break error!("grants are not removed: {error}"),
             }
+        }
+        if removed > 0 {
+            info!("purge: {removed} records removed");
         }
     }
 }

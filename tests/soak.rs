@@ -1,0 +1,90 @@
+//! The examples under mixed load for a long time, with the purge running: no answer but the expected one, memory,
+//! threads and open files constant, latencies stable.
+//!
+//! `cargo test --all-features --test soak -- --ignored --nocapture` is the short form of ten seconds. The long one:
+//! `GRANTOR_SOAK_SECONDS=1800 cargo test --release --all-features --test soak -- --ignored --nocapture`. All three
+//! servers run side by side, each with a load of its own of `GRANTOR_SOAK_RATE` requests a second, 100 unless told.
+//!
+//! A record is kept for at least an hour after its end, so nothing would be purged in half an hour: the servers'
+//! clocks go 60 times as fast, with tokens that last half an hour, which is 30 s here. Every record is gone 120 s
+//! after its last use, and from then on a server holds as many as it removes.
+
+#[path = "soak/application.rs"]
+mod application;
+#[path = "soak/checks.rs"]
+mod checks;
+#[path = "soak/connection.rs"]
+mod connection;
+#[path = "soak/flow.rs"]
+mod flow;
+#[path = "soak/histogram.rs"]
+mod histogram;
+#[path = "soak/load.rs"]
+mod load;
+#[path = "soak/report.rs"]
+mod report;
+#[path = "soak/request.rs"]
+mod request;
+#[path = "soak/server.rs"]
+mod server;
+#[path = "soak/steps.rs"]
+mod steps;
+#[path = "soak/tally.rs"]
+mod tally;
+
+use std::thread;
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use crate::load::{Load, User};
+use crate::report::Report;
+use crate::server::{Example, Server};
+
+/// How long, and how much.
+#[derive(Clone, Copy, Debug)]
+struct Settings {
+    length: Duration,
+    /// Requests a second for each server.
+    rate: u32,
+}
+
+impl Settings {
+    fn from_environment() -> Self {
+        let number = |name: &str, default: u32| match std::env::var(name) {
+            Ok(text) => text.parse().unwrap_or_else(|_| panic!("{name} is a number, not {text}")),
+            Err(_) => default,
+        };
+        let length = Duration::from_secs(number("GRANTOR_SOAK_SECONDS", 10).into());
+        Self { length, rate: number("GRANTOR_SOAK_RATE", 100) }
+    }
+}
+
+#[test]
+#[ignore = "takes ten seconds in its short form, and builds the examples"]
+fn the_examples_stay_as_they_are_under_mixed_load() {
+    let settings = Settings::from_environment();
+    let servers = Example::ALL.map(Server::start);
+    let users = servers.each_ref().map(User::of);
+    let begun = Instant::now();
+    let loads: Vec<_> =
+        servers.iter().zip(users).map(|(server, users)| Load::start(server, users, settings, begun)).collect();
+    let mut reports: Vec<_> = servers.iter().zip(&loads).map(|(server, load)| Report::new(server, load)).collect();
+    println!("{}", report::HEADING);
+    for second in 1..=settings.length.as_secs() {
+        thread::sleep((begun + Duration::from_secs(second)).saturating_duration_since(Instant::now()));
+        for report in &mut reports {
+            report.sample();
+            if second % 60 == 0 || second == settings.length.as_secs() {
+                println!("{}", report.row((second - 1) / 60));
+            }
+        }
+    }
+    loads.iter().for_each(Load::wait);
+    let mut faults = Vec::new();
+    for report in &reports {
+        println!("\n{report}");
+        faults.extend(checks::faults(report, settings));
+    }
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
