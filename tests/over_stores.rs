@@ -4,6 +4,8 @@
 //! one store: `GRANTOR_TEST_STORE=sqlite cargo test --all-features --test races`. A store on a server wants
 //! `GRANTOR_TEST_SERVER` as well, such as `redis://127.0.0.1:6379`.
 
+#[path = "started/cargo.rs"]
+mod cargo;
 #[expect(dead_code, reason = "other tests do more with it")]
 #[path = "servers/postgres.rs"]
 mod postgres;
@@ -12,8 +14,9 @@ mod postgres;
 mod redis;
 
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::Output;
 
+use cargo::cargo;
 use postgres::PostgresServer;
 use redis::Server;
 
@@ -79,14 +82,14 @@ fn every_suite_holds_over(store: &str, server: Option<&str>) {
 fn run(store: &str, server: Option<&str>, suites: &[&str], filter: &str) -> Output {
     // The same folder, where all of this is already built.
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap();
-    let mut cargo = Command::new(env!("CARGO"));
+    let mut cargo = cargo();
     cargo.args(["test", "--all-features", "--no-fail-fast", "--target-dir"]).arg(target);
     for suite in suites {
         cargo.args(["--test", suite]);
     }
     cargo.env("GRANTOR_TEST_STORE", store).env_remove("GRANTOR_TEST_SERVER");
     server.map(|server| cargo.env("GRANTOR_TEST_SERVER", server));
-    cargo.arg(filter).current_dir(env!("CARGO_MANIFEST_DIR")).output().unwrap()
+    cargo.arg(filter).output().unwrap()
 }
 
 fn text(output: &Output) -> String {

@@ -11,6 +11,8 @@
 
 #[path = "soak/application.rs"]
 mod application;
+#[path = "started/cargo.rs"]
+mod cargo;
 #[path = "soak/checks.rs"]
 mod checks;
 #[path = "soak/connection.rs"]

@@ -9,6 +9,8 @@ use std::thread;
 
 use serde_json::Value;
 
+use crate::cargo::cargo;
+
 /// How many times as fast as the system's the clocks of the servers go.
 pub(crate) const CLOCK_SPEED: u32 = 60;
 /// Seconds of the server's clock.
@@ -125,7 +127,7 @@ impl Drop for Server {
 }
 
 fn command(example: Example, database: Option<&Path>) -> Command {
-    let mut command = Command::new(env!("CARGO"));
+    let mut command = cargo();
     command.args(["run", "--quiet", "--example", example.name()]);
     if !cfg!(debug_assertions) {
         command.arg("--release");
@@ -140,17 +142,8 @@ fn command(example: Example, database: Option<&Path>) -> Command {
     if let Some(file) = database {
         command.args(["--third-party-listen", "127.0.0.1:0", "--database"]).arg(file);
     }
-    // What cargo tells this test is not for the build of another program: ring builds anew when it changes.
-    let told = std::env::vars_os().map(|(name, _)| name);
-    for name in told.filter(|name| name.to_str().is_some_and(is_about_this_test)) {
-        command.env_remove(name);
-    }
-    command.current_dir(env!("CARGO_MANIFEST_DIR")).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
     command
-}
-
-fn is_about_this_test(variable: &str) -> bool {
-    ["CARGO_PKG_", "CARGO_MANIFEST_"].iter().any(|start| variable.starts_with(start))
 }
 
 fn new_database() -> PathBuf {

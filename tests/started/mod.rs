@@ -2,9 +2,11 @@
 
 use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 
 use serde_json::Value;
+
+mod cargo;
 
 /// A running example; it ends, and its database goes, with this value.
 pub(crate) struct Example {
@@ -30,11 +32,10 @@ impl Example {
     }
 
     fn run(arguments: &[&str], database: Option<PathBuf>) -> Self {
-        let mut process = Command::new(env!("CARGO"))
+        let mut process = cargo::cargo()
             .args(["run", "--quiet"])
             .args(arguments)
             .args(["--listen", "127.0.0.1:0", "--json"])
-            .current_dir(env!("CARGO_MANIFEST_DIR"))
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .spawn()
