@@ -7,7 +7,7 @@ use grantor::wire::{Body, Endpoint, Request};
 use grantor::{Attempt, AuthorizationServer, MemoryStore, Throttle, ThrottleDecision};
 
 use super::answer;
-use super::request::{decoded, has_whole_escapes, parameters};
+use super::request::{has_whole_escapes, parameters};
 use super::stage::at_once;
 use super::world::FORM;
 
@@ -69,5 +69,5 @@ fn is_sound(form: &[u8]) -> bool {
     let is_text =
         |(name, value): &(Vec<u8>, Vec<u8>)| !KNOWN.contains(&name.as_slice()) || std::str::from_utf8(value).is_ok();
     let whole = form.split(|octet| *octet == b'&' || *octet == b'=').all(has_whole_escapes);
-    whole && KNOWN.iter().all(|known| copies(known) < 2) && parameters.iter().all(is_text) && decoded(b"+") == b" "
+    whole && KNOWN.iter().all(|known| copies(known) < 2) && parameters.iter().all(is_text)
 }
