@@ -1,0 +1,113 @@
+//! Octets that a store gives back are a record or an error, and a server works with whatever record they are.
+
+use grantor::store::{Authorization, Grant, Insertion, Stores, TokenStore};
+use grantor::wire::{Body, Endpoint, Request};
+use grantor::{Application, AuthorizationServer, Client, Logo, MemoryStore, Profile, Timestamp};
+
+use super::answer;
+use super::stage::{Stage, at_once, play};
+use super::world::{FORM, ISSUER, PNG, Recorder};
+
+/// The records of a stage, as its store has them: what they open is in the stage, and in no file.
+pub(super) fn of_a_stage() -> Vec<(String, Vec<u8>)> {
+    play(Profile::Platform, |stage| {
+        let world = &stage.world;
+        let id = world.client.client_id();
+        let client = at_once(world.server.client(&id)).unwrap().unwrap();
+        let application = at_once(world.server.registrar().unwrap().application(&id)).unwrap();
+        let grants = stage.grants().into_iter().zip(0..).map(|(grant, number)| (format!("grant_{number}"), grant));
+        let authorization = stage.contents().authorizations.pop().unwrap();
+        let others = [
+            ("authorization", authorization),
+            ("client", client.encode()),
+            ("application", application.encode()),
+            ("logo", PNG.to_vec()),
+        ];
+        grants.chain(others.map(|(name, octets)| (name.to_owned(), octets))).collect()
+    })
+}
+
+pub(super) fn check(input: &[u8]) -> String {
+    if let Ok(record) = Authorization::decode(input) {
+        let again = Authorization::decode(&record.encode()).unwrap();
+        assert!(again == record && again.encode() == record.encode());
+        let _ = (record.purge_after(), format!("{record:?}"));
+        return "authorization".to_owned();
+    }
+    if let Ok(record) = Client::decode(input) {
+        let again = Client::decode(&record.encode()).unwrap();
+        assert!(again == record && again.encode() == record.encode());
+        let _ = (record.counts_as_public(), format!("{record:?}"));
+        return "client".to_owned();
+    }
+    if let Ok(record) = Application::decode(input) {
+        let again = Application::decode(&record.encode()).unwrap();
+        assert!(again == record && again.encode() == record.encode());
+        let _ = (record.filters().count(), format!("{record:?}"));
+        return "application".to_owned();
+    }
+    if let Ok(logo) = Logo::decode(input) {
+        assert_eq!(Logo::decode(logo.octets()), Ok(logo.clone()));
+        assert_eq!(logo.octets(), input);
+        return "logo".to_owned();
+    }
+    match Grant::decode(input) {
+        Ok(grant) => with_grant(grant),
+        Err(_) => "nothing".to_owned(),
+    }
+}
+
+/// Whatever a grant holds, every operation that reads or changes it answers.
+fn with_grant(grant: Grant) -> String {
+    let again = Grant::decode(&grant.encode()).unwrap();
+    assert!(again == grant && again.encode() == grant.encode());
+    let _ = (grant.ends(), grant.refreshed(), grant.is_live(Timestamp::from_seconds(u32::MAX)), format!("{grant:?}"));
+    play(Profile::Platform, |stage| {
+        let tokens = MemoryStore::new();
+        let (id, subject) = (grant.id(), grant.subject().clone());
+        assert_eq!(at_once(TokenStore::insert(&tokens, grant.into())).unwrap(), Insertion::Inserted);
+        let world = &stage.world;
+        let stores = Stores::new(world.store.clone(), world.store.clone(), tokens.clone());
+        let server = AuthorizationServer::builder(stores)
+            .profile(Profile::Platform)
+            .issuer(ISSUER)
+            .clock(world.clock.clone())
+            .events(Recorder::default())
+            .build()
+            .unwrap();
+        let opens = at_once(server.authenticate(&bearer(stage).as_request())).is_ok();
+        for (endpoint, body) in [
+            (Endpoint::Introspection, format!("token={}", stage.prop("access"))),
+            (Endpoint::Token, format!("grant_type=refresh_token&refresh_token={}", stage.prop("refresh"))),
+            (Endpoint::Token, format!("grant_type=refresh_token&refresh_token={}", stage.prop("old"))),
+            (Endpoint::Revocation, format!("token={}", stage.prop("access"))),
+            (Endpoint::Revocation, format!("token={}", stage.prop("refresh"))),
+        ] {
+            let basic = format!("Basic {}", stage.prop("basic"));
+            let request = Request::new("POST").header("Content-Type", FORM.as_bytes());
+            let request = request.header("Authorization", basic.as_bytes()).body(Body::Octets(body.as_bytes()));
+            answer::check(&at_once(server.serve(endpoint, &request)), &[200, 400, 401, 429]);
+        }
+        at_once(server.grants_of(&subject)).unwrap();
+        at_once(server.revoke_grant(id, &subject)).unwrap();
+        at_once(server.revoke_subject(&subject)).unwrap();
+        let found = at_once(TokenStore::find(&tokens, &id)).unwrap().unwrap();
+        assert!(found.revoked().is_some(), "what was withdrawn is dead");
+        assert!(at_once(server.authenticate(&bearer(stage).as_request())).is_err());
+        let _ = at_once(server.purge_expired(10)).unwrap();
+        if opens { "grant of the stage".to_owned() } else { "grant".to_owned() }
+    })
+}
+
+/// The header that shows the stage's own access token.
+struct Bearer(String);
+
+impl Bearer {
+    fn as_request(&self) -> Request<'_> {
+        Request::new("GET").header("Authorization", self.0.as_bytes())
+    }
+}
+
+fn bearer(stage: &Stage) -> Bearer {
+    Bearer(format!("Bearer {}", stage.prop("access")))
+}

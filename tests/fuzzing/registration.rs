@@ -1,0 +1,49 @@
+//! A form that was found sound can be shown to a user, and comes back the same.
+//!
+//! An input is a line each of name, website, redirect URIs with a blank between, scopes, and resources with a
+//! blank between; what follows is the description.
+
+use grantor::scope::{ResourceScope, ScopeCatalog};
+use grantor::{ApplicationForm, RedirectUriPolicy, RegistrationLimits};
+use url::Url;
+
+use super::redirect_uri::place;
+
+pub(super) fn check(input: &[u8]) -> String {
+    let text = String::from_utf8_lossy(input);
+    let mut lines = text.splitn(6, '\n');
+    let mut next = || lines.next().unwrap_or_default();
+    let (name, website, redirect_uris, scopes, resources) = (next(), next(), next(), next(), next());
+    let mut form = ApplicationForm::new(name, website);
+    form.redirect_uris = redirect_uris.split(' ').filter(|uri| !uri.is_empty()).map(str::to_owned).collect();
+    form.scopes = scopes.to_owned();
+    form.resource_scope = match resources {
+        "" => None,
+        "all" => Some(ResourceScope::All),
+        list => ResourceScope::specified(list.split(' ')).ok(),
+    };
+    form.description = Some(next().to_owned());
+
+    let (limits, catalog) = (RegistrationLimits::default(), ScopeCatalog::platform());
+    let checked = match form.check(&limits, &catalog, &RedirectUriPolicy::default()) {
+        Ok(checked) => checked,
+        Err(errors) => {
+            let fields: Vec<_> = errors.iter().map(|error| error.field().as_str()).collect();
+            assert!(!fields.is_empty() && errors.iter().all(|error| !error.to_string().is_empty()));
+            return fields.join(", ");
+        }
+    };
+    assert!(checked.name().chars().count() <= 50 && !checked.name().trim().is_empty());
+    assert!(checked.description().is_none_or(|text| text.chars().count() <= 350 && !text.contains('\r')));
+    assert!(checked.website().chars().count() <= 128);
+    for text in [checked.name(), checked.website()] {
+        assert!(!text.chars().any(|own| own.is_control() || matches!(own, '\u{202a}'..='\u{202e}')), "{text:?}");
+    }
+    let website = Url::parse(checked.website()).unwrap();
+    assert!(matches!(website.scheme(), "http" | "https") && website.username().is_empty(), "{website}");
+    assert!(checked.redirect_uris().iter().all(|uri| place(uri.as_str()).is_ok()) && !checked.scopes().is_empty());
+
+    let again = checked.to_form(&catalog).check(&limits, &catalog, &RedirectUriPolicy::default());
+    assert_eq!(again, Ok(checked));
+    "sound".to_owned()
+}
