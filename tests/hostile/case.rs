@@ -45,13 +45,22 @@ impl Case {
 
 /// Sends all cases, many at once, and tells everything that went wrong; then the server has to do its work.
 pub(crate) async fn run_all(server: &Server, cases: &[Case]) -> Result<(), String> {
+    run(server, cases, AT_ONCE).await
+}
+
+/// The same with as many connections as there are cases.
+pub(crate) async fn run_together(server: &Server, cases: &[Case]) -> Result<(), String> {
+    run(server, cases, cases.len()).await
+}
+
+async fn run(server: &Server, cases: &[Case], at_once: usize) -> Result<(), String> {
     let faults = stream::iter(cases)
         .map(async |case| {
             let fault = case.run(server).await.err()?;
             let sent = case.octets.escape_ascii();
             Some(format!("{}, {}: {fault}\n    {sent:.400}", server.name, case.name))
         })
-        .buffer_unordered(AT_ONCE)
+        .buffer_unordered(at_once)
         .filter_map(ready);
     let faults: Vec<_> = faults.collect().await;
     server.still_works().await;

@@ -6,6 +6,7 @@ use base64::engine::general_purpose::STANDARD;
 /// A request with lines and a body that are written as they are.
 pub(crate) struct Request {
     start: Vec<u8>,
+    host: String,
     lines: Vec<u8>,
     body: Option<Vec<u8>>,
 }
@@ -13,7 +14,7 @@ pub(crate) struct Request {
 impl Request {
     pub(crate) fn new(method: impl AsRef<[u8]>, target: impl AsRef<[u8]>) -> Self {
         let start = [method.as_ref(), b" ", target.as_ref()].concat();
-        Self { start, lines: b"Host: 127.0.0.1\r\nConnection: close\r\n".to_vec(), body: None }
+        Self { start, host: "localhost".to_owned(), lines: b"Connection: close\r\n".to_vec(), body: None }
     }
 
     pub(crate) fn get(path: &str, query: impl AsRef<[u8]>) -> Self {
@@ -23,6 +24,11 @@ impl Request {
     /// A form as clients send it.
     pub(crate) fn form(path: &str, body: impl AsRef<[u8]>) -> Self {
         Self::new("POST", path).line("Content-Type", FORM).body(body)
+    }
+
+    pub(crate) fn host(mut self, host: &str) -> Self {
+        host.clone_into(&mut self.host);
+        self
     }
 
     pub(crate) fn line(mut self, name: &str, value: impl AsRef<[u8]>) -> Self {
@@ -41,7 +47,7 @@ impl Request {
 
     /// The head, up to the empty line and without a word on the body.
     pub(crate) fn head(&self) -> Vec<u8> {
-        [&self.start[..], b" HTTP/1.1\r\n", &self.lines].concat()
+        [&self.start[..], b" HTTP/1.1\r\nHost: ", self.host.as_bytes(), b"\r\n", &self.lines].concat()
     }
 
     pub(crate) fn octets(&self) -> Vec<u8> {

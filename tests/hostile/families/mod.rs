@@ -8,6 +8,7 @@ mod headers;
 mod media_types;
 mod methods;
 mod parameters;
+mod platform;
 mod raw;
 mod redirects;
 mod repeats;

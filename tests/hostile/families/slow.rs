@@ -1,6 +1,6 @@
 //! Clients that take their time, or never come to an end.
 
-use crate::case::{CLOSED, Case, run_all};
+use crate::case::{CLOSED, Case, run_together};
 use crate::exchange::Then;
 use crate::families::{ENDPOINTS, all, form};
 use crate::request::Request;
@@ -17,7 +17,7 @@ async fn nobody_is_waited_for_and_nobody_waits() {
                 server.still_works().await;
             }
         };
-        futures::join!(run_all(server, &cases), others).0
+        futures::join!(run_together(server, &cases), others).0
     })
     .await;
 }
