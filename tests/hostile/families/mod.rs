@@ -3,6 +3,7 @@
 mod bodies;
 mod consent;
 mod credentials;
+mod delays;
 mod framing;
 mod headers;
 mod media_types;
@@ -13,7 +14,6 @@ mod raw;
 mod redirects;
 mod repeats;
 mod sizes;
-mod slow;
 mod targets;
 
 use futures::future::join_all;
@@ -43,12 +43,13 @@ fn form(server: &Server, path: &str, body: impl AsRef<[u8]>) -> Request {
 }
 
 #[tokio::test]
-async fn each_server_meets_at_least_two_thousand_cases() {
+async fn each_server_meets_at_least_four_and_a_half_thousand_cases() {
     for server in Server::both().iter() {
-        let families: [(&str, Vec<Case>); 13] = [
+        let families: [(&str, Vec<Case>); 14] = [
             ("bodies", bodies::cases(server)),
             ("consent", consent::cases(server, "")),
             ("credentials", credentials::cases(server)),
+            ("delays", delays::cases(server)),
             ("framing", framing::cases(server)),
             ("headers", headers::cases(server)),
             ("media types", media_types::cases(server)),
@@ -62,6 +63,6 @@ async fn each_server_meets_at_least_two_thousand_cases() {
         ];
         let counts = families.map(|(family, cases)| (family, cases.len()));
         let sum: usize = counts.iter().map(|(_, count)| count).sum();
-        assert!(sum >= 2_000, "{}: {sum} in {counts:?}", server.name);
+        assert!(sum >= 4_500, "{}: {sum} in {counts:?}", server.name);
     }
 }

@@ -42,7 +42,7 @@ const BODIES: [&str; 6] = [
     "Transfer-Encoding: chunked\r\n\r\n7\r\ntoken=x\r\n0\r\n",
 ];
 
-fn cases(server: &Server) -> Vec<Case> {
+pub(crate) fn cases(server: &Server) -> Vec<Case> {
     let mut cases = Vec::new();
     for head in HEADS {
         for then in [Then::Wait, Then::Drip(b'a')] {
