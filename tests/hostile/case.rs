@@ -39,7 +39,7 @@ impl Case {
             let shown = answer.escape_ascii();
             return Err(format!("{status} is none of {:?}: {shown:.300}", self.statuses));
         }
-        answers.iter().try_for_each(|answer| judge::judge(answer, server))
+        answers.iter().try_for_each(|answer| judge::judge(answer, &server.base, &server.redirect_uri))
     }
 }
 
