@@ -1,11 +1,14 @@
 //! Lends actix-web's requests to the authorization server and gives its responses back.
 
+use std::time::Duration;
+
 use actix_web::http::StatusCode;
 use actix_web::http::header::HeaderMap;
 use actix_web::web::{self, Bytes, Data, Payload, ServiceConfig};
 use actix_web::{HttpRequest, HttpResponse};
 use grantor::AuthorizationServer;
 use grantor::wire::{self, Endpoint};
+use tokio::time::timeout;
 
 /// Routes the endpoints that the server answers by itself, whatever the method: it knows which it takes.
 pub(crate) fn machine_endpoints(services: &mut ServiceConfig, server: &AuthorizationServer) {
@@ -18,7 +21,7 @@ pub(crate) fn machine_endpoints(services: &mut ServiceConfig, server: &Authoriza
     }
 }
 
-/// A request whose body was read up to the limit.
+/// A request whose body was read up to the limit, and for as long as a body may take.
 pub(crate) struct Incoming {
     request: HttpRequest,
     body: Option<Bytes>,
@@ -26,8 +29,8 @@ pub(crate) struct Incoming {
 
 impl Incoming {
     pub(crate) async fn read(request: HttpRequest, payload: Payload, limit: usize) -> Self {
-        let body = payload.to_bytes_limited(limit).await;
-        Self { request, body: body.ok().and_then(Result::ok) }
+        let body = timeout(PATIENCE, payload.to_bytes_limited(limit)).await;
+        Self { request, body: body.ok().and_then(Result::ok).and_then(Result::ok) }
     }
 
     /// The same as the server sees it: raw octets, every header line, the address of the peer.
@@ -60,3 +63,5 @@ pub(crate) fn respond(response: wire::Response) -> HttpResponse {
     }
     builder.body(response.into_body())
 }
+
+const PATIENCE: Duration = Duration::from_secs(10);

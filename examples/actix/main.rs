@@ -9,6 +9,7 @@ mod demo;
 use std::error::Error;
 use std::net::TcpListener;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use actix_web::http::header::{ContentType, HeaderMap};
 use actix_web::web::{self, Data, Payload, ServiceConfig};
@@ -38,7 +39,8 @@ async fn serve(options: Options) -> Result<(), Box<dyn Error>> {
     demo::register(&server, &options).await?;
     tokio::spawn(demo::purge(server.clone(), options.times.minute()));
     let app = move || App::new().configure(|services| routes(services, &server));
-    Ok(HttpServer::new(app).listen(listener)?.run().await?)
+    let patient = HttpServer::new(app).client_request_timeout(Duration::from_secs(10));
+    Ok(patient.listen(listener)?.run().await?)
 }
 
 /// Everything that the service answers.

@@ -1,6 +1,7 @@
 //! Lends axum's requests to the authorization server and gives its responses back.
 
 use std::net::SocketAddr;
+use std::time::Duration;
 
 use axum::Router;
 use axum::body::{Body, Bytes, to_bytes};
@@ -11,6 +12,7 @@ use axum::response::Response;
 use axum::routing::any;
 use grantor::AuthorizationServer;
 use grantor::wire::{self, Endpoint};
+use tokio::time::timeout;
 
 /// Routes the endpoints that the server answers by itself, whatever the method: it knows which it takes.
 pub(crate) fn machine_endpoints(server: &AuthorizationServer) -> Router<AuthorizationServer> {
@@ -23,7 +25,7 @@ pub(crate) fn machine_endpoints(server: &AuthorizationServer) -> Router<Authoriz
     })
 }
 
-/// A request whose body was read up to the limit.
+/// A request whose body was read up to the limit, and for as long as a body may take.
 pub(crate) struct Incoming {
     parts: Parts,
     body: Option<Bytes>,
@@ -32,7 +34,8 @@ pub(crate) struct Incoming {
 impl Incoming {
     pub(crate) async fn read(request: Request, limit: usize) -> Self {
         let (parts, body) = request.into_parts();
-        Self { parts, body: to_bytes(body, limit).await.ok() }
+        let body = timeout(PATIENCE, to_bytes(body, limit)).await;
+        Self { parts, body: body.ok().and_then(Result::ok) }
     }
 
     /// The same as the server sees it: raw octets, every header line, the address of the peer.
@@ -62,3 +65,5 @@ pub(crate) fn respond(response: wire::Response) -> Response {
     let builder = response.headers().fold(builder, |builder, (name, value)| builder.header(name, value));
     builder.body(Body::from(response.into_body())).expect("the server makes valid headers")
 }
+
+const PATIENCE: Duration = Duration::from_secs(10);

@@ -3,11 +3,11 @@
 //! `cargo run --example axum` prints where to begin.
 
 mod adapter;
+mod connections;
 #[path = "../demo/mod.rs"]
 mod demo;
 
 use std::error::Error;
-use std::net::SocketAddr;
 use std::process::ExitCode;
 
 use axum::extract::{Request, State};
@@ -40,7 +40,7 @@ async fn serve(options: Options) -> Result<(), Box<dyn Error>> {
         .build()?;
     demo::register(&server, &options).await?;
     tokio::spawn(demo::purge(server.clone(), options.times.minute()));
-    Ok(axum::serve(listener, routes(server).into_make_service_with_connect_info::<SocketAddr>()).await?)
+    connections::serve(listener, routes(server)).await
 }
 
 /// Everything that the service answers.

@@ -146,7 +146,7 @@ pub enum Body<'a> {
     Empty,
     /// The whole body, not decoded.
     Octets(&'a [u8]),
-    /// The framework stopped reading at its limit, so the rest is unknown.
+    /// The framework stopped reading at its limit, of octets or of time, so the rest is unknown.
     TooLarge,
 }
 

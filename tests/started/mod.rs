@@ -18,7 +18,12 @@ pub(crate) struct Example {
 impl Example {
     /// Starts one of the thin examples; cargo builds it first, without features.
     pub(crate) fn start(name: &str) -> Self {
-        Self::run(&["--example", name, "--"], None)
+        Self::start_with(name, &[])
+    }
+
+    /// The same with more on its command line.
+    pub(crate) fn start_with(name: &str, options: &[&str]) -> Self {
+        Self::run(&[&["--example", name, "--"], options].concat(), None)
     }
 
     /// Starts the platform on a new database.

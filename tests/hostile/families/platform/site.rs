@@ -1,0 +1,99 @@
+//! The running platform, and what holds for its every answer.
+
+use std::net::SocketAddr;
+
+use futures::StreamExt as _;
+use futures::stream;
+use url::Url;
+
+use crate::answer::Answer;
+use crate::exchange::{Late, Then, exchange};
+use crate::families::platform::RAW;
+use crate::request::{Request, encode};
+use crate::started::Example;
+use crate::values::MARK;
+
+pub(super) const DEVON: (&str, &str) = ("devon", "devon-likes-rust");
+pub(super) const ADMIN: (&str, &str) = ("admin", "ada-likes-order");
+pub(super) const ALICE: (&str, &str) = ("alice", "alice-likes-tea");
+
+pub(super) struct Site {
+    pub(super) example: Example,
+    address: SocketAddr,
+    base: Url,
+}
+
+impl Site {
+    pub(super) fn start(test: &str) -> Self {
+        let example = Example::platform(test);
+        let base = Url::parse(example.about("issuer")).unwrap();
+        let address = SocketAddr::from(([127, 0, 0, 1], base.port().unwrap()));
+        Self { example, address, base }
+    }
+
+    /// Sends a request and judges the answer.
+    pub(super) async fn send(&self, request: Request) -> Answer {
+        self.send_to(self.address, request).await
+    }
+
+    /// The same to another port of the platform's process.
+    pub(super) async fn send_to(&self, address: SocketAddr, request: Request) -> Answer {
+        let octets = request.octets();
+        let shown = format!("{:.600}", octets.escape_ascii().to_string());
+        let answer = exchange(address, &octets, Then::Wait).await;
+        let answer = answer.unwrap_or_else(|Late| panic!("no answer to {shown}"));
+        let mut answers = Answer::read_all(&answer).unwrap_or_else(|fault| panic!("{fault} to {shown}"));
+        assert_eq!(answers.len(), 1, "{} to {shown}", answer.escape_ascii());
+        let answer = answers.remove(0);
+        if let Err(fault) = self.judge(&answer) {
+            panic!("{fault}: {} {:?}\n{shown}", answer.status, answer.headers);
+        }
+        answer
+    }
+
+    /// Signs in and gives the cookies.
+    pub(super) async fn sign_in(&self, (username, password): (&str, &str)) -> String {
+        let form = encode(&[("username", username), ("password", password)]);
+        let answer = self.send(Request::form("/sign-in", form)).await;
+        assert_eq!(answer.status, 303);
+        let lines = answer.headers.iter().filter(|(name, _)| name == "set-cookie");
+        lines.filter_map(|(_, line)| line.split(';').next()).collect::<Vec<_>>().join("; ")
+    }
+
+    pub(super) async fn get(&self, path: &str, cookies: &str) -> Answer {
+        self.send(Request::new("GET", path).line("Cookie", cookies)).await
+    }
+
+    pub(super) async fn post(&self, path: &str, form: &[(&str, &str)], cookies: &str) -> Answer {
+        self.send(Request::form(path, encode(form)).line("Cookie", cookies)).await
+    }
+
+    /// Sends all, some at a time, and gives their statuses.
+    pub(super) async fn send_all(&self, requests: Vec<Request>) -> Vec<u16> {
+        let answers = stream::iter(requests).map(async |request| self.send(request).await.status);
+        answers.buffer_unordered(8).collect().await
+    }
+
+    fn judge(&self, answer: &Answer) -> Result<(), String> {
+        let body = answer.text();
+        // The third party calls what the platform told it 502, a bad gateway.
+        if answer.status >= 500 && answer.status != 502 {
+            return Err("the platform blames itself".into());
+        }
+        if let Some(raw) = RAW.iter().find(|raw| body.contains(**raw)) {
+            let (before, after) = body.split_once(raw).unwrap();
+            let (before, after) = (before.lines().last().unwrap_or_default(), after.lines().next().unwrap_or_default());
+            return Err(format!("{raw} stands in the page: {before}{raw}{after}"));
+        }
+        for (name, value) in &answer.headers {
+            let is_good = match name.as_str() {
+                "location" => self.base.join(value).is_ok_and(|there| there.origin() == self.base.origin()),
+                name => !name.contains(MARK) && !value.contains(MARK),
+            };
+            if !is_good {
+                return Err(format!("the header {name}"));
+            }
+        }
+        Ok(())
+    }
+}
