@@ -23,7 +23,7 @@ pub(crate) fn machine_endpoints(server: &AuthorizationServer) -> Router<Authoriz
     })
 }
 
-/// A request whose body was read up to the limit.
+/// A request whose body was read up to the limit, or is left alone.
 pub(crate) struct Incoming {
     parts: Parts,
     body: Option<Bytes>,
@@ -33,6 +33,11 @@ impl Incoming {
     pub(crate) async fn read(request: Request, limit: usize) -> Self {
         let (parts, body) = request.into_parts();
         Self { parts, body: to_bytes(body, limit).await.ok() }
+    }
+
+    /// Without the body, which a resource reads for itself.
+    pub(crate) fn head(request: Request) -> Self {
+        Self { parts: request.into_parts().0, body: Some(Bytes::new()) }
     }
 
     /// The same as the server sees it: raw octets, every header line, the address of the peer.
