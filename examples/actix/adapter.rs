@@ -21,7 +21,7 @@ pub(crate) fn machine_endpoints(services: &mut ServiceConfig, server: &Authoriza
     }
 }
 
-/// A request whose body was read up to the limit, and for as long as a body may take.
+/// A request whose body was read up to the limit and for as long as a body may take, or is left alone.
 pub(crate) struct Incoming {
     request: HttpRequest,
     body: Option<Bytes>,
@@ -31,6 +31,11 @@ impl Incoming {
     pub(crate) async fn read(request: HttpRequest, payload: Payload, limit: usize) -> Self {
         let body = timeout(PATIENCE, payload.to_bytes_limited(limit)).await;
         Self { request, body: body.ok().and_then(Result::ok).and_then(Result::ok) }
+    }
+
+    /// Without the body, which a resource reads for itself.
+    pub(crate) fn head(request: HttpRequest) -> Self {
+        Self { request, body: Some(Bytes::new()) }
     }
 
     /// The same as the server sees it: raw octets, every header line, the address of the peer.

@@ -19,7 +19,7 @@ use grantor::wire::{Endpoint, protective_headers};
 use grantor::{AuthorizationServer, Decision, MemoryStore};
 
 use self::adapter::{Incoming, machine_endpoints, respond};
-use self::demo::{Options, Session};
+use self::demo::{Me, Options, Session};
 
 #[tokio::main]
 async fn main() -> ExitCode {
@@ -85,13 +85,12 @@ async fn consent(server: Data<AuthorizationServer>, request: HttpRequest, payloa
 }
 
 /// A resource: who the token speaks for.
-async fn me(server: Data<AuthorizationServer>, request: HttpRequest, payload: Payload) -> HttpResponse {
-    let incoming = Incoming::read(request, payload, server.body_limit()).await;
-    let checked = server.authenticate(&incoming.lend()).await.and_then(|token| {
+async fn me(server: Data<AuthorizationServer>, request: HttpRequest) -> HttpResponse {
+    let checked = server.authenticate(&Incoming::head(request).lend()).await.and_then(|token| {
         server.require(&token, "account-profile", Permission::Read, Resource::Account)?;
-        Ok(serde_json::json!({ "user": token.subject().as_str(), "scope": token.scopes().as_str() }))
+        Ok(HttpResponse::Ok().json(Me { user: token.subject().as_str(), scope: token.scopes().as_str() }))
     });
-    checked.map_or_else(|error| respond(error.into_response()), |answer| HttpResponse::Ok().json(answer))
+    checked.unwrap_or_else(|error| respond(error.into_response()))
 }
 
 fn session(headers: &HeaderMap) -> Session {

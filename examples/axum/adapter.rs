@@ -25,7 +25,7 @@ pub(crate) fn machine_endpoints(server: &AuthorizationServer) -> Router<Authoriz
     })
 }
 
-/// A request whose body was read up to the limit, and for as long as a body may take.
+/// A request whose body was read up to the limit and for as long as a body may take, or is left alone.
 pub(crate) struct Incoming {
     parts: Parts,
     body: Option<Bytes>,
@@ -36,6 +36,11 @@ impl Incoming {
         let (parts, body) = request.into_parts();
         let body = timeout(PATIENCE, to_bytes(body, limit)).await;
         Self { parts, body: body.ok().and_then(Result::ok) }
+    }
+
+    /// Without the body, which a resource reads for itself.
+    pub(crate) fn head(request: Request) -> Self {
+        Self { parts: request.into_parts().0, body: Some(Bytes::new()) }
     }
 
     /// The same as the server sees it: raw octets, every header line, the address of the peer.

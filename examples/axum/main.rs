@@ -21,7 +21,7 @@ use grantor::{AuthorizationServer, Decision, MemoryStore};
 use tokio::net::TcpListener;
 
 use self::adapter::{Incoming, machine_endpoints, respond};
-use self::demo::{Options, Session};
+use self::demo::{Me, Options, Session};
 
 #[tokio::main]
 async fn main() -> ExitCode {
@@ -82,12 +82,11 @@ async fn consent(State(server): State<AuthorizationServer>, request: Request) ->
 
 /// A resource: who the token speaks for.
 async fn me(State(server): State<AuthorizationServer>, request: Request) -> Response {
-    let incoming = Incoming::read(request, server.body_limit()).await;
-    let checked = server.authenticate(&incoming.lend()).await.and_then(|token| {
+    let checked = server.authenticate(&Incoming::head(request).lend()).await.and_then(|token| {
         server.require(&token, "account-profile", Permission::Read, Resource::Account)?;
-        Ok(Json(serde_json::json!({ "user": token.subject().as_str(), "scope": token.scopes().as_str() })))
+        Ok(Json(Me { user: token.subject().as_str(), scope: token.scopes().as_str() }).into_response())
     });
-    checked.map_or_else(|error| respond(error.into_response()), IntoResponse::into_response)
+    checked.unwrap_or_else(|error| respond(error.into_response()))
 }
 
 fn session(headers: &HeaderMap) -> Session {

@@ -12,6 +12,7 @@ use grantor::{
     ApplicationForm, Approval, AuthorizationHandle, AuthorizationServer, Consent, Decision, Entropy, Logo,
     PendingAuthorization, RegistrationLimits, Subject, SystemEntropy,
 };
+use serde::Serialize;
 
 use self::times::Times;
 
@@ -186,6 +187,13 @@ pub(crate) fn decision(body: &[u8]) -> Option<(String, Decision)> {
         _ => Decision::Deny,
     };
     Some((value("handle")?, decision))
+}
+
+/// What the resource answers: who the token speaks for, and what it is good for.
+#[derive(Serialize)]
+pub(crate) struct Me<'a> {
+    pub(crate) user: &'a str,
+    pub(crate) scope: &'a str,
 }
 
 /// Removes what is over, once a minute of the server's clock; the store would only grow without it.

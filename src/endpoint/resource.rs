@@ -89,8 +89,9 @@ impl Authenticated {
     /// named.
     #[must_use]
     pub fn permits(&self, scope: &str, permission: Permission, resource: Resource<'_>) -> bool {
-        self.granted().contains(scope, permission)
-            && self.client.scopes.contains(scope, permission)
+        let (granted, registered) = (self.granted(), &self.client.scopes);
+        granted.contains(scope, permission)
+            && (granted == registered || registered.contains(scope, permission))
             && self.grant.resource_scope.permits(resource)
             && self.client.resource_scope.permits(resource)
     }

@@ -40,7 +40,7 @@ pub(super) fn serve(options: &Options, listener: TcpListener) {
             let answer = Data::new(Bytes::from(options.answer.clone()));
             run(listener, move |services| {
                 services.app_data(answer.clone());
-                services.route(TOKEN_PATH, web::post().to(octets)).route(RESOURCE_PATH, web::get().to(octets));
+                services.route(TOKEN_PATH, web::post().to(token_octets)).route(RESOURCE_PATH, web::get().to(octets));
             });
         }
     }
@@ -57,6 +57,15 @@ fn run(listener: TcpListener, routes: impl Fn(&mut ServiceConfig) + Clone + Send
 /// Takes the body as octets, looks at nothing, answers octets.
 async fn octets(answer: Data<Bytes>, _: Bytes) -> HttpResponse {
     HttpResponse::Ok().content_type(ContentType::json()).body(answer.as_ref().clone())
+}
+
+/// The same with the header lines of a token's answer.
+async fn token_octets(answer: Data<Bytes>, _: Bytes) -> HttpResponse {
+    let mut response = HttpResponse::Ok();
+    for header in bare::TOKEN_HEADERS {
+        response.append_header(header);
+    }
+    response.body(answer.as_ref().clone())
 }
 
 /// The embedder tells the grant types apart; the load asks for one.

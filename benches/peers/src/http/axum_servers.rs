@@ -44,8 +44,11 @@ fn bare_routes(answer: String) -> Router {
     async fn answer_octets(State(answer): State<Bytes>, _: Bytes) -> Response {
         ([(CONTENT_TYPE, "application/json")], answer).into_response()
     }
+    async fn answer_token(State(answer): State<Bytes>, _: Bytes) -> Response {
+        (bare::TOKEN_HEADERS, answer).into_response()
+    }
     Router::new()
-        .route(TOKEN_PATH, post(answer_octets))
+        .route(TOKEN_PATH, post(answer_token))
         .route(RESOURCE_PATH, get(answer_octets))
         .with_state(Bytes::from(answer))
 }

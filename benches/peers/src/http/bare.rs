@@ -1,7 +1,11 @@
-//! What both bare servers share: nothing but octets.
+//! What both bare servers share: nothing but octets, and the header lines of grantor's answers.
 
 use super::CHAINS;
 use crate::material::{CLIENT_ID, CLIENT_SECRET, Credentials, Tokens, member};
+
+/// What grantor's token endpoint sends beside the body.
+pub(super) const TOKEN_HEADERS: [(&str, &str); 3] =
+    [("content-type", "application/json;charset=UTF-8"), ("cache-control", "no-store"), ("pragma", "no-cache")];
 
 /// Tokens as long as those of grantor, so that requests are as long.
 pub(super) fn tokens(answer: &str) -> Vec<Tokens> {

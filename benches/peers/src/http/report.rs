@@ -39,7 +39,7 @@ pub fn report(figures: &Figures) -> (String, Value) {
     let notes = format!(
         "\
 {cores}; {CONNECTIONS} keep-alive connections, {CHAINS} grants; medians of the rounds.
-bare             takes the body as octets, looks at nothing, answers as many octets as grantor
+bare             takes the body as octets, looks at nothing, answers as many octets as grantor, header lines included
 oxide-auth-*     client secrets compared as plain text (its default, Argon2id, takes a fifth of a second a request);
                  stores plain text, notices no reuse, looks at no client in a check
 oidc-provider    9.13.3, a Map as its store, no ID token; the process has one core with its garbage collector\n"
