@@ -14,6 +14,7 @@ mod mcp;
 mod negative;
 mod negative_redirects;
 mod negative_refresh;
+mod negative_secrets;
 mod negative_stored;
 mod negative_tokens;
 mod oauth21;
