@@ -57,7 +57,7 @@ fn every_id_has_a_row_in_the_guide_and_every_row_a_test() {
 /// The ids in the first doc line of each test, with the tests that have them.
 fn ids_in_tests() -> BTreeMap<String, BTreeSet<String>> {
     let mut ids: BTreeMap<_, BTreeSet<_>> = BTreeMap::new();
-    let folders = ["tests/protocol", "tests/adapters"].map(|folder| root().join(folder));
+    let folders = ["tests/protocol", "tests/adapters", "tests/secrets"].map(|folder| root().join(folder));
     for file in folders.iter().flat_map(|folder| source::files_below(folder)) {
         let text = fs::read_to_string(&file).unwrap();
         let lines: Vec<_> = text.lines().map(str::trim).collect();

@@ -36,7 +36,6 @@ mod rfc8252;
 mod rfc8414;
 mod rfc9207;
 mod rfc9700;
-mod secrets;
 mod service;
 mod unreliable;
 mod world;
