@@ -54,6 +54,8 @@ impl Context {
             ThrottleDecision::Allow => Ok(()),
             ThrottleDecision::Refuse { retry_after } => {
                 let Attempt { endpoint, client, peer, .. } = *attempt;
+                // A request that is held has been found to come from a client.
+                let client = if endpoint == Endpoint::Authorization { client } else { attempt.client_to_tell() };
                 self.raise(&Event::Throttled { endpoint, client, peer });
                 let begun = i64::from(retry_after.subsec_nanoseconds() > 0);
                 let seconds = retry_after.whole_seconds().saturating_add(begun).max(1);
@@ -65,6 +67,7 @@ impl Context {
     /// Tells hooks that the client could not be authenticated.
     pub(crate) async fn note_failed_authentication(&self, attempt: &Attempt<'_>, reason: &Reason) {
         let Attempt { endpoint, client, peer, .. } = *attempt;
+        let client = if is_of_a_client(reason) { client } else { attempt.client_to_tell() };
         self.raise(&Event::AuthenticationFailed { endpoint, client, peer, reason });
         if let Some(throttle) = &self.throttle {
             throttle.failed(attempt).await;
@@ -84,4 +87,12 @@ impl Context {
     pub(crate) fn audience(&self) -> Option<&str> {
         self.config.audience.as_deref().or(self.issuer.as_deref())
     }
+}
+
+/// Tells whether there is a client of the id that was claimed.
+const fn is_of_a_client(reason: &Reason) -> bool {
+    matches!(
+        reason,
+        Reason::ClientNotApproved | Reason::MissingSecret | Reason::UnregisteredAuthentication | Reason::WrongSecret
+    )
 }

@@ -10,6 +10,7 @@ use crate::client::Client;
 use crate::error::Reason;
 use crate::id::{ClientId, GrantId};
 use crate::scope::ScopeSet;
+use crate::secret::CLIENT_SECRET_CHARACTERS;
 use crate::store::record::RevocationReason;
 use crate::subject::Subject;
 use crate::wire::Endpoint;
@@ -160,7 +161,8 @@ pub enum Event<'a> {
     AuthenticationFailed {
         /// Where.
         endpoint: Endpoint,
-        /// Whom the request claimed to come from; may be anything.
+        /// Whom the request claimed to come from: a client that there is, or else a text too short to be
+        /// a secret in the wrong place.
         client: Option<&'a str>,
         /// From where it came.
         peer: Option<IpAddr>,
@@ -172,7 +174,7 @@ pub enum Event<'a> {
     Throttled {
         /// Where.
         endpoint: Endpoint,
-        /// Whom the request claimed to come from; may be anything.
+        /// Whom the request claimed to come from, unless that could be a secret in the wrong place.
         client: Option<&'a str>,
         /// From where it came.
         peer: Option<IpAddr>,
@@ -233,12 +235,17 @@ pub trait Throttle: fmt::Debug + Send + Sync + 'static {
 }
 
 /// Who tries what.
-#[derive(Clone, Copy, Debug)]
+///
+/// # Security
+///
+/// `Debug` leaves out a client of 32 characters or more: it may be a secret in the wrong place.
+#[derive(Clone, Copy)]
 #[non_exhaustive]
 pub struct Attempt<'a> {
     /// Where.
     pub endpoint: Endpoint,
-    /// Whom the request claims to come from; may be anything.
+    /// Whom the request claims to come from; may be anything, a secret in the wrong place too: not to be
+    /// logged.
     pub client: Option<&'a str>,
     /// The user who is asked, at the authorization endpoint.
     pub subject: Option<&'a Subject>,
@@ -246,7 +253,7 @@ pub struct Attempt<'a> {
     pub peer: Option<IpAddr>,
 }
 
-impl Attempt<'_> {
+impl<'a> Attempt<'a> {
     /// An attempt of which nothing but the endpoint is known, for tests of a [`Throttle`].
     #[must_use]
     pub const fn new(endpoint: Endpoint) -> Self {
@@ -261,6 +268,22 @@ impl Attempt<'_> {
             IpAddr::V4(address) => Some(address.into()),
             IpAddr::V6(address) => Some(Ipv6Addr::from_bits(address.to_bits() >> 64 << 64).into()),
         }
+    }
+
+    /// The claimed client, unless it is as long as a secret.
+    pub(crate) fn client_to_tell(&self) -> Option<&'a str> {
+        self.client.filter(|text| text.len() < *CLIENT_SECRET_CHARACTERS.start())
+    }
+}
+
+impl fmt::Debug for Attempt<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Attempt")
+            .field("endpoint", &self.endpoint)
+            .field("client", &self.client_to_tell())
+            .field("subject", &self.subject)
+            .field("peer", &self.peer)
+            .finish()
     }
 }
 
@@ -316,5 +339,13 @@ mod tests {
         assert_eq!(network("2001:db8:1:2:3:4:5:6"), "2001:db8:1:2::");
         assert_eq!(network("192.0.2.7"), "192.0.2.7");
         assert_eq!(network("::ffff:192.0.2.7"), "192.0.2.7");
+    }
+
+    #[test]
+    fn debug_of_an_attempt_shows_no_client_that_may_be_a_secret() {
+        let shown = |client| format!("{:?}", Attempt { client: Some(client), ..Attempt::new(Endpoint::Token) });
+        let text = "abcdefghijklmnopqrstuvwxyz012345";
+        assert!(shown(&text[1..]).contains(&text[1..]));
+        assert!(!shown(text).contains("abc"), "{}", shown(text));
     }
 }

@@ -76,8 +76,9 @@
 //!
 //! [`guide::getting_started`] walks through a whole flow. [`guide::writing_an_adapter`],
 //! [`guide::choosing_a_store`], [`guide::writing_a_store`], [`guide::operating`] and
-//! [`guide::profiles_and_defaults`] say what their names say, [`guide::design`] answers why, and
-//! [`guide::conformance`] shows which test proves which rule.
+//! [`guide::profiles_and_defaults`] say what their names say, [`guide::design`] answers why,
+//! [`guide::security`] goes through the threats, and [`guide::conformance`] shows which test proves which
+//! rule.
 #![forbid(unsafe_code)]
 #![deny(
     missing_docs,

@@ -57,7 +57,7 @@ fn every_id_has_a_row_in_the_guide_and_every_row_a_test() {
 /// The ids in the first doc line of each test, with the tests that have them.
 fn ids_in_tests() -> BTreeMap<String, BTreeSet<String>> {
     let mut ids: BTreeMap<_, BTreeSet<_>> = BTreeMap::new();
-    let folders = ["tests/protocol", "tests/adapters"].map(|folder| root().join(folder));
+    let folders = ["tests/protocol", "tests/adapters", "tests/secrets"].map(|folder| root().join(folder));
     for file in folders.iter().flat_map(|folder| source::files_below(folder)) {
         let text = fs::read_to_string(&file).unwrap();
         let lines: Vec<_> = text.lines().map(str::trim).collect();
@@ -109,6 +109,39 @@ fn ids_in_guide() -> BTreeSet<String> {
         }
     }
     ids
+}
+
+#[test]
+fn every_test_that_the_guide_to_security_names_is_there() {
+    let tests = tests_below(&root().join("tests"));
+    let guide = fs::read_to_string(root().join("src/guide/security.md")).unwrap();
+    let named = guide.split('`').skip(1).step_by(2).filter(|code| code.contains("::"));
+    let named: BTreeSet<_> = named.collect();
+    assert!(named.len() > 50, "{named:?}");
+    let missing: Vec<_> = named.iter().filter(|name| !tests.contains(**name)).collect();
+    assert!(missing.is_empty(), "src/guide/security.md names tests that are not there: {missing:#?}");
+    for row in guide.lines().filter(|line| line.starts_with("| ")) {
+        assert!(row.contains("::") || row.contains("ns |") || row.contains("| t"), "no test is named: {row}");
+    }
+}
+
+/// All functions with an attribute that makes them tests, as `module::name`.
+fn tests_below(folder: &Path) -> BTreeSet<String> {
+    let mut tests = BTreeSet::new();
+    for file in source::files_below(folder) {
+        let text = fs::read_to_string(&file).unwrap();
+        let mut is_test = false;
+        for line in text.lines().map(str::trim) {
+            let name = line.strip_prefix("async ").unwrap_or(line).strip_prefix("fn ");
+            match name.and_then(|rest| rest.split(['(', '<']).next()) {
+                Some(name) if is_test => _ = tests.insert(format!("{}::{name}", module(&file))),
+                _ if line.starts_with("#[test]") || line.starts_with("#[tokio::test") => is_test = true,
+                _ => {}
+            }
+            is_test &= line.starts_with('#') || line.starts_with("//");
+        }
+    }
+    tests
 }
 
 /// Such as SVC-2.1-01, 6749-4.1.2.1-02, HTTP-04, MCP-0618-05 and CVE-2020-15223.

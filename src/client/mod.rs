@@ -7,7 +7,7 @@ pub(crate) mod redirect_uri;
 use crate::client::redirect_uri::RegisteredRedirectUri;
 use crate::id::ClientId;
 use crate::scope::{ResourceScope, ScopeSet};
-use crate::secret::{ClientSecret, Digest};
+use crate::secret::{CLIENT_SECRET_CHARACTERS, ClientSecret, Digest};
 
 /// What a client may do, small enough to be read by every request [RFC 6749 section 2].
 ///
@@ -290,7 +290,8 @@ impl ClientBuilder {
     /// for random secrets only.
     pub fn secret(mut self, secret: &ClientSecret) -> Result<Self, ClientSecretError> {
         let text = secret.expose().as_bytes();
-        let in_bounds = (32..=255).contains(&text.len()) && text.iter().all(|octet| (0x20..=0x7e).contains(octet));
+        let in_bounds =
+            CLIENT_SECRET_CHARACTERS.contains(&text.len()) && text.iter().all(|octet| (0x20..=0x7e).contains(octet));
         if !in_bounds || self.client.client_type == ClientType::Public {
             return Err(ClientSecretError);
         }

@@ -16,6 +16,8 @@ pub mod several_servers {}
 pub mod performance {}
 #[doc = include_str!("profiles_and_defaults.md")]
 pub mod profiles_and_defaults {}
+#[doc = include_str!("security.md")]
+pub mod security {}
 #[doc = include_str!("conformance.md")]
 pub mod conformance {}
 #[doc = include_str!("design.md")]

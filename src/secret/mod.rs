@@ -8,6 +8,7 @@ pub(crate) mod opaque;
 pub(crate) mod refresh;
 
 use std::fmt;
+use std::ops::RangeInclusive;
 
 use sha2::{Digest as _, Sha256};
 use subtle::{Choice, ConstantTimeEq};
@@ -74,6 +75,9 @@ impl ClientSecret {
         Self(letters_and_digits::<43>(entropy))
     }
 }
+
+/// Characters of a client secret that is taken over; no secret of the server's own is shorter either.
+pub(crate) const CLIENT_SECRET_CHARACTERS: RangeInclusive<usize> = 32..=255;
 
 /// Octets of a [`Digest`].
 pub(crate) const DIGEST_OCTETS: usize = 32;

@@ -1,6 +1,7 @@
 //! What went wrong in other authorization servers, one test per fault: clients, PKCE, what is shown.
 //! The first doc line names the advisory, or the project with its number. Redirects are in
-//! `negative_redirects`, codes and tokens in `negative_tokens`, refresh and grace in `negative_refresh`.
+//! `negative_redirects`, codes and tokens in `negative_tokens`, refresh and grace in `negative_refresh`, secrets in the wrong
+//! place in `negative_secrets`.
 
 use std::sync::{Arc, Mutex};
 

@@ -96,6 +96,7 @@ async fn a_replay_whose_successor_is_gone_is_an_answer_and_no_failure() {
 }
 
 /// negative case #4, django-oauth-toolkit #558, hydra #3004, openiddict #262
+/// Also django-oauth-toolkit #609, #638, #722, #810, #960; hydra #3604; openiddict #916, #1274.
 #[tokio::test(flavor = "multi_thread")]
 async fn contention_is_never_told_as_the_clients_fault() {
     let world = Arc::new(World::platform().await);

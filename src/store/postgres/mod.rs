@@ -8,6 +8,7 @@ mod keeper;
 mod link;
 mod options;
 mod parameters;
+mod query;
 mod read;
 mod registration;
 mod schema;

@@ -12,6 +12,7 @@ use crate::store::postgres::error::{self, PostgresError, PostgresProblem};
 use crate::store::postgres::keeper::State;
 use crate::store::postgres::link::Link;
 use crate::store::postgres::parameters::Parameter;
+use crate::store::postgres::query::query;
 use crate::store::postgres::statements::Reads;
 use crate::store::record::Record;
 
@@ -29,7 +30,7 @@ pub(super) async fn rows(
     loop {
         let link = up(&mut states).await?;
         let Ok(_place) = link.places.try_acquire() else { return Err(PostgresProblem::QueueFull.into()) };
-        match link.reader.query(statement(&link.reads), parameters).await {
+        match query(&link.reader, statement(&link.reads), parameters).await {
             Ok(rows) => return Ok(rows),
             Err(error) if error::ends_connection(&error) => {
                 link.watch.lost.notify_one();

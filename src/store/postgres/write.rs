@@ -12,6 +12,7 @@ use crate::store::postgres::error::{self, PostgresError, PostgresProblem};
 use crate::store::postgres::job::{Job, PurgeStep, Purged, RegistrationWrite, RowWrite};
 use crate::store::postgres::link::Link;
 use crate::store::postgres::parameters::{Many, One, Parameter};
+use crate::store::postgres::query::query;
 use crate::store::postgres::registration;
 use crate::store::postgres::statements::Table;
 
@@ -135,7 +136,7 @@ async fn send(link: &Link, statement: &Statement, parameters: &[Parameter<'_>]) 
     let unreplicated = link.watch.unreplicated();
     let mut attempt = 1;
     loop {
-        match link.writer.query(statement, parameters).await {
+        match query(&link.writer, statement, parameters).await {
             Ok(_) if link.watch.unreplicated() != unreplicated => {
                 return Err(PostgresProblem::NotReplicated.into());
             }

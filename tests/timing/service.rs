@@ -1,0 +1,130 @@
+//! A server with one client and one access token, asked by those who have neither.
+
+use std::sync::LazyLock;
+
+use futures::executor::block_on;
+use grantor::scope::ResourceScope;
+use grantor::testing::SeededEntropy;
+use grantor::wire::{Body, Endpoint, Request, Response};
+use grantor::{
+    ApplicationForm, Approval, AuthorizationServer, Consent, Decision, Entropy as _, Logo, MemoryStore,
+    RegistrationLimits, Subject,
+};
+use sha2::{Digest as _, Sha256};
+
+const FORM: &[u8] = b"application/x-www-form-urlencoded";
+const REDIRECT_URI: &str = "https://app.example.com/cb";
+/// So many of each kind.
+const SECRETS: usize = 244;
+const SESSION: &[u8] = b"the value of the session cookie";
+const ALPHABET: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
+/// The beginning of a picture of one point, which is all that is looked at.
+const PNG: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01\0\0\0\x01\x08\x06\0\0\0\x1f\x15\xc4\x89";
+static ALICE: LazyLock<Subject> = LazyLock::new(|| Subject::new("alice").unwrap());
+
+pub(crate) struct Service {
+    server: AuthorizationServer,
+    pub(crate) id: String,
+    pub(crate) secret: String,
+    pub(crate) token: String,
+}
+
+impl Service {
+    pub(crate) fn new() -> Self {
+        let server = AuthorizationServer::builder(MemoryStore::new()).issuer("https://auth.example");
+        let server = server.entropy(SeededEntropy::new(7)).build().unwrap();
+        let (id, secret) = block_on(registered(&server));
+        let mut service = Self { server, id, secret, token: String::new() };
+        service.token = block_on(service.granted());
+        let right = format!("Bearer {}", service.token);
+        let request = Request::new("GET").header("Authorization", right.as_bytes());
+        assert!(block_on(service.server.authenticate(&request)).is_ok());
+        service
+    }
+
+    /// The access token of a new grant.
+    async fn granted(&self) -> String {
+        let query = format!("response_type=code&client_id={}", self.id);
+        let pending = self.server.authorize(&Request::new("GET").query(query.as_bytes())).await.unwrap();
+        let handle = self.server.hold(&pending, &ALICE, SESSION).await.unwrap();
+        let decision = Decision::Approve(Consent::to_everything());
+        let decided = self.server.decide(handle.expose(), &ALICE, SESSION, &decision).await.unwrap();
+        let (_, code) = decided.header("Location").unwrap().split_once("code=").unwrap();
+        let code = code.split('&').next().unwrap();
+        let form =
+            format!("grant_type=authorization_code&code={code}&client_id={}&client_secret={}", self.id, self.secret);
+        let request = Request::new("POST").header("Content-Type", FORM).body(Body::Octets(form.as_bytes()));
+        let answer = self.server.serve(Endpoint::Token, &request).await;
+        let json: serde_json::Value = serde_json::from_slice(answer.body()).unwrap();
+        json["access_token"].as_str().unwrap().to_owned()
+    }
+
+    /// Secrets whose digests begin with two octets of the right one, and those whose first octet differs.
+    pub(crate) fn secrets_by_digest(&self) -> [Vec<String>; 2] {
+        let right = Sha256::digest(&self.secret);
+        let entropy = SeededEntropy::new(11);
+        let mut drawn = [0; 43];
+        let (mut near, mut far) = (Vec::new(), Vec::new());
+        while near.len() < SECRETS {
+            entropy.fill(&mut drawn);
+            let letters = drawn.iter().map(|octet| char::from(ALPHABET[usize::from(*octet) % ALPHABET.len()]));
+            let secret: String = letters.collect();
+            let digest = Sha256::digest(&secret);
+            if digest[..2] == right[..2] {
+                near.push(secret);
+            } else if digest[0] != right[0] && far.len() < SECRETS {
+                far.push(secret);
+            }
+        }
+        [near, far]
+    }
+
+    pub(crate) fn token_form(&self, id: &str, secret: &str) -> Vec<u8> {
+        format!("grant_type=refresh_token&refresh_token=x&client_id={id}&client_secret={secret}").into_bytes()
+    }
+
+    pub(crate) fn introspection_form(&self, token: &str) -> Vec<u8> {
+        format!("token={token}&client_id={}&client_secret={}", self.id, self.secret).into_bytes()
+    }
+
+    pub(crate) fn is_refused(&self, form: &[u8]) {
+        assert_eq!(self.ask(Endpoint::Token, form).status(), 401);
+    }
+
+    pub(crate) fn is_inactive(&self, form: &[u8]) {
+        assert_eq!(self.ask(Endpoint::Introspection, form).body(), br#"{"active":false}"#);
+    }
+
+    pub(crate) fn is_closed(&self, header: &[u8]) {
+        let request = Request::new("GET").header("Authorization", header);
+        assert!(block_on(self.server.authenticate(&request)).is_err());
+    }
+
+    fn ask(&self, endpoint: Endpoint, form: &[u8]) -> Response {
+        let request = Request::new("POST").header("Content-Type", FORM).body(Body::Octets(form));
+        block_on(self.server.serve(endpoint, &request))
+    }
+}
+
+async fn registered(server: &AuthorizationServer) -> (String, String) {
+    let mut form = ApplicationForm::new("Example App", "https://app.example.com/");
+    form.redirect_uris = vec![REDIRECT_URI.into()];
+    form.scopes = "repo-code:rw".into();
+    form.resource_scope = Some(ResourceScope::All);
+    let logo = Logo::new(PNG, &RegistrationLimits::default()).unwrap();
+    let registrar = server.registrar().unwrap();
+    let id = registrar.submit(ALICE.clone(), form, Some(logo)).await.unwrap();
+    let version = registrar.application(&id).await.unwrap().version();
+    let approved = registrar.approve(&id, version, Approval::default()).await.unwrap();
+    (id.to_string(), approved.client_secret().unwrap().expose().to_owned())
+}
+
+/// The same text with each other letter or digit at that place.
+pub(crate) fn altered(text: &str, place: usize) -> impl Iterator<Item = String> {
+    let others = ALPHABET.iter().filter(move |&&letter| letter != text.as_bytes()[place]);
+    others.map(move |&letter| {
+        let mut altered = text.to_owned();
+        altered.replace_range(place..=place, char::from(letter).encode_utf8(&mut [0; 4]));
+        altered
+    })
+}
