@@ -108,6 +108,17 @@ async fn what_had_ended_before_is_not_counted() {
 
 /// 9700-4.14.2-04
 #[tokio::test]
+async fn a_request_on_the_screen_is_counted_until_its_end() {
+    let world = World::platform().await;
+    for (seconds, counted) in [(1799, 1), (1800, 0)] {
+        held(&world, &world.alice).await;
+        world.advance(seconds);
+        assert_eq!(world.server.revoke_subject(&world.alice).await.unwrap(), counted, "{seconds}");
+    }
+}
+
+/// 9700-4.14.2-04
+#[tokio::test]
 async fn grants_are_counted_when_their_codes_are_long_gone() {
     let world = World::platform().await;
     let pairs = [world.pair().await, world.pair().await];
