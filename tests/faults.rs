@@ -777,6 +777,27 @@ async fn a_failure_while_everything_of_a_user_is_withdrawn_spares_nothing_else()
     }
 }
 
+/// A write whose answer was lost took it from somebody, as one that was answered.
+#[tokio::test]
+async fn what_was_withdrawn_is_counted_though_the_answer_of_the_store_was_lost() {
+    let mut lost = Vec::new();
+    for at in 0.. {
+        let world = World::platform().await;
+        world.pair().await;
+        world.code().await;
+        let pending = world.authorize(&world.query(&[])).await.unwrap();
+        world.server.hold(&pending, &world.alice, world::SESSION).await.unwrap();
+        let faults = Faults::new(at, FailsAfter(Failure::Transient));
+        let counted = over(&world, faults.clone()).server.revoke_subject(&world.alice).await;
+        let Some(call) = faults.met() else { break };
+        // What only made sure of something may be told as a failure.
+        let Ok(count) = counted else { continue };
+        assert_eq!(count, 3, "{call}");
+        lost.push(call);
+    }
+    assert!(["tokens.insert", "tokens.replace", "codes.replace"].iter().all(|call| lost.contains(call)), "{lost:?}");
+}
+
 /// Codes and grants lie in two stores, neither of which waits for the other's repair.
 #[tokio::test]
 async fn a_purge_of_one_kind_that_fails_does_not_stop_the_other() {

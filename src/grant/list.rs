@@ -63,3 +63,63 @@ impl<Id: Ord> Reader<Id> {
         Page::after((self.id)(*key), if self.narrow { 1 } else { PAGE })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::codec::DecodeError;
+    use crate::id::GrantId;
+    use crate::store::record::Grant;
+
+    fn id(number: u8) -> GrantId {
+        GrantId::from_octets([number; 16])
+    }
+
+    fn unreadable(number: u8) -> Result<Vec<Arc<Grant>>, StoreError> {
+        Err(StoreError::unreadable(&[number; 16], DecodeError::UnknownVersion))
+    }
+
+    /// What is asked for after each answer that no row came with.
+    fn asked(answers: Vec<Result<Vec<Arc<Grant>>, StoreError>>) -> Vec<Page<GrantId>> {
+        let mut reader = Reader::new(GrantId::from_octets);
+        let mut asked = Vec::new();
+        for answer in answers {
+            let page = reader.next_page().unwrap();
+            asked.push(page.clone());
+            assert!(reader.take(page, answer).is_empty());
+        }
+        asked.extend(reader.next_page());
+        asked
+    }
+
+    #[test]
+    fn a_record_that_cannot_be_read_is_come_to_row_by_row_and_passed() {
+        let first = Page::first(PAGE);
+        assert_eq!(asked(vec![unreadable(3)]), [first.clone(), Page::first(1)]);
+        let passed = Page::after(id(3), PAGE);
+        assert_eq!(asked(vec![unreadable(3), unreadable(3)]), [first.clone(), Page::first(1), passed.clone()]);
+        let row = Page::after(id(3), 1);
+        assert_eq!(asked(vec![unreadable(3), unreadable(3), unreadable(9)]), [first, Page::first(1), passed, row]);
+    }
+
+    #[test]
+    fn a_list_ends_where_the_store_fails_or_names_what_was_passed_before() {
+        let lost = || Err(StoreError::transient("lost"));
+        assert_eq!(asked(vec![lost()]), [Page::first(PAGE)]);
+        assert_eq!(asked(vec![unreadable(3), unreadable(3), unreadable(3)]).len(), 3);
+        assert_eq!(asked(vec![unreadable(3), unreadable(3), unreadable(2)]).len(), 3);
+    }
+
+    #[test]
+    fn the_first_failure_is_told_at_the_end() {
+        let mut reader = Reader::new(GrantId::from_octets);
+        reader.fail(StoreError::transient("first"));
+        reader.fail(StoreError::permanent("second"));
+        assert!(reader.finish().unwrap_err().is_transient());
+        assert!(Reader::new(GrantId::from_octets).finish().is_ok());
+        let mut reader = Reader::new(GrantId::from_octets);
+        let page = reader.next_page().unwrap();
+        assert!(reader.take(page, unreadable(3)).is_empty());
+        assert_eq!(reader.finish().unwrap_err().unreadable_id(), Some(&[3; 16]));
+    }
+}

@@ -111,7 +111,6 @@ impl Judge<'_> {
         }
         let margin_end = match grant.pairs.with_refresh(&self.presented.digest) {
             Some(pair) if pair.refresh_is_live(self.now) => return Ok(Standing::Usable(pair)),
-            Some(pair) if pair.superseded().is_none() => return Err(Reason::RefreshTokenExpired),
             Some(pair) => pair.refresh_end().plus(self.config.reuse_margin),
             // A pair leaves the record only when its margin is over.
             None => self.now,
@@ -279,7 +278,6 @@ pub(crate) fn at_revocation(grant: &Grant, epoch: u32, presented: &PresentedRefr
     }
     match pair {
         Some(pair) if pair.refresh_is_live(now) => AtRevocation::Live,
-        Some(pair) if pair.superseded().is_none() => AtRevocation::Dead,
         // Expired by itself, in the record or out of it.
         _ if now >= presented.end => AtRevocation::Dead,
         Some(_) => AtRevocation::Superseded,

@@ -1,6 +1,6 @@
 //! What an embedder relies on beside the protocol.
 
-use grantor::scope::{Resource, ResourceScope};
+use grantor::scope::{Permission, Resource, ResourceScope};
 use grantor::wire::{Endpoint, Request};
 use grantor::{
     Attempt, AuthorizationServer, Client, ClientId, Config, ConfigError, Consent, Decision, MemoryStore,
@@ -164,4 +164,38 @@ async fn an_error_tells_whether_it_goes_to_the_client() {
         assert_eq!((error.redirects(), error.needs_sign_in()), (redirects, redirects));
         assert_eq!(error.response(None).header("Location"), None);
     }
+}
+
+/// 9700-4.11.2-01
+#[tokio::test]
+async fn a_page_can_say_who_asks_for_what_and_where_the_browser_goes() {
+    let world = World::platform().await;
+    let pending = world.authorize(&world.query(&[("scope", "repo-code:rw account-profile:r")])).await.unwrap();
+    let asked: Vec<_> = pending.requested().map(|scope| (scope.token().to_owned(), scope.permission())).collect();
+    assert_eq!(
+        asked,
+        [
+            ("repo-code:rw".to_owned(), Some(Permission::ReadWrite)),
+            ("account-profile:r".to_owned(), Some(Permission::Read))
+        ]
+    );
+    assert_eq!(pending.form_action_sources(), "https: http:");
+    let shown = format!("{pending:?}");
+    for part in ["PendingAuthorization", &world.client.id, "https://app.example.com/cb", "repo-code"] {
+        assert!(shown.contains(part), "{part} in {shown}");
+    }
+    let redirected = world.authorize(&world.query(&[("scope", "nothing")])).await.unwrap_err();
+    assert_eq!(redirected.form_action_sources(), Some("https: http:"));
+    let shown = world.authorize(&world.query(&[("redirect_uri", "https://evil.test/")])).await.unwrap_err();
+    assert_eq!(shown.form_action_sources(), None);
+}
+
+/// 6749-4.1.2.1-05
+#[tokio::test]
+async fn a_refusal_by_the_user_is_described_as_one() {
+    let world = World::platform().await;
+    let denied = red(&world.decide(&world.query(&PKCE), Decision::Deny).await, "access_denied");
+    assert_eq!(text(&denied, "error_description"), "the request was denied");
+    let refused = red(&world.refused(&world.query(&[("scope", "nothing")])).await, "invalid_scope");
+    assert_ne!(text(&refused, "error_description"), "the request was denied");
 }

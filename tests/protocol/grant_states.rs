@@ -328,7 +328,7 @@ async fn a_forged_token_brings_no_pair_and_takes_no_more_than_the_genuine_one_wo
         empty(&world.revoke(&forged).await);
         empty(&world.revoke_as(&other, &forged).await);
         assert_eq!(record(&world).await.encode(), before, "{name}");
-        world.events.take();
+        assert_eq!(world.events.saw("SupersededTokenAtRevocation"), outcome != Outcome::Nothing, "{name}");
         e400(&world.refresh(&forged).await, "invalid_grant");
         let events = world.events.take();
         let saw = |event: &str| events.iter().any(|own| own.starts_with(event));

@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
+use grantor::store::{Page, TokenStore};
 use grantor::wire::{Endpoint, Response};
 use grantor::{AccessTokenRevocation, Attempt, ForeignTokenAnswer, Profile, Throttle, ThrottleDecision};
 use time::Duration;
@@ -335,6 +336,38 @@ async fn trouble_of_the_store_is_told_and_the_token_lives_on() {
     }
     empty(&world.revoke(&first.refresh).await);
     stands(&world, &first, false, false, "the store is back").await;
+}
+
+/// 7009-2.2-01
+#[tokio::test]
+async fn each_revocation_makes_a_version_so_that_no_write_in_flight_undoes_it() {
+    let (world, store) = Unreliable::world(Profile::Platform).await;
+    let first = world.pair().await;
+    let version = async || {
+        let grants = world.store.grants_of(&world.alice, Page::first(9)).await.unwrap();
+        assert_eq!(grants.len(), 1);
+        grants[0].version()
+    };
+    assert_eq!(version().await, 1);
+    for (token, expected) in [(&first.access, 2), (&first.access, 3), (&first.refresh, 4), (&first.refresh, 5)] {
+        store.writes();
+        empty(&world.revoke(token).await);
+        assert_eq!((version().await, store.writes()), (expected, 1), "a second one makes sure of the first");
+    }
+}
+
+/// 7009-2.2-01
+#[tokio::test]
+async fn a_stranger_makes_sure_of_nothing() {
+    let (world, store) = Unreliable::world(Profile::Platform).await;
+    let other = world.register(form()).await;
+    let first = world.pair().await;
+    empty(&world.revoke(&first.refresh).await);
+    store.writes();
+    for token in [&first.access, &first.refresh] {
+        empty(&world.revoke_as(&other, token).await);
+    }
+    assert_eq!(store.writes(), 0);
 }
 
 /// 7009-2.3-01

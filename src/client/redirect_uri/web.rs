@@ -193,6 +193,7 @@ mod tests {
             ("https://?x", Host),
             ("https://:443/cb", Host),
             ("https://a%2eexample/", Host),
+            ("https://a%2eexample:x/", Host),
             ("https://[::1", Host),
             ("https://[::1]x/", Host),
             ("https://[::1]443/", Host),

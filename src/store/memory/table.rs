@@ -241,3 +241,181 @@ impl Hasher for KeyHasher {
         self.0
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+    use std::hash::BuildHasher;
+
+    use super::*;
+    use crate::codec::DecodeError;
+    use crate::id::ClientId;
+    use crate::store::record::Revocation;
+
+    const DUE: Timestamp = Timestamp::from_seconds(1000);
+    const NOT_DUE: Timestamp = Timestamp::from_seconds(1001);
+
+    struct Row {
+        key: [u8; 16],
+        subject: Subject,
+        purge_after: Timestamp,
+    }
+
+    impl Row {
+        fn new(key: [u8; 16], subject: &Subject, purge_after: Timestamp) -> Arc<Self> {
+            Arc::new(Self { key, subject: subject.clone(), purge_after })
+        }
+    }
+
+    impl Record for Row {
+        fn key(&self) -> &[u8; 16] {
+            &self.key
+        }
+
+        fn version(&self) -> u32 {
+            1
+        }
+
+        fn client(&self) -> &ClientId {
+            unreachable!("a table asks for no client")
+        }
+
+        fn subject(&self) -> &Subject {
+            &self.subject
+        }
+
+        fn created(&self) -> Timestamp {
+            unreachable!("a table asks for no beginning")
+        }
+
+        fn revoked(&self) -> Option<Revocation> {
+            unreachable!("a table asks for no revocation")
+        }
+
+        fn purge_after(&self) -> Timestamp {
+            self.purge_after
+        }
+
+        fn encode(&self) -> Vec<u8> {
+            unreachable!("a table keeps no octets")
+        }
+
+        fn decode(_: &[u8]) -> Result<Self, DecodeError> {
+            unreachable!("a table keeps no octets")
+        }
+    }
+
+    fn subject(name: impl Into<String>) -> Subject {
+        Subject::new(name.into()).unwrap()
+    }
+
+    /// A key of that shard; keys with other numbers are spread in it as random ones are.
+    fn key(shard: u16, number: u32) -> [u8; 16] {
+        let mut key = [0; 16];
+        key[4..12].copy_from_slice(&(u64::from(number) + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15).to_be_bytes());
+        key[14..].copy_from_slice(&shard.to_be_bytes());
+        key
+    }
+
+    fn keys(rows: &[Arc<Row>]) -> Vec<[u8; 16]> {
+        rows.iter().map(|row| row.key).collect()
+    }
+
+    #[test]
+    fn a_table_shows_nothing_of_what_is_in_it() {
+        let table = Table::default();
+        let _ = table.insert(Row::new(key(1, 1), &subject("alice"), DUE));
+        assert_eq!(format!("{table:?}"), "Table { .. }");
+    }
+
+    #[test]
+    fn rows_are_spread_over_all_shards_by_the_end_of_their_ids() {
+        let (table, alice) = (Table::default(), subject("alice"));
+        for number in 0..4096 {
+            let _ = table.insert(Row::new(key(number, number.into()), &alice, DUE));
+        }
+        for (number, shard) in table.shards.iter().enumerate() {
+            assert_eq!(shard.lock().unwrap().rows.len(), 4, "{number}");
+        }
+    }
+
+    #[test]
+    fn rows_of_one_shard_have_hashes_of_their_own() {
+        let hasher = BuildHasherDefault::<KeyHasher>::default();
+        let hashes: BTreeSet<_> =
+            (0..4096).map(|number| hasher.hash_one(ByKey(Row::new(key(7, number), &subject("a"), DUE)))).collect();
+        assert_eq!(hashes.len(), 4096);
+        let borrowed = key(7, 1);
+        assert_eq!(hasher.hash_one(borrowed), hasher.hash_one(ByKey(Row::new(borrowed, &subject("a"), DUE))));
+    }
+
+    #[test]
+    fn subjects_that_share_a_shard_are_told_apart_by_the_other_half_of_their_hash() {
+        let hasher = RandomState::new();
+        let halves: BTreeSet<_> =
+            (0..4096).map(|number| upper_half(hasher.hash_one(subject(number.to_string())))).collect();
+        // One collision among them is as rare as one in five hundred; more do not happen.
+        assert!(halves.len() > 4090, "{}", halves.len());
+    }
+
+    #[test]
+    fn a_page_is_filled_though_rows_have_gone_since_its_keys_were_read() {
+        let (table, alice) = (Table::default(), subject("alice"));
+        let (gone, first, second) = (key(3, 0), key(1, 1), key(2, 2));
+        for key in [first, second] {
+            let _ = table.insert(Row::new(key, &alice, DUE));
+        }
+        let entries = || table.subject_entries(&Row::new(gone, &alice, DUE)).unwrap();
+        let entry = entries().1;
+        assert!(entries().0.insert(entry));
+        let mut all = [gone, first, second];
+        all.sort_unstable();
+        let found: Vec<_> = all.into_iter().filter(|key| *key != gone).collect();
+        for limit in 1..=3 {
+            assert_eq!(keys(&table.list(&alice, None, limit)), found[..limit.min(2)], "{limit}");
+        }
+    }
+
+    #[test]
+    fn a_purge_goes_on_where_the_last_one_stopped() {
+        let (table, alice) = (Table::default(), subject("alice"));
+        for shard in [5, 900, 901] {
+            let _ = table.insert(Row::new(key(shard, 0), &alice, DUE));
+        }
+        assert_eq!(table.purge_expired(DUE, 1), Purge::new(1));
+        let _ = table.insert(Row::new(key(5, 1), &alice, DUE));
+        assert_eq!(table.purge_expired(DUE, 1), Purge::new(1));
+        assert!(table.find(&key(900, 0)).is_none(), "new rows in front keep none behind from going");
+        assert_eq!(table.purge_expired(DUE, 9), Purge::new(2).finished());
+    }
+
+    #[test]
+    fn a_shard_gives_room_back_once_three_quarters_of_it_stand_empty() {
+        let (table, alice) = (Table::default(), subject("alice"));
+        for number in 0..1000 {
+            let purge_after = if number < 800 { DUE } else { NOT_DUE };
+            let _ = table.insert(Row::new(key(7, number), &alice, purge_after));
+        }
+        let room = || {
+            let shard = table.shards[7].lock().unwrap();
+            (shard.rows.len(), shard.rows.capacity(), shard.due.capacity())
+        };
+        let full = room();
+        assert!(full.1 >= 1000 && full.2 >= 1000, "{full:?}");
+        while room().0 > 200 {
+            let before = room();
+            let _ = table.purge_expired(DUE, 1);
+            let after = room();
+            assert_eq!(after.0 + 1, before.0);
+            if after.0 * 4 < before.1 {
+                // Twice what is left, and what the map rounds that up to.
+                assert!((after.0 * 2..after.0 * 4).contains(&after.1), "{before:?} {after:?}");
+                assert!((after.0 * 2..after.0 * 4).contains(&after.2), "{before:?} {after:?}");
+            } else {
+                assert!(after.1 * 2 > before.1, "room is given back in large steps: {before:?} {after:?}");
+                assert_eq!(after.2, before.2);
+            }
+        }
+        assert!(room().1 < full.1, "{full:?}");
+    }
+}

@@ -1,6 +1,6 @@
 //! Everything of a user at once: after a logout, a new password, a deleted account.
 
-use grantor::store::{RevocationReason, TokenStore};
+use grantor::store::{CodeStore, RevocationReason, TokenStore};
 use grantor::{Consent, Decision, Subject};
 
 use crate::world::{PKCE, SESSION, World, code, e400, form, ok, pair, text, wa};
@@ -75,11 +75,12 @@ async fn a_code_that_was_killed_stays_dead_after_its_end() {
     assert_eq!(tombstones.len(), 1);
     assert_eq!(tombstones[0].revoked().unwrap().reason, RevocationReason::SubjectWithdrawn);
     world.events.take();
-    for seconds in [0, 599, 1, 3599] {
+    for (seconds, reason) in [(0, "CodeSpent"), (599, "CodeSpent"), (1, "CodeExpired"), (3599, "CodeExpired")] {
         world.advance(seconds);
         e400(&world.exchange(&code).await, "invalid_grant");
+        let events = world.events.take();
+        assert!(events.len() == 1 && events[0].contains(reason), "{events:?}");
     }
-    assert!(!world.events.saw("CodeReplayed"));
     assert_eq!(world.store.grant_count().await, 1);
 }
 
@@ -103,6 +104,43 @@ async fn what_had_ended_before_is_not_counted() {
     held(&world, &world.alice).await;
     world.advance(15_552_000);
     assert_eq!(world.server.revoke_subject(&world.alice).await.unwrap(), 0);
+}
+
+/// 9700-4.14.2-04
+#[tokio::test]
+async fn a_request_on_the_screen_is_counted_until_its_end() {
+    let world = World::platform().await;
+    for (seconds, counted) in [(1799, 1), (1800, 0)] {
+        held(&world, &world.alice).await;
+        world.advance(seconds);
+        assert_eq!(world.server.revoke_subject(&world.alice).await.unwrap(), counted, "{seconds}");
+    }
+}
+
+/// 9700-4.14.2-04
+#[tokio::test]
+async fn grants_are_counted_when_their_codes_are_long_gone() {
+    let world = World::platform().await;
+    let pairs = [world.pair().await, world.pair().await];
+    world.advance(3 * 3600);
+    assert_eq!(world.server.purge_expired(10).await.unwrap().removed(), 2);
+    assert_eq!(world.server.revoke_subject(&world.alice).await.unwrap(), 2);
+    for pair in pairs {
+        assert!(!world.opens(&pair.access).await);
+    }
+    assert_eq!(world.server.revoke_subject(&world.alice).await.unwrap(), 0);
+}
+
+/// 9700-4.14.2-04
+#[tokio::test]
+async fn a_denial_that_was_found_is_made_sure_of_by_a_version_of_its_own() {
+    let world = World::platform().await;
+    held(&world, &world.alice).await;
+    for version in 2..5 {
+        let _ = world.server.revoke_subject(&world.alice).await.unwrap();
+        let found = world.store.authorizations_of(&world.alice, grantor::store::Page::first(10)).await.unwrap();
+        assert_eq!((found.len(), found[0].version()), (1, version));
+    }
 }
 
 /// 9700-4.14.2-04

@@ -1,11 +1,16 @@
 //! RFC 6749, section 4.1.2.1: what fails after validation, and the words of errors.
 
+use std::error::Error;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use grantor::store::{Authorization, ClientStore, CodeStore, Insertion, Page, Purge, Replacement, StoreError, Stores};
 use grantor::testing::SeededEntropy;
 use grantor::wire::Endpoint;
-use grantor::{AuthorizationId, AuthorizationServer, Client, ClientId, Consent, Decision, Profile, Subject, Timestamp};
+use grantor::{
+    Attempt, AuthorizationId, AuthorizationServer, Client, ClientId, Consent, Decision, Profile, Subject, Throttle,
+    ThrottleDecision, Timestamp,
+};
 
 use crate::world::{AnyStore, ISSUER, PKCE, REDIRECT_URI, World, code, e400, is_error_character, ok, red, text};
 
@@ -200,4 +205,55 @@ async fn error_texts_keep_to_their_characters() {
             ok(&world.exchange(&world.code().await).await);
         }
     }
+}
+
+/// Counts what it is told.
+#[derive(Clone, Debug, Default)]
+struct Counter(Arc<AtomicUsize>);
+
+#[async_trait::async_trait]
+impl Throttle for Counter {
+    async fn check(&self, _: &Attempt<'_>) -> ThrottleDecision {
+        ThrottleDecision::Allow
+    }
+
+    async fn failed(&self, _: &Attempt<'_>) {
+        self.0.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+/// 6749-2.3.1-06
+#[tokio::test]
+async fn a_store_that_fails_is_no_guess_at_a_secret() {
+    let (mut world, trouble) = failing_world(Profile::Platform).await;
+    let (failing, counter) = (Failing(world.store.clone(), trouble.clone()), Counter::default());
+    let stores = Stores::new(failing.clone(), failing, world.store.clone());
+    world.server = AuthorizationServer::builder(stores).issuer(ISSUER).throttle(counter.clone()).build().unwrap();
+    let guess = || world.token(&[("grant_type", "refresh_token")]).basic(&world.client.id, "guess").send();
+    *trouble.lock().unwrap() = Trouble::Clients(true);
+    assert_eq!(guess().await.status(), 503);
+    assert_eq!(counter.0.load(Ordering::SeqCst), 0);
+    *trouble.lock().unwrap() = Trouble::None;
+    assert_eq!(guess().await.status(), 401);
+    assert_eq!(counter.0.load(Ordering::SeqCst), 1);
+}
+
+/// 6749-4.1.2.1-04
+#[tokio::test]
+async fn errors_tell_the_service_what_the_store_said() {
+    let (world, trouble) = failing_world(Profile::Platform).await;
+    let first = world.pair().await;
+    *trouble.lock().unwrap() = Trouble::Clients(true);
+    let refused = world.authorize(&world.query(&PKCE)).await.unwrap_err();
+    let unauthenticated = world.access(&first.access).await.unwrap_err();
+    for (error, name) in
+        [(&refused as &dyn Error, "AuthorizationError"), (&unauthenticated as &dyn Error, "ResourceError")]
+    {
+        assert!(error.source().is_some(), "{name}");
+        assert!(format!("{error:?}").starts_with(name), "{error:?}");
+    }
+    assert_eq!(refused.to_string(), refused.reason().to_string());
+    assert_eq!(unauthenticated.to_string(), unauthenticated.reason().to_string());
+    assert!(!refused.to_string().is_empty() && format!("{refused:?}").contains("Store"));
+    assert!(format!("{unauthenticated:?}").contains("Store"));
 }

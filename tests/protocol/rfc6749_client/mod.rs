@@ -285,3 +285,35 @@ async fn every_failed_authentication_gets_the_same_answer() {
     }
     ok(&world.exchange(&world.code().await).await);
 }
+
+/// The events that one failed authentication by that header leads to.
+async fn told(world: &World, header: &str) -> String {
+    world.events.take();
+    let form = [("grant_type", "refresh_token"), ("refresh_token", "x")];
+    e401(&world.token(&form).header("Authorization", header.as_bytes()).send().await, "invalid_client");
+    world.events.take().join(" ")
+}
+
+/// 6749-2.3.1-03
+#[tokio::test]
+async fn the_service_is_told_that_credentials_with_control_characters_are_malformed() {
+    let world = World::platform().await;
+    for pair in ["a\0:b", "a:b\x7f", "a\0:b\0", "a:b\u{85}"] {
+        let told = told(&world, &basic(pair.as_bytes())).await;
+        assert!(told.contains("MalformedCredentials"), "{pair:?} {told}");
+    }
+    for pair in ["a:b", "a:b\u{e9}"] {
+        let told = told(&world, &basic(pair.as_bytes())).await;
+        assert!(told.contains("UnknownClient"), "{pair:?} {told}");
+    }
+}
+
+/// 6749-2.3.1-03
+#[tokio::test]
+async fn of_two_readings_the_likelier_one_tells_what_was_wrong() {
+    let world = World::platform().await;
+    let (first, rest) = world.client.id.split_at(1);
+    let escaped = format!("%{:02X}{rest}:wrong", first.as_bytes()[0]);
+    let told = told(&world, &basic(escaped.as_bytes())).await;
+    assert!(told.contains("WrongSecret"), "{told}");
+}
