@@ -16,7 +16,7 @@ use super::world::FORM;
 
 /// Octets of a refresh token: its id, its secret, and at its end the check.
 const REFRESH: usize = 16 + 60;
-const CHECK: usize = 4;
+const CHECK: usize = 5;
 /// What opens nothing, changes nothing and accuses nobody.
 const HARMLESS: [&str; 10] =
     ["front", "lineage", "client", "secret", "basic", "public", "stranger", "foreign", "foreign_refresh", "dead"];
@@ -82,7 +82,7 @@ fn decode(text: &[u8]) -> Option<Vec<u8>> {
 
 fn with_check(text: &[u8]) -> Vec<u8> {
     let Some(mut octets) = decode(text) else { return text.to_vec() };
-    let digest = Sha256::digest(&octets[..REFRESH - CHECK]);
+    let digest = Sha256::digest(&octets[16..REFRESH - CHECK]);
     octets[REFRESH - CHECK..].copy_from_slice(&digest[..CHECK]);
     format!("rt_{}{}", URL_SAFE_NO_PAD.encode(&octets[..16]), URL_SAFE_NO_PAD.encode(&octets[16..])).into_bytes()
 }

@@ -23,9 +23,9 @@ const LIVE: &str = "AO5rKB1YfVKahNH9Z7kX5Q";
 const REVOKED: &str = "AO5rKPN6tUvQjsr8TJ8o_g";
 const ACCESS_TOKEN: &str = "at_AO5rKB1YfVKahNH9Z7kX5Q_Pt68dl1snIix_Co647f98Q48VujJ1MUXGsFlX-0l94";
 const REFRESH_TOKEN: &str =
-    "rt_AO5rKB1YfVKahNH9Z7kX5QW1L4kwv9SFJDsmQ2b4ohdTyIGAAAAAABTJLRr7_7_vrsB7TmwaLUBfRTBQVffXbn6je6_tbj4zOfZ9uF";
+    "rt_AO5rKB1YfVKahNH9Z7kX5QW1L4kwv9SFJDsmQ2b4ohdTyIGAAAAAABTJLRr7_7_vrsB7TmwaLUBfRTBQVffXbn6je6_tbj453wHlLG";
 const REVOKED_REFRESH_TOKEN: &str =
-    "rt_AO5rKPN6tUvQjsr8TJ8o_gcqvf6Cz829xDwTqB3-mz2zyIGAAAAAABRUE2aSIaHUK-0LMOb4_AGnFvCE3IdVLfDDMqbSZqu--1nAUX";
+    "rt_AO5rKPN6tUvQjsr8TJ8o_gcqvf6Cz829xDwTqB3-mz2zyIGAAAAAABRUE2aSIaHUK-0LMOb4_AGnFvCE3IdVLfDDMqbSZqu_752PTt";
 
 fn credentials() -> Credentials {
     Credentials {
