@@ -161,8 +161,8 @@ pub enum Event<'a> {
     AuthenticationFailed {
         /// Where.
         endpoint: Endpoint,
-        /// Whom the request claimed to come from: a client that there is, or else a text too short to be
-        /// a secret in the wrong place.
+        /// Whom the request claimed to come from: one that led to a client, or else a text of fewer than
+        /// 32 octets, too short to be a secret in the wrong place.
         client: Option<&'a str>,
         /// From where it came.
         peer: Option<IpAddr>,
@@ -174,7 +174,8 @@ pub enum Event<'a> {
     Throttled {
         /// Where.
         endpoint: Endpoint,
-        /// Whom the request claimed to come from, unless that could be a secret in the wrong place.
+        /// Whom the request claimed to come from, unless it has 32 octets or more, as a secret in the wrong
+        /// place has, and was not looked up yet: an id of your own that is as long is not told here.
         client: Option<&'a str>,
         /// From where it came.
         peer: Option<IpAddr>,
@@ -238,14 +239,14 @@ pub trait Throttle: fmt::Debug + Send + Sync + 'static {
 ///
 /// # Security
 ///
-/// `Debug` leaves out a client of 32 characters or more: it may be a secret in the wrong place.
+/// `Debug` leaves out a client of 32 octets or more: it may be a secret in the wrong place.
 #[derive(Clone, Copy)]
 #[non_exhaustive]
 pub struct Attempt<'a> {
     /// Where.
     pub endpoint: Endpoint,
     /// Whom the request claims to come from; may be anything, a secret in the wrong place too: not to be
-    /// logged.
+    /// logged, nor kept as it came: count by a hash of it.
     pub client: Option<&'a str>,
     /// The user who is asked, at the authorization endpoint.
     pub subject: Option<&'a Subject>,

@@ -32,6 +32,17 @@ fn what_a_server_makes_is_in_the_corpora_as_it_makes_it() {
     }
 }
 
+/// The package of the fuzzer is in the repository, not in the crate's archive.
+#[test]
+fn every_target_can_be_fuzzed() {
+    let package = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fuzz");
+    let Ok(manifest) = fs::read_to_string(package.join("Cargo.toml")) else { return };
+    for Target { name, .. } in TARGETS {
+        let text = fs::read_to_string(package.join(format!("targets/{name}.rs"))).unwrap();
+        assert!(text.contains(&format!("check({name:?}")) && manifest.contains(&format!("name = {name:?}")), "{name}");
+    }
+}
+
 #[test]
 fn every_input_of_a_corpus_keeps_the_rules_and_all_of_them_reach_what_they_are_for() {
     for target in TARGETS {

@@ -33,7 +33,7 @@ impl Incoming {
         Self { request, body: body.ok().and_then(Result::ok).and_then(Result::ok) }
     }
 
-    /// Without the body, which a resource reads for itself.
+    /// Without the body, which a resource reads for itself. A server with `bearer_in_body` needs `read`.
     pub(crate) fn head(request: HttpRequest) -> Self {
         Self { request, body: Some(Bytes::new()) }
     }
@@ -69,4 +69,4 @@ pub(crate) fn respond(response: wire::Response) -> HttpResponse {
     builder.body(response.into_body())
 }
 
-const PATIENCE: Duration = Duration::from_secs(10);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(10);

@@ -9,7 +9,6 @@ mod demo;
 use std::error::Error;
 use std::net::TcpListener;
 use std::process::ExitCode;
-use std::time::Duration;
 
 use actix_web::http::header::{ContentType, HeaderMap};
 use actix_web::web::{self, Data, Payload, ServiceConfig};
@@ -34,12 +33,13 @@ async fn serve(options: Options) -> Result<(), Box<dyn Error>> {
             config.development = true;
             options.times.apply(config);
         })
+        // For `--clock-speed` alone; without this line it is the system's.
         .clock(options.times.clock())
         .build()?;
     demo::register(&server, &options).await?;
     tokio::spawn(demo::purge(server.clone(), options.times.minute()));
     let app = move || App::new().configure(|services| routes(services, &server));
-    let patient = HttpServer::new(app).client_request_timeout(Duration::from_secs(10));
+    let patient = HttpServer::new(app).client_request_timeout(adapter::PATIENCE);
     Ok(patient.listen(listener)?.run().await?)
 }
 

@@ -38,7 +38,7 @@ impl Incoming {
         Self { parts, body: body.ok().and_then(Result::ok) }
     }
 
-    /// Without the body, which a resource reads for itself.
+    /// Without the body, which a resource reads for itself. A server with `bearer_in_body` needs `read`.
     pub(crate) fn head(request: Request) -> Self {
         Self { parts: request.into_parts().0, body: Some(Bytes::new()) }
     }

@@ -1,5 +1,6 @@
 //! Serves connections as `axum::serve` does, but waits for the head of a request no longer than a head may take.
 
+use std::io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset};
 use std::net::SocketAddr;
 use std::time::Duration;
 
@@ -15,6 +16,8 @@ pub(crate) async fn serve(listener: TcpListener, routes: Router) -> ! {
     loop {
         match listener.accept().await {
             Ok((stream, peer)) => drop(tokio::spawn(serve_one(stream, peer, routes.clone()))),
+            // That connection alone has ended.
+            Err(error) if matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset) => {}
             // Out of sockets, most likely, which others give back.
             Err(_) => sleep(Duration::from_secs(1)).await,
         }

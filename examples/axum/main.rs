@@ -3,7 +3,7 @@
 //! `cargo run --example axum` prints where to begin.
 
 mod adapter;
-mod connections;
+pub(crate) mod connections;
 #[path = "../demo/mod.rs"]
 mod demo;
 
@@ -36,6 +36,7 @@ async fn serve(options: Options) -> Result<(), Box<dyn Error>> {
             config.development = true;
             options.times.apply(config);
         })
+        // For `--clock-speed` alone; without this line it is the system's.
         .clock(options.times.clock())
         .build()?;
     demo::register(&server, &options).await?;

@@ -16,7 +16,8 @@ pub(crate) struct Times {
 pub(crate) const USAGE: &str = "\
   --access-token-lifetime SECONDS   28800 unless told, and no less than the 300 of a grace
   --refresh-token-lifetime SECONDS  15552000 unless told, and more than the 300 of a grace
-  --clock-speed N            lets the server's clock go N times as fast, at most 1000, to see what has ended";
+  --clock-speed N                   lets the server's clock go N times as fast, at most 1000; a consent page then
+                                    lasts 1800/N seconds and a code 600/N";
 
 const FASTEST: u32 = 1000;
 

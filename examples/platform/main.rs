@@ -138,7 +138,8 @@ fn open(path: &Path) -> Result<(SqliteStore, Database), Box<dyn Error>> {
     Ok((SqliteStore::open(path)?, Database::open(path)?))
 }
 
-/// Serves until Ctrl-C, and then what has begun.
+/// Serves until Ctrl-C, and then what has begun. It waits for a head as long as it takes, which is good enough
+/// on the loopback alone; `examples/axum/connections.rs` does not.
 async fn serve(listener: TcpListener, app: Router) -> std::io::Result<()> {
     let service = app.into_make_service_with_connect_info::<SocketAddr>();
     axum::serve(listener, service).with_graceful_shutdown(stopped()).await

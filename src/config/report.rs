@@ -142,7 +142,7 @@ const PLAIN_HTTP_ISSUER: Finding = Finding {
 const REFRESH_GRACE: Finding = Finding {
     setting: "grace",
     rule: "RFC 9700 section 4.14.2",
-    consequence: "a stolen refresh token works beside its successor until the grace ends; each such use raises an event",
+    consequence: "a stolen refresh token that is used within the grace brings a pair that lives on beside the owner's; each such use raises an event",
 };
 const REUSE_MARGIN: Finding = Finding {
     setting: "reuse_margin",

@@ -29,7 +29,8 @@ use crate::store::error::StoreError;
 ///
 /// # Security
 ///
-/// A stale `current` lets a user consent to what an administrator has just withdrawn.
+/// A stale `current` lets a user consent to what an administrator has just withdrawn. The `id` is what a
+/// request claims, at times a secret in the wrong place: neither log it nor put it into an error.
 ///
 /// # Examples
 ///

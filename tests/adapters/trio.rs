@@ -128,8 +128,7 @@ fn serve_by_axum(world: &World) -> SocketAddr {
     let address = listener.local_addr().unwrap();
     listener.set_nonblocking(true).unwrap();
     let listener = tokio::net::TcpListener::from_std(listener).unwrap();
-    let app = axum::routes(world.server.clone()).into_make_service_with_connect_info::<SocketAddr>();
-    tokio::spawn(async { ::axum::serve(listener, app).await });
+    tokio::spawn(axum::connections::serve(listener, axum::routes(world.server.clone())));
     address
 }
 

@@ -22,6 +22,10 @@ pub(crate) fn files_below(folder: &Path) -> Vec<PathBuf> {
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
         if path.is_dir() {
+            // What packages of their own were built into.
+            if path.ends_with("target") {
+                continue;
+            }
             files.extend(files_below(&path));
         } else if path.extension().is_some_and(|extension| extension == "rs") {
             files.push(path);

@@ -34,9 +34,13 @@ impl Case {
     async fn run(&self, server: &Server) -> Result<(), String> {
         let answer = exchange(server.address, &self.octets, self.then).await.map_err(|Late| "no end")?;
         let answers = Answer::read_all(&answer)?;
+        // What follows the request's end is no request; actix-web says so even to whoever asked it to close.
+        if answers.iter().skip(1).any(|answer| answer.status != 400) {
+            return Err(format!("{} answers to one request", answers.len()));
+        }
         let status = answers.first().map_or(CLOSED, |answer| answer.status);
         if !self.statuses.contains(&status) {
-            let shown = answer.escape_ascii();
+            let shown = answer.escape_ascii().to_string();
             return Err(format!("{status} is none of {:?}: {shown:.300}", self.statuses));
         }
         answers.iter().try_for_each(|answer| judge::judge(answer, &server.base, &server.redirect_uri))
@@ -57,8 +61,8 @@ async fn run(server: &Server, cases: &[Case], at_once: usize) -> Result<(), Stri
     let faults = stream::iter(cases)
         .map(async |case| {
             let fault = case.run(server).await.err()?;
-            let sent = case.octets.escape_ascii();
-            Some(format!("{}, {}: {fault}\n    {sent:.400}", server.name, case.name))
+            let (sent, _) = case.octets.split_at(case.octets.len().min(400));
+            Some(format!("{}, {}: {fault}\n    {}", server.name, case.name, sent.escape_ascii()))
         })
         .buffer_unordered(at_once)
         .filter_map(ready);

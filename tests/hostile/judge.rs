@@ -44,7 +44,11 @@ fn leads_home(location: &str, base: &Url, redirect_uri: &str) -> bool {
         Some("127.0.0.1") => (there.scheme(), there.host()) == (home.scheme(), home.host()),
         _ => there.origin() == home.origin(),
     };
-    is_plain && same && location.bytes().all(escaped)
+    // A client's own path and its `state` are all that may come back.
+    let own = ["error", "error_description", "error_uri", "iss", "code"];
+    let reflects =
+        there.query_pairs().any(|(name, value)| own.contains(&&*name) && value.to_lowercase().contains(MARK));
+    is_plain && same && !reflects && location.bytes().all(escaped)
 }
 
 fn is_session(cookie: &str) -> bool {

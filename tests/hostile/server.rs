@@ -24,7 +24,7 @@ pub(crate) struct Server {
     pub(crate) id: String,
     pub(crate) secret: String,
     pub(crate) redirect_uri: String,
-    _example: Example,
+    example: Example,
 }
 
 impl Server {
@@ -51,7 +51,7 @@ impl Server {
                 id: example.about("client_id").to_owned(),
                 secret: example.about("client_secret").to_owned(),
                 redirect_uri: redirect_uri.to_owned(),
-                _example: example,
+                example,
             }
         })
     }
@@ -75,8 +75,10 @@ impl Server {
         rest.split('"').next().unwrap().to_owned()
     }
 
-    /// Consent, exchange, use, refresh and revocation.
+    /// Consent, exchange, use, refresh and revocation; and no task of the server has panicked until now.
     pub(crate) async fn still_works(&self) {
+        let log = self.example.log();
+        assert!(!log.contains("panicked"), "{}: {log}", self.name);
         let handle = self.handle().await;
         let allow = encode(&[("handle", &handle), ("decision", "allow"), ("scope", "account-profile:r")]);
         let answer = self.send(Request::form("/consent", allow).line("Cookie", COOKIE)).await;

@@ -106,11 +106,12 @@ impl Exposure {
     }
 
     pub(crate) fn text(&mut self, name: &str, text: String) {
+        // Wherever else the same stands, here it is not in a store.
         self.shown.insert(text.into_bytes(), Place { name: name.to_owned(), in_store: false });
     }
 
     pub(crate) fn stored(&mut self, name: &str, octets: Vec<u8>) {
-        self.shown.insert(octets, Place { name: name.to_owned(), in_store: true });
+        self.shown.entry(octets).or_insert_with(|| Place { name: name.to_owned(), in_store: true });
     }
 
     /// An answer with its headers; returns its number, by which secrets name it as their carrier.

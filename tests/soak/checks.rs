@@ -21,7 +21,8 @@ const P99_TIMES: u32 = 4;
 const P99_NOISE: Duration = Duration::from_millis(100);
 /// What a quarter is too short to tell, the whole tells.
 const QUARTERS_TELL: Duration = Duration::from_secs(60);
-const P99_OF_THE_WHOLE: Duration = Duration::from_secs(1);
+/// One sync of a busy disk holds up all that is due meanwhile.
+const P99_OF_THE_WHOLE: Duration = Duration::from_secs(5);
 
 /// Everything that does not hold, in words.
 pub(crate) fn faults(report: &Report<'_>, settings: Settings) -> Vec<String> {

@@ -2,17 +2,21 @@
 
 use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Stdio};
+use std::process::{Child, ChildStderr, Stdio};
+use std::sync::{Arc, Mutex};
+use std::thread;
 
 use serde_json::Value;
 
 mod cargo;
 
-/// A running example; it ends, and its database goes, with this value.
+/// A running example; it ends, and its database goes, with this value, which also fails if the example panicked
+/// anywhere.
 pub(crate) struct Example {
     process: Child,
     about: Value,
     database: Option<PathBuf>,
+    log: Arc<Mutex<String>>,
 }
 
 impl Example {
@@ -42,13 +46,20 @@ impl Example {
             .args(arguments)
             .args(["--listen", "127.0.0.1:0", "--json"])
             .stdout(Stdio::piped())
-            .stderr(Stdio::null())
+            .stderr(Stdio::piped())
             .spawn()
             .expect("cargo is there: it started this test");
+        let log = listen(process.stderr.take().unwrap());
         let mut line = String::new();
         BufReader::new(process.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        let about = serde_json::from_str(&line).expect("the example prints one line of JSON");
-        Self { process, about, database }
+        let about = serde_json::from_str(&line);
+        let about = about.unwrap_or_else(|_| panic!("the example prints one line of JSON: {}", log.lock().unwrap()));
+        Self { process, about, database, log }
+    }
+
+    /// What it has written to its standard error until now.
+    pub(crate) fn log(&self) -> String {
+        self.log.lock().unwrap().clone()
     }
 
     /// What the example says of itself.
@@ -74,7 +85,22 @@ impl Drop for Example {
         if let Some(database) = &self.database {
             remove(database);
         }
+        // A client takes a task that panicked for a connection that was closed.
+        let log = self.log();
+        assert!(thread::panicking() || !log.contains("panicked"), "{log}");
     }
+}
+
+/// Keeps what is read until the other end closes.
+fn listen(stderr: ChildStderr) -> Arc<Mutex<String>> {
+    let log = Arc::new(Mutex::new(String::new()));
+    let kept = log.clone();
+    thread::spawn(move || {
+        for line in BufReader::new(stderr).split(b'\n').map_while(Result::ok) {
+            *kept.lock().unwrap() += &format!("{}\n", String::from_utf8_lossy(&line));
+        }
+    });
+    log
 }
 
 fn remove(database: &Path) {

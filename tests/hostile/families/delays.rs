@@ -1,5 +1,11 @@
 //! Clients that take their time, or never come to an end.
 
+use std::time::Duration;
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::time::{sleep, timeout};
+
 use crate::case::{CLOSED, Case, run_together};
 use crate::exchange::Then;
 use crate::families::{ENDPOINTS, all, form};
@@ -7,19 +13,49 @@ use crate::request::Request;
 use crate::server::Server;
 
 #[tokio::test]
-async fn nobody_is_waited_for_and_nobody_waits() {
+async fn others_are_served_while_heads_and_bodies_do_not_come() {
     all(&*Server::both(), async |server| {
         let cases = cases(server);
         let others = async {
             // Others are served while these hold their connections.
             for _ in 0..5 {
-                tokio::time::sleep(std::time::Duration::from_secs(1)).await;
+                sleep(Duration::from_secs(1)).await;
                 server.still_works().await;
             }
         };
         futures::join!(run_together(server, &cases), others).0
     })
     .await;
+}
+
+/// A connection that is kept ends by itself, and so does one on which a second head begins. actix-web bounds the
+/// first head of a connection alone.
+#[tokio::test]
+async fn who_sends_nothing_more_is_not_kept() {
+    all(&*Server::both(), async |server| {
+        let kept = kept(server);
+        ends(server, &kept).await;
+        if server.name == "axum" {
+            ends(server, &format!("{kept}GET /oauth2/auth HTTP/1.1\r\nHost")).await;
+        }
+        Ok(())
+    })
+    .await;
+}
+
+async fn ends(server: &Server, octets: &str) {
+    let mut stream = TcpStream::connect(server.address).await.unwrap();
+    stream.write_all(octets.as_bytes()).await.unwrap();
+    let mut answer = Vec::new();
+    let read = timeout(Duration::from_secs(30), stream.read_to_end(&mut answer)).await;
+    assert!(read.is_ok(), "{} keeps {octets:?}", server.name);
+    assert!(answer.starts_with(b"HTTP/1.1 200"), "{}: {}", server.name, answer.escape_ascii());
+}
+
+/// A good request that leaves the connection open.
+fn kept(server: &Server) -> String {
+    let head = String::from_utf8(Request::get("/oauth2/auth", server.query()).head()).unwrap();
+    head.replace("Connection: close\r\n", "") + "\r\n"
 }
 
 /// Beginnings of a head.
@@ -76,9 +112,7 @@ pub(crate) fn cases(server: &Server) -> Vec<Case> {
         cases.push(Case::new(format!("a form, Upgrade: {protocol}"), post, &[400, 413]));
     }
     // Answered at once, and then nothing more comes on a connection that stays open.
-    let kept = Request::get("/oauth2/auth", server.query()).head();
-    let kept = String::from_utf8(kept).unwrap().replace("Connection: close\r\n", "") + "\r\n";
-    cases.push(Case::new("a connection that is kept", kept, &[200]));
+    cases.push(Case::new("a connection that is kept", kept(server), &[200]));
     cases
 }
 

@@ -6,7 +6,7 @@ use crate::families::{form, on_both};
 use crate::server::Server;
 
 #[tokio::test]
-async fn no_framing_hides_a_request_in_another() {
+async fn no_request_whose_end_is_told_wrongly_fails_the_server() {
     on_both(cases).await;
 }
 

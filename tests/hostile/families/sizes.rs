@@ -25,15 +25,17 @@ pub(crate) fn cases(server: &Server) -> Vec<Case> {
         for count in COUNTS {
             let many = piece.repeat(count);
             let name = |place: &str| format!("{count} {piece:?} in {place}");
-            // Nothing between two separators is no parameter, and equal signs are one.
+            // Nothing between two separators is no parameter, and equal signs are one. What a server closes on while
+            // the rest is written may be lost to a reset.
             let one = ["&", "="];
-            let few: &[u16] = if one.contains(&piece) { &[200, 400, 414, 431] } else { &[400, 414, 431] };
+            let few: &[u16] =
+                if one.contains(&piece) { &[200, 400, 414, 431, CLOSED] } else { &[400, 414, 431, CLOSED] };
             let query = Request::get("/oauth2/auth", format!("{many}&{}", server.query()));
             cases.push(Case::new(name("a query"), query, few));
             for path in ENDPOINTS {
                 let fields = "grant_type=refresh_token&refresh_token=h0st1le&token=h0st1le";
                 let request = form(server, path, format!("{many}&{fields}"));
-                let few: &[u16] = if one.contains(&piece) { &[200, 400, 413] } else { &[400, 413] };
+                let few: &[u16] = if one.contains(&piece) { &[200, 400, 413, CLOSED] } else { &[400, 413, CLOSED] };
                 cases.push(Case::new(name(path), request, few));
             }
         }
@@ -43,7 +45,6 @@ pub(crate) fn cases(server: &Server) -> Vec<Case> {
         let get = |line: &str| Request::get("/oauth2/auth", server.query()).line(line, &long);
         let value = |name: &str| Request::get("/oauth2/auth", format!("{}&{name}={long}", server.query()));
         let named = |name: &str| format!("{length} octets in {name}");
-        // What a server closes on while the rest is written may be lost to a reset.
         let refused: &[u16] = &[400, 414, 431, CLOSED];
         for name in ["state", "redirect_uri", "client_id"] {
             cases.push(Case::new(named(name), value(name), refused));
