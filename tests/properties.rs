@@ -7,6 +7,8 @@ mod action;
 mod altered_secrets;
 #[path = "properties/cases.rs"]
 mod cases;
+#[path = "protocol/claimed.rs"]
+mod claimed;
 #[path = "properties/form_codec.rs"]
 mod form_codec;
 #[path = "properties/model/mod.rs"]

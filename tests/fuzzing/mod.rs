@@ -6,6 +6,8 @@
 mod answer;
 mod authorization;
 mod basic;
+#[path = "../protocol/claimed.rs"]
+mod claimed;
 mod machine;
 mod params;
 mod records;

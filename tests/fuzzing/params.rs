@@ -1,31 +1,15 @@
 //! A form is read as others read it, or refused as a whole.
 
-use std::sync::{Arc, Mutex};
-
-use async_trait::async_trait;
 use grantor::wire::{Body, Endpoint, Request};
-use grantor::{Attempt, AuthorizationServer, MemoryStore, Throttle, ThrottleDecision};
+use grantor::{AuthorizationServer, MemoryStore};
 
 use super::answer;
+use super::claimed::Claimed;
 use super::request::{has_whole_escapes, parameters};
 use super::stage::at_once;
 use super::world::FORM;
 
 const KNOWN: [&[u8]; 4] = [b"token", b"token_type_hint", b"client_id", b"client_secret"];
-
-/// Remembers the client that a request claims to come from.
-#[derive(Clone, Debug, Default)]
-struct Claimed(Arc<Mutex<Option<Option<String>>>>);
-
-#[async_trait]
-impl Throttle for Claimed {
-    async fn check(&self, attempt: &Attempt<'_>) -> ThrottleDecision {
-        *self.0.lock().unwrap() = Some(attempt.client.map(str::to_owned));
-        ThrottleDecision::Allow
-    }
-
-    async fn failed(&self, _attempt: &Attempt<'_>) {}
-}
 
 thread_local! {
     static SERVER: (AuthorizationServer, Claimed) = {
@@ -37,12 +21,12 @@ thread_local! {
 
 pub(super) fn check(input: &[u8]) -> String {
     SERVER.with(|(server, claimed)| {
-        claimed.0.lock().unwrap().take();
+        claimed.take();
         let request = Request::new("POST").header("Content-Type", FORM.as_bytes()).body(Body::Octets(input));
         let response = at_once(server.serve(Endpoint::Revocation, &request));
         answer::check(&response, &[400, 401, 413]);
         answer::error(&response);
-        let found = claimed.0.lock().unwrap().take();
+        let found = claimed.take();
         let config = server.config();
         let is_good = input.len() <= config.body_octets && count(input) <= config.parameters && is_sound(input);
         assert_eq!(found.is_some(), is_good, "{}: {found:?}", input.escape_ascii());

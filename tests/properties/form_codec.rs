@@ -1,16 +1,15 @@
 //! What the server reads out of forms and queries, and what it writes, is what other readers see.
 
 use std::cell::Cell;
-use std::sync::{Arc, Mutex};
 
-use async_trait::async_trait;
 use grantor::message::{AuthorizationErrorResponse, AuthorizationRequest};
 use grantor::wire::Response;
-use grantor::{Attempt, Builder, Decision, Profile, Throttle, ThrottleDecision};
+use grantor::{Builder, Decision, Profile};
 use proptest::prelude::*;
 use url::form_urlencoded;
 
 use crate::cases::{block_on, check, count, holds};
+use crate::claimed::Claimed;
 use crate::world::{ISSUER, REDIRECT_URI, World, parameters};
 
 const CASES: u32 = 500;
@@ -67,20 +66,6 @@ fn a_typed_request_and_its_answer_carry_any_text() {
     });
 }
 
-/// Remembers the client that a request claims to come from.
-#[derive(Clone, Debug, Default)]
-struct Claimed(Arc<Mutex<Option<Option<String>>>>);
-
-#[async_trait]
-impl Throttle for Claimed {
-    async fn check(&self, attempt: &Attempt<'_>) -> ThrottleDecision {
-        *self.0.lock().unwrap() = Some(attempt.client.map(str::to_owned));
-        ThrottleDecision::Allow
-    }
-
-    async fn failed(&self, _attempt: &Attempt<'_>) {}
-}
-
 /// Bodies of known and unknown names, whole and broken escapes, repeats and blanks.
 fn body() -> impl Strategy<Value = String> {
     let name = prop::sample::select(vec!["client_id", "client%5fid", "client%5Fid", "Client_id", "foo", "", "code"]);
@@ -134,9 +119,9 @@ fn a_form_is_read_as_others_read_it_or_refused() {
     let world = block_on(World::built(build));
     let (read, refused) = (Cell::new(0), Cell::new(0));
     check(CASES * 4, &body(), |body| {
-        claimed.0.lock().unwrap().take();
+        claimed.take();
         let response = block_on(world.token(&[]).raw_body(body.as_bytes()).send());
-        let found = claimed.0.lock().unwrap().take();
+        let found = claimed.take();
         let others: Vec<_> = form_urlencoded::parse(body.as_bytes()).collect();
         let known = |wanted: &'static str| others.iter().filter(move |(name, _)| name == wanted);
         // A value that is not UTF-8 is shown to others as a replacement character, which no piece is.
