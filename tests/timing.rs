@@ -4,12 +4,14 @@
 //! By hand, on a machine that does nothing else:
 //! `cargo test --release --features testing --test timing -- --ignored --nocapture --test-threads 1`.
 
+#[path = "timing/directory.rs"]
+mod directory;
 #[path = "timing/service.rs"]
 mod service;
 #[path = "timing/welch.rs"]
 mod welch;
 
-use service::{Service, altered};
+use service::{Service, altered, is_refused};
 use welch::{Difference, compare};
 
 /// Beyond it, dudect calls two times different.
@@ -34,15 +36,12 @@ fn an_early_end_is_found_and_equals_are_not_told_apart() {
     equal(compare("the same request twice", [wrong_at(16), wrong_at(16)], until_they_differ));
 }
 
-/// Secrets whose digest begins like the right one, and those whose digest differs at once.
+/// Clients whose digest is wrong in its first octet, and those whose digest is wrong in its last.
 #[test]
 #[ignore = "times a million calls: by hand, in release, on a machine that does nothing else"]
 fn the_time_of_a_wrong_secret_does_not_tell_how_much_of_its_digest_is_right() {
-    let service = Service::new();
-    let [near, far] = service.secrets_by_digest();
-    let forms =
-        [near, far].map(|secrets| secrets.iter().map(|secret| service.token_form(&service.id, secret)).collect());
-    equal(compare("digest right in two octets, in none", forms, |form| service.is_refused(form)));
+    let (server, forms) = directory::wrong_at([0, 31]);
+    equal(compare("digest right in no octet before the wrong one, in 31", forms, |form| is_refused(&server, form)));
 }
 
 /// A secret that is wrong in its first character, and one that is wrong in its last.

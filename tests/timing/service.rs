@@ -7,15 +7,11 @@ use grantor::scope::ResourceScope;
 use grantor::testing::SeededEntropy;
 use grantor::wire::{Body, Endpoint, Request, Response};
 use grantor::{
-    ApplicationForm, Approval, AuthorizationServer, Consent, Decision, Entropy as _, Logo, MemoryStore,
-    RegistrationLimits, Subject,
+    ApplicationForm, Approval, AuthorizationServer, Consent, Decision, Logo, MemoryStore, RegistrationLimits, Subject,
 };
-use sha2::{Digest as _, Sha256};
 
 const FORM: &[u8] = b"application/x-www-form-urlencoded";
 const REDIRECT_URI: &str = "https://app.example.com/cb";
-/// So many of each kind.
-const SECRETS: usize = 244;
 const SESSION: &[u8] = b"the value of the session cookie";
 const ALPHABET: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
 /// The beginning of a picture of one point, which is all that is looked at.
@@ -59,26 +55,6 @@ impl Service {
         json["access_token"].as_str().unwrap().to_owned()
     }
 
-    /// Secrets whose digests begin with two octets of the right one, and those whose first octet differs.
-    pub(crate) fn secrets_by_digest(&self) -> [Vec<String>; 2] {
-        let right = Sha256::digest(&self.secret);
-        let entropy = SeededEntropy::new(11);
-        let mut drawn = [0; 43];
-        let (mut near, mut far) = (Vec::new(), Vec::new());
-        while near.len() < SECRETS {
-            entropy.fill(&mut drawn);
-            let letters = drawn.iter().map(|octet| char::from(ALPHABET[usize::from(*octet) % ALPHABET.len()]));
-            let secret: String = letters.collect();
-            let digest = Sha256::digest(&secret);
-            if digest[..2] == right[..2] {
-                near.push(secret);
-            } else if digest[0] != right[0] && far.len() < SECRETS {
-                far.push(secret);
-            }
-        }
-        [near, far]
-    }
-
     pub(crate) fn token_form(&self, id: &str, secret: &str) -> Vec<u8> {
         format!("grant_type=refresh_token&refresh_token=x&client_id={id}&client_secret={secret}").into_bytes()
     }
@@ -88,22 +64,26 @@ impl Service {
     }
 
     pub(crate) fn is_refused(&self, form: &[u8]) {
-        assert_eq!(self.ask(Endpoint::Token, form).status(), 401);
+        is_refused(&self.server, form);
     }
 
     pub(crate) fn is_inactive(&self, form: &[u8]) {
-        assert_eq!(self.ask(Endpoint::Introspection, form).body(), br#"{"active":false}"#);
+        assert_eq!(ask(&self.server, Endpoint::Introspection, form).body(), br#"{"active":false}"#);
     }
 
     pub(crate) fn is_closed(&self, header: &[u8]) {
         let request = Request::new("GET").header("Authorization", header);
         assert!(block_on(self.server.authenticate(&request)).is_err());
     }
+}
 
-    fn ask(&self, endpoint: Endpoint, form: &[u8]) -> Response {
-        let request = Request::new("POST").header("Content-Type", FORM).body(Body::Octets(form));
-        block_on(self.server.serve(endpoint, &request))
-    }
+pub(crate) fn is_refused(server: &AuthorizationServer, form: &[u8]) {
+    assert_eq!(ask(server, Endpoint::Token, form).status(), 401);
+}
+
+fn ask(server: &AuthorizationServer, endpoint: Endpoint, form: &[u8]) -> Response {
+    let request = Request::new("POST").header("Content-Type", FORM).body(Body::Octets(form));
+    block_on(server.serve(endpoint, &request))
 }
 
 async fn registered(server: &AuthorizationServer) -> (String, String) {

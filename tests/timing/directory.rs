@@ -1,0 +1,55 @@
+//! Clients whose stored digest differs from that of the secret that is sent in one octet, which no secret could be
+//! drawn for.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use grantor::store::{ClientStore, StoreError, Stores};
+use grantor::{AuthorizationServer, Client, ClientId, ClientSecret, MemoryStore};
+use sha2::{Digest as _, Sha256};
+
+/// So many with either octet.
+const CLIENTS: usize = 244;
+const SECRET: &str = "yrAyiBTvGQ2rxwhYCONygGsyNH6ye5UOiza5GUOudCq";
+
+#[derive(Debug, Default)]
+struct Directory(HashMap<ClientId, Arc<Client>>);
+
+#[async_trait]
+impl ClientStore for Directory {
+    async fn find(&self, id: &ClientId) -> Result<Option<Arc<Client>>, StoreError> {
+        Ok(self.0.get(id).cloned())
+    }
+
+    async fn current(&self, id: &ClientId) -> Result<Option<Arc<Client>>, StoreError> {
+        self.find(id).await
+    }
+}
+
+/// A server, and the forms of clients whose digest is wrong at either place, each with its number.
+pub(crate) fn wrong_at(places: [usize; 2]) -> (AuthorizationServer, [Vec<Vec<u8>>; 2]) {
+    let mut directory = Directory::default();
+    let forms = places.map(|place| {
+        let number = |number| {
+            let id = ClientId::new(format!("client-{place:02}-{number:03}")).unwrap();
+            let form = format!("grant_type=refresh_token&refresh_token=x&client_id={id}&client_secret={SECRET}");
+            let client = Client::builder(id.clone()).secret(&ClientSecret::new(SECRET)).unwrap().build();
+            directory.0.insert(id, Arc::new(with_digest_wrong_at(&client, place)));
+            form.into_bytes()
+        };
+        (0..CLIENTS).map(number).collect()
+    });
+    let memory = MemoryStore::new();
+    let stores = Stores::new(directory, memory.clone(), memory);
+    let server = AuthorizationServer::builder(stores).issuer("https://auth.example").build().unwrap();
+    (server, forms)
+}
+
+fn with_digest_wrong_at(client: &Client, place: usize) -> Client {
+    let digest = Sha256::digest(SECRET);
+    let mut octets = client.encode();
+    let start = octets.windows(32).position(|window| window == &digest[..]).expect("the record holds the digest");
+    octets[start + place] ^= 1;
+    Client::decode(&octets).unwrap()
+}
