@@ -1,13 +1,26 @@
 //! Requests whose end is told wrongly, twice or not at all.
 
+use crate::answer::Answer;
 use crate::case::{CLOSED, Case};
-use crate::exchange::Then;
-use crate::families::{form, on_both};
+use crate::exchange::{Then, exchange};
+use crate::families::{all, form, on_both};
 use crate::server::Server;
 
 #[tokio::test]
-async fn no_request_whose_end_is_told_wrongly_fails_the_server() {
+async fn no_framing_hides_a_request_in_another() {
     on_both(cases).await;
+}
+
+/// So a second request would be seen where there is one.
+#[tokio::test]
+async fn two_requests_on_one_connection_have_two_answers() {
+    all(&*Server::both(), async |server| {
+        let honest = kept(&form(server, "/oauth2/revoke", "token=x").octets());
+        let answers = exchange(server.address, &honest.repeat(2), Then::Wait).await.map_err(|_| "no end")?;
+        let statuses: Vec<_> = Answer::read_all(&answers)?.iter().map(|answer| answer.status).collect();
+        if statuses == [200, 200] { Ok(()) } else { Err(format!("{}: {statuses:?}", server.name)) }
+    })
+    .await;
 }
 
 /// Lines on the length of a body, and what follows the empty line.
@@ -101,6 +114,13 @@ const HEADS: [&[u8]; 32] = [
     b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n",
 ];
 
+/// The same on a connection that stays open, so that what follows the body may be read as a request.
+fn kept(octets: &[u8]) -> Vec<u8> {
+    let close = b"Connection: close\r\n";
+    let place = octets.windows(close.len()).position(|window| window == close).expect("a head that closes");
+    [&octets[..place], &octets[place + close.len()..]].concat()
+}
+
 pub(crate) fn cases(server: &Server) -> Vec<Case> {
     let mut cases = Vec::new();
     for path in ["/oauth2/token", "/oauth2/revoke", "/consent"] {
@@ -111,6 +131,9 @@ pub(crate) fn cases(server: &Server) -> Vec<Case> {
             let statuses = &[200, 400, 413, CLOSED];
             cases.push(Case::new(name.clone(), octets.clone(), statuses).then(Then::End));
             cases.push(Case::new(format!("{name}, twice"), octets.repeat(2), statuses).then(Then::End));
+            if lines.contains("\r\n") || body.ends_with(b"\r\n\r\n") {
+                cases.push(Case::new(format!("{name}, kept"), kept(&octets), statuses));
+            }
         }
         for body in LENIENT {
             let octets = [begun("Transfer-Encoding: chunked"), body.to_vec()].concat();
