@@ -19,6 +19,8 @@ mod cargo;
 mod checks;
 #[path = "soak/connection.rs"]
 mod connection;
+#[path = "started/database.rs"]
+mod database;
 #[path = "soak/flow.rs"]
 mod flow;
 #[path = "soak/histogram.rs"]

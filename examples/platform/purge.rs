@@ -1,14 +1,14 @@
 //! Removes what is over; the database would only grow without it.
 
+#[path = "../demo/purge.rs"]
+mod grants;
+
 use std::time::Duration;
 
 use grantor::{AuthorizationServer, Clock as _, SystemClock};
 use tracing::{error, info};
 
 use crate::database::{Database, DatabaseError};
-
-/// Records looked at in one step.
-const STEP: usize = 10_000;
 
 /// Looks once a minute of the server's clock.
 pub(crate) async fn now_and_then(server: AuthorizationServer, database: Database, minute: Duration) {
@@ -17,19 +17,11 @@ pub(crate) async fn now_and_then(server: AuthorizationServer, database: Database
         if let Err(error) = sessions(&database).await {
             error!("sessions are not removed: {error}");
         }
-        let mut removed = 0;
-        loop {
-            match server.purge_expired(STEP).await {
-                Ok(purge) => {
-                    removed += purge.removed();
-                    if purge.is_finished() {
-                        break;
-                    }
-                    tokio::task::yield_now().await;
-                }
-                Err(error) => break error!("grants are not removed: {error}"),
-            }
+        let (removed, outcome) = grants::once(&server).await;
+        if let Err(error) = outcome {
+            error!("grants are not removed: {error}");
         }
+        // tests/soak reads this line.
         if removed > 0 {
             info!("purge: {removed} records removed");
         }

@@ -10,6 +10,7 @@ use std::thread;
 use serde_json::Value;
 
 use crate::cargo::cargo;
+use crate::database::Database;
 
 /// How many times as fast as the system's the clocks of the servers go.
 pub(crate) const CLOCK_SPEED: u32 = 60;
@@ -41,7 +42,7 @@ pub(crate) struct Server {
     pub(crate) example: Example,
     process: Child,
     about: Value,
-    database: Option<PathBuf>,
+    _database: Option<Database>,
     said: Arc<Mutex<Said>>,
 }
 
@@ -64,8 +65,10 @@ pub(crate) struct Size {
 impl Server {
     /// Starts the example; cargo builds it first, as this test was built.
     pub(crate) fn start(example: Example) -> Self {
-        let database = (example == Example::Platform).then(new_database);
-        let mut process = command(example, database.as_deref()).spawn().expect("cargo is there: it started this test");
+        let database = (example == Example::Platform).then(|| Database::new("soak"));
+        let mut process = command(example, database.as_ref().map(Database::path))
+            .spawn()
+            .expect("cargo is there: it started this test");
         let said = Arc::new(Mutex::new(Said::default()));
         let log = BufReader::new(process.stderr.take().unwrap());
         let listener = said.clone();
@@ -75,7 +78,7 @@ impl Server {
         let mut line = String::new();
         BufReader::new(process.stdout.take().unwrap()).read_line(&mut line).unwrap();
         let about = serde_json::from_str(&line).unwrap_or_else(|_| panic!("no start: {:?}", said.lock().unwrap()));
-        Self { example, process, about, database, said }
+        Self { example, process, about, _database: database, said }
     }
 
     /// What it says of itself.
@@ -120,9 +123,6 @@ impl Drop for Server {
     fn drop(&mut self) {
         let _ = self.process.kill();
         let _ = self.process.wait();
-        if let Some(database) = &self.database {
-            remove(database);
-        }
     }
 }
 
@@ -144,16 +144,4 @@ fn command(example: Example, database: Option<&Path>) -> Command {
     }
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     command
-}
-
-fn new_database() -> PathBuf {
-    let database = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("soak-{}.sqlite", std::process::id()));
-    remove(&database);
-    database
-}
-
-fn remove(database: &Path) {
-    for ending in ["", "-wal", "-shm", "-release-notes.json"] {
-        let _ = fs::remove_file(format!("{}{ending}", database.display()));
-    }
 }

@@ -1,7 +1,6 @@
 //! The examples as their users start them, each in a process of its own.
 
 use std::io::{BufRead as _, BufReader};
-use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, Stdio};
 use std::sync::{Arc, Mutex};
 use std::thread;
@@ -9,13 +8,16 @@ use std::thread;
 use serde_json::Value;
 
 mod cargo;
+mod database;
+
+use self::database::Database;
 
 /// A running example; it ends, and its database goes, with this value, which also fails if the example panicked
 /// anywhere.
 pub(crate) struct Example {
     process: Child,
     about: Value,
-    database: Option<PathBuf>,
+    _database: Option<Database>,
     log: Arc<Mutex<String>>,
 }
 
@@ -32,15 +34,13 @@ impl Example {
 
     /// Starts the platform on a new database.
     pub(crate) fn platform(test: &str) -> Self {
-        let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
-        let database = folder.join(format!("{test}-{}.sqlite", std::process::id()));
-        remove(&database);
-        let file = database.to_str().unwrap().to_owned();
+        let database = Database::new(test);
+        let file = database.path().to_str().unwrap().to_owned();
         let own = ["--third-party-listen", "127.0.0.1:0", "--database", &file];
         Self::run(&[&["--all-features", "--example", "platform", "--"], &own[..]].concat(), Some(database))
     }
 
-    fn run(arguments: &[&str], database: Option<PathBuf>) -> Self {
+    fn run(arguments: &[&str], database: Option<Database>) -> Self {
         let mut process = cargo::cargo()
             .args(["run", "--quiet"])
             .args(arguments)
@@ -54,7 +54,7 @@ impl Example {
         BufReader::new(process.stdout.take().unwrap()).read_line(&mut line).unwrap();
         let about = serde_json::from_str(&line);
         let about = about.unwrap_or_else(|_| panic!("the example prints one line of JSON: {}", log.lock().unwrap()));
-        Self { process, about, database, log }
+        Self { process, about, _database: database, log }
     }
 
     /// What it has written to its standard error until now.
@@ -82,9 +82,6 @@ impl Drop for Example {
         // Cargo has become the example: this ends the server itself.
         let _ = self.process.kill();
         let _ = self.process.wait();
-        if let Some(database) = &self.database {
-            remove(database);
-        }
         // A client takes a task that panicked for a connection that was closed.
         let log = self.log();
         assert!(thread::panicking() || !log.contains("panicked"), "{log}");
@@ -101,10 +98,4 @@ fn listen(stderr: ChildStderr) -> Arc<Mutex<String>> {
         }
     });
     log
-}
-
-fn remove(database: &Path) {
-    for ending in ["", "-wal", "-shm", "-release-notes.json"] {
-        let _ = std::fs::remove_file(format!("{}{ending}", database.display()));
-    }
 }

@@ -1,0 +1,24 @@
+//! One round of the purge, step by step.
+
+use grantor::AuthorizationServer;
+use grantor::store::StoreError;
+
+/// Records looked at in one step.
+const STEP: usize = 10_000;
+
+/// Removes what is over by now; tells how many records went, and what stopped it.
+pub(crate) async fn once(server: &AuthorizationServer) -> (usize, Result<(), StoreError>) {
+    let mut removed = 0;
+    loop {
+        match server.purge_expired(STEP).await {
+            Ok(purge) => {
+                removed += purge.removed();
+                if purge.is_finished() {
+                    return (removed, Ok(()));
+                }
+                tokio::task::yield_now().await;
+            }
+            Err(error) => return (removed, Err(error)),
+        }
+    }
+}
