@@ -96,7 +96,6 @@ impl ScopeSet {
         Self::default()
     }
 
-    /// Takes text that an earlier set's [`as_str`](Self::as_str) gave.
     /// Takes a stored text if it is one of scope tokens.
     pub(crate) fn read(text: &str) -> Option<Self> {
         let sound = text.is_empty() || text.split(' ').all(is_scope_token);
