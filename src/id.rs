@@ -2,10 +2,10 @@
 
 use std::fmt;
 use std::str::FromStr;
-use std::sync::Arc;
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use smol_str::SmolStr;
 
 use crate::clock::Timestamp;
 use crate::entropy::Entropy;
@@ -155,7 +155,7 @@ impl RecordId {
 /// how to encode anything else in Basic. Ids taken over from elsewhere may hold any of the
 /// characters 20 to 7E hex [RFC 6749 appendix A.1].
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct ClientId(Arc<str>);
+pub struct ClientId(SmolStr);
 
 /// Characters that a client id may have at most.
 pub(crate) const CLIENT_ID_CHARACTERS: usize = 255;

@@ -14,8 +14,8 @@ use crate::world::{World, form};
 /// Every octet counts as often as there are grants.
 #[test]
 fn records_in_memory() {
-    assert_eq!(size_of::<Grant>(), 232);
-    assert_eq!(size_of::<Authorization>(), 272);
+    assert_eq!(size_of::<Grant>(), 248);
+    assert_eq!(size_of::<Authorization>(), 288);
 }
 
 /// A grant of one pair and of two, with 45 octets of scopes, 22 of client id and five of subject.
