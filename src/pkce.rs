@@ -6,11 +6,10 @@ use std::{fmt, str};
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use sha2::{Digest as _, Sha256};
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
 use crate::id::base64url;
-use crate::secret::is_equal;
+use crate::secret::{Digest, is_equal};
 
 /// Characters of an S256 challenge: 32 octets in base64url without padding.
 const CHALLENGE_CHARACTERS: usize = 43;
@@ -113,7 +112,7 @@ impl CodeChallenge {
     }
 
     fn of(verifier: &str) -> Self {
-        Self(base64url(&Sha256::digest(verifier.as_bytes())))
+        Self(base64url(Digest::of(verifier.as_bytes()).octets()))
     }
 
     /// Returns the text, 43 characters of base64url.

@@ -1,0 +1,125 @@
+//! SHA-256 of secrets [FIPS 180-4], and comparison in constant time.
+
+use std::fmt;
+
+use sha2::block_api::compress256;
+use sha2::{Digest as _, Sha256};
+use subtle::{Choice, ConstantTimeEq};
+
+/// Octets of a [`Digest`].
+const DIGEST_OCTETS: usize = 32;
+
+/// The SHA-256 of a secret, compared in constant time.
+///
+/// Secrets made by the server have 256 random bits: no slow hash could make them harder to guess.
+#[derive(Clone, Copy)]
+pub(crate) struct Digest([u8; DIGEST_OCTETS]);
+
+impl Digest {
+    pub(crate) fn of(secret: &[u8]) -> Self {
+        match one_block(secret) {
+            Some(block) => Self::of_block(&block),
+            None => Self(Sha256::digest(secret).into()),
+        }
+    }
+
+    fn of_block(block: &[u8; BLOCK_OCTETS]) -> Self {
+        let mut state = INITIAL_STATE;
+        compress256(&mut state, std::slice::from_ref(block));
+        let mut octets = [0; DIGEST_OCTETS];
+        for (octets, word) in octets.as_chunks_mut().0.iter_mut().zip(state) {
+            *octets = word.to_be_bytes();
+        }
+        Self(octets)
+    }
+
+    pub(crate) const fn from_octets(octets: [u8; DIGEST_OCTETS]) -> Self {
+        Self(octets)
+    }
+
+    pub(crate) const fn octets(&self) -> &[u8; DIGEST_OCTETS] {
+        &self.0
+    }
+}
+
+impl PartialEq for Digest {
+    fn eq(&self, other: &Self) -> bool {
+        is_equal(&self.0, &other.0)
+    }
+}
+
+impl Eq for Digest {}
+
+impl fmt::Debug for Digest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Digest([redacted])")
+    }
+}
+
+/// Octets that are hashed at once.
+const BLOCK_OCTETS: usize = 64;
+/// Octets of a message that leave room in its only block for the end mark and the length.
+const ONE_BLOCK_OCTETS: usize = BLOCK_OCTETS - 1 - 8;
+
+/// FIPS 180-4 section 5.3.3: the fractional parts of the square roots of the first eight primes.
+const INITIAL_STATE: [u32; 8] =
+    [0x6a09_e667, 0xbb67_ae85, 0x3c6e_f372, 0xa54f_f53a, 0x510e_527f, 0x9b05_688c, 0x1f83_d9ab, 0x5be0_cd19];
+
+/// Pads a message that fits into one block [FIPS 180-4 section 5.1.1], as nearly all do that are hashed
+/// here; the way for messages of any length costs half as much again as the block itself.
+fn one_block(message: &[u8]) -> Option<[u8; BLOCK_OCTETS]> {
+    if message.len() > ONE_BLOCK_OCTETS {
+        return None;
+    }
+    let mut block = [0; BLOCK_OCTETS];
+    let (start, rest) = block.split_at_mut_checked(message.len())?;
+    start.copy_from_slice(message);
+    *rest.first_mut()? = 0x80;
+    let bits = u64::try_from(message.len()).ok()? * 8;
+    *block.last_chunk_mut()? = bits.to_be_bytes();
+    Some(block)
+}
+
+/// Compares in a time that depends on the length alone; eight octets at a time, because single ones cost as
+/// much as half a hash.
+pub(crate) fn is_equal<const N: usize>(one: &[u8; N], other: &[u8; N]) -> bool {
+    let ((one, one_rest), (other, other_rest)) = (one.as_chunks(), other.as_chunks());
+    let words = one.iter().zip(other).map(|(one, other)| u64::from_ne_bytes(*one).ct_eq(&u64::from_ne_bytes(*other)));
+    (words.fold(Choice::from(1), |equal, same| equal & same) & one_rest.ct_eq(other_rest)).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn digest_is_sha_256() {
+        // FIPS 180-4: the one-block example.
+        let digest = Digest::of(b"abc");
+        assert_eq!(digest.octets()[..4], [0xba, 0x78, 0x16, 0xbf]);
+        assert_eq!(digest, Digest::of(b"abc"));
+        assert_ne!(digest, Digest::of(b"abd"));
+        assert_eq!(format!("{digest:?}"), "Digest([redacted])");
+    }
+
+    #[test]
+    fn messages_of_one_block_and_of_more_are_hashed_alike() {
+        let message: Vec<u8> = (1..=200).collect();
+        for length in 0..=message.len() {
+            let message = &message[..length];
+            assert_eq!(Digest::of(message).octets()[..], Sha256::digest(message)[..], "{length}");
+            assert_eq!(one_block(message).is_some(), length <= 55, "{length}");
+        }
+    }
+
+    #[test]
+    fn every_octet_counts_in_a_comparison() {
+        let text = [7; 43];
+        assert!(is_equal(&text, &text));
+        for position in 0..text.len() {
+            let mut other = text;
+            other[position] ^= 0x80;
+            assert!(!is_equal(&text, &other), "{position}");
+        }
+    }
+}
