@@ -32,7 +32,7 @@ pub(crate) fn measure(options: &Options, report: &mut Report) {
     let rows = match (options.short, options.large) {
         (true, _) => [1_000, 500],
         (_, false) => [200_000, 10_000],
-        (_, true) => [2_000_000, 10_000],
+        (_, true) => [10_000_000, 10_000],
     };
     let large = Bench::new(rows[0], options);
     let octets = Figure::new("postgres/octets a grant with one pair", large.octets_of_a_row(), Unit::Octets);

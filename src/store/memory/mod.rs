@@ -1,6 +1,7 @@
 //! The reference store: everything in the memory of one process.
 
 mod clients;
+mod subjects;
 mod table;
 
 use std::sync::Arc;

@@ -5,26 +5,25 @@
 
 use std::borrow::Borrow;
 use std::cmp::Reverse;
-use std::collections::{BTreeSet, BinaryHeap, HashSet};
+use std::collections::{BinaryHeap, HashSet};
 use std::fmt;
-use std::hash::{BuildHasher, BuildHasherDefault, Hash, Hasher, RandomState};
-use std::ops::Bound;
+use std::hash::{BuildHasherDefault, Hash, Hasher};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::clock::Timestamp;
+use crate::store::memory::subjects::Subjects;
 use crate::store::record::Record;
 use crate::store::{Insertion, Purge, Replacement};
 use crate::subject::Subject;
 
-const SHARDS: usize = 1024;
+pub(super) const SHARDS: usize = 1024;
 /// The same number, as hashes are counted.
 const SHARDS_IN_HASH: u64 = 1024;
 
 pub(super) struct Table<R> {
     shards: Box<[Mutex<Shard<R>>]>,
-    subjects: Box<[Mutex<BTreeSet<SubjectEntry>>]>,
-    subject_hasher: RandomState,
+    subjects: Subjects,
     /// The shard at which the next step of a purge begins.
     next_purged: AtomicUsize,
 }
@@ -35,16 +34,13 @@ struct Shard<R> {
     due: BinaryHeap<Reverse<Due>>,
 }
 
-/// Keyed by a part of the subject's hash, so that an entry is small; the row tells whose it is.
-type SubjectEntry = (u32, [u8; 16]);
 type Due = (Timestamp, [u8; 16]);
 
 impl<R> Default for Table<R> {
     fn default() -> Self {
         Self {
             shards: (0..SHARDS).map(|_| Mutex::default()).collect(),
-            subjects: (0..SHARDS).map(|_| Mutex::default()).collect(),
-            subject_hasher: RandomState::new(),
+            subjects: Subjects::default(),
             next_purged: AtomicUsize::new(0),
         }
     }
@@ -73,9 +69,7 @@ impl<R: Record> Table<R> {
         if shard.rows.contains(&key) {
             return Insertion::Exists;
         }
-        if let Some((mut entries, entry)) = self.subject_entries(&*record) {
-            entries.insert(entry);
-        }
+        self.subjects.insert(record.subject(), key);
         shard.due.push(Reverse((record.purge_after(), key)));
         shard.rows.insert(ByKey(record));
         Insertion::Inserted
@@ -93,16 +87,11 @@ impl<R: Record> Table<R> {
     }
 
     pub(super) fn list(&self, subject: &Subject, after: Option<&[u8; 16]>, limit: usize) -> Vec<Arc<R>> {
-        let hash = self.subject_hasher.hash_one(subject);
-        let half = upper_half(hash);
-        let mut start = after.map_or(Bound::Included((half, [0; 16])), |after| Bound::Excluded((half, *after)));
+        let mut after = after.copied();
         let mut records = Vec::new();
         loop {
-            let Some(entries) = lock(&self.subjects, hash) else { return records };
-            let range = entries.range((start, Bound::Included((half, [0xff; 16]))));
-            let keys: Vec<_> = range.take(limit).copied().collect();
-            drop(entries);
-            for (_, key) in &keys {
+            let keys = self.subjects.ids(subject, after.as_ref(), limit);
+            for key in &keys {
                 let record = self.find(key).filter(|record| record.subject() == subject);
                 records.extend(record);
                 if records.len() == limit {
@@ -111,7 +100,7 @@ impl<R: Record> Table<R> {
             }
             // Rows may have gone meanwhile, or belong to another subject with the same hash.
             match keys.last() {
-                Some(last) if keys.len() == limit => start = Bound::Excluded(*last),
+                Some(last) if keys.len() == limit => after = Some(*last),
                 _ => return records,
             }
         }
@@ -148,9 +137,7 @@ impl<R: Record> Table<R> {
             shard.due.push(Reverse((purge_after, *key)));
             return false;
         }
-        if let Some((mut entries, entry)) = self.subject_entries(&*row.0) {
-            entries.remove(&entry);
-        }
+        self.subjects.remove(row.0.subject(), key);
         shard.rows.remove(key);
         shard.shrink_when_sparse();
         true
@@ -158,11 +145,6 @@ impl<R: Record> Table<R> {
 
     fn shard(&self, key: &[u8; 16]) -> Option<MutexGuard<'_, Shard<R>>> {
         lock(&self.shards, random_part(key))
-    }
-
-    fn subject_entries(&self, record: &R) -> Option<(MutexGuard<'_, BTreeSet<SubjectEntry>>, SubjectEntry)> {
-        let hash = self.subject_hasher.hash_one(record.subject());
-        Some((lock(&self.subjects, hash)?, (upper_half(hash), *record.key())))
     }
 }
 
@@ -183,14 +165,9 @@ impl<R: Record> Shard<R> {
     }
 }
 
-fn lock<T>(shards: &[Mutex<T>], hash: u64) -> Option<MutexGuard<'_, T>> {
+pub(super) fn lock<T>(shards: &[Mutex<T>], hash: u64) -> Option<MutexGuard<'_, T>> {
     let number = usize::try_from(hash % SHARDS_IN_HASH).ok()?;
     Some(shards.get(number)?.lock().unwrap_or_else(PoisonError::into_inner))
-}
-
-/// The half of a subject's hash that did not choose the shard.
-fn upper_half(hash: u64) -> u32 {
-    u32::try_from(hash >> 32).unwrap_or_default()
 }
 
 /// The last of the twelve random octets of an id.
@@ -350,24 +327,13 @@ mod tests {
     }
 
     #[test]
-    fn subjects_that_share_a_shard_are_told_apart_by_the_other_half_of_their_hash() {
-        let hasher = RandomState::new();
-        let halves: BTreeSet<_> =
-            (0..4096).map(|number| upper_half(hasher.hash_one(subject(number.to_string())))).collect();
-        // One collision among them is as rare as one in five hundred; more do not happen.
-        assert!(halves.len() > 4090, "{}", halves.len());
-    }
-
-    #[test]
     fn a_page_is_filled_though_rows_have_gone_since_its_keys_were_read() {
         let (table, alice) = (Table::default(), subject("alice"));
         let (gone, first, second) = (key(3, 0), key(1, 1), key(2, 2));
         for key in [first, second] {
             let _ = table.insert(Row::new(key, &alice, DUE));
         }
-        let entries = || table.subject_entries(&Row::new(gone, &alice, DUE)).unwrap();
-        let entry = entries().1;
-        assert!(entries().0.insert(entry));
+        table.subjects.insert(&alice, gone);
         let mut all = [gone, first, second];
         all.sort_unstable();
         let found: Vec<_> = all.into_iter().filter(|key| *key != gone).collect();

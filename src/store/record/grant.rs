@@ -14,25 +14,28 @@ const VERSIONS_KEPT: u32 = 1 << 16;
 ///
 /// Its size is bounded: pairs whose ends are past leave it, and what a dropped refresh token was can
 /// be told from the token itself.
+// The id and what a check of an access token reads come first, beside the counter of an `Arc`: a look-up
+// waits for memory, and lines that it need not fetch are a twentieth of a check.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[repr(C)]
 pub struct Grant {
     pub(crate) id: GrantId,
     pub(crate) version: u32,
-    pub(crate) client: ClientId,
     /// The client's epoch when the user consented.
     pub(crate) epoch: u32,
+    pub(crate) client: ClientId,
+    pub(crate) pairs: Pairs,
+    pub(crate) revoked: Option<Revocation>,
+    /// Pairs ever made, the number of the newest refresh token.
+    pub(crate) pairs_made: u32,
+    pub(crate) created: Timestamp,
     pub(crate) subject: Subject,
     pub(crate) scopes: ScopeSet,
     pub(crate) resource_scope: ResourceScope,
-    pub(crate) created: Timestamp,
     /// The end of its code plus the longest token lifetime: an insert that comes late can only carry
     /// dead tokens.
     pub(crate) keep_until: Timestamp,
     pub(crate) lineage: LineageDigest,
-    /// Pairs ever made, the number of the newest refresh token.
-    pub(crate) pairs_made: u32,
-    pub(crate) pairs: Pairs,
-    pub(crate) revoked: Option<Revocation>,
 }
 
 impl Grant {

@@ -1,0 +1,196 @@
+//! The ids of a table's records by subject.
+//!
+//! Most subjects have one record of a kind, whose id lies in the index itself; those with more have a set
+//! in the order of their ids, so that a page of a list costs what it returns.
+
+use std::collections::{BTreeSet, HashMap};
+use std::hash::{BuildHasher, BuildHasherDefault, Hasher, RandomState};
+use std::ops::Bound;
+use std::sync::{Mutex, MutexGuard};
+
+use crate::store::memory::table::{SHARDS, lock};
+use crate::subject::Subject;
+
+type Id = [u8; 16];
+
+pub(super) struct Subjects {
+    shards: Box<[Mutex<Shard>]>,
+    hasher: RandomState,
+}
+
+/// Keyed by the half of a subject's hash that did not choose the shard, so that an entry is small. Subjects
+/// that share it share an entry: the records tell whose they are.
+type Shard = HashMap<u32, Ids, BuildHasherDefault<HalfHasher>>;
+
+#[expect(clippy::box_collection, reason = "the rare case must not make the entries of all larger")]
+enum Ids {
+    One(Id),
+    Several(Box<BTreeSet<Id>>),
+}
+
+impl Default for Subjects {
+    fn default() -> Self {
+        Self { shards: (0..SHARDS).map(|_| Mutex::default()).collect(), hasher: RandomState::new() }
+    }
+}
+
+impl Subjects {
+    pub(super) fn insert(&self, subject: &Subject, id: Id) {
+        if let Some((mut shard, half)) = self.shard(subject) {
+            shard.entry(half).and_modify(|ids| ids.insert(id)).or_insert(Ids::One(id));
+        }
+    }
+
+    pub(super) fn remove(&self, subject: &Subject, id: &Id) {
+        let Some((mut shard, half)) = self.shard(subject) else { return };
+        if shard.get_mut(&half).is_some_and(|ids| ids.is_empty_without(id)) {
+            shard.remove(&half);
+            // Room is given back once three quarters of it stand empty.
+            if shard.len() * 4 < shard.capacity() {
+                let room = shard.len() * 2;
+                shard.shrink_to(room);
+            }
+        }
+    }
+
+    /// The first ids after that one, in their order; some may be of another subject with the same hash.
+    pub(super) fn ids(&self, subject: &Subject, after: Option<&Id>, limit: usize) -> Vec<Id> {
+        let Some((shard, half)) = self.shard(subject) else { return Vec::new() };
+        match shard.get(&half) {
+            Some(Ids::One(id)) if limit > 0 && after.is_none_or(|after| after < id) => vec![*id],
+            Some(Ids::One(_)) | None => Vec::new(),
+            Some(Ids::Several(ids)) => {
+                let start = after.map_or(Bound::Unbounded, |after| Bound::Excluded(*after));
+                ids.range((start, Bound::Unbounded)).take(limit).copied().collect()
+            }
+        }
+    }
+
+    fn shard(&self, subject: &Subject) -> Option<(MutexGuard<'_, Shard>, u32)> {
+        let hash = self.hasher.hash_one(subject);
+        Some((lock(&self.shards, hash)?, upper_half(hash)))
+    }
+}
+
+impl Ids {
+    fn insert(&mut self, id: Id) {
+        match self {
+            Self::One(one) => *self = Self::Several(Box::new(BTreeSet::from([*one, id]))),
+            Self::Several(ids) => {
+                ids.insert(id);
+            }
+        }
+    }
+
+    /// Removes the id and tells whether none is left.
+    fn is_empty_without(&mut self, id: &Id) -> bool {
+        match self {
+            Self::One(one) => one == id,
+            Self::Several(ids) => {
+                ids.remove(id);
+                ids.is_empty()
+            }
+        }
+    }
+}
+
+fn upper_half(hash: u64) -> u32 {
+    u32::try_from(hash >> 32).unwrap_or_default()
+}
+
+/// Half a hash is a hash: its low bits choose the place in the map, its high ones tell apart what is there.
+#[derive(Default)]
+struct HalfHasher(u64);
+
+impl Hasher for HalfHasher {
+    fn write_u32(&mut self, half: u32) {
+        self.0 = u64::from(half) << 32 | u64::from(half);
+    }
+
+    fn write(&mut self, octets: &[u8]) {
+        self.0 = octets.iter().fold(self.0, |hash, octet| hash.rotate_left(8) ^ u64::from(*octet));
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn subject(name: impl Into<String>) -> Subject {
+        Subject::new(name.into()).unwrap()
+    }
+
+    fn id(number: u8) -> Id {
+        [number; 16]
+    }
+
+    #[test]
+    fn subjects_that_share_a_shard_are_told_apart_by_the_other_half_of_their_hash() {
+        let hasher = RandomState::new();
+        let halves: BTreeSet<_> =
+            (0..4096).map(|number| upper_half(hasher.hash_one(subject(number.to_string())))).collect();
+        // One collision among them is as rare as one in five hundred; more do not happen.
+        assert!(halves.len() > 4090, "{}", halves.len());
+        let hasher = BuildHasherDefault::<HalfHasher>::default();
+        for bits in [0..10, 57..64] {
+            let places: BTreeSet<_> =
+                halves.iter().map(|half| (hasher.hash_one(half) >> bits.start) % (1 << bits.len())).collect();
+            assert!(places.len() > (1 << bits.len()) * 9 / 10, "{bits:?}: {}", places.len());
+        }
+    }
+
+    #[test]
+    fn ids_come_in_order_and_in_pages_however_many_there_are() {
+        let (subjects, alice) = (Subjects::default(), subject("alice"));
+        for count in 0..=5_u8 {
+            let all: Vec<Id> = (1..=count).map(id).collect();
+            for limit in 0..=6 {
+                assert_eq!(subjects.ids(&alice, None, limit), all[..limit.min(all.len())], "{count} {limit}");
+                for after in 0..=6_u8 {
+                    let rest = &all[usize::from(after).min(all.len())..];
+                    let found = subjects.ids(&alice, Some(&id(after)), limit);
+                    assert_eq!(found, rest[..limit.min(rest.len())], "{count} after {after} {limit}");
+                }
+            }
+            subjects.insert(&alice, id(count + 1));
+        }
+    }
+
+    #[test]
+    fn what_was_removed_is_gone_and_nothing_else() {
+        let (subjects, alice) = (Subjects::default(), subject("alice"));
+        subjects.remove(&alice, &id(1));
+        subjects.insert(&alice, id(2));
+        subjects.remove(&alice, &id(1));
+        assert_eq!(subjects.ids(&alice, None, 9), [id(2)]);
+        subjects.insert(&alice, id(2));
+        subjects.insert(&alice, id(1));
+        subjects.remove(&alice, &id(3));
+        assert_eq!(subjects.ids(&alice, None, 9), [id(1), id(2)]);
+        subjects.remove(&alice, &id(1));
+        assert_eq!(subjects.ids(&alice, None, 9), [id(2)]);
+        subjects.remove(&alice, &id(2));
+        assert!(subjects.ids(&alice, None, 9).is_empty());
+        assert!(subjects.shards.iter().all(|shard| shard.lock().unwrap().is_empty()));
+    }
+
+    #[test]
+    fn room_is_given_back_when_subjects_go() {
+        let subjects = Subjects::default();
+        let room = || subjects.shards.iter().map(|shard| shard.lock().unwrap().capacity()).sum::<usize>();
+        let all: Vec<_> = (0..20_000).map(|number: u32| subject(number.to_string())).collect();
+        for subject in &all {
+            subjects.insert(subject, id(1));
+        }
+        let full = room();
+        assert!(full >= all.len());
+        for subject in &all {
+            subjects.remove(subject, &id(1));
+        }
+        assert!(room() * 4 < full, "{} of {full}", room());
+    }
+}
