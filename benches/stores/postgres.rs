@@ -60,7 +60,9 @@ struct Bench {
 
 impl Bench {
     fn new(rows: u64, options: &Options) -> Self {
-        let server = PostgresServer::start(&["shared_buffers=1GB", "max_wal_size=8GB", "checkpoint_timeout=30min"]);
+        // Room for the table: the manual's quarter of the memory, of a machine for such a table.
+        let buffers = if rows > 1_000_000 { "shared_buffers=6GB" } else { "shared_buffers=1GB" };
+        let server = PostgresServer::start(&[buffers, "max_wal_size=8GB", "checkpoint_timeout=30min"]);
         let runtime = Runtime::new().unwrap();
         let opened = PostgresOptions::new(&server.connection()).unwrap();
         runtime.block_on(PostgresStore::migrate(&opened)).unwrap();

@@ -196,6 +196,11 @@ impl Client {
         (!nothing_left).then_some(Granted { scopes, resource_scope })
     }
 
+    /// The same with a text of scopes of its own, for threads that count their references apart.
+    pub(crate) fn apart(&self) -> Self {
+        Self { scopes: self.scopes.apart(), ..self.clone() }
+    }
+
     pub(crate) fn is_approved(&self) -> bool {
         self.state == ClientState::Approved
     }

@@ -102,6 +102,11 @@ impl ScopeSet {
         sound.then(|| Self(text.into()))
     }
 
+    /// The same set with a text of its own.
+    pub(crate) fn apart(&self) -> Self {
+        Self(self.as_str().into())
+    }
+
     #[cfg(test)]
     pub(crate) fn from_canonical(text: impl Into<Arc<str>>) -> Self {
         Self(text.into())

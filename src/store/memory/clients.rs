@@ -7,10 +7,15 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 use crate::client::Client;
 use crate::client::application::{Application, ApplicationFilter, Logo, LogoSlot};
 use crate::id::ClientId;
+use crate::store::memory::copies::Copies;
 use crate::store::{Insertion, LogoWrite, Page, Registration, Replacement};
 
 #[derive(Debug, Default)]
-pub(super) struct Clients(RwLock<Contents>);
+pub(super) struct Clients {
+    contents: RwLock<Contents>,
+    /// Of the clients in the contents, changed while those are locked.
+    copies: Copies,
+}
 
 #[derive(Debug, Default)]
 struct Contents {
@@ -20,7 +25,7 @@ struct Contents {
 
 #[derive(Debug)]
 struct Row {
-    client: Arc<Client>,
+    version: u32,
     application: Arc<Application>,
     logo: Option<Arc<Logo>>,
     proposed_logo: Option<Arc<Logo>>,
@@ -28,7 +33,7 @@ struct Row {
 
 impl Clients {
     pub(super) fn find(&self, id: &ClientId) -> Option<Arc<Client>> {
-        self.read().rows.get(id).map(|row| row.client.clone())
+        self.copies.find(id)
     }
 
     pub(super) fn application(&self, id: &ClientId) -> Option<Arc<Application>> {
@@ -53,27 +58,29 @@ impl Clients {
     }
 
     pub(super) fn insert(&self, registration: Registration) -> Insertion {
-        let mut contents = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        let mut contents = self.contents.write().unwrap_or_else(PoisonError::into_inner);
         if contents.rows.contains_key(&registration.client.id) {
             return Insertion::Exists;
         }
+        self.copies.put(&registration.client);
         contents.put(registration, None);
         Insertion::Inserted
     }
 
     pub(super) fn replace(&self, version: u32, registration: Registration) -> Replacement {
-        let mut contents = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        let mut contents = self.contents.write().unwrap_or_else(PoisonError::into_inner);
         let id = &registration.client.id;
-        if contents.rows.get(id).is_none_or(|row| row.client.version != version) {
+        if contents.rows.get(id).is_none_or(|row| row.version != version) {
             return Replacement::Lost;
         }
         let before = contents.take(id);
+        self.copies.put(&registration.client);
         contents.put(registration, before);
         Replacement::Replaced
     }
 
     fn read(&self) -> RwLockReadGuard<'_, Contents> {
-        self.0.read().unwrap_or_else(PoisonError::into_inner)
+        self.contents.read().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -98,9 +105,9 @@ impl Contents {
             logo: logo.applied_to(logo_before),
             proposed_logo: proposed_logo.applied_to(proposed_before),
             application: Arc::new(application),
-            client: Arc::new(client),
+            version: client.version,
         };
-        self.rows.insert(row.client.id.clone(), row);
+        self.rows.insert(client.id, row);
     }
 }
 

@@ -1,6 +1,7 @@
 //! The reference store: everything in the memory of one process.
 
 mod clients;
+mod copies;
 mod subjects;
 mod table;
 
