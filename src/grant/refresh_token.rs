@@ -184,7 +184,9 @@ impl Judge<'_> {
         let pairs = grant.pairs.succeeded_by(record, |pair| self.aged(pair, used, oldest));
         let in_grace_since = used.superseded().map(|since| self.now.seconds_since(since));
         let superseded_oldest = oldest.is_some();
-        Claim { next: Arc::new(grant.refreshed_with(pairs, number)), answer, in_grace_since, superseded_oldest }
+        let scopes = grant.scopes.sharing(&self.request.client.scopes);
+        let next = Arc::new(grant.refreshed_with(pairs, number, scopes));
+        Claim { next, answer, in_grace_since, superseded_oldest }
     }
 
     /// What becomes of a pair when the next one is made; nothing if it has told all it could.

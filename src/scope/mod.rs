@@ -102,6 +102,11 @@ impl ScopeSet {
         sound.then(|| Self(text.into()))
     }
 
+    /// The same set with the text of another that is equal, so that threads count their references apart.
+    pub(crate) fn sharing(&self, other: &Self) -> Self {
+        if self == other { other.clone() } else { self.clone() }
+    }
+
     /// The same set with a text of its own.
     pub(crate) fn apart(&self) -> Self {
         Self(self.as_str().into())
@@ -297,5 +302,13 @@ mod tests {
     fn the_intersection_with_a_wider_set_shares_the_text() {
         let asked = set("a:r");
         assert!(Arc::ptr_eq(&asked.intersection(&set("a:rw b:r")).0, &asked.0));
+    }
+
+    #[test]
+    fn a_set_shares_the_text_of_an_equal_one_and_of_no_other() {
+        let (own, equal, other) = (set("a:r"), set("a:r"), set("a:rw"));
+        assert!(Arc::ptr_eq(&own.sharing(&equal).0, &equal.0));
+        assert!(Arc::ptr_eq(&own.sharing(&other).0, &own.0));
+        assert!(own.apart() == own && !Arc::ptr_eq(&own.apart().0, &own.0));
     }
 }

@@ -2,6 +2,7 @@
 
 mod clients;
 mod copies;
+mod shards;
 mod subjects;
 mod table;
 

@@ -8,7 +8,7 @@ use std::hash::{BuildHasher, BuildHasherDefault, Hasher, RandomState};
 use std::ops::Bound;
 use std::sync::{Mutex, MutexGuard};
 
-use crate::store::memory::table::{SHARDS, lock};
+use crate::store::memory::shards::{lock, shards};
 use crate::subject::Subject;
 
 type Id = [u8; 16];
@@ -30,7 +30,7 @@ enum Ids {
 
 impl Default for Subjects {
     fn default() -> Self {
-        Self { shards: (0..SHARDS).map(|_| Mutex::default()).collect(), hasher: RandomState::new() }
+        Self { shards: shards(), hasher: RandomState::new() }
     }
 }
 

@@ -12,14 +12,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::clock::Timestamp;
+use crate::store::memory::shards::{SHARDS, lock, shards};
 use crate::store::memory::subjects::Subjects;
 use crate::store::record::Record;
 use crate::store::{Insertion, Purge, Replacement};
 use crate::subject::Subject;
-
-pub(super) const SHARDS: usize = 1024;
-/// The same number, as hashes are counted.
-const SHARDS_IN_HASH: u64 = 1024;
 
 pub(super) struct Table<R> {
     shards: Box<[Mutex<Shard<R>>]>,
@@ -38,11 +35,7 @@ type Due = (Timestamp, [u8; 16]);
 
 impl<R> Default for Table<R> {
     fn default() -> Self {
-        Self {
-            shards: (0..SHARDS).map(|_| Mutex::default()).collect(),
-            subjects: Subjects::default(),
-            next_purged: AtomicUsize::new(0),
-        }
+        Self { shards: shards(), subjects: Subjects::default(), next_purged: AtomicUsize::new(0) }
     }
 }
 
@@ -163,11 +156,6 @@ impl<R: Record> Shard<R> {
             self.due.shrink_to(self.due.len() * 2);
         }
     }
-}
-
-pub(super) fn lock<T>(shards: &[Mutex<T>], hash: u64) -> Option<MutexGuard<'_, T>> {
-    let number = usize::try_from(hash % SHARDS_IN_HASH).ok()?;
-    Some(shards.get(number)?.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
 /// The last of the twelve random octets of an id.

@@ -115,15 +115,16 @@ impl Grant {
         self.last_end().max(self.keep_until).plus(RETENTION)
     }
 
-    /// The next state with other pairs; written out, so that the old ones are not copied for nothing.
-    pub(crate) fn refreshed_with(&self, pairs: Pairs, pairs_made: u32) -> Self {
+    /// The next state with other pairs, and the same scopes, whose text may be another's; written out, so that
+    /// what changes is not copied for nothing.
+    pub(crate) fn refreshed_with(&self, pairs: Pairs, pairs_made: u32, scopes: ScopeSet) -> Self {
         Self {
             id: self.id,
             version: self.version.saturating_add(1),
             client: self.client.clone(),
             epoch: self.epoch,
             subject: self.subject.clone(),
-            scopes: self.scopes.clone(),
+            scopes,
             resource_scope: self.resource_scope.clone(),
             created: self.created,
             keep_until: self.keep_until,
