@@ -60,7 +60,7 @@ struct Bench {
 
 impl Bench {
     fn new(rows: u64, options: &Options) -> Self {
-        // Room for the table: the manual's quarter of the memory, of a machine for such a table.
+        // A quarter of the machine's memory, as the manual advises: of 24 GB where the table is that large.
         let buffers = if rows > 1_000_000 { "shared_buffers=6GB" } else { "shared_buffers=1GB" };
         let server = PostgresServer::start(&[buffers, "max_wal_size=8GB", "checkpoint_timeout=30min"]);
         let runtime = Runtime::new().unwrap();

@@ -196,7 +196,8 @@ impl Client {
         (!nothing_left).then_some(Granted { scopes, resource_scope })
     }
 
-    /// The same with a text of scopes of its own, for threads that count their references apart.
+    /// A copy with a text of scopes of its own: threads on different cores are not to meet at the count of its
+    /// references. Lists of resources stay shared.
     pub(crate) fn apart(&self) -> Self {
         Self { scopes: self.scopes.apart(), ..self.clone() }
     }

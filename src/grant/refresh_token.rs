@@ -184,8 +184,7 @@ impl Judge<'_> {
         let pairs = grant.pairs.succeeded_by(record, |pair| self.aged(pair, used, oldest));
         let in_grace_since = used.superseded().map(|since| self.now.seconds_since(since));
         let superseded_oldest = oldest.is_some();
-        let scopes = grant.scopes.sharing(&self.request.client.scopes);
-        let next = Arc::new(grant.refreshed_with(pairs, number, scopes));
+        let next = Arc::new(grant.refreshed_with(pairs, number, &self.request.client.scopes));
         Claim { next, answer, in_grace_since, superseded_oldest }
     }
 

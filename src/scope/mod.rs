@@ -102,7 +102,7 @@ impl ScopeSet {
         sound.then(|| Self(text.into()))
     }
 
-    /// The same set with the text of another that is equal, so that threads count their references apart.
+    /// The same set, with the other's text if that is equal.
     pub(crate) fn sharing(&self, other: &Self) -> Self {
         if self == other { other.clone() } else { self.clone() }
     }

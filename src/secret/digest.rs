@@ -27,8 +27,8 @@ impl Digest {
         let mut state = INITIAL_STATE;
         compress256(&mut state, std::slice::from_ref(block));
         let mut octets = [0; DIGEST_OCTETS];
-        for (octets, word) in octets.as_chunks_mut().0.iter_mut().zip(state) {
-            *octets = word.to_be_bytes();
+        for (four, word) in octets.as_chunks_mut().0.iter_mut().zip(state) {
+            *four = word.to_be_bytes();
         }
         Self(octets)
     }
@@ -65,8 +65,8 @@ const ONE_BLOCK_OCTETS: usize = BLOCK_OCTETS - 1 - 8;
 const INITIAL_STATE: [u32; 8] =
     [0x6a09_e667, 0xbb67_ae85, 0x3c6e_f372, 0xa54f_f53a, 0x510e_527f, 0x9b05_688c, 0x1f83_d9ab, 0x5be0_cd19];
 
-/// Pads a message that fits into one block [FIPS 180-4 section 5.1.1], as nearly all do that are hashed
-/// here; the way for messages of any length costs half as much again as the block itself.
+/// Pads a message that fits into one block [FIPS 180-4 section 5.1.1], as nearly all do that are hashed here;
+/// the library's way for messages of any length takes longer.
 fn one_block(message: &[u8]) -> Option<[u8; BLOCK_OCTETS]> {
     if message.len() > ONE_BLOCK_OCTETS {
         return None;

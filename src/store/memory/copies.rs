@@ -1,9 +1,8 @@
-//! Clients as requests look them up, one copy for each of some groups of threads.
+//! Clients as requests look them up: one copy for each group of threads.
 //!
 //! All requests of an application look up the same client. One lock and one count of references for all
 //! threads would go from core to core with each of them, which takes longer than the look-up itself.
 
-use std::cell::Cell;
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -12,13 +11,13 @@ use std::sync::{Arc, PoisonError, RwLock};
 use crate::client::Client;
 use crate::id::ClientId;
 
-/// As many as a server mostly has cores; threads beyond that share.
+/// About as many as a server has cores; more threads than that share groups.
 const COPIES: usize = 8;
 
 #[derive(Default)]
 pub(super) struct Copies([Group; COPIES]);
 
-/// The copy of a group of threads; some processors fetch two lines of 64 octets together.
+/// The clients of one group of threads, alone on their lines of the cache, of which some processors fetch two.
 #[derive(Default)]
 #[repr(align(128))]
 struct Group(RwLock<HashMap<ClientId, Arc<Client>>>);
@@ -49,10 +48,10 @@ impl Copies {
 fn own_group() -> usize {
     static NEXT: AtomicUsize = AtomicUsize::new(0);
     thread_local! {
-        static OWN: Cell<usize> = Cell::new(NEXT.fetch_add(1, Ordering::Relaxed) % COPIES);
+        static OWN: usize = NEXT.fetch_add(1, Ordering::Relaxed) % COPIES;
     }
-    // A thread that is about to end may have dropped its own already.
-    OWN.try_with(Cell::get).unwrap_or_default()
+    // Where the platform frees it before the thread ends, any group will do.
+    OWN.try_with(|own| *own).unwrap_or_default()
 }
 
 #[cfg(test)]

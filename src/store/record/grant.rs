@@ -14,8 +14,8 @@ const VERSIONS_KEPT: u32 = 1 << 16;
 ///
 /// Its size is bounded: pairs whose ends are past leave it, and what a dropped refresh token was can
 /// be told from the token itself.
-// The id and what a check of an access token reads come first, beside the counter of an `Arc`: a look-up
-// waits for memory, and lines that it need not fetch are a twentieth of a check.
+// repr(C) keeps this order, which is no promise to anybody outside: what a check of an access token reads comes
+// first, beside the counts of an Arc, so that it fetches fewer lines of memory. That is a twentieth of a check.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct Grant {
@@ -115,16 +115,16 @@ impl Grant {
         self.last_end().max(self.keep_until).plus(RETENTION)
     }
 
-    /// The next state with other pairs, and the same scopes, whose text may be another's; written out, so that
-    /// what changes is not copied for nothing.
-    pub(crate) fn refreshed_with(&self, pairs: Pairs, pairs_made: u32, scopes: ScopeSet) -> Self {
+    /// The next state with other pairs. The text of its scopes is the registration's if that is equal; written
+    /// out, so that what changes is not copied for nothing.
+    pub(crate) fn refreshed_with(&self, pairs: Pairs, pairs_made: u32, registered: &ScopeSet) -> Self {
         Self {
             id: self.id,
             version: self.version.saturating_add(1),
             client: self.client.clone(),
             epoch: self.epoch,
             subject: self.subject.clone(),
-            scopes,
+            scopes: self.scopes.sharing(registered),
             resource_scope: self.resource_scope.clone(),
             created: self.created,
             keep_until: self.keep_until,

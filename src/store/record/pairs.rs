@@ -175,8 +175,8 @@ impl Pairs {
 
     /// The same with a pair in front, each of the others as the rule leaves it, or gone.
     ///
-    /// One pair mostly stays. It gets a block of its size at once: one of the size of all, cut afterwards,
-    /// leaves a rest that costs the allocator a seventh of the whole refresh.
+    /// One pair mostly stays, in grace two. They get a block of their size at once: a larger one, cut afterwards,
+    /// costs the allocator more than all the rest of this.
     pub(crate) fn succeeded_by(&self, newest: TokenPair, rule: impl Fn(&TokenPair) -> Option<TokenPair>) -> Self {
         let mut kept = self.iter().filter_map(rule);
         let older: Box<[_]> = match (kept.next(), kept.next()) {

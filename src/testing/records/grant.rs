@@ -45,7 +45,7 @@ pub fn grant(subject: &Subject, purge_after: Timestamp) -> Grant {
 pub fn refreshed(grant: &Grant, purge_after: Timestamp) -> Grant {
     let superseded = |old: &TokenPair| Some(old.clone().superseded_at(draw::now()));
     let pairs = grant.pairs.succeeded_by(pair(purge_after), superseded);
-    grant.refreshed_with(pairs, grant.pairs_made.saturating_add(1), grant.scopes.clone())
+    grant.refreshed_with(pairs, grant.pairs_made.saturating_add(1), &grant.scopes)
 }
 
 /// Makes the next version of a grant, revoked now.
