@@ -82,6 +82,27 @@ mod tests {
     }
 
     #[test]
+    fn no_copy_is_new_while_another_one_is_old() {
+        let copies = Copies::default();
+        copies.put(&client(1));
+        let version = |group: &Group| group.0.try_read().map(|clients| clients[&client(0).id].version).ok();
+        for held in &copies.0 {
+            let guard = held.0.read().unwrap();
+            thread::scope(|scope| {
+                let put = scope.spawn(|| copies.put(&client(2)));
+                for _ in 0..100 {
+                    thread::yield_now();
+                    assert!(copies.0.iter().all(|group| version(group) != Some(2)));
+                }
+                drop(guard);
+                put.join().unwrap();
+            });
+            assert!(copies.0.iter().all(|group| version(group) == Some(2)));
+            copies.put(&client(1));
+        }
+    }
+
+    #[test]
     fn threads_count_their_references_apart() {
         let copies = Copies::default();
         copies.put(&client(1));

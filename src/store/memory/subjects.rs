@@ -1,7 +1,7 @@
 //! The ids of a table's records by subject.
 //!
-//! Most subjects have one record of a kind, whose id lies in the index itself; those with more have a set
-//! in the order of their ids, so that a page of a list costs what it returns.
+//! Most subjects have one record of a kind, whose id lies in the index itself; some have a few, in a block of
+//! their size; those with more have a tree, so that a page of a list costs what it returns.
 
 use std::collections::{BTreeSet, HashMap};
 use std::hash::{BuildHasher, BuildHasherDefault, Hasher, RandomState};
@@ -25,9 +25,13 @@ type Shard = HashMap<u32, Ids, BuildHasherDefault<HalfHasher>>;
 #[expect(clippy::box_collection, reason = "the rare case must not make the entries of all larger")]
 enum Ids {
     One(Id),
-    /// More than one, or what is left of them.
-    Several(Box<BTreeSet<Id>>),
+    /// In their order.
+    Few(Box<[Id]>),
+    Many(Box<BTreeSet<Id>>),
 }
+
+/// The most ids that are copied to add one to them.
+const FEW: usize = 8;
 
 impl Default for Subjects {
     fn default() -> Self {
@@ -57,10 +61,12 @@ impl Subjects {
     /// The first ids after that one, in their order; some may be of another subject with the same hash.
     pub(super) fn ids(&self, subject: &Subject, after: Option<&Id>, limit: usize) -> Vec<Id> {
         let Some((shard, half)) = self.shard(subject) else { return Vec::new() };
+        let is_behind = |id: &&Id| after.is_none_or(|after| after < *id);
         match shard.get(&half) {
-            Some(Ids::One(id)) if limit > 0 && after.is_none_or(|after| after < id) => vec![*id],
-            Some(Ids::One(_)) | None => Vec::new(),
-            Some(Ids::Several(ids)) => {
+            None => Vec::new(),
+            Some(Ids::One(id)) => [id].into_iter().filter(is_behind).take(limit).copied().collect(),
+            Some(Ids::Few(ids)) => ids.iter().filter(is_behind).take(limit).copied().collect(),
+            Some(Ids::Many(ids)) => {
                 let start = after.map_or(Bound::Unbounded, |after| Bound::Excluded(*after));
                 ids.range((start, Bound::Unbounded)).take(limit).copied().collect()
             }
@@ -76,8 +82,17 @@ impl Subjects {
 impl Ids {
     fn insert(&mut self, id: Id) {
         match self {
-            Self::One(one) => *self = Self::Several(Box::new(BTreeSet::from([*one, id]))),
-            Self::Several(ids) => {
+            Self::One(one) if *one == id => {}
+            Self::One(one) => *self = Self::Few(Box::new([id.min(*one), id.max(*one)])),
+            Self::Few(ids) => match ids.binary_search(&id) {
+                Ok(_) => {}
+                Err(place) if ids.len() < FEW => {
+                    let (before, after) = ids.split_at_checked(place).unwrap_or((ids, &[]));
+                    *ids = before.iter().chain([&id]).chain(after).copied().collect();
+                }
+                Err(_) => *self = Self::Many(Box::new(ids.iter().copied().chain([id]).collect())),
+            },
+            Self::Many(ids) => {
                 ids.insert(id);
             }
         }
@@ -86,12 +101,21 @@ impl Ids {
     /// Removes the id and tells whether it was the last; then the entry goes.
     fn removed_last(&mut self, id: &Id) -> bool {
         match self {
-            Self::One(one) => one == id,
-            Self::Several(ids) => {
+            Self::One(one) => return one == id,
+            Self::Few(ids) if ids.contains(id) => {
+                let rest: Box<[Id]> = ids.iter().filter(|own| *own != id).copied().collect();
+                *self = if let [one] = *rest { Self::One(one) } else { Self::Few(rest) };
+            }
+            Self::Few(_) => {}
+            Self::Many(ids) => {
                 ids.remove(id);
-                ids.is_empty()
+                // Not as soon as they are few: one that comes and goes is not to make and drop a tree.
+                if ids.len() <= FEW / 2 {
+                    *self = Self::Few(ids.iter().copied().collect());
+                }
             }
         }
+        false
     }
 }
 
@@ -153,17 +177,28 @@ mod tests {
     #[test]
     fn ids_come_in_order_and_in_pages_however_many_there_are() {
         let (subjects, alice) = (Subjects::default(), subject("alice"));
-        for count in 0..=5_u8 {
+        // Through all kinds of an entry, and back.
+        for count in (0..=12_u8).chain((0..12).rev()) {
             let all: Vec<Id> = (1..=count).map(id).collect();
-            for limit in 0..=6 {
+            for number in 1..=13 {
+                // Each twice, and those in the middle last: neither changes anything.
+                let number = id(number * 5 % 14);
+                for _ in 0..2 {
+                    if all.contains(&number) {
+                        subjects.insert(&alice, number);
+                    } else {
+                        subjects.remove(&alice, &number);
+                    }
+                }
+            }
+            for limit in 0..=13 {
                 assert_eq!(subjects.ids(&alice, None, limit), all[..limit.min(all.len())], "{count} {limit}");
-                for after in 0..=6_u8 {
+                for after in 0..=13_u8 {
                     let rest = &all[usize::from(after).min(all.len())..];
                     let found = subjects.ids(&alice, Some(&id(after)), limit);
                     assert_eq!(found, rest[..limit.min(rest.len())], "{count} after {after} {limit}");
                 }
             }
-            subjects.insert(&alice, id(count + 1));
         }
     }
 

@@ -322,6 +322,10 @@ mod tests {
             let _ = table.insert(Row::new(key, &alice, DUE));
         }
         table.subjects.insert(&alice, gone);
+        // As if the two had the same hash.
+        let bobs = key(4, 3);
+        let _ = table.insert(Row::new(bobs, &subject("bob"), DUE));
+        table.subjects.insert(&alice, bobs);
         let mut all = [gone, first, second];
         all.sort_unstable();
         let found: Vec<_> = all.into_iter().filter(|key| *key != gone).collect();
