@@ -2,7 +2,7 @@
 //!
 //! It reads the same octets and writes the same answers: the form split by hand, the client's secret hashed
 //! and compared in constant time, PKCE, a code that works once, the two tokens drawn, hashed and stored, the
-//! refresh token with its lineage, number and check, the old pair kept for its grace, JSON. It has one row a
+//! refresh token with its lineage, number and tag, the next pair derived from it and given again in its grace, JSON. It has one row a
 //! grant in a sharded table, and no index beside it.
 //!
 //! What it leaves out is what a library is for: judging scopes and redirect URIs, telling what was wrong,
@@ -25,7 +25,7 @@ use subtle::ConstantTimeEq;
 use crate::world::Credentials;
 use clients::Clients;
 use table::Table;
-use tokens::{Lineage, PresentedRefresh};
+use tokens::{Fresh, Lineage, Link, Place, PresentedRefresh, TagKey};
 
 const CODE_LIFETIME: u32 = 600;
 const ACCESS_LIFETIME: u32 = 28_800;
@@ -56,9 +56,10 @@ struct Code {
 struct Grant {
     consent: Arc<Consent>,
     newest: Pair,
-    /// The one before, while it is in grace.
-    previous: Option<Pair>,
+    /// The one before, while it is in grace, and what led from it to the newest.
+    previous: Option<(Pair, Link)>,
     lineage: [u8; 16],
+    tag_key: TagKey,
     pairs_made: u32,
     revoked: bool,
 }
@@ -109,7 +110,7 @@ impl Floor {
         let mut location = Vec::with_capacity(redirect_uri.len() + 160);
         location.extend_from_slice(&redirect_uri);
         location.extend_from_slice(b"?code=");
-        let digest = tokens::write(&mut location, tokens::CODE, &id);
+        let digest = tokens::write(&mut location, tokens::CODE, &id, &tokens::secret());
         if let Some(state) = &state {
             location.extend_from_slice(b"&state=");
             form::write(&mut location, state);
@@ -151,19 +152,21 @@ impl Floor {
             codes.remove(&id)?.consent
         };
         let lineage = Lineage::draw();
+        let tag_key = TagKey::draw();
         let mut answer = Answer::new(consent.scopes.len());
-        let access = answer.access(&id);
+        let access = answer.access(&id, &tokens::secret());
         let refresh_end = now + REFRESH_LIFETIME;
-        let refresh = answer.refresh(&id, &lineage, refresh_end, 1);
+        let place = Place { id: &id, lineage: &lineage, key: &tag_key, end: refresh_end, number: 1 };
+        let refresh = answer.refresh(ACCESS_LIFETIME, &place, &tokens::fresh());
         answer.scope(&consent.scopes);
         let newest = Pair { access, refresh, access_end: now + ACCESS_LIFETIME, refresh_end };
         let lineage = lineage.digest();
-        let grant = Grant { consent, newest, previous: None, lineage, pairs_made: 1, revoked: false };
+        let grant = Grant { consent, newest, previous: None, lineage, tag_key, pairs_made: 1, revoked: false };
         self.grants.shard(&id).insert(id, grant);
         Some(answer.0)
     }
 
-    /// Gives the next pair for a refresh token; the pair before stays good for its grace.
+    /// Gives the next pair for a refresh token; within the grace of the pair before, the newest again.
     #[inline(never)]
     pub(crate) fn refresh(&self, octets: &[u8], now: u32) -> Option<Vec<u8>> {
         let [grant_type, _, _, _, token, _, client, secret] = form::read(octets, &TOKEN_FORM)?;
@@ -171,30 +174,42 @@ impl Floor {
             return None;
         }
         let client = self.clients.proven(client.as_deref()?, secret.as_deref()?)?;
-        let PresentedRefresh { id, lineage, digest } = tokens::read_refresh(token.as_deref()?)?;
+        let PresentedRefresh { id, lineage, fresh, digest, tag } = tokens::read_refresh(token.as_deref()?)?;
         let mut grants = self.grants.shard(&id);
         let grant = grants.get_mut(&id)?;
         let is_usable = |pair: &Pair| same(&pair.refresh, &digest) && now < pair.refresh_end;
-        let usable = is_usable(&grant.newest) || grant.previous.as_ref().is_some_and(is_usable);
-        if grant.consent.client != client || grant.revoked {
+        let is_newest = is_usable(&grant.newest);
+        let link = match &grant.previous {
+            _ if is_newest => tokens::link(),
+            Some((previous, link)) if is_usable(previous) => *link,
+            _ => {
+                // An old token of this grant, used again, takes the grant with it.
+                grant.revoked |= same(&grant.lineage, &lineage.digest()) && same(&grant.tag_key.tag(&digest), &tag);
+                return None;
+            }
+        };
+        if grant.consent.client != client || grant.revoked || !same(&grant.tag_key.tag(&digest), &tag) {
             return None;
         }
-        if !usable {
-            // An old token of this grant, used again, takes the grant with it.
-            grant.revoked = same(&grant.lineage, &lineage.digest());
-            return None;
+        if is_newest {
+            grant.pairs_made += 1;
         }
+        let Pair { access_end, refresh_end, .. } = grant.newest;
+        let (access_end, end) =
+            if is_newest { (now + ACCESS_LIFETIME, now + REFRESH_LIFETIME) } else { (access_end, refresh_end) };
+        let (secret, fresh) = tokens::next(&fresh, &link);
         let mut answer = Answer::new(grant.consent.scopes.len());
-        let access = answer.access(&id);
-        let refresh_end = now + REFRESH_LIFETIME;
-        grant.pairs_made += 1;
-        let refresh = answer.refresh(&id, &lineage, refresh_end, grant.pairs_made);
+        let access = answer.access(&id, &secret);
+        let place = Place { id: &id, lineage: &lineage, key: &grant.tag_key, end, number: grant.pairs_made };
+        let refresh = answer.refresh(access_end.saturating_sub(now), &place, &fresh);
         answer.scope(&grant.consent.scopes);
-        let mut before = grant.newest;
-        before.access_end = before.access_end.min(now + GRACE);
-        before.refresh_end = before.refresh_end.min(now + GRACE);
-        grant.previous = Some(before);
-        grant.newest = Pair { access, refresh, access_end: now + ACCESS_LIFETIME, refresh_end };
+        if is_newest {
+            let mut before = grant.newest;
+            before.access_end = before.access_end.min(now + GRACE);
+            before.refresh_end = before.refresh_end.min(now + GRACE);
+            grant.previous = Some((before, link));
+            grant.newest = Pair { access, refresh, access_end, refresh_end: end };
+        }
         Some(answer.0)
     }
 
@@ -206,7 +221,9 @@ impl Floor {
             let grants = self.grants.shard(&id);
             let grant = grants.get(&id)?;
             let is_usable = |pair: &&Pair| same(&pair.access, &digest) && now < pair.access_end;
-            let pair = Some(&grant.newest).filter(is_usable).or_else(|| grant.previous.as_ref().filter(is_usable))?;
+            let pair = Some(&grant.newest)
+                .filter(is_usable)
+                .or_else(|| grant.previous.as_ref().map(|(pair, _)| pair).filter(is_usable))?;
             if grant.revoked {
                 return None;
             }
@@ -247,16 +264,16 @@ impl Answer {
         Self(json)
     }
 
-    fn access(&mut self, id: &[u8; 16]) -> [u8; 32] {
-        tokens::write(&mut self.0, tokens::ACCESS, id)
+    fn access(&mut self, id: &[u8; 16], secret: &[u8; 32]) -> [u8; 32] {
+        tokens::write(&mut self.0, tokens::ACCESS, id, secret)
     }
 
-    fn refresh(&mut self, id: &[u8; 16], lineage: &Lineage, end: u32, number: u32) -> [u8; 32] {
+    fn refresh(&mut self, expires_in: u32, place: &Place<'_>, fresh: &Fresh) -> [u8; 32] {
         self.0.extend_from_slice(b"\",\"token_type\":\"bearer\",\"expires_in\":");
         // Writing to a vector cannot fail.
-        let _ = write!(self.0, "{ACCESS_LIFETIME}");
+        let _ = write!(self.0, "{expires_in}");
         self.0.extend_from_slice(b",\"refresh_token\":\"");
-        tokens::write_refresh(&mut self.0, id, lineage, end, number)
+        tokens::write_refresh(&mut self.0, place, fresh)
     }
 
     fn scope(&mut self, scopes: &str) {

@@ -4,12 +4,12 @@ use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 use grantor::SystemEntropy;
 use grantor::wire::Endpoint;
 use rand_chacha::ChaCha20Rng;
 use rand_core::{Rng, SeedableRng};
-use time::Duration;
 
 use crate::floor::{self, Floor};
 use crate::heap::{self, Heap};
@@ -77,7 +77,7 @@ impl Grants {
                     kept += heap::of(|| ours.push(Box::from(response.body()))).1.octets;
                 }
                 if (number + 1).is_multiple_of(BATCH) || number + 1 == size {
-                    world.purge_as_after(Duration::hours(2));
+                    world.purge_as_after(Duration::from_secs(2 * 60 * 60));
                 }
             }
         });

@@ -1,7 +1,8 @@
 //! Heap of a live grant in the memory store, all its indexes and the empty room of its tables included.
 
+use std::time::Duration;
+
 use grantor::wire::Endpoint;
-use time::Duration;
 
 use crate::grants::{self, Grants};
 use crate::heap;
@@ -34,7 +35,7 @@ fn of(size: usize, grants: &mut Grants, report: &mut Report) {
 /// What a grant grows by with its first refresh.
 fn of_a_stale_pair(grants: &mut Grants) -> f64 {
     let Grants { world, ours, .. } = grants;
-    world.clock.advance(Duration::seconds(400));
+    world.clock.advance(Duration::from_secs(400));
     let count = ours.headers.len();
     let mut growth = 0;
     let headers = ours.headers.parts_mut(0, count, 1).into_iter().flatten();

@@ -12,7 +12,8 @@ const REGISTERED: &str = "https://app.example.com/cb";
 
 /// The rule of the platform profile, and that of the strict one.
 pub(crate) fn measure(options: &Options, report: &mut Report) {
-    let (domain, exact) = (Config::platform().redirect_uris, Config::strict().redirect_uris);
+    let (domain, exact) =
+        (Config::platform("https://auth.example").redirect_uris, Config::strict("https://auth.example").redirect_uris);
     let long = format!("https://app.example.com/{}?{}=1", "callback/".repeat(60), "state".repeat(86));
     let admitted = |name, registered, requested| Case::new(name, &domain, registered, requested, true);
     let cases = [

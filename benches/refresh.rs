@@ -3,9 +3,9 @@
 //! Random octets come from the system's generator, since drawing them is part of the operation.
 
 use std::cell::RefCell;
+use std::time::Duration;
 
 use grantor::wire::Endpoint;
-use time::Duration;
 
 use crate::floor::Floor;
 use crate::grants::{self, Grants, Layout, Tokens};
@@ -46,7 +46,7 @@ fn at(size: usize, grants: &mut Grants, options: &Options, report: &mut Report) 
 }
 
 fn round(world: &World, tokens: &mut Tokens, count: usize, threads: usize) -> Lap {
-    world.clock.advance(Duration::seconds(400));
+    world.clock.advance(Duration::from_secs(400));
     let first = tokens.advance(count);
     let Tokens { headers, refreshes, layout, .. } = tokens;
     let headers = headers.parts_mut(first, count, threads);
@@ -66,7 +66,7 @@ fn refresh(world: &World, layout: &Layout, header: &mut [u8], form: &mut [u8]) {
 }
 
 fn round_of_floor(world: &World, floor: &Floor, tokens: &mut Tokens, count: usize) -> Lap {
-    world.clock.advance(Duration::seconds(400));
+    world.clock.advance(Duration::from_secs(400));
     let (first, now) = (tokens.advance(count), world.now());
     let Tokens { headers, refreshes, layout, .. } = tokens;
     let headers = headers.parts_mut(first, count, 1).into_iter().flatten();
@@ -81,7 +81,7 @@ fn round_of_floor(world: &World, floor: &Floor, tokens: &mut Tokens, count: usiz
 }
 
 fn allocations(world: &World, tokens: &mut Tokens) -> f64 {
-    world.clock.advance(Duration::seconds(400));
+    world.clock.advance(Duration::from_secs(400));
     let first = tokens.advance(100);
     let Tokens { headers, refreshes, layout, .. } = tokens;
     let headers = headers.parts_mut(first, 100, 1).into_iter().flatten();

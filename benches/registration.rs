@@ -24,7 +24,7 @@ pub(crate) fn measure(options: &Options, report: &mut Report) {
 
 /// The rules for every field, nothing written.
 fn check(count: usize) -> Lap {
-    let config = Config::platform();
+    let config = Config::platform("https://auth.example");
     let form = world::form();
     let ((), time) = timed(|| {
         for _ in 0..count {

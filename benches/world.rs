@@ -2,15 +2,15 @@
 
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
+use std::time::Duration;
 
 use grantor::scope::ResourceScope;
 use grantor::testing::ManualClock;
 use grantor::wire::{Body, Endpoint, Request, Response};
 use grantor::{
-    ApplicationForm, Approval, AuthorizationServer, Clock, Consent, Decision, Entropy, Logo, MemoryStore,
+    ApplicationForm, Approval, AuthorizationServer, Clock, Config, Consent, Decision, Entropy, Logo, MemoryStore,
     PendingAuthorization, RegistrationLimits, Subject, Timestamp,
 };
-use time::Duration;
 
 const ISSUER: &str = "https://auth.example";
 pub(crate) const REDIRECT_URI: &str = "https://app.example.com/cb";
@@ -41,8 +41,8 @@ impl World {
     pub(crate) fn new(entropy: impl Entropy) -> Self {
         let store = MemoryStore::new();
         let clock = ManualClock::new(Timestamp::from_seconds(START));
-        let builder = AuthorizationServer::builder(store.clone()).issuer(ISSUER).clock(clock.clone()).entropy(entropy);
-        let server = builder.build().expect("the profile is sound");
+        let builder = AuthorizationServer::builder(Config::platform(ISSUER), store.clone());
+        let server = builder.clock(clock.clone()).entropy(entropy).build().expect("the profile is sound");
         let client = register(&server, &subject(0), Approval::default());
         Self { server, store, clock, client }
     }
@@ -84,7 +84,7 @@ impl World {
         let (now, grants) = (self.now(), self.store.grant_count());
         self.set_now(START);
         let done = work();
-        self.purge_as_after(Duration::days(180) + Duration::hours(12));
+        self.purge_as_after(Duration::from_secs(180 * 24 * 60 * 60) + Duration::from_secs(12 * 60 * 60));
         self.set_now(now);
         assert_eq!((self.store.grant_count(), self.store.authorization_count()), (grants, 0));
         done

@@ -1,156 +1,112 @@
 //! The smallest store that passes the kit, and a flow on it: `cargo run --example custom_store`.
 //!
-//! One lock, held from comparison to write, is what a database does with a transaction. Its tests: `cargo test --features testing --example custom_store`.
+//! One lock, held from comparison to write, is what a database does with a transaction. Its tests:
+//! `cargo test --features testing --example custom_store`.
 
-use std::collections::BTreeSet;
-use std::collections::btree_map::{BTreeMap, Entry};
-use std::error::Error;
+use std::collections::BTreeMap;
+use std::ops::Bound;
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use async_trait::async_trait;
-use grantor::scope::ResourceScope;
-use grantor::store::{
-    Authorization, ClientRegistry, ClientStore, CodeStore, Grant, Insertion, LogoWrite, Page, Purge, Registration,
-    Replacement, StoreError, TokenStore,
-};
-use grantor::wire::{Body, Endpoint, Request};
-use grantor::{
-    Application, ApplicationFilter, ApplicationForm, Approval, AuthorizationId, AuthorizationServer, Client, ClientId,
-    Consent, Decision, GrantId, Logo, LogoSlot, Subject, Timestamp,
-};
+use grantor::Timestamp;
+use grantor::store::{Engine, Insertion, List, Part, Purge, Replacement, Row, StoreError, Table, Write};
 
 #[derive(Clone, Debug, Default)]
 struct CustomStore(Arc<Mutex<Contents>>);
 
 #[derive(Debug, Default)]
 struct Contents {
-    clients: BTreeMap<ClientId, Registration>,
-    codes: BTreeMap<AuthorizationId, Arc<Authorization>>,
-    tokens: BTreeMap<GrantId, Arc<Grant>>,
-    /// Never later than the row's own `purge_after`; moved when the purge meets the row.
-    codes_due: BTreeSet<(Timestamp, AuthorizationId)>,
-    tokens_due: BTreeSet<(Timestamp, GrantId)>,
+    rows: BTreeMap<(Table, Vec<u8>), Write>,
 }
 
 impl CustomStore {
     fn contents(&self) -> MutexGuard<'_, Contents> {
         self.0.lock().unwrap()
     }
-}
 
-/// Both stores of records are the same but for the names.
-macro_rules! store_of_records {
-    ($trait:ident, $id:ident, $record:ident, $rows:ident, $due:ident, $list:ident) => {
-        #[async_trait]
-        impl $trait for CustomStore {
-            async fn find(&self, id: &$id) -> Result<Option<Arc<$record>>, StoreError> {
-                Ok(self.contents().$rows.get(id).cloned())
-            }
-            async fn insert(&self, record: Arc<$record>) -> Result<Insertion, StoreError> {
-                let contents = &mut *self.contents();
-                let place = contents.$rows.entry(record.id());
-                let Entry::Vacant(place) = place else { return Ok(Insertion::Exists) };
-                contents.$due.insert((record.purge_after(), record.id()));
-                place.insert(record);
-                Ok(Insertion::Inserted)
-            }
-            async fn replace(&self, version: u32, record: Arc<$record>) -> Result<Replacement, StoreError> {
-                match self.contents().$rows.get_mut(&record.id()) {
-                    Some(row) if row.version() == version => *row = record,
-                    _ => return Ok(Replacement::Lost),
-                }
-                Ok(Replacement::Replaced)
-            }
-            async fn $list(&self, subject: &Subject, page: Page<$id>) -> Result<Vec<Arc<$record>>, StoreError> {
-                // A database has an index on subject and id.
-                let contents = self.contents();
-                let own = contents.$rows.values().filter(|row| row.subject() == subject && page.admits(&row.id()));
-                Ok(own.take(page.limit()).cloned().collect())
-            }
-            async fn purge_expired(&self, now: Timestamp, limit: usize) -> Result<Purge, StoreError> {
-                let contents = &mut *self.contents();
-                let mut removed = 0;
-                for _ in 0..limit {
-                    let Some(&(due, id)) = contents.$due.first().filter(|(due, _)| *due <= now) else {
-                        return Ok(Purge::new(removed).finished());
-                    };
-                    contents.$due.remove(&(due, id));
-                    let end = contents.$rows[&id].purge_after();
-                    if now < end {
-                        contents.$due.insert((end, id));
-                    } else {
-                        contents.$rows.remove(&id);
-                        removed += 1;
-                    }
-                }
-                Ok(Purge::new(removed))
-            }
+    /// Changes nothing unless the row is as the caller expects it.
+    fn put_if(&self, mut write: Write, is_expected: impl Fn(Option<&Write>) -> bool) -> bool {
+        let rows = &mut self.contents().rows;
+        let key = (write.table, write.key.clone());
+        let before = rows.get(&key);
+        if !is_expected(before) {
+            return false;
         }
-    };
-}
-
-store_of_records!(CodeStore, AuthorizationId, Authorization, codes, codes_due, authorizations_of);
-store_of_records!(TokenStore, GrantId, Grant, tokens, tokens_due, grants_of);
-
-#[async_trait]
-impl ClientStore for CustomStore {
-    async fn find(&self, id: &ClientId) -> Result<Option<Arc<Client>>, StoreError> {
-        self.current(id).await
-    }
-    async fn current(&self, id: &ClientId) -> Result<Option<Arc<Client>>, StoreError> {
-        Ok(self.contents().clients.get(id).map(|row| Arc::new(row.client.clone())))
+        // Parts that the write does not name stay as they are.
+        let mut kept = before.map(|row| row.parts.clone()).unwrap_or_default();
+        kept.retain(|(part, _)| write.parts.iter().all(|(named, _)| named != part));
+        write.parts.extend(kept);
+        rows.insert(key, write);
+        true
     }
 }
 
-#[async_trait]
-impl ClientRegistry for CustomStore {
-    async fn insert(&self, registration: Registration) -> Result<Insertion, StoreError> {
-        let mut contents = self.contents();
-        let place = contents.clients.entry(registration.client.id().clone());
-        let Entry::Vacant(place) = place else { return Ok(Insertion::Exists) };
-        place.insert(registration);
-        Ok(Insertion::Inserted)
+impl Engine for CustomStore {
+    fn reads_settled(&self) -> bool {
+        true
     }
-    async fn replace(&self, version: u32, mut next: Registration) -> Result<Replacement, StoreError> {
-        let mut contents = self.contents();
-        let row = contents.clients.get_mut(next.client.id()).filter(|row| row.client.version() == version);
-        let Some(row) = row else { return Ok(Replacement::Lost) };
-        for (logo, before) in [(&mut next.logo, &row.logo), (&mut next.proposed_logo, &row.proposed_logo)] {
-            if matches!(logo, LogoWrite::Keep) {
-                *logo = before.clone();
-            }
-        }
-        *row = next;
-        Ok(Replacement::Replaced)
+
+    async fn find(&self, table: Table, key: &[u8], part: Part) -> Result<Option<Vec<u8>>, StoreError> {
+        Ok(self.contents().rows.get(&(table, key.to_vec())).and_then(|row| row.part(part)).map(<[u8]>::to_vec))
     }
-    async fn application(&self, id: &ClientId) -> Result<Option<Arc<Application>>, StoreError> {
-        Ok(self.contents().clients.get(id).map(|row| Arc::new(row.application.clone())))
+
+    async fn insert(&self, write: Write) -> Result<Insertion, StoreError> {
+        Ok(if self.put_if(write, |row| row.is_none()) { Insertion::Inserted } else { Insertion::Exists })
     }
-    async fn logo(&self, id: &ClientId, slot: LogoSlot) -> Result<Option<Arc<Logo>>, StoreError> {
-        let contents = self.contents();
-        Ok(contents.clients.get(id).and_then(|row| match (slot, &row.logo, &row.proposed_logo) {
-            (LogoSlot::InForce, LogoWrite::Put(logo), _) | (LogoSlot::Proposed, _, LogoWrite::Put(logo)) => {
-                Some(logo.clone())
-            }
-            _ => None,
-        }))
+
+    async fn replace(&self, version: u32, write: Write) -> Result<Replacement, StoreError> {
+        let has_version = |row: Option<&Write>| row.is_some_and(|row| row.version == version);
+        Ok(if self.put_if(write, has_version) { Replacement::Replaced } else { Replacement::Lost })
     }
-    async fn list(
-        &self,
-        filter: &ApplicationFilter,
-        page: Page<ClientId>,
-    ) -> Result<Vec<Arc<Application>>, StoreError> {
-        let contents = self.contents();
-        let all = contents.clients.values().map(|row| &row.application).filter(|own| page.admits(own.id()));
-        let listed = all.filter(|own| own.filters().any(|own| own == *filter));
-        Ok(listed.take(page.limit()).map(|own| Arc::new(own.clone())).collect())
+
+    async fn confirm(&self, write: Write) -> Result<Replacement, StoreError> {
+        let same = write.clone();
+        let is_same = |row: &Write| {
+            let mut parts = same.parts.iter();
+            row.version == same.version
+                && row.record == same.record
+                && parts.all(|(part, bytes)| row.part(*part) == bytes.as_deref())
+        };
+        let is_same = self.put_if(write, |row| row.is_some_and(is_same));
+        Ok(if is_same { Replacement::Replaced } else { Replacement::Lost })
+    }
+
+    async fn list(&self, list: &List, after: Option<&[u8]>, limit: usize) -> Result<Vec<Row>, StoreError> {
+        // A database has an index on the name of the list and the key.
+        let rows = &self.contents().rows;
+        let start = (list.table, after.unwrap_or_default().to_vec());
+        let behind = rows.range((Bound::Excluded(start), Bound::Unbounded)).map(|(_, row)| row);
+        let listed = behind.filter(|row| row.table == list.table && row.lists.contains(&list.name)).take(limit);
+        let part = list.table.listed_part();
+        Ok(listed.filter_map(|row| Some(Row::new(row.key.clone(), row.part(part)?))).collect())
+    }
+
+    async fn purge(&self, table: Table, now: Timestamp, limit: usize) -> Result<Purge, StoreError> {
+        // A database has an index on `due`.
+        let rows = &mut self.contents().rows;
+        let due = rows.iter().filter(|(key, row)| key.0 == table && row.due.is_some_and(|due| due <= now));
+        let keys: Vec<_> = due.take(limit).map(|(key, _)| key.clone()).collect();
+        keys.iter().for_each(|key| drop(rows.remove(key)));
+        let purge = Purge::new(keys.len());
+        Ok(if keys.len() < limit { purge.finished() } else { purge })
     }
 }
+
+#[cfg(all(test, feature = "testing"))]
+grantor::store_tests!(#[tokio::test] => store: CustomStore::default(), another: store.clone());
+
+// The flow.
+
+use std::error::Error;
+
+use grantor::scope::ResourceScope;
+use grantor::store::{CodeStore, Page, TokenStore};
+use grantor::wire::{Body, Endpoint, Request};
+use grantor::{ApplicationForm, Approval, AuthorizationServer, ClientId, Config, Consent, Decision, Logo, Subject};
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn Error>> {
     let store = CustomStore::default();
-    let server = AuthorizationServer::builder(store.clone()).issuer("https://auth.example").build()?;
+    let server = AuthorizationServer::new(Config::platform("https://auth.example"), store.clone())?;
     let (id, secret) = register(&server).await?;
     println!("registered     {id}");
 
@@ -190,6 +146,3 @@ async fn register(server: &AuthorizationServer) -> Result<(ClientId, String), Bo
     let secret = approved.client_secret().ok_or("a confidential client has a secret")?;
     Ok((id, secret.expose().to_owned()))
 }
-
-#[cfg(all(test, feature = "testing"))]
-grantor::store_tests!(#[tokio::test] => store: CustomStore::default(), another: store.clone());

@@ -1,10 +1,10 @@
 //! Points in time, and where they come from.
 
 use std::fmt;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
-use time::{Duration, OffsetDateTime};
 
 /// A point in time in whole seconds since 1970-01-01T00:00:00Z, up to the year 2106.
 ///
@@ -26,10 +26,10 @@ impl Timestamp {
         self.0
     }
 
-    /// Returns this time plus `life` in whole seconds; a negative life counts as none.
+    /// Returns this time plus the whole seconds of `life`.
     #[must_use]
     pub fn plus(self, life: Duration) -> Self {
-        Self(self.0.saturating_add(whole_seconds(life)))
+        Self(self.0.saturating_add(u32::try_from(life.as_secs()).unwrap_or(u32::MAX)))
     }
 
     /// Returns the seconds from `earlier` to this time, 0 if `earlier` is not earlier.
@@ -37,10 +37,6 @@ impl Timestamp {
     pub const fn seconds_since(self, earlier: Self) -> u32 {
         self.0.saturating_sub(earlier.0)
     }
-}
-
-fn whole_seconds(span: Duration) -> u32 {
-    u32::try_from(span.whole_seconds().max(0)).unwrap_or(u32::MAX)
 }
 
 impl fmt::Display for Timestamp {
@@ -57,7 +53,7 @@ impl fmt::Debug for Timestamp {
 
 impl From<Timestamp> for OffsetDateTime {
     fn from(timestamp: Timestamp) -> Self {
-        Self::UNIX_EPOCH + Duration::seconds(i64::from(timestamp.0))
+        Self::UNIX_EPOCH + Duration::from_secs(timestamp.0.into())
     }
 }
 
@@ -108,8 +104,9 @@ mod tests {
 
     #[test]
     fn sums_stay_within_the_range() {
-        assert_eq!(Timestamp(10).plus(Duration::seconds(-5)), Timestamp(10));
-        assert_eq!(Timestamp(u32::MAX).plus(Duration::DAY), Timestamp(u32::MAX));
+        assert_eq!(Timestamp(10).plus(Duration::from_millis(5_999)), Timestamp(15));
+        assert_eq!(Timestamp(u32::MAX).plus(Duration::from_secs(1)), Timestamp(u32::MAX));
+        assert_eq!(Timestamp(10).plus(Duration::MAX), Timestamp(u32::MAX));
         assert_eq!(Timestamp(5).seconds_since(Timestamp(9)), 0);
     }
 
@@ -118,6 +115,6 @@ mod tests {
         let timestamp = Timestamp(1_000_000_000);
         assert_eq!(timestamp.to_string(), "2001-09-09T01:46:40Z");
         assert_eq!(Timestamp::try_from(OffsetDateTime::from(timestamp)), Ok(timestamp));
-        assert_eq!(Timestamp::try_from(OffsetDateTime::UNIX_EPOCH - Duration::SECOND), Err(TimestampError));
+        assert_eq!(Timestamp::try_from(OffsetDateTime::UNIX_EPOCH - Duration::from_secs(1)), Err(TimestampError));
     }
 }

@@ -1,9 +1,10 @@
-//! The octets of stored records: fixed-width numbers, texts with their length in front.
+//! The bytes of stored records: fixed-width numbers, texts with their length in front.
 //!
-//! Every record begins with the octet of its kind and the octet of its layout's version. A release
-//! that changes a layout goes on reading the old version, and writes it until all servers on one store
-//! read the new one, which takes two releases: the versions that are read and the one that is written are
-//! separate constants.
+//! Every record begins with the byte of its kind and the byte of its layout. A later layout adds fields at
+//! the end, each with a tag and a length, so that `decode` of a newer release reads every layout that an
+//! older one wrote. A release that changes a layout writes the old one until all servers on one store read the
+//! new one, which takes two releases: the layouts that are read and the one that is written are separate
+//! constants.
 
 use std::ops::RangeInclusive;
 
@@ -26,8 +27,13 @@ pub enum DecodeError {
 pub(crate) struct Writer(Vec<u8>);
 
 impl Writer {
+    /// Room for most records, so that their bytes are not copied again and again while they grow.
+    const ROOM: usize = 512;
+
     pub(crate) fn new(kind: u8, version: u8) -> Self {
-        Self(vec![kind, version])
+        let mut bytes = Vec::with_capacity(Self::ROOM);
+        bytes.extend([kind, version]);
+        Self(bytes)
     }
 
     pub(crate) fn finish(self) -> Vec<u8> {
@@ -70,6 +76,15 @@ impl Writer {
         self.number(u32::try_from(count).unwrap_or(u32::MAX));
     }
 
+    /// Writes a field that layouts before this one do not have, behind all others.
+    #[cfg_attr(not(test), expect(dead_code, reason = "no layout has a later field yet; a test proves the way"))]
+    pub(crate) fn tagged(&mut self, tag: u8, write: impl FnOnce(&mut Self)) {
+        let mut field = Self(Vec::new());
+        write(&mut field);
+        self.octet(tag);
+        self.octets(&field.0);
+    }
+
     /// Writes whether there is a value, then the value.
     pub(crate) fn optional<T>(&mut self, value: Option<T>, write: impl FnOnce(&mut Self, T)) {
         self.flag(value.is_some());
@@ -81,7 +96,10 @@ impl Writer {
 
 /// Reads one record.
 #[derive(Debug)]
-pub(crate) struct Reader<'a>(&'a [u8]);
+pub(crate) struct Reader<'a> {
+    rest: &'a [u8],
+    version: u8,
+}
 
 /// The kinds of records, by their first octet.
 pub(crate) mod kind {
@@ -89,24 +107,49 @@ pub(crate) mod kind {
     pub(crate) const CLIENT: u8 = b'C';
     pub(crate) const GRANT: u8 = b'G';
     pub(crate) const APPLICATION: u8 = b'P';
+    pub(crate) const REPLAY: u8 = b'R';
 }
 
 impl<'a> Reader<'a> {
     /// Checks kind and version and stands behind them.
     pub(crate) fn new(octets: &'a [u8], kind: u8, versions: &RangeInclusive<u8>) -> Result<Self, DecodeError> {
-        let mut reader = Self(octets);
+        let mut reader = Self { rest: octets, version: 0 };
         if reader.octet()? != kind {
             return Err(DecodeError::Malformed);
         }
-        if !versions.contains(&reader.octet()?) {
+        reader.version = reader.octet()?;
+        if !versions.contains(&reader.version) {
             return Err(DecodeError::UnknownVersion);
         }
         Ok(reader)
     }
 
+    /// Returns the layout that the record was written in.
+    #[cfg_attr(not(test), expect(dead_code, reason = "no layout has a later field yet; a test proves the way"))]
+    pub(crate) const fn version(&self) -> u8 {
+        self.version
+    }
+
+    /// Reads the field of that tag if it comes next.
+    #[cfg_attr(not(test), expect(dead_code, reason = "no layout has a later field yet; a test proves the way"))]
+    pub(crate) fn tagged<T>(
+        &mut self,
+        tag: u8,
+        read: impl FnOnce(&mut Self) -> Result<T, DecodeError>,
+    ) -> Result<Option<T>, DecodeError> {
+        if self.rest.first() != Some(&tag) {
+            return Ok(None);
+        }
+        self.octet()?;
+        let mut field = Self { rest: self.octets()?, version: self.version };
+        let value = read(&mut field)?;
+        field.finish()?;
+        Ok(Some(value))
+    }
+
     /// Ends the reading: nothing may be left.
     pub(crate) fn finish(self) -> Result<(), DecodeError> {
-        if self.0.is_empty() { Ok(()) } else { Err(DecodeError::Malformed) }
+        if self.rest.is_empty() { Ok(()) } else { Err(DecodeError::Malformed) }
     }
 
     pub(crate) fn octet(&mut self) -> Result<u8, DecodeError> {
@@ -130,15 +173,15 @@ impl<'a> Reader<'a> {
     }
 
     pub(crate) fn array<const N: usize>(&mut self) -> Result<[u8; N], DecodeError> {
-        let (array, rest) = self.0.split_first_chunk().ok_or(DecodeError::Malformed)?;
-        self.0 = rest;
+        let (array, rest) = self.rest.split_first_chunk().ok_or(DecodeError::Malformed)?;
+        self.rest = rest;
         Ok(*array)
     }
 
     pub(crate) fn octets(&mut self) -> Result<&'a [u8], DecodeError> {
         let count = self.count()?;
-        let (octets, rest) = self.0.split_at_checked(count).ok_or(DecodeError::Malformed)?;
-        self.0 = rest;
+        let (octets, rest) = self.rest.split_at_checked(count).ok_or(DecodeError::Malformed)?;
+        self.rest = rest;
         Ok(octets)
     }
 
@@ -164,10 +207,32 @@ impl<'a> Reader<'a> {
         mut read: impl FnMut(&mut Self) -> Result<T, DecodeError>,
     ) -> Result<Vec<T>, DecodeError> {
         let count = self.count()?;
-        if count > self.0.len() {
+        if count > self.rest.len() {
             return Err(DecodeError::Malformed);
         }
         (0..count).map(|_| read(self)).collect()
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod layout {
+    //! One file of bytes for each layout of each kind, which every later release reads.
+
+    use std::path::Path;
+    use std::{env, fs};
+
+    /// Compares a known record, as it is encoded now, with the file of its layout, and returns the file's bytes.
+    ///
+    /// `GRANTOR_WRITE_LAYOUTS=1 cargo test --lib layout_1` writes the files anew. That is right until a release has
+    /// written the layout; later changes need a layout of their own.
+    pub(crate) fn compared(name: &str, encoded: &[u8]) -> Vec<u8> {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/layouts").join(format!("{name}.bin"));
+        if env::var_os("GRANTOR_WRITE_LAYOUTS").is_some() {
+            fs::write(&path, encoded).unwrap();
+        }
+        let file = fs::read(&path).unwrap();
+        assert_eq!(encoded.escape_ascii().to_string(), file.escape_ascii().to_string(), "{}", path.display());
+        file
     }
 }
 
@@ -203,7 +268,50 @@ mod tests {
 
     #[test]
     fn a_count_beyond_the_octets_makes_no_room() {
-        let mut reader = Reader(&[0xff, 0xff, 0xff, 0xff, 0]);
+        let mut reader = Reader { rest: &[0xff, 0xff, 0xff, 0xff, 0], version: 1 };
         assert_eq!(reader.list(Reader::octet), Err(DecodeError::Malformed));
+    }
+
+    /// A record as three releases know it: the second reads what the third writes, and goes on writing layout 1.
+    #[derive(Debug, PartialEq, Eq)]
+    struct Evolving {
+        number: u32,
+        /// Since layout 2.
+        note: Option<String>,
+        read_from: u8,
+    }
+
+    const NOTE: u8 = 1;
+
+    fn write(layout: u8, number: u32, note: Option<&str>) -> Vec<u8> {
+        let mut writer = Writer::new(b'E', layout);
+        writer.number(number);
+        if let Some(note) = note {
+            writer.tagged(NOTE, |writer| writer.text(note));
+        }
+        writer.finish()
+    }
+
+    fn read(bytes: &[u8], layouts: &RangeInclusive<u8>) -> Result<Evolving, DecodeError> {
+        let mut reader = Reader::new(bytes, b'E', layouts)?;
+        let (number, read_from) = (reader.number()?, reader.version());
+        let note = reader.tagged(NOTE, |reader| reader.text().map(str::to_owned))?;
+        reader.finish()?;
+        Ok(Evolving { number, note, read_from })
+    }
+
+    #[test]
+    fn a_newer_release_reads_every_older_layout() {
+        let (old, bare, full) = (write(1, 7, None), write(2, 7, None), write(2, 7, Some("later")));
+        let evolving = |note: Option<&str>, read_from| Evolving { number: 7, note: note.map(str::to_owned), read_from };
+        assert_eq!(read(&old, &(1..=2)), Ok(evolving(None, 1)));
+        assert_eq!(read(&bare, &(1..=2)), Ok(evolving(None, 2)));
+        assert_eq!(read(&full, &(1..=2)), Ok(evolving(Some("later"), 2)));
+        assert_eq!(read(&full, &(1..=1)), Err(DecodeError::UnknownVersion), "an older release says so");
+        for cut in old.len() + 1..full.len() {
+            assert_eq!(read(&full[..cut], &(1..=2)), Err(DecodeError::Malformed), "cut to {cut}");
+        }
+        let unknown = [&bare[..], &[9, 0, 0, 0, 0]].concat();
+        assert_eq!(read(&unknown, &(1..=2)), Err(DecodeError::Malformed), "no tag of a known layout is skipped");
     }
 }

@@ -18,9 +18,8 @@ use crate::wire::Endpoint;
 pub(crate) struct Context {
     pub(crate) stores: Stores,
     pub(crate) config: Config,
-    pub(crate) issuer: Option<String>,
-    /// The document of the metadata endpoint, where an issuer is set.
-    pub(crate) metadata: Option<Box<[u8]>>,
+    /// The document of the metadata endpoint.
+    pub(crate) metadata: Box<[u8]>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) entropy: Arc<dyn Entropy>,
     pub(crate) events: Option<Arc<dyn EventSink>>,
@@ -57,8 +56,8 @@ impl Context {
                 // A request that is held has been found to come from a client.
                 let client = if endpoint == Endpoint::Authorization { client } else { attempt.client_to_tell() };
                 self.raise(&Event::Throttled { endpoint, client, peer });
-                let begun = i64::from(retry_after.subsec_nanoseconds() > 0);
-                let seconds = retry_after.whole_seconds().saturating_add(begun).max(1);
+                let begun = u64::from(retry_after.subsec_nanos() > 0);
+                let seconds = retry_after.as_secs().saturating_add(begun).max(1);
                 Err(Reason::Throttled { retry_after: u32::try_from(seconds).unwrap_or(u32::MAX) })
             }
         }
@@ -74,9 +73,10 @@ impl Context {
         }
     }
 
-    /// Asks whether the user may be given tokens; without a hook, every user may.
-    pub(crate) async fn check_subject(&self, subject: &Subject, client: &Client) -> Result<(), Reason> {
-        let Some(subjects) = &self.subjects else { return Ok(()) };
+    /// Asks whether the user may be given tokens; without a hook, every user may, and a client
+    /// that acts for itself needs none.
+    pub(crate) async fn check_subject(&self, subject: Option<&Subject>, client: &Client) -> Result<(), Reason> {
+        let (Some(subjects), Some(subject)) = (&self.subjects, subject) else { return Ok(()) };
         match subjects.status(subject, client).await {
             SubjectStatus::Active => Ok(()),
             SubjectStatus::Refused => Err(Reason::SubjectRefused),
@@ -84,12 +84,12 @@ impl Context {
         }
     }
 
-    pub(crate) fn audience(&self) -> Option<&str> {
-        self.config.audience.as_deref().or(self.issuer.as_deref())
+    pub(crate) fn audience(&self) -> &str {
+        self.config.audience.as_deref().unwrap_or(&self.config.issuer)
     }
 }
 
-/// Tells whether there is a client of the id that was claimed.
+/// Returns whether there is a client of the id that was claimed.
 const fn is_of_a_client(reason: &Reason) -> bool {
     matches!(
         reason,

@@ -2,16 +2,16 @@
 
 use std::fmt;
 use std::net::{IpAddr, Ipv6Addr};
+use std::time::Duration;
 
 use async_trait::async_trait;
-use time::Duration;
 
 use crate::client::Client;
 use crate::error::Reason;
 use crate::id::{ClientId, GrantId};
+use crate::record::RevocationReason;
 use crate::scope::ScopeSet;
 use crate::secret::CLIENT_SECRET_CHARACTERS;
-use crate::store::record::RevocationReason;
 use crate::subject::Subject;
 use crate::wire::Endpoint;
 
@@ -37,15 +37,15 @@ pub enum Event<'a> {
         /// What was done.
         change: ApplicationChange,
     },
-    /// The user agreed and the browser was sent off with a code.
+    /// The user consented, and the browser was redirected with a code.
     #[non_exhaustive]
     CodeIssued {
         /// The grant that the code will become.
         grant: GrantId,
         /// The application.
         client: &'a ClientId,
-        /// The user.
-        subject: &'a Subject,
+        /// The user; `None` where the client acts for itself.
+        subject: Option<&'a Subject>,
         /// What the user granted.
         scopes: &'a ScopeSet,
     },
@@ -54,8 +54,8 @@ pub enum Event<'a> {
     Denied {
         /// The application.
         client: &'a ClientId,
-        /// The user.
-        subject: &'a Subject,
+        /// The user; `None` where the client acts for itself.
+        subject: Option<&'a Subject>,
     },
     /// A code became a grant with its first pair of tokens.
     #[non_exhaustive]
@@ -64,8 +64,8 @@ pub enum Event<'a> {
         grant: GrantId,
         /// The application.
         client: &'a ClientId,
-        /// The user.
-        subject: &'a Subject,
+        /// The user; `None` where the client acts for itself.
+        subject: Option<&'a Subject>,
     },
     /// A spent code was used again by its own client; its grant is revoked.
     #[non_exhaustive]
@@ -74,28 +74,29 @@ pub enum Event<'a> {
         grant: GrantId,
         /// The application.
         client: &'a ClientId,
-        /// The user.
-        subject: &'a Subject,
+        /// The user; `None` where the client acts for itself.
+        subject: Option<&'a Subject>,
     },
-    /// A refresh token brought the next pair.
+    /// A refresh token was exchanged for the next pair, or under [`Keep`](crate::RefreshRotation::Keep) for a further
+    /// access token.
     #[non_exhaustive]
     Refreshed {
         /// The grant.
         grant: GrantId,
         /// The application.
         client: &'a ClientId,
-        /// The user.
-        subject: &'a Subject,
+        /// The user; `None` where the client acts for itself.
+        subject: Option<&'a Subject>,
     },
-    /// A superseded refresh token within its grace brought a sibling pair.
+    /// A superseded refresh token was used within its grace, and stood for the newest one.
     #[non_exhaustive]
     RefreshedInGrace {
         /// The grant.
         grant: GrantId,
         /// The application.
         client: &'a ClientId,
-        /// The user.
-        subject: &'a Subject,
+        /// The user; `None` where the client acts for itself.
+        subject: Option<&'a Subject>,
         /// Seconds since the token was superseded.
         age: u32,
     },
@@ -106,18 +107,20 @@ pub enum Event<'a> {
         grant: GrantId,
         /// The application.
         client: &'a ClientId,
-        /// The user.
-        subject: &'a Subject,
+        /// The user; `None` where the client acts for itself.
+        subject: Option<&'a Subject>,
         /// Whether the grant was revoked, as it is by default.
         revoked: bool,
     },
-    /// A grant had so many live pairs that its oldest was superseded.
+    /// A client got an access token of its own [RFC 6749 section 4.4].
     #[non_exhaustive]
-    OldestPairSuperseded {
-        /// The grant.
+    MachineTokenIssued {
+        /// The grant that holds the token, and others of the client.
         grant: GrantId,
-        /// The application.
+        /// The client.
         client: &'a ClientId,
+        /// What the token may do.
+        scopes: &'a ScopeSet,
     },
     /// An access token was revoked by its client.
     #[non_exhaustive]
@@ -143,14 +146,24 @@ pub enum Event<'a> {
         grant: GrantId,
         /// The application.
         client: &'a ClientId,
-        /// The user.
-        subject: &'a Subject,
+        /// The user; `None` where the client acts for itself.
+        subject: Option<&'a Subject>,
         /// Why.
         reason: RevocationReason,
     },
     /// A genuine refresh token is newer than anything in the store: the store lost acknowledged writes.
     #[non_exhaustive]
     StoreWentBack {
+        /// The grant.
+        grant: GrantId,
+        /// The application.
+        client: &'a ClientId,
+    },
+    /// A pair was derived with a key that this server does not have: its
+    /// [`derivation_keys`](crate::Config::derivation_keys) differ from those of another server, or a key was removed
+    /// too early. The request was answered with 503; nothing changed.
+    #[non_exhaustive]
+    DerivationKeyMissing {
         /// The grant.
         grant: GrantId,
         /// The application.
@@ -309,7 +322,7 @@ pub enum ThrottleDecision {
 /// [`revoke_subject`](crate::AuthorizationServer::revoke_subject).
 #[async_trait]
 pub trait Subjects: fmt::Debug + Send + Sync + 'static {
-    /// Tells whether this user may be given tokens for that client.
+    /// Returns whether this user may be given tokens for that client.
     async fn status(&self, subject: &Subject, client: &Client) -> SubjectStatus;
 }
 

@@ -10,32 +10,33 @@ use smol_str::SmolStr;
 use crate::clock::Timestamp;
 use crate::entropy::Entropy;
 
-/// Octets of an [`AuthorizationId`] and of a [`GrantId`].
+/// Bytes of an [`AuthorizationId`] and of a [`GrantId`].
 pub(crate) const ID_OCTETS: usize = 16;
 /// Characters of the same as text.
 pub(crate) const ID_CHARACTERS: usize = 22;
 /// Seconds that share one time bucket, so that rows made together lie together.
 const BUCKET_SECONDS: u32 = 64;
 
-/// The name of an [`Authorization`](crate::store::Authorization): 16 octets that sort by time.
+/// The name of an [`Authorization`](crate::store::Authorization): 16 bytes that sort by time.
 ///
-/// Four octets count buckets of 64 seconds since 1970, big endian; twelve are random. As text it
+/// Four bytes count buckets of 64 seconds since 1970, big endian; twelve are random. As text it
 /// has 22 characters of base64url, and only the canonical ones are read.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct AuthorizationId(RecordId);
 
-/// The name of a [`Grant`](crate::store::Grant): the 16 octets of the authorization it came from.
+/// The name of a [`Grant`](crate::store::Grant): the 16 bytes of the authorization that it came from. A grant for a
+/// client itself has an id that derives from the client id instead, without a time.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct GrantId(RecordId);
 
 impl AuthorizationId {
-    /// Makes an id from its octets, as a store has kept them.
+    /// Makes an id from its bytes, as a store has kept them.
     #[must_use]
     pub const fn from_octets(octets: [u8; ID_OCTETS]) -> Self {
         Self(RecordId(octets))
     }
 
-    /// Returns the octets, as a store keeps them; their order is the order of time.
+    /// Returns the bytes, as a store keeps them; their order is the order of time.
     #[must_use]
     pub const fn octets(&self) -> &[u8; ID_OCTETS] {
         &self.0.0
@@ -47,13 +48,13 @@ impl AuthorizationId {
 }
 
 impl GrantId {
-    /// Makes an id from its octets, as a store has kept them.
+    /// Makes an id from its bytes, as a store has kept them.
     #[must_use]
     pub const fn from_octets(octets: [u8; ID_OCTETS]) -> Self {
         Self(RecordId(octets))
     }
 
-    /// Returns the octets, as a store keeps them; their order is the order of time.
+    /// Returns the bytes, as a store keeps them; their order is the order of time.
     #[must_use]
     pub const fn octets(&self) -> &[u8; ID_OCTETS] {
         &self.0.0
@@ -222,7 +223,7 @@ impl IdText {
     }
 }
 
-/// Writes octets as the `N` characters of base64url that they fill.
+/// Writes bytes as the `N` characters of base64url that they fill.
 pub(crate) fn base64url<const N: usize>(octets: &[u8]) -> [u8; N] {
     let mut text = [0; N];
     let written = URL_SAFE_NO_PAD.encode_slice(octets, &mut text);
@@ -237,7 +238,7 @@ pub(crate) fn letters_and_digits<const N: usize>(entropy: &dyn Entropy) -> Strin
     let mut drawn = zeroize::Zeroizing::new([0; N]);
     while text.len() < N {
         entropy.fill(drawn.as_mut_slice());
-        // 248 is the largest multiple of 62 in an octet: what lies above would favour some letters.
+        // 248 is the largest multiple of 62 in an byte: what lies above would favour some letters.
         let fair = drawn.iter().filter(|&&octet| octet < 248);
         let letters = fair.filter_map(|octet| ALPHABET.get(usize::from(octet % 62)));
         let missing = N - text.len();

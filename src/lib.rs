@@ -2,13 +2,13 @@
 //!
 //! ```
 //! use grantor::wire::{Body, Endpoint, Request};
-//! use grantor::{AuthorizationServer, MemoryStore};
+//! use grantor::{AuthorizationServer, Config, MemoryStore};
 //!
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() -> Result<(), grantor::ConfigError> {
-//! let server = AuthorizationServer::builder(MemoryStore::new()).issuer("https://auth.example").build()?;
+//! let server = AuthorizationServer::new(Config::platform("https://auth.example"), MemoryStore::new())?;
 //!
-//! // In the handler of `POST /oauth2/token`, with the octets as they arrived:
+//! // In the handler of `POST /oauth2/token`, with the bytes as they arrived:
 //! let form = b"grant_type=authorization_code&code=made-up&client_id=nobody&client_secret=guessed";
 //! let request =
 //!     Request::new("POST").header("Content-Type", b"application/x-www-form-urlencoded").body(Body::Octets(form));
@@ -34,11 +34,11 @@
 //! | [`Application`] | a registration form and its review |
 //! | [`Client`] | what an approved application may do, as every request sees it |
 //! | [`Subject`] | the embedder's name for one of its users |
-//! | [`PendingAuthorization`] | a request that was found good and waits for its user |
+//! | [`PendingAuthorization`] | a valid request that waits for its user |
 //! | [`Authorization`](store::Authorization) | a request that is held, then its code |
-//! | [`Grant`](store::Grant) | all tokens that grew from one consent |
+//! | [`Grant`](store::Grant) | all tokens of one consent, or a part of a client's own tokens |
 //! | [`Scope`](scope::Scope), [`ResourceScope`](scope::ResourceScope) | what a token may do, and on which resources |
-//! | [`Reason`], [`ErrorCode`] | what was wrong, exactly, and as the wire tells it |
+//! | [`Reason`], [`ErrorCode`] | why a request was refused, exactly, and as the error code of the response |
 //!
 //! # The layers
 //!
@@ -54,8 +54,8 @@
 //! # What it does, and what it does not
 //!
 //! It does the authorization code grant with PKCE [RFC 6749, RFC 7636], refresh with rotation, grace and
-//! notice of reuse [RFC 9700], revocation [RFC 7009], introspection [RFC 7662], metadata [RFC 8414,
-//! RFC 9207], the check of bearer tokens [RFC 6750], and registration with review.
+//! detection of reuse [RFC 9700], client credentials [RFC 6749 section 4.4], revocation [RFC 7009], introspection
+//! [RFC 7662], metadata [RFC 8414, RFC 9207], the check of bearer tokens [RFC 6750], and registration with review.
 //!
 //! It does not sign users in, draw pages other than one fixed error page, speak HTTP, or keep a task
 //! running: the embedder has sessions, templates, a framework and a timer that calls
@@ -75,10 +75,10 @@
 //! # Where to go next
 //!
 //! [`guide::getting_started`] walks through a whole flow. [`guide::writing_an_adapter`],
-//! [`guide::choosing_a_store`], [`guide::writing_a_store`], [`guide::operating`] and
-//! [`guide::profiles_and_defaults`] say what their names say, [`guide::design`] answers why,
-//! [`guide::security`] goes through the threats, and [`guide::conformance`] shows which test proves which
-//! rule.
+//! [`guide::choosing_a_store`], [`guide::writing_a_store`], [`guide::operating`], [`guide::several_servers`] and
+//! [`guide::profiles_and_defaults`] cover what their names say. [`guide::design`] gives the reasons,
+//! [`guide::security`] covers the threats, [`guide::performance`] has the measurements, and [`guide::conformance`]
+//! shows which test proves which rule.
 #![forbid(unsafe_code)]
 #![deny(
     missing_docs,
@@ -97,7 +97,10 @@
     clippy::wildcard_enum_match_arm
 )]
 
+mod access_token;
+mod claim;
 mod client;
+mod client_auth;
 mod clock;
 mod codec;
 mod config;
@@ -112,6 +115,7 @@ mod hooks;
 mod id;
 pub mod message;
 mod pkce;
+mod record;
 mod registrar;
 pub mod scope;
 mod secret;
@@ -132,12 +136,12 @@ pub use crate::client::redirect_uri::{
     RedirectUri, RedirectUriComparison, RedirectUriError, RedirectUriPolicy, RegisteredRedirectUri,
 };
 pub use crate::client::{
-    ApplicationType, Client, ClientAuthentication, ClientBuilder, ClientSecretError, ClientState, ClientType,
-    GrantTypes,
+    ApplicationType, AuthenticationMethod, AuthenticationMethods, Client, ClientBuilder, ClientSecretError,
+    ClientState, ClientType, GrantType, GrantTypes, RefreshRotation,
 };
 pub use crate::clock::{Clock, SystemClock, Timestamp, TimestampError};
 pub use crate::codec::DecodeError;
-pub use crate::config::check::ConfigError;
+pub use crate::config::error::ConfigError;
 pub use crate::config::report::{Finding, SecurityReport};
 pub use crate::config::{
     AccessTokenRevocation, AuthorizationErrors, BasicReading, Config, ExchangeRedirectUri, ForeignTokenAnswer, Grace,
@@ -148,12 +152,14 @@ pub use crate::endpoint::pending::{AuthorizationError, PendingAuthorization, Req
 pub use crate::endpoint::resource::{Authenticated, ResourceError};
 pub use crate::entropy::{Entropy, SystemEntropy};
 pub use crate::error::{ErrorCode, Reason};
+pub use crate::grant::client_credentials::MachineToken;
 pub use crate::hooks::{
     ApplicationChange, Attempt, Event, EventSink, SubjectStatus, Subjects, Throttle, ThrottleDecision,
 };
 pub use crate::id::{AuthorizationId, ClientId, ClientIdError, GrantId, IdError};
 pub use crate::pkce::{CodeChallenge, CodeChallengeError, CodeVerifier, CodeVerifierError};
 pub use crate::registrar::{Approval, Approved, Registrar, RegistrarError};
+pub use crate::secret::derive::DerivationKey;
 pub use crate::secret::{AccessToken, AuthorizationCode, AuthorizationHandle, ClientSecret, RefreshToken};
 pub use crate::server::{AuthorizationServer, Builder};
 pub use crate::store::cached::CachedClients;

@@ -122,7 +122,7 @@ impl CodeChallenge {
         str::from_utf8(&self.0).unwrap_or_default()
     }
 
-    /// Tells whether the verifier is the one this challenge was made from [RFC 7636 section 4.6].
+    /// Returns whether the verifier is the one this challenge was made from [RFC 7636 section 4.6].
     ///
     /// # Security
     ///

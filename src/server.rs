@@ -4,22 +4,24 @@ use std::sync::Arc;
 
 use crate::client::Client;
 use crate::clock::{Clock, SystemClock};
-use crate::config::check::ConfigError;
+use crate::config::Config;
+use crate::config::error::ConfigError;
 use crate::config::report::{NO_THROTTLE, SecurityReport};
-use crate::config::{Config, Profile};
 use crate::context::Context;
 use crate::endpoint::decide::Decision;
 use crate::endpoint::pending::{AuthorizationError, PendingAuthorization};
 use crate::endpoint::resource::{Authenticated, ResourceError};
 use crate::endpoint::{authorize, decide, introspect, metadata, resource, revoke, token};
 use crate::entropy::{Entropy, SystemEntropy};
+use crate::grant;
+use crate::grant::client_credentials::{self, MachineToken};
 use crate::grant::withdraw;
 use crate::hooks::{EventSink, Subjects, Throttle};
 use crate::id::{ClientId, GrantId};
+use crate::record::Grant;
 use crate::registrar::Registrar;
 use crate::scope::{Permission, Resource};
 use crate::secret::AuthorizationHandle;
-use crate::store::record::Grant;
 use crate::store::{Purge, StoreError, Stores};
 use crate::subject::Subject;
 use crate::wire::{Endpoint, Request, Response};
@@ -34,14 +36,24 @@ pub struct AuthorizationServer {
 }
 
 impl AuthorizationServer {
-    /// Starts a server on these stores: a [`MemoryStore`](crate::MemoryStore), or any value that
-    /// implements the traits, or [`Stores::new`].
+    /// Builds a server with these settings on these stores: a [`MemoryStore`](crate::MemoryStore), any
+    /// value that implements the store traits, or [`Stores::new`].
+    ///
+    /// [`builder`](Self::builder) adds hooks: a throttle, a sink of events, the embedder's users.
+    ///
+    /// # Errors
+    ///
+    /// [`ConfigError`] if a setting contradicts another one, the profile or the standards.
+    pub fn new(config: Config, stores: impl Into<Stores>) -> Result<Self, ConfigError> {
+        Self::builder(config, stores).build()
+    }
+
+    /// Returns a builder for a server with hooks; settings and stores are as for [`new`](Self::new).
     #[must_use]
-    pub fn builder(stores: impl Into<Stores>) -> Builder {
+    pub fn builder(config: Config, stores: impl Into<Stores>) -> Builder {
         Builder {
+            config,
             stores: stores.into(),
-            config: Config::default(),
-            issuer: None,
             clock: Arc::new(SystemClock),
             entropy: Arc::new(SystemEntropy),
             events: None,
@@ -56,22 +68,22 @@ impl AuthorizationServer {
         &self.context.config
     }
 
-    /// Returns the issuer, if one is set [RFC 8414 section 2].
+    /// Returns the issuer [RFC 8414 section 2].
     #[must_use]
-    pub fn issuer(&self) -> Option<&str> {
-        self.context.issuer.as_deref()
+    pub fn issuer(&self) -> &str {
+        &self.context.config.issuer
     }
 
     /// Returns what access tokens are for: the configured audience, or the issuer.
     #[must_use]
-    pub fn audience(&self) -> Option<&str> {
+    pub fn audience(&self) -> &str {
         self.context.audience()
     }
 
     /// Lists the settings that are looser than the current best practice asks [RFC 9700].
     #[must_use]
     pub fn security_report(&self) -> SecurityReport {
-        let mut report = self.context.config.security_report(self.issuer());
+        let mut report = self.context.config.security_report();
         if self.context.throttle.is_none() {
             report.findings.push(NO_THROTTLE);
         }
@@ -91,7 +103,7 @@ impl AuthorizationServer {
         }
     }
 
-    /// Returns the octets of a body that an adapter has to read; what is longer is
+    /// Returns the bytes of a body that an adapter has to read; what is longer is
     /// [`Body::TooLarge`](crate::wire::Body::TooLarge).
     #[must_use]
     pub fn body_limit(&self) -> usize {
@@ -188,11 +200,25 @@ impl AuthorizationServer {
         resource::require(&self.context, token, scope, permission, resource)
     }
 
+    /// Returns the user on whose behalf the client acts, for a resource that belongs to users.
+    ///
+    /// # Errors
+    ///
+    /// [`ResourceError`] with 403 if the client acts for itself [RFC 6749 section 4.4].
+    ///
+    /// # Security
+    ///
+    /// A client id is never a user: do not look one up in the place of a subject that is absent
+    /// [RFC 9700 section 4.15].
+    pub fn require_subject<'t>(&self, token: &'t Authenticated) -> Result<&'t Subject, ResourceError> {
+        resource::require_subject(&self.context, token)
+    }
+
     /// Returns the registrar, through which applications are submitted and reviewed; there is none if the
     /// stores have no registry.
     #[must_use]
     pub fn registrar(&self) -> Option<Registrar> {
-        Registrar::new(self.context.clone())
+        Registrar::new(self.context.clone(), grant::offered(&self.context.config).collect())
     }
 
     /// Returns the client of that id as it is now, such as for a page that lists grants.
@@ -208,32 +234,43 @@ impl AuthorizationServer {
     ///
     /// # Errors
     ///
-    /// [`StoreError`] if the store failed, or one of them cannot be read: a list that leaves it out would say
-    /// that nobody else has access.
+    /// [`StoreError`] if the store failed, or if a grant cannot be read. It returns no partial list, which would
+    /// hide an application that has access.
     pub async fn grants_of(&self, subject: &Subject) -> Result<Vec<Arc<Grant>>, StoreError> {
         withdraw::grants_of(&self.context, subject).await
     }
 
-    /// Withdraws a grant with all its tokens, for the user who gave it; tells whether it was alive, its
-    /// client apart.
+    /// Returns the live access tokens that a client got for itself [RFC 6749 section 4.4], the oldest first. Each entry
+    /// states times and scopes, and does not hold the token.
     ///
     /// # Errors
     ///
-    /// [`StoreError`] if the store failed; the grant may live on.
+    /// [`StoreError`] if the store failed.
+    pub async fn machine_tokens_of(&self, client: &ClientId) -> Result<Vec<MachineToken>, StoreError> {
+        client_credentials::tokens_of(&self.context, client).await
+    }
+
+    /// Withdraws a grant with all its tokens, for the user who gave it. Returns whether it was live, ignoring the
+    /// client's state; `false` also if that user gave no such grant.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the store failed; the grant may still be live.
     pub async fn revoke_grant(&self, id: GrantId, subject: &Subject) -> Result<bool, StoreError> {
         withdraw::withdraw_grant(&self.context, id, subject).await
     }
 
-    /// Withdraws everything of a subject: requests that wait, codes, grants. Returns the count of what
-    /// was alive, its client apart.
+    /// Withdraws everything of a subject: held requests, codes and grants. Returns how many were live, ignoring the
+    /// states of their clients.
     ///
     /// Lock the user or end the sessions first, so that nothing new is granted meanwhile.
-    /// What was withdrawn before is written once more, so that a call that succeeds can be relied on.
+    /// Where the store's reads are not settled, it confirms what was withdrawn before, so a call that succeeds is
+    /// durable.
     ///
     /// # Errors
     ///
     /// [`StoreError`] if the store failed anywhere, or a record could not be read; all else is withdrawn.
-    /// Call again.
+    /// Call it again.
     pub async fn revoke_subject(&self, subject: &Subject) -> Result<usize, StoreError> {
         withdraw::withdraw_subject(&self.context, subject).await
     }
@@ -249,16 +286,19 @@ impl AuthorizationServer {
         let now = self.context.now();
         let codes = self.context.stores.codes.purge_expired(now, limit).await;
         let tokens = self.context.stores.tokens.purge_expired(now, limit).await;
-        Ok(codes?.and(tokens?))
+        let replays = match &self.context.stores.replays {
+            Some(replays) => replays.purge_expired(now, limit).await,
+            None => Ok(Purge::default().finished()),
+        };
+        Ok(codes?.and(tokens?).and(replays?))
     }
 }
 
-/// Puts an [`AuthorizationServer`] together.
+/// Adds hooks to an [`AuthorizationServer`] before it is built.
 #[derive(Debug)]
 pub struct Builder {
-    stores: Stores,
     config: Config,
-    issuer: Option<String>,
+    stores: Stores,
     clock: Arc<dyn Clock>,
     entropy: Arc<dyn Entropy>,
     events: Option<Arc<dyn EventSink>>,
@@ -267,27 +307,6 @@ pub struct Builder {
 }
 
 impl Builder {
-    /// Sets the issuer: the https URL below which the endpoints are reached [RFC 8414 section 2].
-    #[must_use]
-    pub fn issuer(mut self, issuer: impl Into<String>) -> Self {
-        self.issuer = Some(issuer.into());
-        self
-    }
-
-    /// Takes all settings of a profile; those changed before are gone.
-    #[must_use]
-    pub fn profile(mut self, profile: Profile) -> Self {
-        self.config = profile.into();
-        self
-    }
-
-    /// Changes settings.
-    #[must_use]
-    pub fn configure(mut self, change: impl FnOnce(&mut Config)) -> Self {
-        change(&mut self.config);
-        self
-    }
-
     /// Sets the clock; that of the operating system unless set.
     #[must_use]
     pub fn clock(mut self, clock: impl Clock) -> Self {
@@ -295,7 +314,7 @@ impl Builder {
         self
     }
 
-    /// Sets the source of random octets; [`SystemEntropy`] unless set.
+    /// Sets the source of random bytes; [`SystemEntropy`] unless set.
     #[must_use]
     pub fn entropy(mut self, entropy: impl Entropy) -> Self {
         self.entropy = Arc::new(entropy);
@@ -327,12 +346,12 @@ impl Builder {
     ///
     /// # Errors
     ///
-    /// [`ConfigError`] if the settings contradict each other, the profile or the standards.
+    /// [`ConfigError`] if a setting contradicts another one, the profile or the standards.
     pub fn build(self) -> Result<AuthorizationServer, ConfigError> {
-        let Self { stores, config, issuer, clock, entropy, events, throttle, subjects } = self;
-        config.check(issuer.as_deref())?;
-        let metadata = issuer.as_deref().map(|issuer| metadata::document(issuer, &config));
-        let context = Context { stores, config, issuer, metadata, clock, entropy, events, throttle, subjects };
+        let Self { config, stores, clock, entropy, events, throttle, subjects } = self;
+        config.check()?;
+        let metadata = metadata::document(&config);
+        let context = Context { stores, config, metadata, clock, entropy, events, throttle, subjects };
         Ok(AuthorizationServer { context: Arc::new(context) })
     }
 }

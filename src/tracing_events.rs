@@ -19,13 +19,14 @@ impl EventSink for TracingEvents {
             Event::Refused { reason: Reason::Store(failure), .. } if failure.is_transient() => {
                 warn!(target: "grantor", ?event);
             }
-            Event::Refused { reason: Reason::Store(_), .. } | Event::StoreWentBack { .. } => {
+            Event::Refused { reason: Reason::Store(_), .. }
+            | Event::StoreWentBack { .. }
+            | Event::DerivationKeyMissing { .. } => {
                 error!(target: "grantor", ?event);
             }
             Event::CodeReplayed { .. }
             | Event::RefreshTokenReused { .. }
             | Event::SupersededTokenAtRevocation { .. }
-            | Event::OldestPairSuperseded { .. }
             | Event::AuthenticationFailed { .. }
             | Event::Throttled { .. } => warn!(target: "grantor", ?event),
             Event::Application { .. }
@@ -34,6 +35,7 @@ impl EventSink for TracingEvents {
             | Event::Exchanged { .. }
             | Event::Refreshed { .. }
             | Event::RefreshedInGrace { .. }
+            | Event::MachineTokenIssued { .. }
             | Event::AccessTokenRevoked { .. }
             | Event::GrantRevoked { .. }
             | Event::Refused { .. } => info!(target: "grantor", ?event),

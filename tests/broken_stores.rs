@@ -6,18 +6,22 @@
 mod applications;
 #[path = "broken_stores/grants.rs"]
 mod grants;
+#[path = "broken_stores/replays.rs"]
+mod replays;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
 use std::future;
 use std::panic::{self, AssertUnwindSafe};
 use std::task::Poll;
+use std::thread;
 
 use futures::executor::block_on;
-use grantor::testing::token_store;
+use grantor::testing::{client_registry, replay_store, token_store};
 
 use crate::applications::Applications;
 use crate::grants::Grants;
+use crate::replays::Replays;
 
 /// A rule by its name, run to its end or to its panic.
 struct Rule<S> {
@@ -51,6 +55,10 @@ fn application_rules() -> Vec<Rule<Applications>> {
     registry.into_iter().chain(clients).collect()
 }
 
+fn replay_rules() -> Vec<Rule<Replays>> {
+    grantor::__replay_rules! { [rules] replay_store }
+}
+
 #[test]
 fn a_store_of_grants_without_a_fault_keeps_every_rule() {
     assert_eq!(broken_by(&grant_rules(), || Grants::with(grants::Fault::None)), [""; 0]);
@@ -62,6 +70,11 @@ fn a_registry_without_a_fault_keeps_every_rule() {
 }
 
 #[test]
+fn a_store_of_replays_without_a_fault_keeps_every_rule() {
+    assert_eq!(broken_by(&replay_rules(), || Replays::with(replays::Fault::None)), [""; 0]);
+}
+
+#[test]
 fn every_fault_of_a_store_of_grants_is_noticed_by_the_rules_that_name_it() {
     check(&grant_rules(), &grants::FAULTS, Grants::with);
 }
@@ -69,6 +82,54 @@ fn every_fault_of_a_store_of_grants_is_noticed_by_the_rules_that_name_it() {
 #[test]
 fn every_fault_of_a_registry_is_noticed_by_the_rules_that_name_it() {
     check(&application_rules(), &applications::FAULTS, Applications::with);
+}
+
+#[test]
+fn every_fault_of_a_store_of_replays_is_noticed_by_the_rules_that_name_it() {
+    check(&replay_rules(), &replays::FAULTS, Replays::with);
+}
+
+#[test]
+fn a_list_that_lags_is_named_as_one() {
+    let store = Grants::with(grants::Fault::ListLags);
+    let rule = || block_on(token_store::a_row_is_listed_at_once(&store, &store));
+    let panicked = panic::catch_unwind(AssertUnwindSafe(rule)).unwrap_err();
+    let message = panicked.downcast_ref::<String>().unwrap();
+    assert!(message.contains("a list must not"), "{message}");
+}
+
+#[test]
+fn a_write_that_walks_through_all_applications_is_noticed_by_what_it_costs() {
+    let costs_the_same = |fault| {
+        let store = Applications::with(fault);
+        succeeds(|| block_on(client_registry::calls_cost_the_same(&store, || store.rows_looked_at())))
+    };
+    assert!(costs_the_same(applications::Fault::None));
+    assert!(!costs_the_same(applications::Fault::ReplaceLooksAtEveryRow));
+}
+
+#[test]
+fn a_row_that_expires_early_is_noticed() {
+    let sleep = |duration| {
+        thread::sleep(duration);
+        future::ready(())
+    };
+    let is_kept = |fault| succeeds(|| block_on(token_store::a_row_does_not_expire_early(&Grants::with(fault), sleep)));
+    let is_known =
+        |fault| succeeds(|| block_on(replay_store::a_replay_does_not_expire_early(&Replays::with(fault), sleep)));
+    thread::scope(|scope| {
+        let rows = [
+            (grants::Fault::None, true),
+            (grants::Fault::ExpiresEarly, false),
+            (grants::Fault::ExpiresByTheInsertedEnd, false),
+        ];
+        for (fault, kept) in rows {
+            scope.spawn(move || assert_eq!(is_kept(fault), kept, "{fault:?}"));
+        }
+        for (fault, known) in [(replays::Fault::None, true), (replays::Fault::ExpiresEarly, false)] {
+            scope.spawn(move || assert_eq!(is_known(fault), known, "{fault:?}"));
+        }
+    });
 }
 
 #[test]
@@ -107,6 +168,17 @@ fn what_a_store_does_about_records_that_cannot_be_read_is_noticed() {
     assert!(purge(grants::Fault::None));
     assert!(!purge(grants::Fault::PurgeFailsAtTheUnreadable));
     assert!(!purge(grants::Fault::PurgeStaysAtTheUnreadable));
+    let kept = |fault| {
+        let store = Grants::with(fault);
+        let spoil = |id| {
+            store.spoil(id);
+            future::ready(())
+        };
+        succeeds(|| block_on(token_store::a_purge_keeps_what_cannot_be_read(&store, spoil)))
+    };
+    assert!(kept(grants::Fault::None));
+    assert!(!kept(grants::Fault::PurgeRemovesTheUnreadable));
+    assert!(!kept(grants::Fault::PurgeKeepsTheUnreadable));
 }
 
 fn succeeds(rule: impl FnOnce()) -> bool {

@@ -6,16 +6,16 @@ mod world;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use grantor::store::{ClientRegistry, Insertion, Page, Registration, Replacement};
 use grantor::store::{ClientStore, StoreError, Stores};
 use grantor::testing::ManualClock;
 use grantor::{
-    Application, ApplicationFilter, AuthorizationServer, CachedClients, Client, ClientId, Logo, LogoSlot, MemoryStore,
-    Registrar, Subject, Timestamp,
+    Application, ApplicationFilter, AuthorizationServer, CachedClients, Client, ClientId, Config, Logo, LogoSlot,
+    MemoryStore, Registrar, Subject, Timestamp,
 };
-use time::Duration;
 
 use crate::world::{Reviewer as _, form, logo};
 
@@ -51,6 +51,10 @@ impl ClientRegistry for Counted {
         ClientRegistry::replace(&self.store, version, registration).await
     }
 
+    async fn confirm(&self, registration: Registration) -> Result<Replacement, StoreError> {
+        ClientRegistry::confirm(&self.store, registration).await
+    }
+
     async fn application(&self, id: &ClientId) -> Result<Option<Arc<Application>>, StoreError> {
         self.store.application(id).await
     }
@@ -81,7 +85,7 @@ impl Scene {
     async fn new() -> Self {
         let store = Counted::default();
         let clock = ManualClock::new(Timestamp::from_seconds(1_000_000));
-        let cached = CachedClients::new(store.clone(), Duration::seconds(10)).with_clock(clock.clone());
+        let cached = CachedClients::new(store.clone(), Duration::from_secs(10)).with_clock(clock.clone());
         let elsewhere = server(store.store.clone().into()).registrar().unwrap();
         let id = elsewhere.submit(Subject::new("applicant").unwrap(), form(), Some(logo())).await.unwrap();
         elsewhere.approve_now(&id, grantor::Approval::default()).await.unwrap();
@@ -105,7 +109,7 @@ impl Scene {
 }
 
 fn server(stores: Stores) -> AuthorizationServer {
-    AuthorizationServer::builder(stores).issuer("https://auth.example").build().unwrap()
+    AuthorizationServer::new(Config::platform("https://auth.example"), stores).unwrap()
 }
 
 #[tokio::test]
@@ -115,10 +119,10 @@ async fn the_store_is_asked_once_in_a_time_to_live() {
         assert_eq!(scene.state().await, "Approved");
     }
     assert_eq!(scene.asked(), 1);
-    scene.clock.advance(Duration::seconds(9));
+    scene.clock.advance(Duration::from_secs(9));
     scene.state().await;
     assert_eq!(scene.asked(), 0);
-    scene.clock.advance(Duration::seconds(1));
+    scene.clock.advance(Duration::from_secs(1));
     scene.state().await;
     assert_eq!(scene.asked(), 1);
 }
@@ -128,9 +132,9 @@ async fn a_suspension_elsewhere_is_seen_within_the_time_to_live() {
     let scene = Scene::new().await;
     scene.state().await;
     scene.elsewhere.suspend(&scene.id).await.unwrap();
-    scene.clock.advance(Duration::seconds(9));
+    scene.clock.advance(Duration::from_secs(9));
     assert_eq!(scene.state().await, "Approved");
-    scene.clock.advance(Duration::seconds(1));
+    scene.clock.advance(Duration::from_secs(1));
     assert_eq!(scene.state().await, "Suspended");
 }
 
@@ -147,7 +151,7 @@ async fn an_answer_from_before_a_write_here_is_not_kept() {
     let scene = Scene::new().await;
     let mut slow = Box::pin(scene.cached.find(&scene.id));
     assert!(futures::poll!(&mut slow).is_pending());
-    scene.clock.advance(Duration::seconds(1));
+    scene.clock.advance(Duration::from_secs(1));
     scene.here().suspend(&scene.id).await.unwrap();
     assert_eq!(format!("{:?}", slow.await.unwrap().unwrap().state()), "Approved");
     assert_eq!(scene.state().await, "Suspended");

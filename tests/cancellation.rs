@@ -292,11 +292,11 @@ async fn a_dropped_exchange_never_leaves_two_live_grants() {
 async fn a_dropped_refresh_may_be_tried_again_within_the_grace() {
     let scene = async || Scene::new(async |_, pair| Step::Refresh(pair.refresh.clone())).await;
     at_every_await(scene, async |scene, answer| {
-        if let Some(answer) = answer {
-            assert!(scene.world.opens(&answer.pair().access).await);
-        }
         assert!(scene.world.opens(&scene.pair.access).await);
         let again = scene.step.run(&scene.world).await.pair();
+        if let Some(answer) = answer {
+            assert_eq!(answer.pair(), again, "one line");
+        }
         assert!(scene.world.opens(&again.access).await);
         let next = Step::Refresh(again.refresh).run(&scene.world).await.pair();
         assert!(scene.world.opens(&next.access).await);
@@ -304,6 +304,32 @@ async fn a_dropped_refresh_may_be_tried_again_within_the_grace() {
         scene.bystander_lives().await;
     })
     .await;
+}
+
+/// With an old token in its grace: for the newest pair, which is read, and for another scope, which is written.
+#[tokio::test]
+async fn a_dropped_refresh_with_an_old_token_leaves_one_line_of_tokens() {
+    for step in [Step::Refresh as fn(String) -> Step, Step::Narrow] {
+        let scene = async || {
+            Scene::new(async |world, pair| {
+                Step::Refresh(pair.refresh.clone()).run(world).await.good();
+                step(pair.refresh.clone())
+            })
+            .await
+        };
+        at_every_await(scene, async |scene, answer| {
+            let again = scene.step.run(&scene.world).await.pair();
+            if let Some(answer) = answer {
+                assert_eq!(answer.pair(), again, "one line");
+            }
+            assert!(scene.world.opens(&scene.pair.access).await && scene.world.opens(&again.access).await);
+            Step::Refresh(again.refresh).run(&scene.world).await.good();
+            assert_eq!(scene.live_grants().await, 2);
+            assert!(scene.world.events.take().iter().all(|event| !event.starts_with("RefreshTokenReused")));
+            scene.bystander_lives().await;
+        })
+        .await;
+    }
 }
 
 /// Without grace, a refresh that was applied and never answered looks like a stolen token.

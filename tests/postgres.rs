@@ -1,5 +1,7 @@
 //! The store on PostgreSQL, on servers that the tests start and stop.
 
+#[path = "postgres/confirm.rs"]
+mod confirm;
 #[path = "postgres/cost.rs"]
 mod cost;
 #[path = "postgres/crash.rs"]

@@ -11,12 +11,14 @@ mod world;
 
 use std::fmt;
 use std::pin::Pin;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier, Mutex};
 use std::thread;
 
 use async_trait::async_trait;
 use futures::executor::block_on;
 use grantor::ClientState;
+use grantor::store::TokenStore;
 
 use crate::intercepted::step::{Answer, Step};
 use crate::intercepted::{Fate, Script, copy, over};
@@ -409,6 +411,8 @@ async fn two_refreshes_with_one_token_both_succeed_where_there_is_grace_and_one_
     in_every_order(
         async || platform(steps).await,
         async |scene, met| {
+            assert_eq!(met.outer.pair, met.inner.pair, "{}: one line", met.case);
+            assert_eq!(version(&scene.world, &scene.pair).await, 2, "{}: one of them wrote", met.case);
             for given in [met.outer.pair(), met.inner.pair()] {
                 assert!(scene.world.opens(&given.access).await, "{}", met.case);
                 Step::Refresh(given.refresh).run(&scene.world).await.good();
@@ -430,13 +434,23 @@ async fn two_refreshes_with_one_token_both_succeed_where_there_is_grace_and_one_
     .await;
 }
 
+/// The version of a pair's grant: 1, and one more for every write that took effect.
+async fn version(world: &World, pair: &Pair) -> u32 {
+    let grant = world.access(&pair.access).await.unwrap().grant();
+    TokenStore::find(&world.store, &grant).await.unwrap().unwrap().version()
+}
+
 /// Gives way to other threads around every call, so that they meet in more places.
-#[derive(Debug)]
-struct Jostled;
+#[derive(Debug, Default)]
+struct Jostled {
+    reads_settled: bool,
+    confirms: AtomicUsize,
+}
 
 #[async_trait]
 impl Script for Jostled {
-    async fn before(&self, _: &'static str) -> Fate {
+    async fn before(&self, call: &'static str) -> Fate {
+        self.confirms.fetch_add(usize::from(call.ends_with(".confirm")), Ordering::Relaxed);
         thread::yield_now();
         Fate::Done
     }
@@ -444,11 +458,19 @@ impl Script for Jostled {
     async fn after(&self, _: &'static str) {
         thread::yield_now();
     }
+
+    fn reads_settled(&self) -> bool {
+        self.reads_settled
+    }
 }
 
 /// Takes all steps at once, each in a thread of its own.
 fn at_once(world: &World, steps: &[Step]) -> Vec<Answer> {
-    let world = over(world, Jostled);
+    at_once_over(world, &Arc::default(), steps)
+}
+
+fn at_once_over(world: &World, script: &Arc<Jostled>, steps: &[Step]) -> Vec<Answer> {
+    let world = over(world, script.clone());
     let barrier = Barrier::new(steps.len());
     let run = |step: &Step| {
         barrier.wait();
@@ -480,18 +502,26 @@ async fn of_32_exchanges_at_once_one_succeeds_and_is_revoked() {
 
 /// CVE-2026-53517: nobody forks a line of tokens that has no grace.
 #[tokio::test]
-async fn of_50_refreshes_at_once_all_succeed_with_grace_and_one_without() {
-    let world = World::platform().await;
-    let first = world.pair().await;
-    let answers = at_once(&world, &vec![Step::Refresh(first.refresh.clone()); 50]);
-    for answer in answers {
-        let given = answer.pair();
-        assert!(world.opens(&given.access).await);
+async fn of_50_refreshes_at_once_all_bring_one_pair_with_grace_and_one_succeeds_without() {
+    for reads_settled in [true, false] {
+        let world = World::platform().await;
+        for _ in 0..ROUNDS {
+            let first = world.pair().await;
+            world.events.take();
+            let script = Arc::new(Jostled { reads_settled, ..Jostled::default() });
+            let answers = at_once_over(&world, &script, &vec![Step::Refresh(first.refresh.clone()); 50]);
+            let given: Vec<_> = answers.into_iter().map(Answer::pair).collect();
+            assert!(given.iter().all(|pair| *pair == given[0]), "one line");
+            assert!(world.opens(&given[0].access).await);
+            assert_eq!(version(&world, &given[0]).await, 2, "one write");
+            let confirms = if reads_settled { 0 } else { 49 };
+            assert_eq!(script.confirms.load(Ordering::Relaxed), confirms, "one for each answer that was read");
+            let events = world.events.take();
+            let count = |name: &str| events.iter().filter(|event| event.starts_with(name)).count();
+            assert_eq!((count("Refreshed {"), count("RefreshedInGrace {")), (1, 49));
+        }
+        assert_eq!(world.server.grants_of(&world.alice).await.unwrap().len(), ROUNDS);
     }
-    let events = world.events.take();
-    let count = |name: &str| events.iter().filter(|event| event.starts_with(name)).count();
-    assert_eq!((count("Refreshed {"), count("RefreshedInGrace {")), (1, 49));
-    assert_eq!(world.server.grants_of(&world.alice).await.unwrap().len(), 1);
 
     let world = strict_public().await;
     for _ in 0..ROUNDS {
@@ -502,6 +532,35 @@ async fn of_50_refreshes_at_once_all_succeed_with_grace_and_one_without() {
         assert!(refused.iter().all(|answer| answer.error == "invalid_grant"), "{refused:?}");
         assert!(!world.opens(&good[0].pair.as_ref().unwrap().access).await);
     }
+}
+
+/// Workers that share one stored pair accuse nobody, however many they are and however long they go on.
+#[tokio::test]
+async fn workers_of_one_grant_refresh_together_and_accuse_nobody() {
+    const WORKERS: usize = 200;
+    let world = World::platform().await;
+    let mut shared = world.pair().await;
+    let mut old = Vec::new();
+    for round in 0..6 {
+        // Some are late by one refresh, within its grace.
+        let late = old.last().unwrap_or(&shared.refresh);
+        let mut steps = vec![Step::Refresh(shared.refresh.clone()); WORKERS - 20];
+        steps.extend(vec![Step::Refresh(late.clone()); 20]);
+        let given: Vec<_> = at_once(&world, &steps).into_iter().map(Answer::pair).collect();
+        let newest = given[0].clone();
+        for pair in &given[..WORKERS - 20] {
+            assert_eq!(*pair, newest, "round {round}");
+        }
+        // Those who were late got the pair of the others, or the one before it.
+        assert!(given[WORKERS - 20..].iter().all(|pair| *pair == newest || *pair == shared), "round {round}");
+        assert_eq!(version(&world, &newest).await, 2 + round, "one write in each round");
+        old.push(std::mem::replace(&mut shared, newest).refresh);
+        // The grace of the token before is not over when the next round begins.
+        world.advance(100);
+    }
+    let events = world.events.take();
+    assert!(events.iter().all(|event| !event.starts_with("RefreshTokenReused")), "{events:?}");
+    assert!(world.opens(&shared.access).await);
 }
 
 #[tokio::test]

@@ -4,6 +4,8 @@
 mod contract;
 #[path = "stores/driven.rs"]
 mod driven;
+#[path = "stores/lagging.rs"]
+mod lagging;
 #[path = "stores/memory.rs"]
 mod memory_store;
 

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use async_trait::async_trait;
 use grantor::store::{ClientStore, StoreError, Stores};
 use grantor::wire::{Body, Endpoint, Request};
-use grantor::{AuthorizationServer, Client, ClientId, MemoryStore, TracingEvents};
+use grantor::{AuthorizationServer, Client, ClientId, Config, MemoryStore, TracingEvents};
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Metadata, Subscriber};
@@ -48,7 +48,10 @@ impl Visit for Text {
 #[test]
 fn a_failed_authentication_is_a_warning_on_one_line_and_shows_no_secret() {
     let lines = Lines::default();
-    let server = AuthorizationServer::builder(MemoryStore::new()).events(TracingEvents).build().unwrap();
+    let server = AuthorizationServer::builder(Config::platform("https://auth.example"), MemoryStore::new())
+        .events(TracingEvents)
+        .build()
+        .unwrap();
     let form = b"grant_type=refresh_token&refresh_token=hidden&client_id=a%0Ab&client_secret=hidden";
     let request =
         Request::new("POST").header("Content-Type", b"application/x-www-form-urlencoded").body(Body::Octets(form));
@@ -81,7 +84,10 @@ fn a_store_that_failed_is_a_warning_while_it_may_be_back_and_an_error_otherwise(
     for (failure, level) in [(Away(StoreError::transient), "WARN"), (Away(StoreError::permanent), "ERROR")] {
         let lines = Lines::default();
         let stores = Stores::new(failure, MemoryStore::new(), MemoryStore::new());
-        let server = AuthorizationServer::builder(stores).events(TracingEvents).build().unwrap();
+        let server = AuthorizationServer::builder(Config::platform("https://auth.example"), stores)
+            .events(TracingEvents)
+            .build()
+            .unwrap();
         let form = b"grant_type=refresh_token&refresh_token=hidden&client_id=a&client_secret=hidden";
         let request =
             Request::new("POST").header("Content-Type", b"application/x-www-form-urlencoded").body(Body::Octets(form));

@@ -15,7 +15,10 @@ const REFRESH: &[u8] = b"rt_";
 
 const ID_CHARACTERS: usize = 22;
 const SECRET_CHARACTERS: usize = 43;
-const REFRESH_CHARACTERS: usize = 80;
+const REFRESH_CHARACTERS: usize = 88;
+/// What of a refresh token is hashed: all but the tag.
+const BODY: usize = 55;
+const TAG: usize = 11;
 
 thread_local! {
     /// The library's generator; its seed by the system is no part of an operation.
@@ -44,12 +47,17 @@ pub(super) fn challenge(text: &[u8]) -> Option<[u8; 32]> {
     (URL_SAFE_NO_PAD.decode_slice(text, &mut octets) == Ok(32)).then_some(octets)
 }
 
-/// Draws a code or access token and writes it; gives the digest of its secret.
-pub(super) fn write(out: &mut Vec<u8>, prefix: &[u8], id: &[u8; 16]) -> [u8; 32] {
+/// Draws the secret of a code or access token.
+pub(super) fn secret() -> [u8; 32] {
+    draw()
+}
+
+/// Writes a code or access token; gives the digest of its secret.
+pub(super) fn write(out: &mut Vec<u8>, prefix: &[u8], id: &[u8; 16], secret: &[u8; 32]) -> [u8; 32] {
     out.extend_from_slice(prefix);
     encode(out, id, ID_CHARACTERS);
     let public = out.len();
-    encode(out, &draw::<32>(), SECRET_CHARACTERS);
+    encode(out, secret, SECRET_CHARACTERS);
     Sha256::digest(&out[public..]).into()
 }
 
@@ -73,17 +81,72 @@ impl Lineage {
     }
 }
 
-/// Draws a refresh token and writes it: `lineage | end | number | fresh | check`; gives its digest.
-pub(super) fn write_refresh(out: &mut Vec<u8>, id: &[u8; 16], lineage: &Lineage, end: u32, number: u32) -> [u8; 32] {
-    let mut octets = [0; 60];
-    octets[..16].copy_from_slice(&lineage.0);
-    octets[16..20].copy_from_slice(&end.to_be_bytes());
-    octets[20..24].copy_from_slice(&number.to_be_bytes());
-    octets[24..55].copy_from_slice(&draw::<31>());
-    let digest: [u8; 32] = Sha256::digest(&octets[..55]).into();
-    octets[55..].copy_from_slice(&digest[..5]);
+/// The key of the tags of one grant.
+pub(super) struct TagKey([u8; 16]);
+
+impl TagKey {
+    pub(super) fn draw() -> Self {
+        Self(draw())
+    }
+
+    /// The tag of the refresh token with that digest.
+    pub(super) fn tag(&self, digest: &[u8; 32]) -> [u8; TAG] {
+        let mut message = [0; 48];
+        message[..16].copy_from_slice(&self.0);
+        message[16..].copy_from_slice(digest);
+        *Sha256::digest(message).first_chunk().expect("32 bytes")
+    }
+}
+
+/// The part of a refresh token from which the next pair is derived.
+pub(super) type Fresh = [u8; 31];
+
+pub(super) fn fresh() -> Fresh {
+    draw()
+}
+
+/// What leads from one pair to the next: twelve random bytes, and four that name no key.
+pub(super) type Link = [u8; 16];
+
+pub(super) fn link() -> Link {
+    let mut link = [0; 16];
+    link[..12].copy_from_slice(&draw::<12>());
+    link
+}
+
+/// The secrets of the next pair: of the access token, and of the refresh token.
+pub(super) fn next(old: &Fresh, link: &Link) -> ([u8; 32], Fresh) {
+    let block = |counter: u32| -> [u8; 32] {
+        let mut message = [0; 55];
+        message[..4].copy_from_slice(&counter.to_be_bytes());
+        message[4..35].copy_from_slice(old);
+        message[35..39].copy_from_slice(b"next");
+        message[39..].copy_from_slice(link);
+        Sha256::digest(message).into()
+    };
+    (block(1), *block(2).first_chunk().expect("32 bytes"))
+}
+
+/// What a refresh token says of its grant and of its place there.
+pub(super) struct Place<'a> {
+    pub(super) id: &'a [u8; 16],
+    pub(super) lineage: &'a Lineage,
+    pub(super) key: &'a TagKey,
+    pub(super) end: u32,
+    pub(super) number: u32,
+}
+
+/// Writes a refresh token: `lineage | end | number | fresh | tag`; gives its digest.
+pub(super) fn write_refresh(out: &mut Vec<u8>, place: &Place<'_>, fresh: &Fresh) -> [u8; 32] {
+    let mut octets = [0; BODY + TAG];
+    octets[..16].copy_from_slice(&place.lineage.0);
+    octets[16..20].copy_from_slice(&place.end.to_be_bytes());
+    octets[20..24].copy_from_slice(&place.number.to_be_bytes());
+    octets[24..BODY].copy_from_slice(fresh);
+    let digest: [u8; 32] = Sha256::digest(&octets[..BODY]).into();
+    octets[BODY..].copy_from_slice(&place.key.tag(&digest));
     out.extend_from_slice(REFRESH);
-    encode(out, id, ID_CHARACTERS);
+    encode(out, place.id, ID_CHARACTERS);
     encode(out, &octets, REFRESH_CHARACTERS);
     digest
 }
@@ -91,19 +154,27 @@ pub(super) fn write_refresh(out: &mut Vec<u8>, id: &[u8; 16], lineage: &Lineage,
 pub(super) struct PresentedRefresh {
     pub(super) id: [u8; 16],
     pub(super) lineage: Lineage,
+    pub(super) fresh: Fresh,
     pub(super) digest: [u8; 32],
+    pub(super) tag: [u8; TAG],
 }
 
-/// Reads a refresh token whose check is right.
+/// Reads a refresh token, whose tag is yet to be compared.
 pub(super) fn read_refresh(text: &[u8]) -> Option<PresentedRefresh> {
     let text = text.strip_prefix(REFRESH).filter(|text| text.len() == ID_CHARACTERS + REFRESH_CHARACTERS)?;
     let (id, secret) = text.split_at(ID_CHARACTERS);
     let id = read_id(id)?;
-    let mut octets = [0; 60];
+    let mut octets = [0; BODY + TAG];
     URL_SAFE_NO_PAD.decode_slice(secret, &mut octets).ok()?;
-    let digest: [u8; 32] = Sha256::digest(&octets[..55]).into();
-    let lineage = Lineage(*octets.first_chunk()?);
-    (digest[..5] == octets[55..]).then_some(PresentedRefresh { id, lineage, digest })
+    let (body, tag) = octets.split_at(BODY);
+    let lineage = Lineage(*body.first_chunk()?);
+    Some(PresentedRefresh {
+        id,
+        lineage,
+        fresh: *body.last_chunk()?,
+        digest: Sha256::digest(body).into(),
+        tag: *tag.first_chunk()?,
+    })
 }
 
 fn read_id(text: &[u8]) -> Option<[u8; 16]> {

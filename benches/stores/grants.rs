@@ -7,7 +7,7 @@ use grantor::testing::records;
 use grantor::{Subject, Timestamp};
 
 /// Where `Grant::encode` writes the id and, behind it, the version; the client with its length, the
-/// epoch and the length of the subject follow.
+/// epoch, the flag and the length of the subject follow.
 const ID: usize = 2;
 const VERSION: usize = 18;
 const CLIENT: usize = 22;
@@ -90,8 +90,8 @@ struct Template {
 impl Template {
     fn of(grant: &Grant) -> Self {
         let octets = grant.encode();
-        let subject = CLIENT + 4 + grant.client().as_str().len() + 4 + 4;
-        assert_eq!(&octets[subject..subject + SUBJECT], grant.subject().as_str().as_bytes());
+        let subject = CLIENT + 4 + grant.client().as_str().len() + 4 + 1 + 4;
+        assert_eq!(&octets[subject..subject + SUBJECT], grant.subject().unwrap().as_str().as_bytes());
         Self { octets, subject }
     }
 

@@ -36,7 +36,7 @@ pub(crate) fn measure(options: &Options, report: &mut Report) {
     };
     let large = Bench::new(rows[0], options);
     let octets = Figure::new("postgres/octets a grant with one pair", large.octets_of_a_row(), Unit::Octets);
-    report.add(octets.goal(Goal::AtMost(600.0)));
+    report.add(octets.goal(Goal::AtMost(620.0)));
     large.refreshes(1, None, report);
     large.refreshes(8, Some(0.85), report);
     large.refreshes(MANY, Some(3.0), report);

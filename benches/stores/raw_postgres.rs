@@ -12,9 +12,9 @@ use tokio_postgres::{Client, Statement};
 use super::grants::{Grants, id, version};
 use crate::servers_postgres::{PASSWORD, PostgresServer, USER};
 
-const FIND: &str = "SELECT record FROM grantor.grants WHERE id = $1::text::uuid";
-const REPLACE: &str = "UPDATE grantor.grants SET version = $3::bigint, record = $4::bytea, revoked_at = NULL,
-    revoked_why = NULL WHERE id = $1::text::uuid AND version = $2::bigint";
+const FIND: &str = "SELECT record FROM grantor.grants WHERE key = $1::text::uuid";
+const REPLACE: &str = "UPDATE grantor.grants SET version = $3::bigint, record = $4::bytea, ended_at = NULL,
+    ended_why = NULL WHERE key = $1::text::uuid AND version = $2::bigint";
 /// Statements in the script that pgbench repeats.
 const LOOK_UPS: u64 = 200;
 
@@ -66,7 +66,7 @@ pub(crate) fn look_ups(server: &PostgresServer, rows: u64, seconds: u32) -> Opti
     let mut script = String::new();
     for place in 0..LOOK_UPS {
         let id = uuid(super::grants::mixed(place) % rows);
-        writeln!(script, "SELECT record FROM grantor.grants WHERE id = '{id}';").unwrap();
+        writeln!(script, "SELECT record FROM grantor.grants WHERE key = '{id}';").unwrap();
     }
     fs::write(&path, script).unwrap();
     let (port, time) = (server.port().to_string(), seconds.to_string());

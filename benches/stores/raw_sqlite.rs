@@ -7,12 +7,14 @@ use rusqlite::{Connection, Statement, params};
 
 use super::grants::{Grants, PURGE_AFTER, id, subject, version};
 
-const FIND: &str = "SELECT record FROM grantor_grants WHERE id = ?1";
-const REPLACE: &str = "UPDATE grantor_grants SET version = ?3, revoked_at = ?4, revoked_why = ?5, record = ?6
-    WHERE id = ?1 AND version = ?2";
+const FIND: &str = "SELECT record FROM grantor_grants WHERE key = ?1";
+const REPLACE: &str = "UPDATE grantor_grants SET version = ?3, state = ?4, ended_at = ?5, ended_why = ?6, due = ?7,
+    record = ?8 WHERE key = ?1 AND version = ?2";
 const INSERT: &str = "INSERT INTO grantor_grants
-    (id, version, client, subject, created, purge_check, revoked_at, revoked_why, record)
-    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) ON CONFLICT (id) DO NOTHING";
+    (key, version, client, created, state, ended_at, ended_why, due, due_check, record, subject)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?8, ?9, ?10) ON CONFLICT (key) DO NOTHING";
+const CREATED: u32 = 1_700_000_000;
+const STATE: &str = "granted";
 
 /// A connection with the settings that the store uses.
 pub(crate) struct RawSqlite {
@@ -59,8 +61,9 @@ impl RawSqlite {
             let found: Vec<u8> = find.query_row([&id], |row| row.get(0)).unwrap();
             let version = version(&found);
             let octets = grants.refreshed_octets(number, version + 1);
-            let none = None::<u32>;
-            assert_eq!(replace.execute(params![&id, version, version + 1, none, none, octets]).unwrap(), 1);
+            let (end, none) = (PURGE_AFTER.seconds(), None::<u32>);
+            let row = params![&id, version, version + 1, STATE, none, none, end, octets];
+            assert_eq!(replace.execute(row).unwrap(), 1);
         }
         self.connection.execute_batch("COMMIT").unwrap();
     }
@@ -84,6 +87,6 @@ fn add(insert: &mut Statement<'_>, grants: &Grants, number: u64) {
     let none = None::<u32>;
     let (client, end) = (grants.client(), PURGE_AFTER.seconds());
     let octets = grants.new_octets(number);
-    let row = params![&id(number), 1, client, subject(number), 1_700_000_000, end, none, none, octets];
+    let row = params![&id(number), 1, client, CREATED, STATE, none, none, end, octets, subject(number)];
     assert_eq!(insert.execute(row).unwrap(), 1);
 }

@@ -107,15 +107,19 @@ impl Raw {
     }
 
     async fn refresh(mut self, grants: Arc<Grants>, number: u64) {
-        let key = [b"grantor:grant:", grantor::GrantId::from_octets(id(number)).to_string().as_bytes()].concat();
+        let key = [b"grantor:grants:", grantor::GrantId::from_octets(id(number)).to_string().as_bytes()].concat();
         let row: Vec<u8> = redis::cmd("GET").arg(&key).query_async(&mut self.connection).await.unwrap();
-        let (header, found) = row.split_at(12);
+        // Version, number of the write and due time; the record with its length before it; the lists.
+        let (header, rest) = row.split_at(16);
+        let (length, rest) = rest.split_first_chunk().unwrap();
+        let (found, lists) = rest.split_at(u32::from_be_bytes(*length) as usize);
         let version = version(found);
         let next = grants.refreshed_octets(number, version + 1);
-        let next = [&(version + 1).to_be_bytes()[..], &header[4..], &next].concat();
+        let length = (next.len() as u32).to_be_bytes();
+        let next = [&(version + 1).to_be_bytes()[..], &header[4..], &length, &next, lists].concat();
         let mut put = redis::cmd("EVALSHA");
-        put.arg(&*self.script).arg(1).arg(&key).arg(NEVER).arg(PURGE_AFTER.seconds()).arg(next);
-        put.arg(&version.to_be_bytes()[..]);
+        put.arg(&*self.script).arg(1).arg(&key).arg(NEVER).arg(&version.to_be_bytes()[..]);
+        put.arg(PURGE_AFTER.seconds()).arg(next);
         let done: i64 = put.query_async(&mut self.connection).await.unwrap();
         assert_eq!(done, 1);
     }

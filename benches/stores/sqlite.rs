@@ -23,7 +23,7 @@ pub(crate) fn measure(options: &Options, report: &mut Report) {
     };
     let bench = Bench::new(rows[0], options);
     let octets = Figure::new("sqlite/octets a grant with one pair", bench.octets_of_a_row, Unit::Octets);
-    report.add(octets.goal(Goal::AtMost(420.0)));
+    report.add(octets.goal(Goal::AtMost(440.0)));
     bench.refreshes(1, (None, Some(0.33)), report);
     bench.refreshes(8, (None, None), report);
     bench.refreshes(MANY, (Some(0.8), Some(2.5)), report);

@@ -15,7 +15,7 @@ use actix_web::web::{self, Data, Payload, ServiceConfig};
 use actix_web::{App, HttpRequest, HttpResponse, HttpServer};
 use grantor::scope::{Permission, Resource};
 use grantor::wire::{Endpoint, protective_headers};
-use grantor::{AuthorizationServer, Decision, MemoryStore};
+use grantor::{AuthorizationServer, Config, Decision, MemoryStore};
 
 use self::adapter::{Incoming, machine_endpoints, respond};
 use self::demo::{Me, Options, Session};
@@ -27,12 +27,10 @@ async fn main() -> ExitCode {
 
 async fn serve(options: Options) -> Result<(), Box<dyn Error>> {
     let listener = TcpListener::bind(&options.listen).map_err(|error| options.cannot_listen(error))?;
-    let server = AuthorizationServer::builder(MemoryStore::new())
-        .issuer(format!("http://{}", listener.local_addr()?))
-        .configure(|config| {
-            config.development = true;
-            options.times.apply(config);
-        })
+    let mut config = Config::platform(format!("http://{}", listener.local_addr()?));
+    config.development = true;
+    options.times.apply(&mut config);
+    let server = AuthorizationServer::builder(config, MemoryStore::new())
         // For `--clock-speed` alone; without this line it is the system's.
         .clock(options.times.clock())
         .build()?;
@@ -88,7 +86,8 @@ async fn consent(server: Data<AuthorizationServer>, request: HttpRequest, payloa
 async fn me(server: Data<AuthorizationServer>, request: HttpRequest) -> HttpResponse {
     let checked = server.authenticate(&Incoming::head(request).lend()).await.and_then(|token| {
         server.require(&token, "account-profile", Permission::Read, Resource::Account)?;
-        Ok(HttpResponse::Ok().json(Me { user: token.subject().as_str(), scope: token.scopes().as_str() }))
+        Ok(HttpResponse::Ok()
+            .json(Me { user: server.require_subject(&token)?.as_str(), scope: token.scopes().as_str() }))
     });
     checked.unwrap_or_else(|error| respond(error.into_response()))
 }

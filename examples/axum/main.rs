@@ -17,7 +17,7 @@ use axum::routing::any;
 use axum::{Json, Router};
 use grantor::scope::{Permission, Resource};
 use grantor::wire::{Endpoint, protective_headers};
-use grantor::{AuthorizationServer, Decision, MemoryStore};
+use grantor::{AuthorizationServer, Config, Decision, MemoryStore};
 use tokio::net::TcpListener;
 
 use self::adapter::{Incoming, machine_endpoints, respond};
@@ -30,12 +30,10 @@ async fn main() -> ExitCode {
 
 async fn serve(options: Options) -> Result<(), Box<dyn Error>> {
     let listener = TcpListener::bind(&options.listen).await.map_err(|error| options.cannot_listen(error))?;
-    let server = AuthorizationServer::builder(MemoryStore::new())
-        .issuer(format!("http://{}", listener.local_addr()?))
-        .configure(|config| {
-            config.development = true;
-            options.times.apply(config);
-        })
+    let mut config = Config::platform(format!("http://{}", listener.local_addr()?));
+    config.development = true;
+    options.times.apply(&mut config);
+    let server = AuthorizationServer::builder(config, MemoryStore::new())
         // For `--clock-speed` alone; without this line it is the system's.
         .clock(options.times.clock())
         .build()?;
@@ -85,7 +83,7 @@ async fn consent(State(server): State<AuthorizationServer>, request: Request) ->
 async fn me(State(server): State<AuthorizationServer>, request: Request) -> Response {
     let checked = server.authenticate(&Incoming::head(request).lend()).await.and_then(|token| {
         server.require(&token, "account-profile", Permission::Read, Resource::Account)?;
-        Ok(Json(Me { user: token.subject().as_str(), scope: token.scopes().as_str() }).into_response())
+        Ok(Json(Me { user: server.require_subject(&token)?.as_str(), scope: token.scopes().as_str() }).into_response())
     });
     checked.unwrap_or_else(|error| respond(error.into_response()))
 }

@@ -92,7 +92,7 @@ pub(crate) async fn register(server: &AuthorizationServer, options: &Options) ->
     let id = registrar.submit(Subject::new("developer")?, form, Some(logo)).await?;
     let approved = registrar.approve(&id, 1, Approval::default()).await?;
     let secret = approved.client_secret().map_or("", |secret| secret.expose());
-    let issuer = server.issuer().unwrap_or_default();
+    let issuer = server.issuer();
     let redirect_uri = &options.redirect_uri;
     if options.json {
         let line = serde_json::json!({

@@ -49,7 +49,7 @@ impl Times {
     }
 
     pub(crate) fn apply(self, config: &mut Config) {
-        let seconds = |seconds: u32| time::Duration::seconds(seconds.into());
+        let seconds = |seconds: u32| Duration::from_secs(seconds.into());
         config.access_token_lifetime = self.access_token_lifetime.map_or(config.access_token_lifetime, seconds);
         config.refresh_token_lifetime = self.refresh_token_lifetime.map_or(config.refresh_token_lifetime, seconds);
     }
@@ -78,7 +78,6 @@ impl Clock for FastClock {
         if self.speed == 1 {
             return SystemClock.now();
         }
-        let passed = (self.since.elapsed() * self.speed).as_secs();
-        self.begun.plus(time::Duration::seconds(passed.try_into().unwrap_or(i64::MAX)))
+        self.begun.plus(self.since.elapsed() * self.speed)
     }
 }

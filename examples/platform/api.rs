@@ -11,7 +11,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use axum::{Json, Router};
 use grantor::scope::{Permission, Resource};
-use grantor::{Authenticated, ResourceError};
+use grantor::{Authenticated, ResourceError, Subject};
 use serde::Deserialize;
 use serde_json::json;
 use tracing::{debug, error};
@@ -54,7 +54,7 @@ async fn email(call: Call) -> Answer {
 async fn list(call: Call) -> Answer {
     const SCOPE: &str = "repo-basic-info";
     call.require(SCOPE, Permission::Read, Resource::Account)?;
-    let mut repositories = repositories::all_of(&call.platform.database, call.token.subject()).await?;
+    let mut repositories = repositories::all_of(&call.platform.database, call.user()?).await?;
     repositories.retain(|repository| call.token.permits(SCOPE, Permission::Read, repository.resource()));
     Ok(Json(json!({ "repositories": repositories })).into_response())
 }
@@ -62,7 +62,7 @@ async fn list(call: Call) -> Answer {
 async fn issues(call: Call, path: PathOf) -> Answer {
     let Path((owner, name)) = path.map_err(|_| Refusal::NotFound)?;
     call.repository(&owner, &name, "repo-issue", Permission::Read).await?;
-    let issues = repositories::issues(&call.platform.database, call.token.subject(), &name).await?;
+    let issues = repositories::issues(&call.platform.database, call.user()?, &name).await?;
     Ok(Json(json!({ "issues": issues })).into_response())
 }
 
@@ -83,7 +83,7 @@ async fn open_issue(call: Call, path: PathOf, body: Result<Json<NewIssue>, JsonR
     if title.is_empty() || title.chars().count() > TITLE_CHARACTERS || title.contains(char::is_control) {
         return Err(Refusal::BadRequest("the title has to have 1 to 200 characters and no control character"));
     }
-    let issue = repositories::open_issue(&call.platform.database, call.token.subject(), &name, title).await?;
+    let issue = repositories::open_issue(&call.platform.database, call.user()?, &name, title).await?;
     Ok((StatusCode::CREATED, Json(issue)).into_response())
 }
 
@@ -110,8 +110,13 @@ impl Call {
         Ok(self.platform.server.require(&self.token, scope, permission, resource)?)
     }
 
+    /// The user on whose behalf the application calls.
+    fn user(&self) -> Result<&Subject, Refusal> {
+        Ok(self.platform.server.require_subject(&self.token)?)
+    }
+
     async fn account(&self) -> Result<Account, Refusal> {
-        let found = Account::find(&self.platform.database, self.token.subject().as_str()).await?;
+        let found = Account::find(&self.platform.database, self.user()?.as_str()).await?;
         found.ok_or(Refusal::NotFound)
     }
 
@@ -126,7 +131,7 @@ impl Call {
         scope: &str,
         permission: Permission,
     ) -> Result<Repository, Refusal> {
-        let user = self.token.subject();
+        let user = self.user()?;
         let is_own = owner == user.as_str();
         let found = if is_own { repositories::find(&self.platform.database, user, name).await? } else { None };
         let asked = format!("{owner}/{name}");

@@ -39,7 +39,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use axum::Router;
-use grantor::{AuthorizationServer, SqliteStore, TracingEvents};
+use grantor::{AuthorizationServer, Config, SqliteStore, TracingEvents};
 use tokio::net::TcpListener;
 
 use crate::console::Addresses;
@@ -79,16 +79,12 @@ async fn run(options: Options) -> Result<(), Box<dyn Error>> {
         format!("{} cannot be used: {error} (--database chooses another file)", options.database.display())
     })?;
     accounts::create_demo_accounts(&database).await?;
-    let server = AuthorizationServer::builder(store)
-        .issuer(&*base)
-        .configure(|config| {
-            config.development = true;
-            config.public_clients = true;
-            options.times.apply(config);
-        })
-        .clock(options.times.clock())
-        .events(TracingEvents)
-        .build()?;
+    let mut config = Config::platform(&*base);
+    config.development = true;
+    config.public_clients = true;
+    options.times.apply(&mut config);
+    let server =
+        AuthorizationServer::builder(config, store).clock(options.times.clock()).events(TracingEvents).build()?;
     let redirect_uri = options.redirect_uri.as_deref();
     let demo = DemoApplication::prepare(&server, &database, &third_party, redirect_uri).await?;
     tokio::spawn(purge::now_and_then(server.clone(), database.clone(), options.times.minute()));

@@ -4,12 +4,14 @@ use std::ops::RangeInclusive;
 
 use crate::client::redirect_uri::RegisteredRedirectUri;
 use crate::client::{
-    ApplicationType, Client, ClientAuthentication, ClientSecrets, ClientState, ClientType, GrantTypes,
+    ApplicationType, AuthenticationMethod, AuthenticationMethods, Client, ClientSecrets, ClientState, ClientType,
+    GrantType, GrantTypes, RefreshRotation,
 };
 use crate::codec::{DecodeError, Reader, Writer, kind};
 use crate::id::ClientId;
 use crate::scope::{ResourceScope, ScopeSet};
 use crate::secret::Digest;
+use crate::subject::Subject;
 
 /// The layout that is written, and those that are read.
 const WRITES: u8 = 1;
@@ -32,14 +34,16 @@ impl Client {
             redirect_uris,
             scopes,
             resource_scope,
+            machine_scopes,
+            machine_resources,
             grant_types,
-            authentication,
+            authentication_methods,
             require_pkce,
             trusted,
             may_introspect,
+            refresh_rotation,
         } = self;
         let ClientSecrets { current, previous } = secrets;
-        let GrantTypes { authorization_code, refresh_token } = grant_types;
         let mut writer = Writer::new(kind::CLIENT, WRITES);
         writer.text(id.as_str());
         writer.number(*version);
@@ -57,12 +61,13 @@ impl Client {
             writer.text(uri.as_str());
         }
         write_scopes(&mut writer, scopes, resource_scope);
-        writer.flag(*authorization_code);
-        writer.flag(*refresh_token);
-        writer.octet(authentication_octet(*authentication));
+        write_scopes(&mut writer, machine_scopes, machine_resources);
+        write_grant_types(&mut writer, *grant_types);
+        write_authentication_methods(&mut writer, *authentication_methods);
         writer.flag(*require_pkce);
         writer.flag(*trusted);
         writer.flag(*may_introspect);
+        writer.optional(*refresh_rotation, |writer, rotation| writer.flag(rotation == RefreshRotation::Keep));
         writer.finish()
     }
 
@@ -87,11 +92,14 @@ impl Client {
             redirect_uris: reader.list(|reader| reader.text().map(RegisteredRedirectUri::from_record))?,
             scopes: read_scopes(&mut reader)?,
             resource_scope: read_resource_scope(&mut reader)?,
-            grant_types: GrantTypes { authorization_code: reader.flag()?, refresh_token: reader.flag()? },
-            authentication: authentication(reader.octet()?)?,
+            machine_scopes: read_scopes(&mut reader)?,
+            machine_resources: read_resource_scope(&mut reader)?,
+            grant_types: read_grant_types(&mut reader)?,
+            authentication_methods: read_authentication_methods(&mut reader)?,
             require_pkce: reader.flag()?,
             trusted: reader.flag()?,
             may_introspect: reader.flag()?,
+            refresh_rotation: reader.optional(read_rotation)?,
         };
         reader.finish()?;
         Ok(client)
@@ -128,8 +136,54 @@ pub(crate) fn read_resource_scope(reader: &mut Reader<'_>) -> Result<ResourceSco
     }
 }
 
+pub(crate) fn read_subject(reader: &mut Reader<'_>) -> Result<Subject, DecodeError> {
+    Subject::new(reader.text()?).map_err(|_| DecodeError::Malformed)
+}
+
+/// Writes the names, as a registration has them [RFC 7591 section 2].
+pub(crate) fn write_grant_types(writer: &mut Writer, grant_types: GrantTypes) {
+    write_names(writer, grant_types.iter().map(GrantType::as_str));
+}
+
+pub(crate) fn read_grant_types(reader: &mut Reader<'_>) -> Result<GrantTypes, DecodeError> {
+    read_names(reader, |name| GrantType::parse(name))
+}
+
+/// Writes the names, as a registration has them [RFC 7591 section 2].
+pub(crate) fn write_authentication_methods(writer: &mut Writer, methods: AuthenticationMethods) {
+    write_names(writer, methods.iter().map(AuthenticationMethod::as_str));
+}
+
+pub(crate) fn read_authentication_methods(reader: &mut Reader<'_>) -> Result<AuthenticationMethods, DecodeError> {
+    read_names(reader, |name| AuthenticationMethod::parse(name))
+}
+
+fn write_names(writer: &mut Writer, names: impl Iterator<Item = &'static str> + Clone) {
+    writer.count(names.clone().count());
+    names.for_each(|name| writer.text(name));
+}
+
+/// Reads a set of names, each above the one before; a name that is not known was written by another release.
+fn read_names<T: Copy + Ord, S: FromIterator<T>>(
+    reader: &mut Reader<'_>,
+    parse: impl Fn(&[u8]) -> Option<T>,
+) -> Result<S, DecodeError> {
+    let count = reader.count()?;
+    let mut last = None;
+    let mut read = || {
+        let name = parse(reader.octets()?).ok_or(DecodeError::UnknownVersion)?;
+        let is_in_order = last.replace(name).is_none_or(|last| last < name);
+        if is_in_order { Ok(name) } else { Err(DecodeError::Malformed) }
+    };
+    (0..count).map(|_| read()).collect()
+}
+
 fn digest(reader: &mut Reader<'_>) -> Result<Option<Digest>, DecodeError> {
     reader.optional(|reader| reader.array().map(Digest::from_octets))
+}
+
+fn read_rotation(reader: &mut Reader<'_>) -> Result<RefreshRotation, DecodeError> {
+    Ok(if reader.flag()? { RefreshRotation::Keep } else { RefreshRotation::Rotate })
 }
 
 pub(crate) const fn state_octet(state: ClientState) -> u8 {
@@ -147,23 +201,6 @@ pub(crate) const fn state(octet: u8) -> Result<ClientState, DecodeError> {
         1 => Ok(ClientState::Approved),
         2 => Ok(ClientState::Rejected),
         3 => Ok(ClientState::Suspended),
-        _ => Err(DecodeError::Malformed),
-    }
-}
-
-pub(crate) const fn authentication_octet(authentication: ClientAuthentication) -> u8 {
-    match authentication {
-        ClientAuthentication::Any => 0,
-        ClientAuthentication::Basic => 1,
-        ClientAuthentication::Post => 2,
-    }
-}
-
-pub(crate) const fn authentication(octet: u8) -> Result<ClientAuthentication, DecodeError> {
-    match octet {
-        0 => Ok(ClientAuthentication::Any),
-        1 => Ok(ClientAuthentication::Basic),
-        2 => Ok(ClientAuthentication::Post),
         _ => Err(DecodeError::Malformed),
     }
 }
@@ -202,6 +239,7 @@ pub(crate) const fn application_type(octet: u8) -> Result<ApplicationType, Decod
 mod tests {
     use super::*;
     use crate::client::redirect_uri::RedirectUriPolicy;
+    use crate::codec::layout;
     use crate::secret::ClientSecret;
 
     fn client() -> Client {
@@ -213,22 +251,31 @@ mod tests {
             .redirect_uri(uri)
             .scopes(ScopeSet::read("repo-code:rw").unwrap())
             .resource_scope(ResourceScope::specified(["one"]).unwrap())
+            .machine_scopes(ScopeSet::read("builds:r").unwrap())
+            .machine_resources(ResourceScope::specified(["two"]).unwrap())
             .secret(&secret("a"))
             .and_then(|builder| builder.secret(&secret("b")))
             .unwrap()
             .require_pkce()
             .trusted()
             .may_introspect()
+            .refresh_rotation(RefreshRotation::Keep)
             .epoch(7)
             .build()
     }
 
     #[test]
     fn comes_back_equal_in_every_field() {
-        let public = Client { client_type: ClientType::Public, secrets: ClientSecrets::default(), ..client() };
+        let public = Client {
+            client_type: ClientType::Public,
+            secrets: ClientSecrets::default(),
+            grant_types: GrantTypes::NONE,
+            authentication_methods: AuthenticationMethods::PUBLIC,
+            ..client()
+        };
         let native = Client {
             application_type: ApplicationType::Native,
-            authentication: ClientAuthentication::Post,
+            authentication_methods: AuthenticationMethods::only(AuthenticationMethod::ClientSecretPost),
             grant_types: GrantTypes::CODE_ONLY,
             state: ClientState::Suspended,
             // What narrowing can leave.
@@ -244,14 +291,31 @@ mod tests {
         }
     }
 
+    #[test]
+    fn names_are_known_and_in_order() {
+        let with = |names: &[u8]| {
+            let octets = Client { grant_types: GrantTypes::NONE, ..client() }.encode();
+            let end = octets.len() - BEHIND_GRANT_TYPES.len() - 4;
+            Client::decode(&[&octets[..end], names, BEHIND_GRANT_TYPES].concat()).map(|client| client.grant_types)
+        };
+        let code = b"\0\0\0\x12authorization_code";
+        let refresh = b"\0\0\0\x0drefresh_token";
+        assert_eq!(with(b"\0\0\0\0"), Ok(GrantTypes::NONE));
+        assert_eq!(with(&[b"\0\0\0\x02", &code[..], refresh].concat()), Ok(GrantTypes::default()));
+        for twice in [[&refresh[..], code], [&code[..], code]] {
+            assert_eq!(with(&[b"\0\0\0\x02", twice[0], twice[1]].concat()), Err(DecodeError::Malformed));
+        }
+        assert_eq!(with(b"\0\0\0\x01\0\0\0\x08password"), Err(DecodeError::UnknownVersion));
+    }
+
+    const BEHIND_GRANT_TYPES: &[u8] =
+        b"\0\0\0\x02\0\0\0\x13client_secret_basic\0\0\0\x12client_secret_post\x01\x01\x01\x01\x01";
+
     /// What a release has written is read by every later one.
     #[test]
     fn layout_1_stays_as_it_is() {
-        let octets = client().encode();
-        let start = b"C\x01\0\0\0\x02id\0\0\0\x01\x01\0\0\0\x07\0\0\0\0\0\x03App\0\0\0\x14https://app.example/\x01";
-        assert!(octets.starts_with(start), "{octets:?}");
-        let end = b"\0\0\0\x01\0\0\0\x16https://app.example/cb\0\0\0\x0crepo-code:rw\x02\0\0\0\x01\0\0\0\x03one\x01\x01\0\x01\x01\x01";
-        assert!(octets.ends_with(end), "{octets:?}");
-        assert_eq!(octets.len(), start.len() + 32 + 1 + 32 + end.len());
+        let record = client();
+        let file = layout::compared("client.1", &record.encode());
+        assert_eq!(Client::decode(&file), Ok(record));
     }
 }

@@ -1,15 +1,20 @@
-//! Who may ask: a registered application as every request sees it.
+//! The client: a registered application as every request reads it.
 
 pub(crate) mod application;
+mod authentication_method;
 pub(crate) mod encoding;
+mod grant_type;
 pub(crate) mod redirect_uri;
+
+pub use authentication_method::{AuthenticationMethod, AuthenticationMethods};
+pub use grant_type::{GrantType, GrantTypes};
 
 use crate::client::redirect_uri::RegisteredRedirectUri;
 use crate::id::ClientId;
 use crate::scope::{ResourceScope, ScopeSet};
 use crate::secret::{CLIENT_SECRET_CHARACTERS, ClientSecret, Digest};
 
-/// What a client may do, small enough to be read by every request [RFC 6749 section 2].
+/// A client [RFC 6749 section 2]: what a registered application may do. Every request reads it, so it is small.
 ///
 /// The form that was submitted, its review and its logo are in the
 /// [`Application`](crate::Application).
@@ -27,18 +32,28 @@ pub struct Client {
     pub(crate) redirect_uris: Vec<RegisteredRedirectUri>,
     pub(crate) scopes: ScopeSet,
     pub(crate) resource_scope: ResourceScope,
+    pub(crate) machine_scopes: ScopeSet,
+    pub(crate) machine_resources: ResourceScope,
     pub(crate) grant_types: GrantTypes,
-    pub(crate) authentication: ClientAuthentication,
+    pub(crate) authentication_methods: AuthenticationMethods,
     pub(crate) require_pkce: bool,
     pub(crate) trusted: bool,
     pub(crate) may_introspect: bool,
+    pub(crate) refresh_rotation: Option<RefreshRotation>,
 }
 
 impl Client {
     /// Starts the description of a client that is kept elsewhere: a fixed list, a directory.
     ///
-    /// Unless told otherwise it is approved, confidential, a web application, and may use both grant
-    /// types; it has no redirect URI, no scope, no resource and no secret.
+    /// By default it is approved, confidential and a web application, and may use authorization code and refresh. It
+    /// may authenticate with its secret in the header or in the form. It has no redirect URI, no scope, no resource
+    /// and no secret.
+    ///
+    /// To let it get tokens without a user, add
+    /// [`GrantType::ClientCredentials`] to its [`grant_types`](ClientBuilder::grant_types), and set
+    /// [`machine_scopes`](ClientBuilder::machine_scopes) and
+    /// [`machine_resources`](ClientBuilder::machine_resources). The server's
+    /// [`Config::client_credentials`](crate::Config::client_credentials) has to be on.
     ///
     /// # Examples
     ///
@@ -47,7 +62,7 @@ impl Client {
     /// use grantor::{Client, ClientId, ClientSecret, Config, RegisteredRedirectUri};
     ///
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// let config = Config::platform();
+    /// let config = Config::platform("https://auth.example");
     /// let client = Client::builder(ClientId::new("reports")?)
     ///     .name("Reports")
     ///     .redirect_uri(RegisteredRedirectUri::parse("https://reports.example/cb", &config.redirect_uris)?)
@@ -79,11 +94,14 @@ impl Client {
             redirect_uris: Vec::new(),
             scopes: ScopeSet::empty(),
             resource_scope: ResourceScope::none(),
+            machine_scopes: ScopeSet::empty(),
+            machine_resources: ResourceScope::none(),
             grant_types: GrantTypes::default(),
-            authentication: ClientAuthentication::Any,
+            authentication_methods: AuthenticationMethods::default(),
             require_pkce: false,
             trusted: false,
             may_introspect: false,
+            refresh_rotation: None,
         }
     }
 
@@ -105,9 +123,9 @@ impl Client {
         self.state
     }
 
-    /// Returns the count of times that all of the client's grants were withdrawn.
+    /// Returns how many times all of the client's grants were withdrawn.
     ///
-    /// A code or grant made under a lower count is dead.
+    /// A code or grant from before the last withdrawal has a lower count, and is dead.
     #[must_use]
     pub const fn epoch(&self) -> u32 {
         self.epoch
@@ -155,34 +173,60 @@ impl Client {
         &self.resource_scope
     }
 
+    /// Returns the scopes that a token without a user may have [RFC 6749 section 4.4].
+    #[must_use]
+    pub const fn machine_scopes(&self) -> &ScopeSet {
+        &self.machine_scopes
+    }
+
+    /// Returns the resources that a token without a user may reach: those listed, or with
+    /// [`ResourceScope::All`] every resource that has a name. An account is never among them.
+    #[must_use]
+    pub const fn machine_resources(&self) -> &ResourceScope {
+        &self.machine_resources
+    }
+
     /// Returns the grant types that the client may use [RFC 6749 section 1.3].
     #[must_use]
     pub const fn grant_types(&self) -> GrantTypes {
         self.grant_types
     }
 
-    /// Tells whether the client may skip what protects users from unknown applications: errors go to
-    /// it even before the user has signed in [RFC 9700 section 4.11.2].
+    /// Returns the methods that the client may authenticate with [RFC 7591 section 2].
+    #[must_use]
+    pub const fn authentication_methods(&self) -> AuthenticationMethods {
+        self.authentication_methods
+    }
+
+    /// Returns whether errors of an authorization request are sent to the client even before the user has signed in
+    /// [RFC 9700 section 4.11.2].
     #[must_use]
     pub const fn is_trusted(&self) -> bool {
         self.trusted
     }
 
-    /// Tells whether the client is a resource server that may introspect every access token
+    /// Returns whether the client is a resource server that may introspect every access token
     /// [RFC 7662 section 2.1].
     #[must_use]
     pub const fn may_introspect(&self) -> bool {
         self.may_introspect
     }
 
-    /// Tells whether a secret of this client would prove nothing: it is public, or its secret is in
+    /// Returns whether a refresh replaces the refresh token, if that was set for this client. Otherwise
+    /// [`Config::refresh_rotation`](field@crate::Config::refresh_rotation) decides.
+    #[must_use]
+    pub const fn refresh_rotation(&self) -> Option<RefreshRotation> {
+        self.refresh_rotation
+    }
+
+    /// Returns whether a secret of this client would prove nothing: it is public, or its secret is in
     /// the hands of every user [RFC 8252 section 8.5].
     #[must_use]
     pub fn counts_as_public(&self) -> bool {
         self.client_type == ClientType::Public || self.application_type == ApplicationType::Native
     }
 
-    /// Tells whether every authorization of this client needs PKCE [RFC 7636].
+    /// Returns whether every authorization of this client needs PKCE [RFC 7636].
     #[must_use]
     pub fn requires_pkce(&self) -> bool {
         self.require_pkce || self.counts_as_public()
@@ -194,12 +238,6 @@ impl Client {
         let resource_scope = resource_scope.narrowed_to(&self.resource_scope);
         let nothing_left = scopes.is_empty() || resource_scope.is_empty();
         (!nothing_left).then_some(Granted { scopes, resource_scope })
-    }
-
-    /// A copy with a text of scopes of its own: threads on different cores are not to meet at the count of its
-    /// references. Lists of resources stay shared.
-    pub(crate) fn apart(&self) -> Self {
-        Self { scopes: self.scopes.apart(), ..self.clone() }
     }
 
     pub(crate) fn is_approved(&self) -> bool {
@@ -255,6 +293,23 @@ impl ClientBuilder {
         self
     }
 
+    /// Sets the scopes that a token without a user may have [RFC 6749 section 4.4]; none by default. A request that
+    /// names no scope gets all of them.
+    #[must_use]
+    pub fn machine_scopes(mut self, scopes: ScopeSet) -> Self {
+        self.client.machine_scopes = scopes;
+        self
+    }
+
+    /// Sets the resources that a token without a user may reach: see [`Client::machine_resources`]. None by
+    /// default. [`ResourceScope::Public`] counts as none.
+    #[must_use]
+    pub fn machine_resources(mut self, resources: ResourceScope) -> Self {
+        self.client.machine_resources =
+            if resources == ResourceScope::Public { ResourceScope::none() } else { resources };
+        self
+    }
+
     /// Sets the grant types that the client may use.
     #[must_use]
     pub const fn grant_types(mut self, grant_types: GrantTypes) -> Self {
@@ -262,11 +317,15 @@ impl ClientBuilder {
         self
     }
 
-    /// Sets whether the client can keep a secret; a public one loses those it had.
+    /// Sets whether the client can keep a secret. A public one loses its secrets, and its method of authentication
+    /// becomes `none`.
     #[must_use]
     pub fn client_type(mut self, client_type: ClientType) -> Self {
         if client_type == ClientType::Public {
             self.client.secrets = ClientSecrets::default();
+            self.client.authentication_methods = AuthenticationMethods::PUBLIC;
+        } else if self.client.authentication_methods == AuthenticationMethods::PUBLIC {
+            self.client.authentication_methods = AuthenticationMethods::default();
         }
         self.client.client_type = client_type;
         self
@@ -279,10 +338,10 @@ impl ClientBuilder {
         self
     }
 
-    /// Sets the one method of authentication that the client may use.
+    /// Sets the methods that the client may authenticate with.
     #[must_use]
-    pub const fn authentication(mut self, authentication: ClientAuthentication) -> Self {
-        self.client.authentication = authentication;
+    pub const fn authentication_methods(mut self, methods: AuthenticationMethods) -> Self {
+        self.client.authentication_methods = methods;
         self
     }
 
@@ -326,8 +385,18 @@ impl ClientBuilder {
         self
     }
 
-    /// Sets the count of times that all of the client's grants were withdrawn: raise it by one to
-    /// withdraw them all.
+    /// Sets whether a refresh replaces the refresh token. If it is not set, [`Config::refresh_rotation`] decides.
+    ///
+    /// It takes effect for confidential web applications only: public and native clients always get a new one.
+    ///
+    /// [`Config::refresh_rotation`]: field@crate::Config::refresh_rotation
+    #[must_use]
+    pub const fn refresh_rotation(mut self, rotation: RefreshRotation) -> Self {
+        self.client.refresh_rotation = Some(rotation);
+        self
+    }
+
+    /// Sets how many times all of the client's grants were withdrawn. To withdraw them all, raise it by one.
     #[must_use]
     pub const fn epoch(mut self, epoch: u32) -> Self {
         self.client.epoch = epoch;
@@ -372,10 +441,31 @@ pub enum ClientState {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum ClientType {
-    /// It can, and proves itself with it.
+    /// It can, and authenticates with it.
     Confidential,
     /// It cannot: PKCE and rotation protect it instead.
     Public,
+}
+
+/// Whether a refresh replaces the refresh token [RFC 6749 section 6].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum RefreshRotation {
+    /// Each refresh returns a new pair, and the old refresh token stays usable for its [grace](crate::Grace).
+    ///
+    /// All workers of one grant have to share one stored pair. The use of an old refresh token after grace and margin
+    /// counts as theft, and revokes the grant.
+    Rotate,
+    /// Each refresh returns a new access token and repeats the refresh token, which stays valid to its own end.
+    ///
+    /// It is for workers with private copies of one refresh token. Access tokens live to their own end, at most 64 of a
+    /// grant at once: a further refresh ends the oldest.
+    ///
+    /// # Security
+    ///
+    /// No token is superseded, so the theft of a refresh token is not noticed. It takes effect for confidential web
+    /// applications only, whose secret a thief needs too.
+    Keep,
 }
 
 /// Where an application runs [RFC 8252 section 8.4].
@@ -386,41 +476,6 @@ pub enum ApplicationType {
     Web,
     /// On its user's device.
     Native,
-}
-
-/// The grant types that a client may use [RFC 6749 section 1.3]; both unless told otherwise.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub struct GrantTypes {
-    /// Exchange of an authorization code [RFC 6749 section 4.1].
-    pub authorization_code: bool,
-    /// Refresh [RFC 6749 section 6]; without it no refresh token is issued.
-    pub refresh_token: bool,
-}
-
-impl GrantTypes {
-    /// The authorization code alone: no refresh token is issued.
-    pub const CODE_ONLY: Self = Self { authorization_code: true, refresh_token: false };
-    /// None at all: for resource servers that only introspect.
-    pub const NONE: Self = Self { authorization_code: false, refresh_token: false };
-}
-
-impl Default for GrantTypes {
-    fn default() -> Self {
-        Self { authorization_code: true, refresh_token: true }
-    }
-}
-
-/// How a confidential client has to authenticate [RFC 6749 section 2.3.1].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum ClientAuthentication {
-    /// Either way.
-    Any,
-    /// `client_secret_basic` alone.
-    Basic,
-    /// `client_secret_post` alone.
-    Post,
 }
 
 /// At most two live secrets, so that one can be replaced without a moment of failure.
@@ -439,7 +494,7 @@ impl ClientSecrets {
         Self { current: self.current, previous: None }
     }
 
-    /// Compares with both, whether they are there or not, so that the time tells nothing.
+    /// Compares with both, even if they are missing, so that the time reveals nothing.
     pub(crate) fn prove(&self, presented: &Digest) -> bool {
         let nobody = Digest::from_octets([0; 32]);
         let current = self.current.as_ref().unwrap_or(&nobody) == presented && self.current.is_some();

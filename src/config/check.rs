@@ -1,81 +1,39 @@
-//! What no configuration may say.
+//! Which settings contradict each other, the profile or the standards.
 
-use time::Duration;
+use std::collections::BTreeSet;
+use std::ops::RangeInclusive;
+use std::time::Duration;
+
 use url::{Host, Url};
 
 use crate::client::redirect_uri::RedirectUriComparison;
+use crate::config::error::{ConfigError, quoted, seconds};
 use crate::config::{Config, PkceRequirement, Profile};
 
-/// Octets of the longest state that a configuration may admit.
+/// Bytes of the longest state that a configuration may admit.
 pub(crate) const MOST_STATE_OCTETS: usize = 1 << 16;
 
-/// A configuration that contradicts itself or the standards; nothing was built.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum ConfigError {
-    /// The issuer is no `https` URL with a host and without user, query and fragment
-    /// [RFC 8414 section 2].
-    #[error("the issuer is an https URL with a host and without user, query and fragment")]
-    Issuer,
-    /// The issuer is plain `http`, which [`Config::development`] allows on a loopback host only.
-    #[error("an issuer with plain http needs the development setting and a loopback host")]
-    PlainHttpIssuer,
-    /// A lifetime is not positive.
-    #[error("{0} has to be at least one second")]
-    NoLifetime(&'static str),
-    /// A code would live longer than the ten minutes that RFC 6749 section 4.1.2 recommends at most.
-    #[error("an authorization code lives at most 600 seconds")]
-    CodeLifetime,
-    /// A grace or margin is negative.
-    #[error("{0} cannot be negative")]
-    Negative(&'static str),
-    /// A grace is as long as the life of the token that it would outlast.
-    #[error("a grace has to be shorter than the life of the token")]
-    Grace,
-    /// A prefix has other characters, or more than 16.
-    #[error("a prefix has at most 16 letters, digits, `-`, `_`, `.` or `~`")]
-    Prefix,
-    /// Two kinds of secret share a prefix that is not empty.
-    #[error("two kinds of secret have the same prefix")]
-    SamePrefix,
-    /// A text that goes into headers or answers has characters that must not stand there.
-    #[error("{0} has characters that must not stand in an answer")]
-    Characters(&'static str),
-    /// A limit is too small for requests that the service must accept.
-    #[error("{0} is too small")]
-    Limit(&'static str),
-    /// A state would make records larger than stores are tested for.
-    #[error("a state has at most 65536 octets")]
-    LargeState,
-    /// The strict and MCP profiles compare redirect URIs exactly, with free ports and plain `http` on the
-    /// loopback alone; the MCP profile has no private-use schemes.
-    #[error("this profile compares redirect URIs exactly, and the MCP profile knows no private-use schemes")]
-    ExactRedirectUris,
-    /// The profile demands PKCE of every client.
-    #[error("this profile requires PKCE of every client")]
-    PkceForAll,
-}
-
 impl Config {
-    /// Checks the settings against each other and against what the profile promises.
-    pub(crate) fn check(&self, issuer: Option<&str>) -> Result<(), ConfigError> {
-        if let Some(issuer) = issuer {
-            self.check_issuer(issuer)?;
-        }
+    /// Checks the settings against each other, the profile and the standards.
+    pub(crate) fn check(&self) -> Result<(), ConfigError> {
+        self.check_issuer()?;
         self.check_profile()?;
         self.check_lifetimes()?;
+        self.check_derivation_keys()?;
+        self.check_spans_after_a_refresh()?;
         self.check_prefixes()?;
         self.check_texts()?;
         self.check_limits()
     }
 
-    fn check_issuer(&self, issuer: &str) -> Result<(), ConfigError> {
-        let url = Url::parse(issuer).map_err(|_| ConfigError::Issuer)?;
-        let plain = issuer.bytes().all(|octet| octet.is_ascii_graphic() && !matches!(octet, b'"' | b'\\'));
-        let bare = url.query().is_none() && url.fragment().is_none() && has_bare_authority(issuer);
-        if !plain || !bare || url.host().is_none() {
-            return Err(ConfigError::Issuer);
-        }
+    /// > The authorization server's issuer identifier, which is a URL that uses the "https" scheme and has no
+    /// > query or fragment components.
+    ///
+    /// [RFC 8414 section 2]
+    fn check_issuer(&self) -> Result<(), ConfigError> {
+        let refused = |remedy: &'static str| Err(ConfigError::new("issuer", quoted(&self.issuer), remedy));
+        let url = Url::parse(&self.issuer).ok().filter(|url| stands_as_written(&self.issuer, url));
+        let Some(url) = url else { return refused(HTTPS_ISSUER) };
         let loopback = match url.host() {
             Some(Host::Domain(name)) => name == "localhost",
             Some(Host::Ipv4(address)) => address.is_loopback(),
@@ -85,19 +43,38 @@ impl Config {
         match url.scheme() {
             "https" => Ok(()),
             "http" if self.development && loopback => Ok(()),
-            "http" => Err(ConfigError::PlainHttpIssuer),
-            _ => Err(ConfigError::Issuer),
+            "http" => refused(PLAIN_HTTP_ISSUER),
+            _ => refused(HTTPS_ISSUER),
         }
     }
 
+    /// The strict and the MCP profile promise exact redirect URIs and PKCE for all clients.
     fn check_profile(&self) -> Result<(), ConfigError> {
-        let (profile, uris) = (self.profile, &self.redirect_uris);
-        let exact = uris.comparison == RedirectUriComparison::Exact && !uris.any_port && !uris.development_http;
-        if profile != Profile::Platform && !exact || profile == Profile::Mcp && uris.private_use_schemes {
-            return Err(ConfigError::ExactRedirectUris);
+        let profile = match self.profile {
+            Profile::Platform => return Ok(()),
+            Profile::Strict => "strict",
+            Profile::Mcp => "MCP",
+        };
+        let only =
+            |accepted: &str, rule: &str| format!("only {accepted} is accepted in the {profile} profile ({rule})");
+        let uris = &self.redirect_uris;
+        if uris.comparison != RedirectUriComparison::Exact {
+            let remedy = only("Exact", "RFC 9700 section 2.1");
+            return Err(ConfigError::new("redirect_uris.comparison", format!("{:?}", uris.comparison), remedy));
         }
-        if profile != Profile::Platform && self.pkce != PkceRequirement::AllClients {
-            return Err(ConfigError::PkceForAll);
+        if self.pkce != PkceRequirement::AllClients {
+            let remedy = only("AllClients", "RFC 9700 section 2.1.1");
+            return Err(ConfigError::new("pkce", format!("{:?}", self.pkce), remedy));
+        }
+        let schemes = self.profile == Profile::Mcp && uris.private_use_schemes;
+        for (name, on, rule) in [
+            ("redirect_uris.any_port", uris.any_port, "RFC 9700 section 2.1"),
+            ("redirect_uris.development_http", uris.development_http, "RFC 9700 section 2.6"),
+            ("redirect_uris.private_use_schemes", schemes, "MCP authorization, communication security"),
+        ] {
+            if on {
+                return Err(ConfigError::new(name, on, only("false", rule)));
+            }
         }
         Ok(())
     }
@@ -111,166 +88,374 @@ impl Config {
             ("grant_lifetime", self.grant_lifetime),
         ];
         for (name, life) in lives {
-            if life.is_some_and(|life| life < Duration::SECOND) {
-                return Err(ConfigError::NoLifetime(name));
+            if let Some(life) = life.filter(|life| life.as_secs() == 0) {
+                return Err(ConfigError::new(name, seconds(life), "at least 1 s is accepted"));
             }
         }
-        if self.code_lifetime > Duration::minutes(10) {
-            return Err(ConfigError::CodeLifetime);
+        // > A maximum authorization code lifetime of 10 minutes is RECOMMENDED.
+        if self.code_lifetime > LONGEST_CODE_LIFETIME {
+            let remedy = "at most 600 s is accepted (RFC 6749 section 4.1.2)";
+            return Err(ConfigError::new("code_lifetime", seconds(self.code_lifetime), remedy));
         }
-        let grace = &self.grace;
-        let spans = [
-            ("grace.access_token", grace.access_token),
-            ("grace.refresh_token", grace.refresh_token),
-            ("grace.public_refresh_token", grace.public_refresh_token),
-            ("reuse_margin", self.reuse_margin),
-        ];
-        for (name, span) in spans {
-            if span < Duration::ZERO {
-                return Err(ConfigError::Negative(name));
-            }
-        }
-        let refresh = grace.refresh_token.max(grace.public_refresh_token);
-        if refresh >= self.refresh_token_lifetime || grace.access_token > self.access_token_lifetime {
-            return Err(ConfigError::Grace);
+        let machine = self.machine_token_lifetime;
+        if !MACHINE_TOKEN_LIFETIMES.contains(&machine) {
+            return Err(ConfigError::new("machine_token_lifetime", seconds(machine), "60 to 3600 s are accepted"));
         }
         Ok(())
+    }
+
+    /// What outlasts the token that it belongs to has no meaning.
+    fn check_spans_after_a_refresh(&self) -> Result<(), ConfigError> {
+        let (access, refresh) = (self.access_token_lifetime, self.refresh_token_lifetime);
+        if self.grace.access_token > access {
+            let remedy = format!("at most access_token_lifetime ({}) is accepted", seconds(access));
+            return Err(ConfigError::new("grace.access_token", seconds(self.grace.access_token), remedy));
+        }
+        for (name, span) in [
+            ("grace.refresh_token", self.grace.refresh_token),
+            ("grace.public_refresh_token", self.grace.public_refresh_token),
+            ("reuse_margin", self.reuse_margin),
+        ] {
+            if span >= refresh {
+                let remedy = format!("less than refresh_token_lifetime ({}) is accepted", seconds(refresh));
+                return Err(ConfigError::new(name, seconds(span), remedy));
+            }
+        }
+        Ok(())
+    }
+
+    fn check_derivation_keys(&self) -> Result<(), ConfigError> {
+        let mut names = BTreeSet::new();
+        match self.derivation_keys.iter().position(|key| !names.insert(key.name())) {
+            None => Ok(()),
+            // A key is a secret: its place stands for it.
+            Some(place) => {
+                let value = format!("a key at place {} that repeats another", place + 1);
+                Err(ConfigError::new("derivation_keys", value, "keys that differ are accepted"))
+            }
+        }
     }
 
     fn check_prefixes(&self) -> Result<(), ConfigError> {
-        let prefixes = &self.prefixes;
-        let all = [&prefixes.handle, &prefixes.code, &prefixes.access_token, &prefixes.refresh_token];
-        let allowed = |octet: u8| octet.is_ascii_alphanumeric() || matches!(octet, b'-' | b'_' | b'.' | b'~');
-        for (position, prefix) in all.iter().enumerate() {
+        let prefixes = [
+            ("prefixes.handle", &self.prefixes.handle),
+            ("prefixes.code", &self.prefixes.code),
+            ("prefixes.access_token", &self.prefixes.access_token),
+            ("prefixes.refresh_token", &self.prefixes.refresh_token),
+        ];
+        let allowed = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'~');
+        for (position, (name, prefix)) in prefixes.into_iter().enumerate() {
             if prefix.len() > 16 || !prefix.bytes().all(allowed) {
-                return Err(ConfigError::Prefix);
+                return Err(ConfigError::new(name, quoted(prefix), PREFIX));
             }
-            if !prefix.is_empty() && all.iter().skip(position + 1).any(|other| other == prefix) {
-                return Err(ConfigError::SamePrefix);
+            let same =
+                prefixes.into_iter().take(position).find(|(_, earlier)| !prefix.is_empty() && *earlier == prefix);
+            if let Some((earlier, _)) = same {
+                let remedy = format!("a prefix other than that of {earlier} is accepted, or none");
+                return Err(ConfigError::new(name, quoted(prefix), remedy));
             }
         }
         Ok(())
     }
 
+    /// Texts that stand in headers and answers.
     fn check_texts(&self) -> Result<(), ConfigError> {
         let quotable =
-            |text: &str| text.bytes().all(|octet| matches!(octet, 0x20..=0x7e) && !matches!(octet, b'"' | b'\\'));
+            |text: &str| text.bytes().all(|byte| matches!(byte, 0x20..=0x7e) && !matches!(byte, b'"' | b'\\'));
         if !quotable(&self.realm) {
-            return Err(ConfigError::Characters("realm"));
+            return Err(ConfigError::new("realm", quoted(&self.realm), REALM));
         }
         for (name, text) in [("audience", &self.audience), ("error_uri", &self.error_uri)] {
-            if text.as_deref().is_some_and(|text| text.is_empty() || !quotable(text) || text.contains(' ')) {
-                return Err(ConfigError::Characters(name));
+            let Some(text) = text else { continue };
+            if text.is_empty() || !quotable(text) || text.contains(' ') {
+                return Err(ConfigError::new(name, quoted(text), TEXT));
             }
         }
         Ok(())
     }
 
     fn check_limits(&self) -> Result<(), ConfigError> {
-        let limits = [
+        for (name, limit, least) in [
             ("body_octets", self.body_octets, 4096),
             ("query_octets", self.query_octets, 4096),
             ("parameters", self.parameters, 16),
             ("state_octets", self.state_octets, 64),
-        ];
-        match limits.into_iter().find(|(_, limit, least)| limit < least) {
-            Some((name, ..)) => Err(ConfigError::Limit(name)),
-            None if self.state_octets > MOST_STATE_OCTETS => Err(ConfigError::LargeState),
-            None => Ok(()),
+            ("registration.name", self.registration.name, 1),
+            ("registration.website", self.registration.website, 1),
+        ] {
+            if limit < least {
+                return Err(ConfigError::new(name, limit, format!("at least {least} is accepted")));
+            }
         }
+        if !MACHINE_TOKENS.contains(&self.machine_tokens) {
+            return Err(ConfigError::new("machine_tokens", self.machine_tokens, "1 to 4096 are accepted"));
+        }
+        if self.state_octets > MOST_STATE_OCTETS {
+            let remedy = format!("at most {MOST_STATE_OCTETS} is accepted");
+            return Err(ConfigError::new("state_octets", self.state_octets, remedy));
+        }
+        if self.state_octets >= self.query_octets {
+            let remedy = format!("less than query_octets ({}) is accepted", self.query_octets);
+            return Err(ConfigError::new("state_octets", self.state_octets, remedy));
+        }
+        Ok(())
     }
 }
 
-/// The URL library supplies slashes that are missing, and drops one too many and an empty user name: the
-/// issuer is published as the string it is, so it has to be an absolute URL as it stands.
-fn has_bare_authority(issuer: &str) -> bool {
+/// Returns whether the issuer is an absolute URL with a host alone as it is written, since it is published so.
+/// The URL library supplies slashes that are missing, and drops one too many and an empty user name.
+fn stands_as_written(issuer: &str, url: &Url) -> bool {
+    let plain = issuer.bytes().all(|byte| byte.is_ascii_graphic() && !matches!(byte, b'"' | b'\\'));
     let authority = issuer.split_once("://").and_then(|(_, rest)| rest.split('/').next());
-    authority.is_some_and(|authority| !authority.is_empty() && !authority.contains('@'))
+    let host_alone = authority.is_some_and(|authority| !authority.is_empty() && !authority.contains('@'));
+    plain && host_alone && url.host().is_some() && url.query().is_none() && url.fragment().is_none()
 }
+
+const LONGEST_CODE_LIFETIME: Duration = Duration::from_secs(600);
+/// Long enough for a request that begins at once, and no longer than its use needs: the client asks again.
+const MACHINE_TOKEN_LIFETIMES: RangeInclusive<Duration> = Duration::from_secs(60)..=Duration::from_secs(3600);
+/// With the most, a record of an eighth of them has about 22 kB, and 265 kB where the scopes of its tokens differ and
+/// are as many as the platform has.
+const MACHINE_TOKENS: RangeInclusive<usize> = 1..=4096;
+const HTTPS_ISSUER: &str =
+    "an https URL with a host and without user, query and fragment is accepted (RFC 8414 section 2)";
+const PLAIN_HTTP_ISSUER: &str =
+    "an https URL is accepted, or plain http on a loopback host with development on (RFC 8414 section 2)";
+const REALM: &str = "visible ASCII characters and spaces are accepted, without quotes and backslashes";
+const TEXT: &str = "one or more visible ASCII characters are accepted, without quotes and backslashes";
+const PREFIX: &str = "at most 16 letters, digits, `-`, `_`, `.` or `~` are accepted";
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::scope::ScopeCatalog;
+
+    type Make = fn(&str) -> Config;
+
+    const ALL: [Make; 3] =
+        [|issuer| Config::platform(issuer), |issuer| Config::strict(issuer), |issuer| Config::mcp(issuer)];
+
+    /// A change, the setting as the error prints it, and what would be accepted.
+    type Contradiction = (fn(&mut Config), &'static str, &'static str);
+
+    /// A change, the setting as the error prints it, and the rule of the profile.
+    type Loosening = (fn(&mut Config), &'static str, &'static str);
+
+    fn refused(make: Make, change: fn(&mut Config)) -> Option<String> {
+        let mut config = make("https://auth.example");
+        change(&mut config);
+        config.check().err().map(|error| error.to_string())
+    }
 
     #[test]
     fn profiles_hold_together() {
-        for profile in [Profile::Platform, Profile::Strict, Profile::Mcp] {
-            assert_eq!(Config::from(profile).check(Some("https://auth.example/tenant")), Ok(()));
-            assert_eq!(Config::from(profile).check(None), Ok(()));
+        for make in ALL {
+            assert_eq!(make("https://auth.example/tenant").check(), Ok(()));
         }
     }
 
     #[test]
     fn issuers_are_https_with_a_host_alone() {
-        let check = |issuer: &str| Config::platform().check(Some(issuer));
-        for bad in [
-            "",
-            "auth.example",
-            "https://",
-            "ftp://auth.example",
-            "https://auth.example?x",
-            "https://auth.example/#x",
-            "https://user@auth.example",
-            "https://@auth.example",
-            "https:auth.example",
-            "https:///auth.example",
-            "https://auth.example/a b",
-            "https://auth.example/\u{e9}",
+        for (issuer, value) in [
+            ("", r#""""#),
+            ("auth.example", r#""auth.example""#),
+            ("https://", r#""https://""#),
+            ("ftp://auth.example", r#""ftp://auth.example""#),
+            ("https://auth.example?x", r#""https://auth.example?…""#),
+            ("https://auth.example/#x", r##""https://auth.example/#…""##),
+            ("https://user:secret@auth.example", r#""https://…@…""#),
+            ("https://@auth.example", r#""https://…@…""#),
+            ("https:auth.example", r#""https:auth.example""#),
+            ("https:///auth.example", r#""https:///auth.example""#),
+            ("https://auth.example/a b", r#""https://auth.example/a b""#),
+            ("https://auth.example/\u{e9}", "\"https://auth.example/\u{e9}\""),
         ] {
-            assert_eq!(check(bad), Err(ConfigError::Issuer), "{bad}");
+            let error = Config::platform(issuer).check().unwrap_err();
+            assert_eq!((error.field(), error.value(), error.remedy()), ("issuer", value, HTTPS_ISSUER));
         }
-        assert_eq!(check("http://auth.example"), Err(ConfigError::PlainHttpIssuer));
-        assert_eq!(check("http://127.0.0.1:8080"), Err(ConfigError::PlainHttpIssuer));
-        let mut config = Config::platform();
-        config.development = true;
-        for (issuer, answer) in [
-            ("http://127.0.0.1:8080", Ok(())),
-            ("http://[::1]:8080", Ok(())),
-            ("http://localhost", Ok(())),
-            ("http://auth.example", Err(ConfigError::PlainHttpIssuer)),
+    }
+
+    #[test]
+    fn plain_http_is_for_development_on_a_loopback() {
+        for (issuer, development, accepted) in [
+            ("http://auth.example", false, false),
+            ("http://127.0.0.1:8080", false, false),
+            ("http://127.0.0.1:8080", true, true),
+            ("http://[::1]:8080", true, true),
+            ("http://localhost", true, true),
+            ("http://auth.example", true, false),
         ] {
-            assert_eq!(config.check(Some(issuer)), answer, "{issuer}");
+            let mut config = Config::platform(issuer);
+            config.development = development;
+            let remedy = config.check().err().map(|error| error.remedy().to_owned());
+            assert_eq!(remedy, (!accepted).then(|| PLAIN_HTTP_ISSUER.to_owned()), "{issuer}");
         }
     }
 
     #[test]
     fn contradictions_are_refused() {
-        type Change = fn(&mut Config);
-        let cases: [(Change, ConfigError); 14] = [
-            (|config| config.code_lifetime = Duration::ZERO, ConfigError::NoLifetime("code_lifetime")),
-            (|config| config.code_lifetime = Duration::seconds(601), ConfigError::CodeLifetime),
-            (|config| config.grant_lifetime = Some(Duration::ZERO), ConfigError::NoLifetime("grant_lifetime")),
-            (|config| config.reuse_margin = Duration::seconds(-1), ConfigError::Negative("reuse_margin")),
-            (|config| config.grace.access_token = Duration::days(1), ConfigError::Grace),
-            (|config| config.refresh_token_lifetime = Duration::seconds(300), ConfigError::Grace),
-            (|config| config.prefixes.code = "a b".into(), ConfigError::Prefix),
-            (|config| config.prefixes.code = "at_".into(), ConfigError::SamePrefix),
-            (|config| config.realm = "a\"b".into(), ConfigError::Characters("realm")),
-            (|config| config.audience = Some(String::new()), ConfigError::Characters("audience")),
-            (|config| config.error_uri = Some("a b".into()), ConfigError::Characters("error_uri")),
-            (|config| config.body_octets = 10, ConfigError::Limit("body_octets")),
-            (|config| config.parameters = 3, ConfigError::Limit("parameters")),
-            (|config| config.state_octets = 65_537, ConfigError::LargeState),
+        let cases: [Contradiction; 31] = [
+            (|config| config.hold_lifetime = Duration::ZERO, "hold_lifetime is 0 s", "at least 1 s is accepted"),
+            (
+                |config| config.code_lifetime = Duration::from_millis(999),
+                "code_lifetime is 0.999 s",
+                "at least 1 s is accepted",
+            ),
+            (
+                |config| config.access_token_lifetime = Duration::ZERO,
+                "access_token_lifetime is 0 s",
+                "at least 1 s is accepted",
+            ),
+            (
+                |config| config.refresh_token_lifetime = Duration::ZERO,
+                "refresh_token_lifetime is 0 s",
+                "at least 1 s is accepted",
+            ),
+            (
+                |config| config.grant_lifetime = Some(Duration::ZERO),
+                "grant_lifetime is 0 s",
+                "at least 1 s is accepted",
+            ),
+            (
+                |config| config.code_lifetime = Duration::from_secs(601),
+                "code_lifetime is 601 s",
+                "at most 600 s is accepted (RFC 6749 section 4.1.2)",
+            ),
+            (
+                |config| config.grace.access_token = Duration::from_secs(28_801),
+                "grace.access_token is 28801 s",
+                "at most access_token_lifetime (28800 s) is accepted",
+            ),
+            (
+                |config| config.grace.refresh_token = config.refresh_token_lifetime,
+                "grace.refresh_token is 15552000 s",
+                "less than refresh_token_lifetime (15552000 s) is accepted",
+            ),
+            (
+                |config| config.grace.public_refresh_token = config.refresh_token_lifetime,
+                "grace.public_refresh_token is 15552000 s",
+                "less than refresh_token_lifetime (15552000 s) is accepted",
+            ),
+            (
+                |config| config.reuse_margin = config.refresh_token_lifetime,
+                "reuse_margin is 15552000 s",
+                "less than refresh_token_lifetime (15552000 s) is accepted",
+            ),
+            (
+                |config| config.refresh_token_lifetime = Duration::from_secs(60),
+                "grace.refresh_token is 60 s",
+                "less than refresh_token_lifetime (60 s) is accepted",
+            ),
+            (|config| config.prefixes.handle = "a\u{e9}".into(), "prefixes.handle is \"a\u{e9}\"", PREFIX),
+            (|config| config.prefixes.code = "a b".into(), r#"prefixes.code is "a b""#, PREFIX),
+            (
+                |config| config.prefixes.access_token = "17-characters-too".into(),
+                r#"prefixes.access_token is "17-characters-too""#,
+                PREFIX,
+            ),
+            (
+                |config| config.prefixes.code = "at_".into(),
+                r#"prefixes.access_token is "at_""#,
+                "a prefix other than that of prefixes.code is accepted, or none",
+            ),
+            (
+                |config| config.prefixes.refresh_token = "at_".into(),
+                r#"prefixes.refresh_token is "at_""#,
+                "a prefix other than that of prefixes.access_token is accepted, or none",
+            ),
+            (|config| config.realm = "a\"b".into(), r#"realm is "a\"b""#, REALM),
+            (|config| config.realm = "line\nbreak".into(), r#"realm is "line\nbreak""#, REALM),
+            (|config| config.audience = Some(String::new()), r#"audience is """#, TEXT),
+            (|config| config.audience = Some("a\\b".into()), r#"audience is "a\\b""#, TEXT),
+            (|config| config.error_uri = Some("a b".into()), r#"error_uri is "a b""#, TEXT),
+            (|config| config.error_uri = Some("https://user:secret@a b".into()), r#"error_uri is "https://…@…""#, TEXT),
+            (|config| config.body_octets = 4095, "body_octets is 4095", "at least 4096 is accepted"),
+            (|config| config.query_octets = 4095, "query_octets is 4095", "at least 4096 is accepted"),
+            (|config| config.parameters = 15, "parameters is 15", "at least 16 is accepted"),
+            (|config| config.state_octets = 63, "state_octets is 63", "at least 64 is accepted"),
+            (|config| config.state_octets = 65_537, "state_octets is 65537", "at most 65536 is accepted"),
+            (
+                |config| config.state_octets = config.query_octets,
+                "state_octets is 32768",
+                "less than query_octets (32768) is accepted",
+            ),
+            (|config| config.query_octets = 4096, "state_octets is 4096", "less than query_octets (4096) is accepted"),
+            (|config| config.registration.name = 0, "registration.name is 0", "at least 1 is accepted"),
+            (|config| config.registration.website = 0, "registration.website is 0", "at least 1 is accepted"),
         ];
-        for (change, expected) in cases {
-            let mut config = Config::platform();
-            change(&mut config);
-            assert_eq!(config.check(None), Err(expected));
+        for make in ALL {
+            for (change, setting, remedy) in cases {
+                let mut config = make("https://auth.example");
+                config.grace.refresh_token = Duration::from_secs(60);
+                config.reuse_margin = Duration::ZERO;
+                change(&mut config);
+                assert_eq!(config.check().unwrap_err().to_string(), format!("{setting}; {remedy}"));
+            }
         }
     }
 
     #[test]
-    fn strict_profiles_stay_strict() {
-        for profile in [Profile::Strict, Profile::Mcp] {
-            let mut config = Config::from(profile);
-            config.redirect_uris.comparison = RedirectUriComparison::Domain;
-            assert_eq!(config.check(None), Err(ConfigError::ExactRedirectUris));
-            let mut config = Config::from(profile);
-            config.pkce = PkceRequirement::PublicClients;
-            assert_eq!(config.check(None), Err(ConfigError::PkceForAll));
+    fn edges_are_accepted() {
+        for make in ALL {
+            let mut config = make("https://auth.example");
+            config.hold_lifetime = Duration::from_secs(1);
+            config.code_lifetime = Duration::from_secs(600);
+            config.grace.access_token = config.access_token_lifetime;
+            config.grace.refresh_token = config.refresh_token_lifetime - Duration::from_secs(1);
+            config.reuse_margin = config.refresh_token_lifetime - Duration::from_secs(1);
+            config.grant_lifetime = Some(Duration::MAX);
+            config.prefixes.code = "exactly-16-chars".into();
+            config.prefixes.handle = String::new();
+            config.prefixes.access_token = String::new();
+            config.scopes = ScopeCatalog::empty();
+            config.body_octets = 4096;
+            config.parameters = 16;
+            config.query_octets = MOST_STATE_OCTETS + 1;
+            config.state_octets = MOST_STATE_OCTETS;
+            config.registration.description = 0;
+            config.registration.logo = 0;
+            assert_eq!(config.check(), Ok(()));
         }
-        let mut config = Config::mcp();
-        config.redirect_uris.private_use_schemes = true;
-        assert_eq!(config.check(None), Err(ConfigError::ExactRedirectUris));
+    }
+
+    #[test]
+    fn stricter_profiles_keep_their_promise() {
+        let cases: [Loosening; 4] = [
+            (
+                |config| config.redirect_uris.comparison = RedirectUriComparison::Domain,
+                "redirect_uris.comparison is Domain; only Exact",
+                "RFC 9700 section 2.1",
+            ),
+            (
+                |config| config.redirect_uris.any_port = true,
+                "redirect_uris.any_port is true; only false",
+                "RFC 9700 section 2.1",
+            ),
+            (
+                |config| config.redirect_uris.development_http = true,
+                "redirect_uris.development_http is true; only false",
+                "RFC 9700 section 2.6",
+            ),
+            (
+                |config| config.pkce = PkceRequirement::PublicClients,
+                "pkce is PublicClients; only AllClients",
+                "RFC 9700 section 2.1.1",
+            ),
+        ];
+        for (change, setting, rule) in cases {
+            assert_eq!(refused(|issuer| Config::platform(issuer), change), None);
+            let error = |profile: &str| Some(format!("{setting} is accepted in the {profile} profile ({rule})"));
+            assert_eq!(refused(|issuer| Config::strict(issuer), change), error("strict"));
+            assert_eq!(refused(|issuer| Config::mcp(issuer), change), error("MCP"));
+        }
+    }
+
+    #[test]
+    fn private_use_schemes_are_for_all_but_mcp() {
+        let schemes: fn(&mut Config) = |config| config.redirect_uris.private_use_schemes = true;
+        assert_eq!(refused(|issuer| Config::platform(issuer), schemes), None);
+        assert_eq!(refused(|issuer| Config::strict(issuer), schemes), None);
+        let error = refused(|issuer| Config::mcp(issuer), schemes).unwrap();
+        assert!(error.starts_with("redirect_uris.private_use_schemes is true; only false is accepted in the MCP"));
     }
 }

@@ -1,22 +1,23 @@
 //! Every setting: what it means, what it is in each profile, what the other choice costs.
 
 pub(crate) mod check;
+pub(crate) mod error;
 pub(crate) mod report;
 
-use time::Duration;
+use std::time::Duration;
 
 use crate::client::application::RegistrationLimits;
 use crate::client::redirect_uri::{RedirectUriComparison, RedirectUriPolicy};
-use crate::client::{Client, ClientType};
+use crate::client::{Client, ClientType, RefreshRotation};
 use crate::scope::ScopeCatalog;
+use crate::secret::derive::DerivationKey;
 use crate::wire::RedirectStatus;
 
-/// A set of settings that belong together; each can be changed afterwards.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+/// A set of settings that belong together: which constructor a [`Config`] came from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Profile {
     /// The described service: domain rule for redirect URIs, five minutes of grace for both old tokens.
-    #[default]
     Platform,
     /// The current best practice [RFC 9700] and OAuth 2.1.
     Strict,
@@ -26,17 +27,41 @@ pub enum Profile {
 
 /// The settings of one authorization server.
 ///
-/// Lifetimes are whole seconds; parts of a second are dropped. Start from a [`Profile`]; what
-/// `Default` gives is the platform profile.
+/// Start from [`Config::strict`], [`Config::mcp`] or [`Config::platform`], then set fields. Lifetimes count
+/// in whole seconds; parts of a second are dropped.
+///
+/// # Examples
+///
+/// ```
+/// use std::time::Duration;
+///
+/// use grantor::{AuthorizationServer, Config, MemoryStore};
+///
+/// # fn main() -> Result<(), grantor::ConfigError> {
+/// let mut config = Config::strict("https://auth.example");
+/// config.access_token_lifetime = Duration::from_secs(3600);
+/// let server = AuthorizationServer::new(config, MemoryStore::new())?;
+/// assert_eq!(server.issuer(), "https://auth.example");
+///
+/// let mut config = Config::strict("https://auth.example");
+/// config.code_lifetime = Duration::from_secs(601);
+/// let error = AuthorizationServer::new(config, MemoryStore::new()).unwrap_err();
+/// assert_eq!(error.to_string(), "code_lifetime is 601 s; at most 600 s is accepted (RFC 6749 section 4.1.2)");
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Config {
-    /// What the settings were taken from; `build` checks that they still keep its promises.
+    /// Which constructor the settings came from; `build` checks that they still keep its promises.
     pub(crate) profile: Profile,
 
-    /// What applications may ask for; the platform's 26 scopes by default.
+    /// The https URL below which the endpoints are reached [RFC 8414 section 2].
+    pub issuer: String,
+    /// The scopes that applications may ask for: the platform's 26 in the platform profile, none in the others
+    /// until it is set.
     pub scopes: ScopeCatalog,
-    /// The limits of the registration form.
+    /// The limits of the registration form: see [`RegistrationLimits`] for the defaults.
     pub registration: RegistrationLimits,
     /// Whether public clients may be registered and used [RFC 6749 section 2.1]. Off, except in the MCP
     /// profile; on, the metadata lists the authentication method `none`.
@@ -45,54 +70,88 @@ pub struct Config {
     /// Which redirect URIs are accepted, and how they are compared [RFC 6749 section 3.1.2]. By domain
     /// in the platform profile, exactly in the others, as RFC 9700 section 2.1 asks.
     pub redirect_uris: RedirectUriPolicy,
-    /// Which faults of an authorization request show a page, and which are sent to the client.
+    /// Which errors of an authorization request show a page, and which are sent to the client
+    /// [RFC 6749 section 4.1.2.1]. In the platform profile, errors in the service's own parameters show the page.
     pub authorization_errors: AuthorizationErrors,
     /// The status of redirects: 302, and 303 in the strict profile [RFC 9700 section 4.12].
     pub redirect_status: RedirectStatus,
     /// Whether `_` is appended as a fragment, so that browsers re-attach no other one
     /// [RFC 9700 section 4.1.3]; off.
     pub dummy_fragment: bool,
-    /// Which clients need PKCE [RFC 7636]: public and native ones and those registered so, or all. S256
-    /// is the only method.
+    /// Which clients need PKCE [RFC 7636]: in the platform profile public and native clients and those that a
+    /// reviewer demands it of, in the others all. S256 is the only method.
     pub pkce: PkceRequirement,
-    /// Which octets `state` may hold: any, or the RFC's visible ones [RFC 6749 appendix A.5].
+    /// Which bytes `state` may hold [RFC 6749 appendix A.5]: any in the platform profile, 20 to 7E hex in the others.
     pub state: StateCharacters,
-    /// Octets that `state` may have at most; 4096, and no more than 65 536.
+    /// Bytes that `state` may have at most; 4096, and no more than 65 536.
     pub state_octets: usize,
-    /// Whether `iss` is sent with authorization responses [RFC 9207], where an issuer is set; on.
+    /// Whether `iss` is sent with authorization responses [RFC 9207]; on.
     pub response_issuer: bool,
 
     /// Whether `redirect_uri` may be left out of the exchange though the request named it
-    /// [RFC 6749 section 4.1.3].
+    /// [RFC 6749 section 4.1.3]. It may in the platform profile; in the others only if PKCE binds the code.
     pub exchange_redirect_uri: ExchangeRedirectUri,
-    /// How Basic credentials are read [RFC 6749 section 2.3.1].
+    /// How Basic credentials are read [RFC 6749 section 2.3.1]: form-decoded or as they stand, in the strict
+    /// profile form-decoded only.
     pub basic: BasicReading,
 
-    /// How long a user may look at the consent page; 30 minutes.
+    /// How long a user may take to decide on the consent page; 30 minutes.
     pub hold_lifetime: Duration,
-    /// How long a code may be exchanged; 600 s, which is also the most [RFC 6749 section 4.1.2].
+    /// How long a code may be exchanged; 600 s, which is also the maximum [RFC 6749 section 4.1.2].
     pub code_lifetime: Duration,
-    /// How long an access token is good; 28 800 s.
+    /// How long an access token on behalf of a user is valid; 28 800 s, which is 8 hours.
     pub access_token_lifetime: Duration,
-    /// How long a refresh token is good from its own issue; 15 552 000 s, which is 180 days.
+    /// How long a refresh token is valid, counted from its own issue; 15 552 000 s, which is 180 days.
     pub refresh_token_lifetime: Duration,
-    /// How long a grant may be refreshed in all, counted from the exchange; no end.
+    /// How long the tokens of a grant are valid in all, counted from the exchange of its code; no limit.
     pub grant_lifetime: Option<Duration>,
 
+    /// Whether a refresh replaces the refresh token [RFC 9700 section 4.14.2]; it does, in every profile.
+    ///
+    /// This is the default for confidential clients. [`Approval::refresh_rotation`](crate::Approval::refresh_rotation)
+    /// and [`ClientBuilder::refresh_rotation`](crate::ClientBuilder::refresh_rotation) set it for one client. Public
+    /// and native clients always get a new refresh token: nothing else protects them against a stolen one.
+    pub refresh_rotation: RefreshRotation,
+    /// Keys outside the database with which the successors of refresh tokens are derived; none.
+    ///
+    /// Without a key, whoever has a copy of the database and the refresh token that was superseded last can derive
+    /// the pair after it. All servers of one store need the same keys. The first key derives, and all of them are
+    /// accepted.
+    ///
+    /// To replace a key, add the new one behind the old one on every server. Then move it to the front on every
+    /// server. Remove the old one after twice the longest grace of refresh tokens. The first key of all cannot be
+    /// accepted before it derives: until every server has it, a server without it may answer as below.
+    ///
+    /// If a record names a key that is missing here, the request is answered with 503 and `Retry-After`, and
+    /// [`Event::DerivationKeyMissing`](crate::Event::DerivationKeyMissing) is raised. Nothing is changed.
+    pub derivation_keys: Vec<DerivationKey>,
     /// How long tokens stay usable after a refresh replaced them.
     pub grace: Grace,
-    /// How long after its grace a superseded refresh token is refused without accusing anybody, since
-    /// clocks differ; 60 s, 0 in the strict profile.
+    /// How long after its grace a superseded refresh token is refused without revoking its grant, since clocks
+    /// of servers differ; 60 s, in the strict profile 0 s.
     pub reuse_margin: Duration,
     /// What the use of a superseded refresh token after grace and margin leads to
-    /// [RFC 9700 section 4.14.2].
+    /// [RFC 9700 section 4.14.2]; the grant is revoked.
     pub reuse: ReuseResponse,
-    /// What the revocation of an access token takes with it [RFC 7009 section 2.1].
+    /// What the revocation of an access token revokes [RFC 7009 section 2.1]; that token only.
     pub access_token_revocation: AccessTokenRevocation,
-    /// What a client is told that revokes the live token of another one [RFC 7009 section 2.1].
+    /// The response to a client that revokes a live token of another client [RFC 7009 section 2.1]; an error.
     pub foreign_token: ForeignTokenAnswer,
 
-    /// Whether resources also take the access token from a form body [RFC 6750 section 2.2]; off.
+    /// Whether clients may get access tokens of their own, without a user [RFC 6749 section 4.4]; off.
+    ///
+    /// Each client also has to be registered for [`GrantType::ClientCredentials`](crate::GrantType::ClientCredentials),
+    /// with [`machine_scopes`](crate::ApplicationForm::machine_scopes) and
+    /// [`machine_resources`](crate::ApplicationForm::machine_resources).
+    pub client_credentials: bool,
+    /// How long an access token without a user is valid; 900 s. 60 to 3600 s are accepted.
+    pub machine_token_lifetime: Duration,
+    /// How many live access tokens without a user a client may have; 1024. 1 to 4096 are accepted.
+    ///
+    /// One more request is answered with 429 and `Retry-After`, until the first of the tokens expires.
+    pub machine_tokens: usize,
+
+    /// Whether resources also accept the access token in a form body [RFC 6750 section 2.2]; off.
     pub bearer_in_body: bool,
     /// The `realm` of challenges [RFC 7235 section 2.2]; `oauth2`.
     pub realm: String,
@@ -100,12 +159,12 @@ pub struct Config {
     pub audience: Option<String>,
     /// The `error_uri` of error answers [RFC 6749 section 5.2]; none.
     pub error_uri: Option<String>,
-    /// What stands in front of each kind of secret, so that scanners and people know it.
+    /// The prefix of each kind of secret, by which scanners and people recognize it.
     pub prefixes: TokenPrefixes,
 
-    /// Octets that a request body may have at most; 16 384.
+    /// Bytes that a request body may have at most; 16 384.
     pub body_octets: usize,
-    /// Octets that a query may have at most; 32 768.
+    /// Bytes that a query may have at most; 32 768.
     pub query_octets: usize,
     /// Parameters that a query or body may have at most; 100.
     pub parameters: usize,
@@ -114,11 +173,15 @@ pub struct Config {
 }
 
 impl Config {
-    /// The settings of the platform profile.
+    /// Returns the settings of the described service.
+    ///
+    /// Its catalog holds the platform's 26 scopes. Redirect URIs are compared by domain, and both old tokens
+    /// stay usable for five minutes after a refresh.
     #[must_use]
-    pub fn platform() -> Self {
+    pub fn platform(issuer: impl Into<String>) -> Self {
         Self {
             profile: Profile::Platform,
+            issuer: issuer.into(),
             scopes: ScopeCatalog::platform(),
             registration: RegistrationLimits::default(),
             public_clients: false,
@@ -132,21 +195,26 @@ impl Config {
             response_issuer: true,
             exchange_redirect_uri: ExchangeRedirectUri::Optional,
             basic: BasicReading::Either,
-            hold_lifetime: Duration::minutes(30),
-            code_lifetime: Duration::seconds(600),
-            access_token_lifetime: Duration::seconds(28_800),
-            refresh_token_lifetime: Duration::seconds(15_552_000),
+            hold_lifetime: Duration::from_secs(30 * 60),
+            code_lifetime: Duration::from_secs(600),
+            access_token_lifetime: Duration::from_secs(28_800),
+            refresh_token_lifetime: Duration::from_secs(15_552_000),
             grant_lifetime: None,
+            refresh_rotation: RefreshRotation::Rotate,
+            derivation_keys: Vec::new(),
             grace: Grace {
-                access_token: Duration::seconds(300),
-                refresh_token: Duration::seconds(300),
-                public_refresh_token: Duration::seconds(300),
+                access_token: Duration::from_secs(300),
+                refresh_token: Duration::from_secs(300),
+                public_refresh_token: Duration::from_secs(300),
                 end: GraceEnd::ByTheClock,
             },
-            reuse_margin: Duration::seconds(60),
+            reuse_margin: Duration::from_secs(60),
             reuse: ReuseResponse::RevokeGrant,
             access_token_revocation: AccessTokenRevocation::TokenOnly,
             foreign_token: ForeignTokenAnswer::Refuse,
+            client_credentials: false,
+            machine_token_lifetime: Duration::from_secs(900),
+            machine_tokens: 1024,
             bearer_in_body: false,
             realm: "oauth2".into(),
             audience: None,
@@ -159,10 +227,13 @@ impl Config {
         }
     }
 
-    /// The settings of the strict profile.
+    /// Returns the settings that the current best practice [RFC 9700] and OAuth 2.1 ask for.
+    ///
+    /// The catalog is empty: set [`scopes`](Self::scopes).
     #[must_use]
-    pub fn strict() -> Self {
-        let mut config = Self { profile: Profile::Strict, ..Self::platform() };
+    pub fn strict(issuer: impl Into<String>) -> Self {
+        let scopes = ScopeCatalog::empty();
+        let mut config = Self { profile: Profile::Strict, scopes, ..Self::platform(issuer) };
         config.redirect_uris.comparison = RedirectUriComparison::Exact;
         config.authorization_errors = AuthorizationErrors::Rfc6749;
         config.redirect_status = RedirectStatus::SeeOther;
@@ -170,29 +241,46 @@ impl Config {
         config.state = StateCharacters::Visible;
         config.exchange_redirect_uri = ExchangeRedirectUri::RequiredWithoutPkce;
         config.basic = BasicReading::FormDecoded;
-        config.grace.refresh_token = Duration::seconds(60);
+        config.grace.refresh_token = Duration::from_secs(60);
         config.grace.public_refresh_token = Duration::ZERO;
         config.grace.end = GraceEnd::WithNextRefresh;
         config.reuse_margin = Duration::ZERO;
         config
     }
 
-    /// The settings of the MCP profile.
+    /// Returns the settings that clients of the Model Context Protocol expect; public clients may be
+    /// registered.
+    ///
+    /// The catalog is empty: set [`scopes`](Self::scopes).
     #[must_use]
-    pub fn mcp() -> Self {
-        let mut config = Self { profile: Profile::Mcp, ..Self::strict() };
+    pub fn mcp(issuer: impl Into<String>) -> Self {
+        let mut config = Self { profile: Profile::Mcp, ..Self::strict(issuer) };
         config.public_clients = true;
         config.redirect_uris.private_use_schemes = false;
         config.redirect_status = RedirectStatus::Found;
         config.basic = BasicReading::Either;
         config.grace = Grace {
-            access_token: Duration::seconds(60),
-            refresh_token: Duration::seconds(60),
-            public_refresh_token: Duration::seconds(60),
+            access_token: Duration::from_secs(60),
+            refresh_token: Duration::from_secs(60),
+            public_refresh_token: Duration::from_secs(60),
             end: GraceEnd::ByTheClock,
         };
-        config.reuse_margin = Duration::seconds(60);
+        config.reuse_margin = Duration::from_secs(60);
         config
+    }
+
+    /// Returns whether a refresh of that client replaces the refresh token.
+    pub(crate) fn refresh_rotation(&self, client: &Client) -> RefreshRotation {
+        if client.counts_as_public() {
+            return RefreshRotation::Rotate;
+        }
+        client.refresh_rotation.unwrap_or(self.refresh_rotation)
+    }
+
+    /// Returns which constructor the settings came from.
+    #[must_use]
+    pub const fn profile(&self) -> Profile {
+        self.profile
     }
 
     /// Returns how long a refresh token of that client stays usable once it is superseded.
@@ -200,7 +288,7 @@ impl Config {
         if client.counts_as_public() { self.grace.public_refresh_token } else { self.grace.refresh_token }
     }
 
-    /// Tells whether clients of that type are served at all.
+    /// Returns whether clients of that type are served at all.
     pub(crate) fn serves(&self, client_type: ClientType) -> bool {
         client_type != ClientType::Public || self.public_clients
     }
@@ -210,32 +298,16 @@ impl Config {
     }
 }
 
-impl Default for Config {
-    fn default() -> Self {
-        Self::platform()
-    }
-}
-
-impl From<Profile> for Config {
-    fn from(profile: Profile) -> Self {
-        match profile {
-            Profile::Platform => Self::platform(),
-            Profile::Strict => Self::strict(),
-            Profile::Mcp => Self::mcp(),
-        }
-    }
-}
-
-/// Which faults of an authorization request show a page [RFC 6749 section 4.1.2.1].
+/// Which errors of an authorization request show a page [RFC 6749 section 4.1.2.1].
 ///
-/// An unknown client or a wrong redirect URI shows the page always.
+/// An unknown client or a wrong redirect URI always shows the page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum AuthorizationErrors {
-    /// Faults in `response_type`, `client_id`, `redirect_uri` and `state` show the page; others are sent
+    /// Errors in `response_type`, `client_id`, `redirect_uri` and `state` show the page. Others are sent
     /// to the client.
     PageForServiceParameters,
-    /// All but client and redirect URI are sent to the client.
+    /// All errors but those of client and redirect URI are sent to the client.
     Rfc6749,
 }
 
@@ -243,19 +315,20 @@ pub enum AuthorizationErrors {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum PkceRequirement {
-    /// Public and native ones, and those registered so.
+    /// Public and native clients, and those of which [`Approval::require_pkce`](crate::Approval::require_pkce)
+    /// demands it.
     PublicClients,
-    /// All.
+    /// All clients.
     AllClients,
 }
 
-/// Which octets `state` may hold.
+/// Which bytes `state` may hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum StateCharacters {
-    /// Any octets; they come back as they were.
+    /// Any bytes; they come back as they were.
     Any,
-    /// The octets 20 to 7E hex [RFC 6749 appendix A.5].
+    /// The bytes 20 to 7E hex [RFC 6749 appendix A.5].
     Visible,
 }
 
@@ -273,13 +346,13 @@ pub enum ExchangeRedirectUri {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum BasicReading {
-    /// Form-decoded, or else as they stand.
+    /// Form-decoded; if that proves no client, as they stand.
     Either,
-    /// Form-decoded alone.
+    /// Form-decoded only.
     FormDecoded,
 }
 
-/// How long tokens stay usable after a refresh replaced them; their own ends cap it.
+/// How long tokens stay usable after a refresh replaced them. Grace never lengthens a token's own life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Grace {
@@ -289,7 +362,7 @@ pub struct Grace {
     pub refresh_token: Duration,
     /// The old refresh token of a public or native client; 300 s, strict 0 s, MCP 60 s.
     pub public_refresh_token: Duration,
-    /// Whether anything but the clock ends the grace of a refresh token.
+    /// What ends the grace of a refresh token: the clock, in the strict profile also the next refresh.
     pub end: GraceEnd,
 }
 
@@ -297,9 +370,9 @@ pub struct Grace {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum GraceEnd {
-    /// The clock alone.
+    /// The clock only.
     ByTheClock,
-    /// The first refresh with any newer one too.
+    /// The clock, or the first refresh with a newer refresh token if that comes before.
     WithNextRefresh,
 }
 
@@ -309,23 +382,23 @@ pub enum GraceEnd {
 pub enum ReuseResponse {
     /// The grant is revoked.
     RevokeGrant,
-    /// The grants of public and native clients are revoked; others are only refused.
+    /// The grants of public and native clients are revoked. For other clients, the request is only refused.
     RevokeGrantOfPublicClients,
-    /// The request is refused, nothing else.
+    /// The request is refused, and the grant stays.
     Refuse,
 }
 
-/// What the revocation of an access token takes with it.
+/// What the revocation of an access token revokes. A token without a user is always revoked alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum AccessTokenRevocation {
-    /// That token alone.
+    /// That token only.
     TokenOnly,
     /// The whole grant.
     WholeGrant,
 }
 
-/// What a client is told that revokes the live token of another one.
+/// The response to a client that revokes a live token of another client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ForeignTokenAnswer {
@@ -335,8 +408,8 @@ pub enum ForeignTokenAnswer {
     Accept,
 }
 
-/// What stands in front of each kind of secret: at most 16 letters, digits, `-`, `_`, `.` or `~`; may
-/// be empty.
+/// The prefix of each kind of secret: at most 16 letters, digits, `-`, `_`, `.` or `~`. Each may be empty; those
+/// that are not empty must differ.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TokenPrefixes {

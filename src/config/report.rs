@@ -1,8 +1,7 @@
 //! What a configuration leaves looser than the current best practice asks.
 
 use std::fmt;
-
-use time::Duration;
+use std::time::Duration;
 
 use crate::client::redirect_uri::RedirectUriComparison;
 use crate::config::{
@@ -40,15 +39,15 @@ impl fmt::Display for SecurityReport {
 }
 
 impl Config {
-    /// Lists what is looser than RFC 9700 and OAuth 2.1 ask of a server with that issuer.
-    pub(crate) fn security_report(&self, issuer: Option<&str>) -> SecurityReport {
-        let looser = self.looser_settings(issuer);
+    /// Lists what is looser than RFC 9700 and OAuth 2.1 ask.
+    pub(crate) fn security_report(&self) -> SecurityReport {
+        let looser = self.looser_settings();
         SecurityReport {
             findings: looser.into_iter().filter_map(|(loose, finding)| loose.then_some(finding)).collect(),
         }
     }
 
-    fn looser_settings(&self, issuer: Option<&str>) -> [(bool, Finding); 17] {
+    fn looser_settings(&self) -> [(bool, Finding); 17] {
         let uris = &self.redirect_uris;
         let domain = uris.comparison == RedirectUriComparison::Domain;
         let refresh_grace = self.grace.refresh_token.max(self.grace.public_refresh_token);
@@ -63,8 +62,8 @@ impl Config {
             (self.exchange_redirect_uri == ExchangeRedirectUri::Optional, EXCHANGE_REDIRECT_URI),
             (self.authorization_errors != AuthorizationErrors::Rfc6749, ERRORS),
             (self.basic == BasicReading::Either, BASIC),
-            (issuer.is_none() || !self.response_issuer, ISSUER),
-            (issuer.is_some_and(is_plain_http), PLAIN_HTTP_ISSUER),
+            (!self.response_issuer, RESPONSE_ISSUER),
+            (is_plain_http(&self.issuer), PLAIN_HTTP_ISSUER),
             (refresh_grace > Duration::ZERO, REFRESH_GRACE),
             (self.reuse_margin > Duration::ZERO, REUSE_MARGIN),
             (self.reuse != ReuseResponse::RevokeGrant, REUSE),
@@ -129,8 +128,8 @@ const BASIC: Finding = Finding {
     rule: "RFC 6749 section 2.3.1",
     consequence: "credentials that were not form-encoded are accepted too; those made by the server read the same either way",
 };
-const ISSUER: Finding = Finding {
-    setting: "issuer",
+const RESPONSE_ISSUER: Finding = Finding {
+    setting: "response_issuer",
     rule: "RFC 9207 section 2",
     consequence: "clients of several servers cannot tell a mix-up; they need a redirect URI for each server",
 };
@@ -142,7 +141,7 @@ const PLAIN_HTTP_ISSUER: Finding = Finding {
 const REFRESH_GRACE: Finding = Finding {
     setting: "grace",
     rule: "RFC 9700 section 4.14.2",
-    consequence: "a stolen refresh token that is used within the grace brings a pair that lives on beside the owner's; each such use raises an event",
+    consequence: "a stolen refresh token that is used within the grace brings the owner's newest pair; the theft is noticed at the first refresh that comes later than grace and margin after the other party's, and each use in grace raises an event",
 };
 const REUSE_MARGIN: Finding = Finding {
     setting: "reuse_margin",
@@ -176,33 +175,35 @@ pub(crate) const NO_THROTTLE: Finding = Finding {
 mod tests {
     use super::*;
 
-    fn settings(config: &Config, issuer: Option<&str>) -> Vec<&'static str> {
-        config.security_report(issuer).findings.iter().map(|finding| finding.setting).collect()
+    fn settings(config: &Config) -> Vec<&'static str> {
+        config.security_report().findings.iter().map(|finding| finding.setting).collect()
     }
 
     #[test]
     fn the_platform_profile_names_what_the_described_service_leaves_open() {
-        let settings = settings(&Config::platform(), Some("https://auth.example"));
+        let settings = settings(&Config::platform("https://auth.example"));
         for expected in ["redirect_uris.comparison", "pkce", "exchange_redirect_uri", "grace", "reuse_margin"] {
             assert!(settings.contains(&expected), "{expected}");
         }
-        assert!(!settings.contains(&"issuer"));
+        assert!(!settings.contains(&"response_issuer"));
     }
 
     #[test]
     fn a_tightened_strict_profile_has_nothing_to_report() {
-        let mut config = Config::strict();
+        let mut config = Config::strict("https://auth.example");
         config.grace.refresh_token = Duration::ZERO;
         config.redirect_uris.localhost = false;
-        config.grant_lifetime = Some(Duration::days(365));
-        assert_eq!(settings(&config, Some("https://auth.example")), Vec::<&str>::new());
-        assert_eq!(settings(&config, None), ["issuer"]);
-        assert_eq!(settings(&config, Some("http://127.0.0.1")), ["development"]);
+        config.grant_lifetime = Some(Duration::from_secs(365 * 24 * 60 * 60));
+        assert_eq!(settings(&config), Vec::<&str>::new());
+        config.issuer = "http://127.0.0.1".into();
+        assert_eq!(settings(&config), ["development"]);
+        config.response_issuer = false;
+        assert_eq!(settings(&config), ["response_issuer", "development"]);
     }
 
     #[test]
     fn prints_one_line_per_finding() {
-        let report = Config::strict().security_report(None);
+        let report = Config::strict("https://auth.example").security_report();
         assert_eq!(report.to_string().lines().count(), report.findings.len());
     }
 }

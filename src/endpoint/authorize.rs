@@ -6,8 +6,8 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use crate::client::Client;
 use crate::client::redirect_uri::{RedirectUri, RedirectUriError};
+use crate::client::{Client, GrantType};
 use crate::config::{AuthorizationErrors, StateCharacters};
 use crate::context::Context;
 use crate::endpoint::pending::{AuthorizationError, Destination, PendingAuthorization};
@@ -20,8 +20,6 @@ use crate::wire::{Endpoint, Request};
 
 const NAMES: [&str; 7] =
     ["response_type", "client_id", "redirect_uri", "state", "scope", "code_challenge", "code_challenge_method"];
-
-type Query<'a> = Params<'a, 7>;
 
 /// Checks an authorization request.
 pub(crate) async fn authorize(
@@ -36,13 +34,14 @@ pub(crate) async fn authorize(
 }
 
 /// Method, size, form encoding, and repeats of what decides where an answer may go.
-fn read<'a>(context: &Context, request: &Request<'a>) -> Result<Query<'a>, Reason> {
+fn read<'a>(context: &Context, request: &Request<'a>) -> Result<Params<'a>, Reason> {
     let config = &context.config;
     if !Endpoint::Authorization.allows(request.method()) {
         return Err(Reason::MethodNotAllowed);
     }
     let limits = ParamLimits { octets: config.query_octets, parameters: config.parameters };
-    let query = Query::parse(request.query_octets(), &NAMES, &limits).map_err(|_| Reason::MalformedParameters)?;
+    let query =
+        Params::parse(request.query_octets(), NAMES.into_iter(), &limits).map_err(|_| Reason::MalformedParameters)?;
     match ["client_id", "redirect_uri"].into_iter().find(|name| query.is_repeated(name)) {
         Some(name) => Err(Reason::RepeatedParameter(name)),
         None => Ok(query),
@@ -50,9 +49,9 @@ fn read<'a>(context: &Context, request: &Request<'a>) -> Result<Query<'a>, Reaso
 }
 
 /// § 3.1.2.4: an unknown or unapproved client is told to the user alone.
-async fn client(context: &Context, query: &Query<'_>) -> Result<Arc<Client>, Reason> {
-    let id = query.text("client_id").map_err(|_| Reason::UnknownClient)?;
-    let id = id.ok_or(Reason::MissingParameter("client_id"))?;
+async fn client(context: &Context, query: &Params<'_>) -> Result<Arc<Client>, Reason> {
+    let id = query.octets("client_id").ok_or(Reason::MissingParameter("client_id"))?;
+    let id = str::from_utf8(id).map_err(|_| Reason::UnknownClient)?;
     let id = ClientId::new(id).map_err(|_| Reason::UnknownClient)?;
     let client = context.stores.clients.find(&id).await?.ok_or(Reason::UnknownClient)?;
     if client.is_approved() && context.config.serves(client.client_type) {
@@ -63,7 +62,7 @@ async fn client(context: &Context, query: &Query<'_>) -> Result<Arc<Client>, Rea
 }
 
 /// § 3.1.2.3: one of the registered ones; if only one is registered, it may be left out.
-fn redirect_uri(context: &Context, client: &Client, query: &Query<'_>) -> Result<RedirectUri, Reason> {
+fn redirect_uri(context: &Context, client: &Client, query: &Params<'_>) -> Result<RedirectUri, Reason> {
     let policy = &context.config.redirect_uris;
     let Some(requested) = query.octets("redirect_uri") else {
         return match client.redirect_uris.as_slice() {
@@ -86,7 +85,7 @@ fn judge(
     context: &Context,
     client: &Arc<Client>,
     redirect_uri: &RedirectUri,
-    query: &Query<'_>,
+    query: &Params<'_>,
     peer: Option<IpAddr>,
 ) -> Result<PendingAuthorization, AuthorizationError> {
     let state = state(context, query);
@@ -101,7 +100,7 @@ fn judge(
     if let Some(name) = query.first_repeated() {
         return Err(to_client(Reason::RepeatedParameter(name)));
     }
-    if !client.grant_types.authorization_code {
+    if !client.grant_types.contains(GrantType::AuthorizationCode) {
         return Err(to_client(Reason::GrantTypeNotRegistered));
     }
     let challenge = challenge(context, client, query).map_err(to_client)?;
@@ -119,7 +118,7 @@ fn judge(
 }
 
 /// Appendix A.5 in strict mode, any octets otherwise; the octets are kept as they are.
-fn state<'q>(context: &Context, query: &'q Query<'_>) -> Result<Option<&'q [u8]>, Reason> {
+fn state<'q>(context: &Context, query: &'q Params<'_>) -> Result<Option<&'q [u8]>, Reason> {
     if query.is_repeated("state") {
         return Err(Reason::RepeatedParameter("state"));
     }
@@ -130,7 +129,7 @@ fn state<'q>(context: &Context, query: &'q Query<'_>) -> Result<Option<&'q [u8]>
 }
 
 /// § 3.1.1: exactly `code`.
-fn response_type(query: &Query<'_>) -> Result<(), Reason> {
+fn response_type(query: &Params<'_>) -> Result<(), Reason> {
     if query.is_repeated("response_type") {
         return Err(Reason::RepeatedParameter("response_type"));
     }
@@ -142,7 +141,7 @@ fn response_type(query: &Query<'_>) -> Result<(), Reason> {
 }
 
 /// RFC 7636 section 4.3: S256 alone; no method would mean `plain`.
-fn challenge(context: &Context, client: &Client, query: &Query<'_>) -> Result<Option<CodeChallenge>, Reason> {
+fn challenge(context: &Context, client: &Client, query: &Params<'_>) -> Result<Option<CodeChallenge>, Reason> {
     let method = query.octets("code_challenge_method");
     let Some(challenge) = query.octets("code_challenge") else {
         return match method {
@@ -158,7 +157,7 @@ fn challenge(context: &Context, client: &Client, query: &Query<'_>) -> Result<Op
 }
 
 /// § 3.3: no more than was registered; nothing asked means all of it.
-fn scopes(context: &Context, client: &Client, query: &Query<'_>) -> Result<ScopeSet, Reason> {
+fn scopes(context: &Context, client: &Client, query: &Params<'_>) -> Result<ScopeSet, Reason> {
     if client.resource_scope.is_empty() {
         return Err(Reason::ExcessScope);
     }

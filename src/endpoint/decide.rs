@@ -2,19 +2,20 @@
 
 use std::sync::Arc;
 
-use crate::client::{Client, Granted};
+use crate::claim::{ATTEMPTS, After, Contended, Flow, Seen, Step, claim};
+use crate::client::{Client, GrantType, Granted};
 use crate::clock::Timestamp;
+use crate::config::Config;
 use crate::context::Context;
 use crate::endpoint::pending::{AuthorizationError, Destination, PendingAuthorization};
 use crate::error::Reason;
-use crate::grant::confirm;
 use crate::hooks::{Attempt, Event};
 use crate::id::{AuthorizationId, IdText};
+use crate::record::{Authorization, Stage};
 use crate::scope::ResourceScope;
 use crate::secret::opaque::{self, Presented};
 use crate::secret::{AuthorizationHandle, Digest};
-use crate::store::record::{Authorization, Stage};
-use crate::store::{Insertion, Replacement};
+use crate::store::StoreError;
 use crate::subject::Subject;
 use crate::wire::{Endpoint, Response};
 
@@ -71,7 +72,7 @@ impl Consent {
     }
 }
 
-/// Stores the request for this user and session and gives the handle for the form.
+/// Stores the request for this user and session and returns the handle for the form.
 pub(crate) async fn hold(
     context: &Context,
     pending: &PendingAuthorization,
@@ -80,7 +81,6 @@ pub(crate) async fn hold(
 ) -> Result<AuthorizationHandle, AuthorizationError> {
     let client = &pending.client;
     let destination = Destination { redirect_uri: &pending.redirect_uri, state: pending.state.as_deref() };
-    let to_client = |reason| AuthorizationError::redirect(context, client, destination, reason);
     if session.is_empty() {
         return Err(AuthorizationError::page_for(context, client, Reason::MissingSession));
     }
@@ -99,7 +99,7 @@ pub(crate) async fn hold(
         version: 1,
         client: client.id.clone(),
         epoch: client.epoch,
-        subject: subject.clone(),
+        subject: Some(subject.clone()),
         session: Digest::of(session),
         created: now,
         handle: minted.digest,
@@ -112,20 +112,42 @@ pub(crate) async fn hold(
         scopes: pending.scopes.clone(),
         resource_scope: client.resource_scope.clone(),
     };
-    insert(context, record, &minted.digest).await.map_err(to_client)?;
+    let mut flow = Holding { context, record: Arc::new(record), has_looked: false };
+    let held = claim(&context.stores, &mut flow, Some(ATTEMPTS)).await;
+    held.map_err(|reason| AuthorizationError::redirect(context, client, destination, reason))?;
     Ok(AuthorizationHandle::new(minted.text(&context.config.prefixes.handle, &IdText::of(id.octets()))))
 }
 
-/// One insert; after `Exists` or an error the row tells whether it is this one.
-async fn insert(context: &Context, record: Authorization, own: &Digest) -> Result<(), Reason> {
-    let id = record.id;
-    let failure = match context.stores.codes.insert(Arc::new(record)).await {
-        Ok(Insertion::Inserted) => return Ok(()),
-        Ok(Insertion::Exists) => Reason::Contended,
-        Err(error) => error.into(),
-    };
-    let held = confirm::authorization(context, id, |found| found.handle == *own).await?;
-    if held { Ok(()) } else { Err(failure) }
+/// One insert without a read before it; the handle shows whose row was found.
+struct Holding<'a> {
+    context: &'a Context,
+    record: Arc<Authorization>,
+    has_looked: bool,
+}
+
+impl Flow for Holding<'_> {
+    type Row = Authorization;
+    type Won = ();
+    type Error = Reason;
+
+    async fn look(&mut self) -> Result<Seen<Authorization>, Reason> {
+        if !std::mem::replace(&mut self.has_looked, true) {
+            return Ok(Seen::Unread);
+        }
+        Ok(self.context.stores.codes.find(&self.record.id).await?.into())
+    }
+
+    fn judge(&mut self, seen: &Seen<Authorization>) -> Result<Step<Authorization, ()>, Reason> {
+        match seen {
+            Seen::Unread => Ok(Step::Insert(self.record.clone(), ())),
+            // Another request has the same 96 random bits in the same minute.
+            Seen::Missing | Seen::Torn | Seen::Found(_) => Err(StoreError::transient(Contended).into()),
+        }
+    }
+
+    fn is_done(&self, found: &Authorization, meant: &Authorization, _: After) -> bool {
+        found.handle == meant.handle
+    }
 }
 
 /// Takes the decision of the user who was asked, once.
@@ -137,13 +159,25 @@ pub(crate) async fn decide(
     decision: &Decision,
 ) -> Result<Response, AuthorizationError> {
     let now = context.now();
-    let held = find_held(context, handle, Asked { subject, session }, now)
-        .await
-        .map_err(|reason| AuthorizationError::page(context, reason))?;
-    let client = current_client(context, &held).await.map_err(|reason| AuthorizationError::page(context, reason))?;
-    match decision {
-        Decision::Deny => deny(context, &held, &client).await,
-        Decision::Approve(consent) => approve(context, &held, &client, consent, now).await,
+    let page = |reason| AuthorizationError::page(context, reason);
+    let held = find_held(context, handle, Asked { subject, session }, now).await.map_err(page)?;
+    let client = context.stores.clients.current(&held.client).await.map_err(|error| page(error.into()))?;
+    let client = judge_client(client, &held, &context.config).map_err(page)?;
+    let fail = |reason| undecided(context, &held, &client, reason);
+    match judge_decision(&held, &client, decision, &context.config) {
+        Ok(granted) => match context.check_subject(held.subject(), &client).await {
+            Ok(()) => approve(context, &held, &client, granted, now).await,
+            Err(reason) => {
+                if matches!(reason, Reason::SubjectRefused) {
+                    // Not the user's refusal: no event says so.
+                    take(context, &held, held.denied()).await.map_err(fail)?;
+                }
+                Err(fail(reason))
+            }
+        },
+        Err(Reason::AccessDenied) => deny(context, &held, &client).await,
+        Err(reason @ Reason::MissingChallenge) => Err(fail(reason)),
+        Err(reason) => Err(AuthorizationError::page_for(context, &client, reason)),
     }
 }
 
@@ -165,109 +199,52 @@ async fn find_held(
         Presented::parse(&context.config.prefixes.handle, handle.as_bytes()).ok_or(Reason::UnknownHandle)?;
     let id = AuthorizationId::from_octets(presented.id);
     let found = context.stores.codes.find(&id).await?.ok_or(Reason::UnknownHandle)?;
-    let proven = found.handle == presented.digest && found.session == Digest::of(asked.session);
-    if !proven || found.subject != *asked.subject {
+    judge_held(&found, &presented.digest, &asked, now)?;
+    Ok(found)
+}
+
+fn judge_held(found: &Authorization, handle: &Digest, asked: &Asked<'_>, now: Timestamp) -> Result<(), Reason> {
+    let proven = found.handle == *handle && found.session == Digest::of(asked.session);
+    if !proven || found.subject() != Some(asked.subject) {
         return Err(Reason::UnknownHandle);
     }
     match found.stage {
         Stage::CodeIssued(_) | Stage::Denied => Err(Reason::AlreadyDecided),
         Stage::Held if now >= found.end => Err(Reason::HoldExpired),
-        Stage::Held => Ok(found),
+        Stage::Held => Ok(()),
     }
-}
-
-/// § 4.1.2.1: the client learns that the user refused.
-async fn deny(context: &Context, held: &Authorization, client: &Client) -> Result<Response, AuthorizationError> {
-    claim(context, held, held.denied()).await.map_err(|reason| undecided(context, held, client, reason))?;
-    context.raise(&Event::Denied { client: &held.client, subject: &held.subject });
-    Ok(destination(held).error(context, &Reason::AccessDenied))
-}
-
-/// What keeps a decision from being taken goes to the client, unless another decision was taken.
-fn undecided(context: &Context, held: &Authorization, client: &Client, reason: Reason) -> AuthorizationError {
-    if matches!(reason, Reason::AlreadyDecided) {
-        return AuthorizationError::page_for(context, client, reason);
-    }
-    AuthorizationError::redirect(context, client, destination(held), reason)
-}
-
-/// One swap; after `Lost` or an error the row tells whether this decision was taken.
-async fn claim(context: &Context, held: &Authorization, next: Authorization) -> Result<(), Reason> {
-    let stage = next.stage.clone();
-    let failure = match context.stores.codes.replace(held.version, Arc::new(next)).await {
-        Ok(Replacement::Replaced) => return Ok(()),
-        Ok(Replacement::Lost) => Reason::AlreadyDecided,
-        Err(error) => error.into(),
-    };
-    let taken = confirm::authorization(context, held.id, |found| found.stage == stage).await?;
-    if taken { Ok(()) } else { Err(failure) }
-}
-
-/// Checks everything again as it is now, then makes the code by one swap.
-async fn approve(
-    context: &Context,
-    held: &Authorization,
-    client: &Client,
-    consent: &Consent,
-    now: Timestamp,
-) -> Result<Response, AuthorizationError> {
-    let fail = |reason| undecided(context, held, client, reason);
-    if context.config.needs_pkce(client) && held.challenge.is_none() {
-        return Err(fail(Reason::MissingChallenge));
-    }
-    let granted = match judge_consent(context, held, client, consent) {
-        Ok(granted) => granted,
-        Err(Reason::AccessDenied) => return deny(context, held, client).await,
-        Err(reason) => return Err(AuthorizationError::page_for(context, client, reason)),
-    };
-    if let Err(reason) = context.check_subject(&held.subject, client).await {
-        if matches!(reason, Reason::SubjectRefused) {
-            // Not the user's refusal: no event says so.
-            claim(context, held, held.denied()).await.map_err(fail)?;
-        }
-        return Err(fail(reason));
-    }
-
-    let minted = opaque::mint(&*context.entropy);
-    let end = now.plus(context.config.code_lifetime);
-    let next = Authorization {
-        epoch: client.epoch,
-        scopes: granted.scopes,
-        resource_scope: granted.resource_scope,
-        ..held.with_code(minted.digest, end)
-    };
-    let scopes = next.scopes.clone();
-    claim(context, held, next).await.map_err(fail)?;
-    let grant = held.id.into();
-    context.raise(&Event::CodeIssued { grant, client: &held.client, subject: &held.subject, scopes: &scopes });
-    let code = minted.text(&context.config.prefixes.code, &IdText::of(held.id.octets()));
-    Ok(destination(held).code(context, &code))
 }
 
 /// The client as it is now, and its redirect URI once more.
-async fn current_client(context: &Context, held: &Authorization) -> Result<Arc<Client>, Reason> {
-    let client = context.stores.clients.current(&held.client).await?.ok_or(Reason::UnknownClient)?;
-    if !client.is_approved() || !client.grant_types.authorization_code {
+fn judge_client(client: Option<Arc<Client>>, held: &Authorization, config: &Config) -> Result<Arc<Client>, Reason> {
+    let client = client.ok_or(Reason::UnknownClient)?;
+    if !client.is_approved() || !client.grant_types.contains(GrantType::AuthorizationCode) {
         return Err(Reason::ClientNotApproved);
     }
-    let policy = &context.config.redirect_uris;
     let uri = held.redirect_uri.as_str().as_bytes();
-    let registered = client.redirect_uris.iter().any(|registered| registered.matches(uri, policy).is_ok());
-    if registered { Ok(client) } else { Err(Reason::MissingRedirectUri) }
+    let mut registered = client.redirect_uris.iter();
+    if !registered.any(|registered| registered.matches(uri, &config.redirect_uris).is_ok()) {
+        return Err(Reason::MissingRedirectUri);
+    }
+    Ok(client)
 }
 
-/// What the user saw is what is granted, at most; the client may have been narrowed since.
-fn judge_consent(
-    context: &Context,
+/// What is granted: at most what the user saw, and what the client may still have. Nothing of it is a refusal.
+fn judge_decision(
     held: &Authorization,
     client: &Client,
-    consent: &Consent,
+    decision: &Decision,
+    config: &Config,
 ) -> Result<Granted, Reason> {
+    let Decision::Approve(consent) = decision else { return Err(Reason::AccessDenied) };
+    if config.needs_pkce(client) && held.challenge.is_none() {
+        return Err(Reason::MissingChallenge);
+    }
     let chosen = match &consent.scopes {
-        None => context.config.scopes.known_part(&held.scopes),
+        None => config.scopes.known_part(&held.scopes),
         Some(tokens) => {
             let tokens = tokens.iter().map(String::as_str);
-            context.config.scopes.select(tokens).map_err(|_| Reason::ExcessDecision)?
+            config.scopes.select(tokens).map_err(|_| Reason::ExcessDecision)?
         }
     };
     let resource_scope = match &consent.resources {
@@ -284,6 +261,250 @@ fn judge_consent(
     client.still_granted(&chosen, &resource_scope).ok_or(Reason::AccessDenied)
 }
 
+/// Makes the code by one swap.
+async fn approve(
+    context: &Context,
+    held: &Arc<Authorization>,
+    client: &Client,
+    granted: Granted,
+    now: Timestamp,
+) -> Result<Response, AuthorizationError> {
+    let minted = opaque::mint(&*context.entropy);
+    let end = now.plus(context.config.code_lifetime);
+    let next = Authorization {
+        epoch: client.epoch,
+        scopes: granted.scopes,
+        resource_scope: granted.resource_scope,
+        ..held.with_code(minted.digest, end)
+    };
+    let scopes = next.scopes.clone();
+    take(context, held, next).await.map_err(|reason| undecided(context, held, client, reason))?;
+    let grant = held.id.into();
+    context.raise(&Event::CodeIssued { grant, client: &held.client, subject: held.subject(), scopes: &scopes });
+    let code = minted.text(&context.config.prefixes.code, &IdText::of(held.id.octets()));
+    Ok(destination(held).code(context, &code))
+}
+
+/// § 4.1.2.1: the client learns that the user refused.
+async fn deny(context: &Context, held: &Arc<Authorization>, client: &Client) -> Result<Response, AuthorizationError> {
+    let taken = take(context, held, held.denied()).await;
+    taken.map_err(|reason| undecided(context, held, client, reason))?;
+    context.raise(&Event::Denied { client: &held.client, subject: held.subject() });
+    Ok(destination(held).error(context, &Reason::AccessDenied))
+}
+
+/// What keeps a decision from being taken goes to the client, unless another decision was taken.
+fn undecided(context: &Context, held: &Authorization, client: &Client, reason: Reason) -> AuthorizationError {
+    if matches!(reason, Reason::AlreadyDecided) {
+        return AuthorizationError::page_for(context, client, reason);
+    }
+    AuthorizationError::redirect(context, client, destination(held), reason)
+}
+
+/// Writes the decision by one swap of the request that was judged.
+async fn take(context: &Context, held: &Arc<Authorization>, next: Authorization) -> Result<(), Reason> {
+    let mut flow = Deciding { context, held: held.clone(), next: Arc::new(next), has_looked: false };
+    claim(&context.stores, &mut flow, Some(ATTEMPTS)).await
+}
+
+struct Deciding<'a> {
+    context: &'a Context,
+    held: Arc<Authorization>,
+    next: Arc<Authorization>,
+    has_looked: bool,
+}
+
+impl Flow for Deciding<'_> {
+    type Row = Authorization;
+    type Won = ();
+    type Error = Reason;
+
+    async fn look(&mut self) -> Result<Seen<Authorization>, Reason> {
+        if !std::mem::replace(&mut self.has_looked, true) {
+            return Ok(Seen::Found(self.held.clone()));
+        }
+        Ok(self.context.stores.codes.find(&self.held.id).await?.into())
+    }
+
+    fn judge(&mut self, seen: &Seen<Authorization>) -> Result<Step<Authorization, ()>, Reason> {
+        match seen {
+            Seen::Found(found) if found.version == self.held.version => Ok(Step::Replace(self.next.clone(), ())),
+            Seen::Found(_) | Seen::Missing | Seen::Unread | Seen::Torn => Err(Reason::AlreadyDecided),
+        }
+    }
+
+    /// Two refusals of one request are one.
+    fn is_done(&self, found: &Authorization, meant: &Authorization, _: After) -> bool {
+        found.stage == meant.stage
+    }
+}
+
 fn destination(held: &Authorization) -> Destination<'_> {
     Destination { redirect_uri: &held.redirect_uri, state: held.state.as_deref() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::client::redirect_uri::{RedirectUri, RegisteredRedirectUri};
+    use crate::client::{ClientState, GrantTypes};
+    use crate::grant::fixtures::{at, client, scopes};
+    use crate::pkce::CodeVerifier;
+    use crate::scope::ScopeSet;
+
+    const URI: &str = "https://app.example/cb";
+
+    /// A held request, and who answers it.
+    struct Scene {
+        config: Config,
+        client: Option<Client>,
+        held: Authorization,
+        handle: Digest,
+        subject: Subject,
+        session: &'static [u8],
+        seconds: u32,
+        decision: Decision,
+    }
+
+    fn faultless() -> Scene {
+        let config = Config::platform("https://auth.example");
+        let mut client = client("own");
+        client.redirect_uris = vec![RegisteredRedirectUri::parse(URI, &config.redirect_uris).unwrap()];
+        let subject = Subject::new("alice").unwrap();
+        let held = Authorization {
+            id: AuthorizationId::from_octets([7; 16]),
+            version: 1,
+            client: client.id.clone(),
+            epoch: 0,
+            subject: Some(subject.clone()),
+            session: Digest::of(b"session"),
+            created: at(0),
+            handle: Digest::of(b"handle"),
+            stage: Stage::Held,
+            end: at(1800),
+            redirect_uri: RedirectUri::read(URI).unwrap(),
+            redirect_uri_named: true,
+            challenge: None,
+            state: None,
+            scopes: client.scopes.clone(),
+            resource_scope: client.resource_scope.clone(),
+        };
+        Scene {
+            config,
+            client: Some(client),
+            held,
+            handle: Digest::of(b"handle"),
+            subject,
+            session: b"session",
+            seconds: 1799,
+            decision: Decision::Approve(Consent::to_everything()),
+        }
+    }
+
+    /// The judgements in the order in which `decide` makes them.
+    fn judge(scene: &Scene) -> Result<Granted, Reason> {
+        let asked = Asked { subject: &scene.subject, session: scene.session };
+        judge_held(&scene.held, &scene.handle, &asked, at(scene.seconds))?;
+        let client = judge_client(scene.client.clone().map(Arc::new), &scene.held, &scene.config)?;
+        judge_decision(&scene.held, &client, &scene.decision, &scene.config)
+    }
+
+    fn outcome(scene: &Scene) -> String {
+        judge(scene).map_or_else(|reason| format!("{reason:?}"), |_| "granted".to_owned())
+    }
+
+    fn own(scene: &mut Scene) -> &mut Client {
+        scene.client.as_mut().unwrap()
+    }
+
+    type Fault = (&'static str, fn(&mut Scene));
+
+    const FAULTS: [Fault; 10] = [
+        ("UnknownHandle", |scene| scene.handle = Digest::of(b"another")),
+        ("UnknownHandle", |scene| scene.session = b"another"),
+        ("UnknownHandle", |scene| scene.subject = Subject::new("bob").unwrap()),
+        ("HoldExpired", |scene| scene.seconds = 1800),
+        ("ClientNotApproved", |scene| own(scene).state = ClientState::Suspended),
+        ("ClientNotApproved", |scene| own(scene).grant_types = GrantTypes::NONE),
+        ("MissingRedirectUri", |scene| own(scene).redirect_uris = Vec::new()),
+        ("MissingChallenge", |scene| own(scene).require_pkce = true),
+        ("ExcessDecision", |scene| {
+            scene.decision = Decision::Approve(Consent::to_everything().scopes(["account-profile:r"]));
+        }),
+        ("AccessDenied", |scene| own(scene).scopes = ScopeSet::empty()),
+    ];
+
+    #[test]
+    fn a_decision_is_refused_in_order() {
+        assert_eq!(outcome(&faultless()), "granted");
+        for (place, (expected, fault)) in FAULTS.iter().enumerate() {
+            let mut alone = faultless();
+            fault(&mut alone);
+            assert_eq!(outcome(&alone), *expected, "{place} alone");
+            let mut all = faultless();
+            FAULTS[place..].iter().for_each(|(_, fault)| fault(&mut all));
+            assert_eq!(outcome(&all), *expected, "{place} with all later ones");
+        }
+        let mut scene = faultless();
+        scene.client = None;
+        assert_eq!(outcome(&scene), "UnknownClient");
+    }
+
+    #[test]
+    fn a_decided_request_is_not_decided_again() {
+        for (stage, seconds, expected) in [
+            (Stage::Denied, 0, "AlreadyDecided"),
+            (Stage::CodeIssued(Digest::of(b"code")), 0, "AlreadyDecided"),
+            (Stage::Denied, 9999, "AlreadyDecided"),
+        ] {
+            let mut scene = faultless();
+            (scene.held.stage, scene.seconds) = (stage, seconds);
+            assert_eq!(outcome(&scene), expected);
+            scene.handle = Digest::of(b"another");
+            assert_eq!(outcome(&scene), "UnknownHandle", "who has no handle learns nothing");
+        }
+    }
+
+    #[test]
+    fn a_user_grants_at_most_what_was_asked() {
+        let all = || Consent::to_everything();
+        let public = || ResourceScope::Public;
+        let two = || ResourceScope::specified(&["a".to_owned(), "b".to_owned()]).unwrap();
+        type Resources = fn() -> ResourceScope;
+        let everything: Resources = || ResourceScope::All;
+        let rows: [(Resources, Decision, &str); 11] = [
+            (everything, Decision::Deny, "AccessDenied"),
+            (everything, Decision::Approve(all()), "granted"),
+            (everything, Decision::Approve(all().scopes(["repo-code:r"])), "granted"),
+            (everything, Decision::Approve(all().scopes(["repo-code:r", "account-profile:r"])), "ExcessDecision"),
+            (everything, Decision::Approve(all().scopes(["no such scope"])), "ExcessDecision"),
+            (everything, Decision::Approve(all().scopes(Vec::<String>::new())), "AccessDenied"),
+            (everything, Decision::Approve(all().resources(Vec::<String>::new())), "granted"),
+            (public, Decision::Approve(all().resources(Vec::<String>::new())), "granted"),
+            (two, Decision::Approve(all().resources(["a"])), "granted"),
+            (two, Decision::Approve(all().resources(Vec::<String>::new())), "AccessDenied"),
+            (two, Decision::Approve(all().resources(["c"])), "ExcessDecision"),
+        ];
+        for (number, (resources, decision, expected)) in rows.into_iter().enumerate() {
+            let mut scene = faultless();
+            scene.held.resource_scope = resources();
+            own(&mut scene).resource_scope = resources();
+            scene.decision = decision;
+            assert_eq!(outcome(&scene), expected, "{number}");
+        }
+        let mut scene = faultless();
+        scene.decision = Decision::Approve(all().scopes(["repo-code:r"]));
+        assert_eq!(judge(&scene).ok().unwrap().scopes, scopes("repo-code:r"));
+    }
+
+    #[test]
+    fn a_challenge_meets_a_requirement_that_came_later() {
+        let mut scene = faultless();
+        own(&mut scene).require_pkce = true;
+        scene.held.challenge = Some(CodeVerifier::new("v".repeat(43)).unwrap().challenge());
+        assert_eq!(outcome(&scene), "granted");
+        scene.held.challenge = None;
+        scene.decision = Decision::Deny;
+        assert_eq!(outcome(&scene), "AccessDenied");
+    }
 }

@@ -6,12 +6,12 @@ use crate::wire::params::{ParamLimits, Params};
 use crate::wire::{Body, Endpoint, Request};
 
 /// Reads the form of a request: method, size, media type, form encoding, UTF-8, repeats.
-pub(crate) fn read<'a, const N: usize>(
+pub(crate) fn read<'a>(
     request: &Request<'a>,
     endpoint: Endpoint,
-    names: &'static [&'static str; N],
+    known: impl Iterator<Item = &'static str> + Clone,
     config: &Config,
-) -> Result<Params<'a, N>, Reason> {
+) -> Result<Params<'a>, Reason> {
     if !endpoint.allows(request.method()) {
         return Err(Reason::MethodNotAllowed);
     }
@@ -24,7 +24,7 @@ pub(crate) fn read<'a, const N: usize>(
         return Err(Reason::MediaType);
     }
     let limits = ParamLimits { octets: config.body_octets, parameters: config.parameters };
-    let params = Params::parse(octets, names, &limits).map_err(|_| Reason::MalformedParameters)?;
+    let params = Params::parse(octets, known, &limits).map_err(|_| Reason::MalformedParameters)?;
     if !params.all_utf8() {
         return Err(Reason::MalformedParameters);
     }
@@ -32,9 +32,4 @@ pub(crate) fn read<'a, const N: usize>(
         Some(name) => Err(Reason::RepeatedParameter(name)),
         None => Ok(params),
     }
-}
-
-/// The text of a parameter whose form was read as UTF-8.
-pub(crate) fn text<'p, const N: usize>(params: &'p Params<'_, N>, name: &str) -> Option<&'p str> {
-    params.text(name).ok().flatten()
 }

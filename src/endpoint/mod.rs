@@ -3,7 +3,6 @@
 //! [`Endpoint`](crate::wire::Endpoint).
 
 pub(crate) mod authorize;
-pub(crate) mod client_auth;
 pub(crate) mod decide;
 pub(crate) mod form;
 pub(crate) mod introspect;
@@ -11,4 +10,5 @@ pub(crate) mod metadata;
 pub(crate) mod pending;
 pub(crate) mod resource;
 pub(crate) mod revoke;
+pub(crate) mod submitted;
 pub(crate) mod token;

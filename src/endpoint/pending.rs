@@ -76,7 +76,7 @@ impl PendingAuthorization {
         self.redirect_uri.form_action_sources()
     }
 
-    /// Tells whether the client's identity is assured, so that a consent of before may stand in for the
+    /// Returns whether the client's identity is assured, so that a consent of before may stand in for the
     /// user's click: not for public or native clients, and not where the browser goes to the user's own
     /// device [RFC 8252 section 8.6].
     #[must_use]
@@ -168,14 +168,14 @@ impl AuthorizationError {
         &self.0.reason
     }
 
-    /// Tells whether the answer goes to the client, for a user who is signed in; otherwise it is the
+    /// Returns whether the answer goes to the client, for a user who is signed in; otherwise it is the
     /// page, in whose place a service may show its own.
     #[must_use]
     pub const fn redirects(&self) -> bool {
         self.0.redirect.is_some()
     }
 
-    /// Tells whether the answer waits for the user to sign in, so that nobody's link makes the server
+    /// Returns whether the answer waits for the user to sign in, so that nobody's link makes the server
     /// send strangers elsewhere [RFC 9700 section 4.11.2]: show the sign-in page and let the request
     /// come again.
     #[must_use]
@@ -255,8 +255,8 @@ impl Destination<'_> {
         if let Some(state) = self.state {
             append_query(&mut location, "state", state);
         }
-        if let Some(issuer) = context.issuer.as_deref().filter(|_| context.config.response_issuer) {
-            append_query(&mut location, "iss", issuer.as_bytes());
+        if context.config.response_issuer {
+            append_query(&mut location, "iss", context.config.issuer.as_bytes());
         }
         if context.config.dummy_fragment {
             location.push_str("#_");

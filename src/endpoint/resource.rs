@@ -1,103 +1,97 @@
 //! The check of access tokens at a resource in the same process [RFC 6750].
 
 use std::fmt;
-use std::sync::Arc;
 
+use crate::access_token::{self, UsableToken};
 use crate::client::Client;
 use crate::clock::Timestamp;
 use crate::context::Context;
-use crate::endpoint::client_auth::split_scheme;
 use crate::error::{Reason, delivery};
 use crate::id::{ClientId, GrantId};
 use crate::scope::{Permission, Resource, ResourceScope, Scope, ScopeSet};
-use crate::secret::opaque::Presented;
-use crate::store::record::Grant;
 use crate::subject::Subject;
 use crate::wire::params::{ParamLimits, Params};
-use crate::wire::request::HeaderLine;
+use crate::wire::request::{HeaderLine, split_scheme};
 use crate::wire::{Body, Request, Response};
 
-/// What a good access token stands for.
+/// What a valid access token stands for.
 ///
-/// It is a snapshot: look the token up anew for every request.
+/// It is a snapshot: authenticate every request anew.
 #[derive(Clone, Debug)]
 pub struct Authenticated {
-    grant: Arc<Grant>,
-    client: Arc<Client>,
-    issued: Timestamp,
-    expires: Timestamp,
-    narrowed: Option<ScopeSet>,
+    token: UsableToken,
 }
 
 impl Authenticated {
-    /// Returns the user on whose behalf the client acts.
+    /// Returns the user on whose behalf the client acts; `None` where the client acts for itself
+    /// [RFC 6749 section 4.4].
+    ///
+    /// [`AuthorizationServer::require_subject`](crate::AuthorizationServer::require_subject) answers the request where
+    /// there has to be one. Without that, or a look at the `None`, nothing compiles:
+    ///
+    /// ```compile_fail,E0308
+    /// fn user(token: &grantor::Authenticated) -> &grantor::Subject {
+    ///     token.subject()
+    /// }
+    /// ```
     #[must_use]
-    pub fn subject(&self) -> &Subject {
-        &self.grant.subject
+    pub fn subject(&self) -> Option<&Subject> {
+        self.token.subject()
     }
 
     /// Returns the client that holds the token.
     #[must_use]
     pub fn client(&self) -> &Client {
-        &self.client
+        self.token.client()
     }
 
     /// Returns the id of the client that holds the token.
     #[must_use]
     pub fn client_id(&self) -> &ClientId {
-        &self.client.id
+        &self.token.client().id
     }
 
-    /// Returns the grant that the token grew from.
+    /// Returns the id of the grant that the token belongs to.
     #[must_use]
     pub fn grant(&self) -> GrantId {
-        self.grant.id
+        self.token.grant()
     }
 
-    /// Returns the scopes of the token, as far as the client may still have them.
+    /// Returns the scopes of the token that the client may still have.
     #[must_use]
     pub fn scopes(&self) -> ScopeSet {
-        self.granted().intersection(&self.client.scopes)
+        self.token.scopes()
     }
 
-    /// Returns the resources of the token, as far as the client may still have them.
+    /// Returns the resources of the token that the client may still have.
     #[must_use]
     pub fn resource_scope(&self) -> ResourceScope {
-        self.grant.resource_scope.narrowed_to(&self.client.resource_scope)
+        self.token.resource_scope()
     }
 
     /// Returns when the token was issued.
     #[must_use]
     pub const fn issued(&self) -> Timestamp {
-        self.issued
+        self.token.issued()
     }
 
-    /// Returns when the token ends, unless it is revoked before.
+    /// Returns when the token expires, unless it is revoked before.
     #[must_use]
     pub const fn expires(&self) -> Timestamp {
-        self.expires
+        self.token.end()
     }
 
-    /// Tells whether the token covers this scope, with this permission, on this resource.
+    /// Returns whether the token covers this scope, with this permission, on this resource.
     ///
     /// A scope of a catalog without permissions covers any.
     ///
     /// # Security
     ///
     /// This bounds the application alone. Whether the [`subject`](Self::subject) itself may reach the
-    /// resource is the resource's own to check: with [`ResourceScope::All`], a token covers whatever is
-    /// named.
+    /// resource is the resource's own check: with [`ResourceScope::All`], a token covers every resource.
     #[must_use]
     pub fn permits(&self, scope: &str, permission: Permission, resource: Resource<'_>) -> bool {
-        let (granted, registered) = (self.granted(), &self.client.scopes);
-        granted.contains(scope, permission)
-            && (granted == registered || registered.contains(scope, permission))
-            && self.grant.resource_scope.permits(resource)
-            && self.client.resource_scope.permits(resource)
-    }
-
-    fn granted(&self) -> &ScopeSet {
-        self.narrowed.as_ref().unwrap_or(&self.grant.scopes)
+        self.token.permits(scope, permission, resource)
     }
 }
 
@@ -168,6 +162,12 @@ pub(crate) fn require(
     Err(ResourceError { reason, response })
 }
 
+/// Refuses a token without a user.
+pub(crate) fn require_subject<'t>(context: &Context, token: &'t Authenticated) -> Result<&'t Subject, ResourceError> {
+    let reason = || ResourceError::new(context, Reason::InsufficientScope);
+    token.subject().ok_or_else(reason)
+}
+
 async fn look_up(context: &Context, request: &Request<'_>) -> Result<Authenticated, Reason> {
     let in_body = if context.config.bearer_in_body { form(context, request)? } else { None };
     let in_body = in_body.as_ref().and_then(|params| params.octets("access_token"));
@@ -176,20 +176,8 @@ async fn look_up(context: &Context, request: &Request<'_>) -> Result<Authenticat
         (Some(token), None) | (None, Some(token)) => token,
         (None, None) => return Err(Reason::NoAccessToken),
     };
-    let presented = Presented::parse(&context.config.prefixes.access_token, token).ok_or(Reason::InvalidAccessToken)?;
-    let id = GrantId::from_octets(presented.id);
-    let grant = context.stores.tokens.find(&id).await?.ok_or(Reason::InvalidAccessToken)?;
-    let now = context.now();
-    let pair = grant.pairs.with_access(&presented.digest).ok_or(Reason::InvalidAccessToken)?;
-    if grant.revoked.is_some() || !pair.access_is_live(now) {
-        return Err(Reason::InvalidAccessToken);
-    }
-    let client = context.stores.clients.find(&grant.client).await?.ok_or(Reason::InvalidAccessToken)?;
-    if !client.is_approved() || client.epoch != grant.epoch {
-        return Err(Reason::InvalidAccessToken);
-    }
-    let (issued, expires, narrowed) = (pair.issued(), pair.access_end, pair.narrowed().cloned());
-    Ok(Authenticated { grant, client, issued, expires, narrowed })
+    let token = access_token::find(context, token).await?.ok_or(Reason::InvalidAccessToken)?;
+    Ok(Authenticated { token })
 }
 
 /// § 2.1: the scheme in any case, then exactly one token of the allowed characters.
@@ -211,14 +199,13 @@ fn in_header<'a>(request: &Request<'a>) -> Result<Option<&'a [u8]>, Reason> {
 }
 
 /// § 2.2: a single-part form, not with GET.
-fn form<'a>(context: &Context, request: &Request<'a>) -> Result<Option<Params<'a, 1>>, Reason> {
-    const NAMES: [&str; 1] = ["access_token"];
+fn form<'a>(context: &Context, request: &Request<'a>) -> Result<Option<Params<'a>>, Reason> {
     let Body::Octets(octets) = request.body_octets() else { return Ok(None) };
     if request.method() == "GET" || !request.is_form() {
         return Ok(None);
     }
     let limits = ParamLimits { octets: context.config.body_octets, parameters: context.config.parameters };
     // A form that cannot be read is the resource's own business.
-    let Ok(params) = Params::parse(octets, &NAMES, &limits) else { return Ok(None) };
+    let Ok(params) = Params::parse(octets, ["access_token"].into_iter(), &limits) else { return Ok(None) };
     if params.is_repeated("access_token") { Err(Reason::MalformedBearer) } else { Ok(Some(params)) }
 }

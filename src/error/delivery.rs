@@ -70,7 +70,7 @@ fn status(reason: &Reason) -> u16 {
     if matches!(reason, Reason::TooLarge) {
         return 413;
     }
-    if matches!(reason, Reason::Throttled { .. } | Reason::TooManyInGrace { .. }) {
+    if reason.retry_after().is_some() {
         return 429;
     }
     match reason.code() {
@@ -89,7 +89,7 @@ fn status(reason: &Reason) -> u16 {
 }
 
 fn with_retry_after(response: Response, reason: &Reason) -> Response {
-    if let Reason::Throttled { retry_after } | Reason::TooManyInGrace { retry_after } = reason {
+    if let Some(retry_after) = reason.retry_after() {
         return response.with_header("Retry-After", retry_after.to_string());
     }
     if reason.code() == ErrorCode::TemporarilyUnavailable {

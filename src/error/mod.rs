@@ -176,13 +176,22 @@ pub enum Reason {
     /// The refresh token is newer than the store.
     #[error("the store does not know of this refresh token yet")]
     StoreWentBack,
+    /// The newest pair was derived with a key that the server does not have.
+    #[error("a derivation key is missing")]
+    MissingDerivationKey,
     /// The grant was revoked, or all grants of its client or subject were withdrawn.
     #[error("the grant is revoked")]
     GrantRevoked,
-    /// So many pairs of the grant are in grace that one more has to wait.
+    /// So many pairs of the grant are in grace, or in the margin behind it, that one more has to wait.
     #[error("too many pairs are in grace, to be tried again after {retry_after} s")]
     TooManyInGrace {
         /// Seconds to wait.
+        retry_after: u32,
+    },
+    /// The client has as many live tokens of its own as it may have.
+    #[error("the client has too many live tokens, to be tried again after {retry_after} s")]
+    TooManyMachineTokens {
+        /// Seconds until the first of them ends.
         retry_after: u32,
     },
     /// The token to revoke is a live one of another client.
@@ -202,9 +211,6 @@ pub enum Reason {
     #[error("the access token does not cover this")]
     InsufficientScope,
 
-    /// Others changed the record again and again; nothing was changed here.
-    #[error("the record is changed by too many others")]
-    Contended,
     /// The store failed.
     #[error("the store failed")]
     Store(#[from] StoreError),
@@ -281,6 +287,17 @@ impl Reason {
         self.told().code
     }
 
+    /// Seconds to wait, if the request was refused for its rate or its number.
+    pub(crate) const fn retry_after(&self) -> Option<u32> {
+        if let Self::Throttled { retry_after }
+        | Self::TooManyInGrace { retry_after }
+        | Self::TooManyMachineTokens { retry_after } = self
+        {
+            return Some(*retry_after);
+        }
+        None
+    }
+
     /// The one mapping to the wire. What a stranger could learn from is told in the same words.
     pub(crate) fn told(&self) -> Told {
         let (code, description) = match self {
@@ -324,7 +341,9 @@ impl Reason {
             }
             Self::AccessDenied => (ErrorCode::AccessDenied, "the user refused"),
             Self::SubjectRefused => (ErrorCode::InvalidGrant, "the user may not be given tokens"),
-            Self::SubjectUnknown => (ErrorCode::TemporarilyUnavailable, "the service is temporarily unavailable"),
+            Self::SubjectUnknown | Self::MissingDerivationKey => {
+                (ErrorCode::TemporarilyUnavailable, "the service is temporarily unavailable")
+            }
 
             Self::UnknownGrantType => (ErrorCode::UnsupportedGrantType, "the grant type is not supported"),
             Self::UnknownCode
@@ -350,6 +369,7 @@ impl Reason {
             | Self::StoreWentBack
             | Self::GrantRevoked => (ErrorCode::InvalidGrant, "the refresh token is not valid"),
             Self::TooManyInGrace { .. } => (ErrorCode::TemporarilyUnavailable, "too many refreshes"),
+            Self::TooManyMachineTokens { .. } => (ErrorCode::TemporarilyUnavailable, "too many live tokens"),
             Self::TokenOfAnotherClient => (ErrorCode::InvalidGrant, "the token was issued to another client"),
 
             Self::NoAccessToken => (ErrorCode::InvalidToken, "no access token was sent"),
@@ -357,7 +377,6 @@ impl Reason {
             Self::InvalidAccessToken => (ErrorCode::InvalidToken, "the access token is not valid"),
             Self::InsufficientScope => (ErrorCode::InsufficientScope, "the access token does not cover this"),
 
-            Self::Contended => (ErrorCode::TemporarilyUnavailable, "the service is temporarily unavailable"),
             Self::Store(error) if error.is_transient() => {
                 (ErrorCode::TemporarilyUnavailable, "the service is temporarily unavailable")
             }

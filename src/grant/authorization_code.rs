@@ -1,25 +1,31 @@
 //! Exchanges a code for the first pair of tokens [RFC 6749 section 4.1.3].
 //!
-//! The claim is one insert: the grant under the authorization's id. Whoever finds it taken holds a
-//! code that is spent, and the authorization itself never changes.
+//! The claim is one insert: the grant under the authorization's id. If a grant with that id exists, the code was
+//! used before. The authorization itself never changes.
 
 use std::sync::Arc;
 
+use crate::claim::{ATTEMPTS, After, Contended, Flow, Seen, Step, claim};
 use crate::client::{Client, Granted};
 use crate::clock::Timestamp;
 use crate::config::{Config, ExchangeRedirectUri};
 use crate::context::Context;
 use crate::error::Reason;
-use crate::grant::confirm;
-use crate::grant::issue::{self, Drawn, Issued, NewPair, Place, TokenAnswer};
+use crate::grant::definition::Definition;
+use crate::grant::issue::{self, Issued, NewPair, Place};
 use crate::grant::withdraw;
 use crate::hooks::Event;
 use crate::id::{AuthorizationId, GrantId};
+use crate::record::{Authorization, Grant, Pairs, RevocationReason, Stage};
 use crate::secret::Digest;
+use crate::secret::derive::PairSecrets;
 use crate::secret::opaque::Presented;
-use crate::secret::refresh::Lineage;
-use crate::store::Insertion;
-use crate::store::record::{Authorization, Grant, Pairs, RevocationReason, Stage};
+use crate::secret::refresh::{Family, Lineage, TagKey};
+use crate::store::StoreError;
+use crate::wire::params::Params;
+
+pub(crate) const DEFINITION: Definition =
+    Definition { parameters: &["code", "redirect_uri", "code_verifier"], is_offered: |_| true };
 
 /// What a client presents.
 pub(crate) struct Exchange<'a> {
@@ -29,41 +35,61 @@ pub(crate) struct Exchange<'a> {
     pub(crate) verifier: Option<&'a str>,
 }
 
-/// Gives the first pair for a code, once.
+impl<'a> Exchange<'a> {
+    pub(crate) fn read(client: &'a Client, form: &'a Params<'_>) -> Result<Self, Reason> {
+        Ok(Self {
+            client,
+            code: form.octets("code").ok_or(Reason::MissingParameter("code"))?,
+            redirect_uri: form.octets("redirect_uri"),
+            verifier: form.text("code_verifier"),
+        })
+    }
+}
+
+/// Issues the first pair for a code, once. A second exchange of a valid code revokes the grant.
 pub(crate) async fn exchange(context: &Context, request: &Exchange<'_>) -> Result<Issued, Reason> {
     let now = context.now();
     let presented = Presented::parse(&context.config.prefixes.code, request.code).ok_or(Reason::UnknownCode)?;
     let id = AuthorizationId::from_octets(presented.id);
     let authorization = context.stores.codes.find(&id).await?.ok_or(Reason::UnknownCode)?;
-    judge(&authorization, &presented.digest, request, &context.config)?;
-    if now >= authorization.end {
-        return Err(after_the_end(context, &authorization).await?);
-    }
-    // The client may have been narrowed since the user consented, to nothing too.
-    let granted = request.client.still_granted(&authorization.scopes, &authorization.resource_scope);
-    let granted = granted.ok_or(Reason::CodeSpent)?;
-    context.check_subject(&authorization.subject, request.client).await?;
+    let granted = match judge(&authorization, &presented.digest, request, &context.config, now) {
+        Ok(granted) => granted,
+        Err(Reason::CodeExpired) => return Err(after_the_end(context, &authorization).await?),
+        Err(reason) => return Err(reason),
+    };
+    context.check_subject(authorization.subject(), request.client).await?;
 
-    let drawn = Drawn::new(id.into(), &*context.entropy);
-    let (grant, answer) = first_pair(context, request.client, &authorization, granted, &drawn, now);
-    claim(context, grant, &drawn.access_token.digest).await?;
-    let (client, subject) = (&request.client.id, &authorization.subject);
+    let (grant, issued) = first_pair(context, request.client, &authorization, granted, now);
+    let mut flow = Inserting { context, grant: Arc::new(grant), has_looked: false, found: None };
+    match claim(&context.stores, &mut flow, Some(ATTEMPTS)).await {
+        Ok(()) => {}
+        Err(Reason::CodeReplayed) => return Err(flow.replayed().await?),
+        Err(reason) => return Err(reason),
+    }
+    let (client, subject) = (&request.client.id, authorization.subject());
     context.raise(&Event::Exchanged { grant: id.into(), client, subject });
-    Ok(drawn.issued(answer))
+    Ok(issued)
 }
 
-/// Everything but time and first use, in the order in which a wrong party learns least.
-fn judge(authorization: &Authorization, code: &Digest, request: &Exchange<'_>, config: &Config) -> Result<(), Reason> {
+/// Everything but first use, in the order in which a wrong party learns least.
+fn judge(
+    authorization: &Authorization,
+    code: &Digest,
+    request: &Exchange<'_>,
+    config: &Config,
+    now: Timestamp,
+) -> Result<Granted, Reason> {
     match &authorization.stage {
         Stage::CodeIssued(digest) if digest == code => {}
         Stage::CodeIssued(_) | Stage::Held | Stage::Denied => return Err(Reason::UnknownCode),
     }
-    // § 4.1.3: the code was issued to the authenticated client.
+    // § 4.1.3: "ensure that the authorization code was issued to the authenticated confidential client, or if the
+    // client is public, ensure that the code was issued to "client_id" in the request"
     if authorization.client != request.client.id {
         return Err(Reason::CodeOfAnotherClient);
     }
     judge_redirect_uri(authorization, request.redirect_uri, config)?;
-    // PKCE may be demanded of the client since; a code without it is not honoured any more.
+    // PKCE may have become mandatory for the client since; a code without it is not honoured any more.
     if config.needs_pkce(request.client) && authorization.challenge.is_none() {
         return Err(Reason::MissingVerifier);
     }
@@ -72,10 +98,16 @@ fn judge(authorization: &Authorization, code: &Digest, request: &Exchange<'_>, c
     if authorization.epoch != request.client.epoch {
         return Err(Reason::CodeSpent);
     }
-    Ok(())
+    if now >= authorization.end {
+        return Err(Reason::CodeExpired);
+    }
+    // The client may have been narrowed since the user consented, to nothing too.
+    let granted = request.client.still_granted(&authorization.scopes, &authorization.resource_scope);
+    granted.ok_or(Reason::CodeSpent)
 }
 
-/// § 4.1.3: identical to what the code is bound to, octet for octet.
+/// § 4.1.3: "ensure that the "redirect_uri" parameter is present if the "redirect_uri" parameter was included in
+/// the initial authorization request […] and if included ensure that their values are identical"
 fn judge_redirect_uri(authorization: &Authorization, sent: Option<&[u8]>, config: &Config) -> Result<(), Reason> {
     match sent {
         Some(sent) if sent == authorization.redirect_uri.as_str().as_bytes() => Ok(()),
@@ -105,7 +137,7 @@ fn judge_verifier(authorization: &Authorization, sent: Option<&str>) -> Result<(
     }
 }
 
-/// An otherwise valid use of a code past its end: a replay if it had been exchanged.
+/// Judges an otherwise valid use of an expired code: it is a replay if the code was exchanged.
 async fn after_the_end(context: &Context, authorization: &Authorization) -> Result<Reason, Reason> {
     match context.stores.tokens.find(&authorization.id.into()).await? {
         Some(grant) if grant.revoked.is_none() => replayed(context, &grant).await,
@@ -113,7 +145,8 @@ async fn after_the_end(context: &Context, authorization: &Authorization) -> Resu
     }
 }
 
-/// § 4.1.2: a code that is used twice takes with it what the first use gave.
+/// § 4.1.2: "If an authorization code is used more than once, the authorization server MUST deny the request and
+/// SHOULD revoke (when possible) all tokens previously issued based on that authorization code."
 async fn replayed(context: &Context, grant: &Grant) -> Result<Reason, Reason> {
     if grant.revoked.is_some() {
         return Ok(Reason::CodeSpent);
@@ -122,8 +155,7 @@ async fn replayed(context: &Context, grant: &Grant) -> Result<Reason, Reason> {
     if outcome != withdraw::Outcome::Revoked {
         return Ok(Reason::CodeSpent);
     }
-    let Grant { id, client, subject, .. } = grant;
-    context.raise(&Event::CodeReplayed { grant: *id, client, subject });
+    context.raise(&Event::CodeReplayed { grant: grant.id, client: &grant.client, subject: grant.subject() });
     Ok(Reason::CodeReplayed)
 }
 
@@ -132,21 +164,23 @@ fn first_pair(
     client: &Client,
     authorization: &Authorization,
     granted: Granted,
-    drawn: &Drawn,
     now: Timestamp,
-) -> (Grant, TokenAnswer) {
+) -> (Grant, Issued) {
     let id = GrantId::from(authorization.id);
-    let lineage = Lineage::draw(&*context.entropy);
+    let entropy = &*context.entropy;
+    let (lineage, tag_key) = (Lineage::draw(entropy), TagKey::draw(entropy));
     let place = Place {
+        grant: id,
         client,
         lineage: &lineage,
+        tag_key: &tag_key,
         number: 1,
         now,
         created: now,
         granted: &granted.scopes,
         scopes: granted.scopes.clone(),
     };
-    let NewPair { record, answer } = issue::pair(&context.config, drawn, place);
+    let NewPair { record, issued } = issue::pair(&context.config, PairSecrets::draw(entropy), place);
     let grant = Grant {
         id,
         version: 1,
@@ -156,33 +190,202 @@ fn first_pair(
         scopes: granted.scopes,
         resource_scope: granted.resource_scope,
         created: now,
-        keep_until: withdraw::keep_until(context, authorization.end),
-        lineage: lineage.digest(),
+        keep_until: withdraw::keep_until(&context.config, authorization.end),
+        family: Family { lineage: lineage.digest(), tag_key },
         pairs_made: 1,
         pairs: Pairs::one(record),
         revoked: None,
     };
-    (grant, answer)
+    (grant, issued)
 }
 
-/// One insert. After `Exists` or an error, the row tells who won: it carries the digest of the
-/// winner's access token.
-async fn claim(context: &Context, grant: Grant, own: &Digest) -> Result<(), Reason> {
-    let id = grant.id;
-    let is_own = |grant: &Grant| grant.pairs.with_access(own).is_some();
-    let outcome = context.stores.tokens.insert(Arc::new(grant)).await;
-    if matches!(outcome, Ok(Insertion::Inserted)) {
-        return Ok(());
+/// One insert without a read before it. If the row exists, it shows who won: it has the digest of the winner's
+/// access token.
+struct Inserting<'a> {
+    context: &'a Context,
+    grant: Arc<Grant>,
+    has_looked: bool,
+    found: Option<Arc<Grant>>,
+}
+
+impl Inserting<'_> {
+    async fn replayed(&self) -> Result<Reason, Reason> {
+        match &self.found {
+            Some(grant) => replayed(self.context, grant).await,
+            None => Ok(Reason::CodeSpent),
+        }
     }
-    match (context.stores.tokens.find(&id).await?, outcome) {
-        (Some(found), outcome) if is_own(&found) => match (confirm::grant(context, id, is_own).await?, outcome) {
-            (true, _) => Ok(()),
-            (false, Ok(_)) => Err(Reason::Contended),
-            (false, Err(error)) => Err(error.into()),
-        },
-        (Some(found), Ok(_)) => Err(replayed(context, &found).await?),
-        // The winner is another exchange, but this one's outcome is not known: nobody is accused.
-        (Some(_), Err(error)) | (None, Err(error)) => Err(error.into()),
-        (None, Ok(_)) => Err(Reason::Contended),
+}
+
+impl Flow for Inserting<'_> {
+    type Row = Grant;
+    type Won = ();
+    type Error = Reason;
+
+    async fn look(&mut self) -> Result<Seen<Grant>, Reason> {
+        if !std::mem::replace(&mut self.has_looked, true) {
+            return Ok(Seen::Unread);
+        }
+        self.found = self.context.stores.tokens.find(&self.grant.id).await?;
+        Ok(self.found.clone().into())
+    }
+
+    fn judge(&mut self, seen: &Seen<Grant>) -> Result<Step<Grant, ()>, Reason> {
+        match seen {
+            Seen::Unread => Ok(Step::Insert(self.grant.clone(), ())),
+            Seen::Found(_) => Err(Reason::CodeReplayed),
+            // What had the place was removed since.
+            Seen::Missing | Seen::Torn => Err(StoreError::transient(Contended).into()),
+        }
+    }
+
+    fn is_done(&self, found: &Grant, meant: &Grant, _: After) -> bool {
+        let own = meant.pairs.newest.as_ref().map(|pair| pair.access_digest());
+        own.is_some_and(|own| found.pairs.with_access(own).is_some())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::client::ApplicationType;
+    use crate::client::redirect_uri::RedirectUri;
+    use crate::grant::fixtures::{at, client, scopes};
+    use crate::pkce::CodeVerifier;
+    use crate::scope::ScopeSet;
+    use crate::subject::Subject;
+
+    const URI: &str = "https://app.example/cb";
+    const VERIFIER: &str = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
+
+    /// A code and the request that presents it.
+    struct Scene {
+        config: Config,
+        client: Client,
+        authorization: Authorization,
+        code: &'static [u8],
+        redirect_uri: Option<&'static str>,
+        verifier: Option<&'static str>,
+        seconds: u32,
+    }
+
+    /// A code that is bound to a challenge, and a request without a fault.
+    fn faultless() -> Scene {
+        let client = client("own");
+        let authorization = Authorization {
+            id: AuthorizationId::from_octets([7; 16]),
+            version: 2,
+            client: client.id.clone(),
+            epoch: 0,
+            subject: Some(Subject::new("alice").unwrap()),
+            session: Digest::of(b"session"),
+            created: at(0),
+            handle: Digest::of(b"handle"),
+            stage: Stage::CodeIssued(Digest::of(b"code")),
+            end: at(600),
+            redirect_uri: RedirectUri::read(URI).unwrap(),
+            redirect_uri_named: true,
+            challenge: Some(CodeVerifier::new(VERIFIER).unwrap().challenge()),
+            state: None,
+            scopes: client.scopes.clone(),
+            resource_scope: client.resource_scope.clone(),
+        };
+        Scene {
+            config: Config::platform("https://auth.example"),
+            client,
+            authorization,
+            code: b"code",
+            redirect_uri: Some(URI),
+            verifier: Some(VERIFIER),
+            seconds: 599,
+        }
+    }
+
+    fn outcome(scene: &Scene) -> String {
+        let request = Exchange {
+            client: &scene.client,
+            code: b"",
+            redirect_uri: scene.redirect_uri.map(str::as_bytes),
+            verifier: scene.verifier,
+        };
+        let digest = Digest::of(scene.code);
+        let judged = judge(&scene.authorization, &digest, &request, &scene.config, at(scene.seconds));
+        judged.map_or_else(|reason| format!("{reason:?}"), |_| "granted".to_owned())
+    }
+
+    type Fault = (&'static str, fn(&mut Scene));
+
+    /// In the order of RFC 6749 section 4.1.3 and RFC 7636 section 4.6.
+    const FAULTS: [Fault; 7] = [
+        ("UnknownCode", |scene| scene.code = b"another"),
+        ("CodeOfAnotherClient", |scene| scene.client.id = crate::id::ClientId::new("other").unwrap()),
+        ("RedirectUriMismatch", |scene| scene.redirect_uri = Some("https://app.example/other")),
+        ("WrongVerifier", |scene| scene.verifier = Some("a-verifier-that-meets-no-challenge-of-this-code")),
+        ("CodeSpent", |scene| scene.client.epoch = 1),
+        ("CodeExpired", |scene| scene.seconds = 600),
+        ("CodeSpent", |scene| scene.client.scopes = ScopeSet::empty()),
+    ];
+
+    #[test]
+    fn an_exchange_is_refused_in_the_order_of_the_rfc() {
+        assert_eq!(outcome(&faultless()), "granted");
+        for (place, (expected, fault)) in FAULTS.iter().enumerate() {
+            let mut alone = faultless();
+            fault(&mut alone);
+            assert_eq!(outcome(&alone), *expected, "{place} alone");
+            let mut all = faultless();
+            FAULTS[place..].iter().for_each(|(_, fault)| fault(&mut all));
+            assert_eq!(outcome(&all), *expected, "{place} with all later ones");
+        }
+    }
+
+    #[test]
+    fn only_an_issued_code_is_exchanged() {
+        for stage in [Stage::Held, Stage::Denied] {
+            let mut scene = faultless();
+            scene.authorization.stage = stage;
+            assert_eq!(outcome(&scene), "UnknownCode");
+        }
+    }
+
+    #[test]
+    fn redirect_uri_and_verifier_follow_the_settings() {
+        type Change = fn(&mut Scene);
+        let bare: Change = |scene| scene.authorization.challenge = None;
+        let silent: Change = |scene| scene.verifier = None;
+        let strict: Change = |scene| scene.config = Config::strict("https://auth.example");
+        let lax: Change = |_| {};
+        let without_uri: Change = |scene| scene.redirect_uri = None;
+        let unnamed: Change = |scene| scene.authorization.redirect_uri_named = false;
+        let required: Change = |scene| scene.config.exchange_redirect_uri = ExchangeRedirectUri::RequiredWithoutPkce;
+        let native: Change = |scene| scene.client.application_type = ApplicationType::Native;
+        let cases: [(&[Change], &str); 12] = [
+            (&[lax, without_uri], "granted"),
+            (&[required, without_uri], "granted"),
+            (&[required, without_uri, bare, silent], "RedirectUriMismatch"),
+            (&[required, without_uri, bare, silent, unnamed], "granted"),
+            (&[bare, silent], "granted"),
+            (&[bare], "UnexpectedVerifier"),
+            (&[silent], "MissingVerifier"),
+            (&[strict], "granted"),
+            (&[strict, bare, silent], "MissingVerifier"),
+            (&[strict, bare], "MissingVerifier"),
+            (&[native, bare, silent], "MissingVerifier"),
+            (&[native], "granted"),
+        ];
+        for (number, (changes, expected)) in cases.into_iter().enumerate() {
+            let mut scene = faultless();
+            changes.iter().for_each(|change| change(&mut scene));
+            assert_eq!(outcome(&scene), expected, "{number}");
+        }
+    }
+
+    #[test]
+    fn a_narrowed_client_gets_what_is_left() {
+        let mut scene = faultless();
+        scene.client.scopes = scopes("repo-issue:r account-profile:r");
+        let request = Exchange { client: &scene.client, code: b"", redirect_uri: None, verifier: scene.verifier };
+        let granted = judge(&scene.authorization, &Digest::of(b"code"), &request, &scene.config, at(0)).ok().unwrap();
+        assert_eq!(granted.scopes, scopes("repo-issue:r"));
     }
 }

@@ -1,14 +1,14 @@
-//! Reading a list to its end, past what cannot be read.
+//! Reads a list to its end, and past records that cannot be read.
 
 use std::sync::Arc;
 
-use crate::store::record::Record;
+use crate::record::Record;
 use crate::store::{Page, StoreError};
 
 /// Items that are read at once.
 const PAGE: usize = 100;
 
-/// A reader of one list: a record that cannot be read takes nothing from those around it.
+/// A reader of one list. A record that cannot be read hides no other record.
 pub(crate) struct Reader<Id> {
     next: Option<Page<Id>>,
     id: fn([u8; 16]) -> Id,
@@ -42,19 +42,19 @@ impl<Id: Ord> Reader<Id> {
         rows
     }
 
-    /// Keeps a failure for the end; the first one tells most.
+    /// Keeps a failure for the end; the first one is kept.
     pub(crate) fn fail(&mut self, error: StoreError) {
         self.failure.get_or_insert(error);
     }
 
-    /// Says how the reading went.
+    /// Returns the first failure, if there was one.
     pub(crate) fn finish(self) -> Result<(), StoreError> {
         self.failure.map_or(Ok(()), Err)
     }
 
-    /// The way past a record that is named: row by row up to it, then on behind it.
+    /// The page that leads past an unreadable record: one row at a time up to it, then behind it.
     fn around(&mut self, page: Page<Id>, error: &StoreError) -> Option<Page<Id>> {
-        let unreadable = error.unreadable_id().filter(|id| page.admits(&(self.id)(**id)))?;
+        let unreadable = error.unreadable_key()?.first_chunk::<16>().filter(|id| page.admits(&(self.id)(**id)))?;
         self.narrow = page.limit() > 1;
         Some(if self.narrow { page.with_limit(1) } else { self.after(unreadable) })
     }
@@ -69,7 +69,7 @@ mod tests {
     use super::*;
     use crate::codec::DecodeError;
     use crate::id::GrantId;
-    use crate::store::record::Grant;
+    use crate::record::Grant;
 
     fn id(number: u8) -> GrantId {
         GrantId::from_octets([number; 16])
@@ -120,6 +120,6 @@ mod tests {
         let mut reader = Reader::new(GrantId::from_octets);
         let page = reader.next_page().unwrap();
         assert!(reader.take(page, unreadable(3)).is_empty());
-        assert_eq!(reader.finish().unwrap_err().unreadable_id(), Some(&[3; 16]));
+        assert_eq!(reader.finish().unwrap_err().unreadable_key(), Some(&[3; 16][..]));
     }
 }

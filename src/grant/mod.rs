@@ -1,9 +1,62 @@
-//! The ways to a token. Each is look, judge, claim: read the record, decide by a pure function, write
-//! the outcome with one insert or one compare-and-swap.
+//! Issues and revokes tokens. Each flow reads its record, decides by a pure function, and writes the outcome with
+//! one insert or one compare-and-swap, through [`claim`](crate::claim).
 
 pub(crate) mod authorization_code;
-pub(crate) mod confirm;
+pub(crate) mod client_credentials;
+pub(crate) mod definition;
+#[cfg(test)]
+pub(crate) mod fixtures;
 pub(crate) mod issue;
 pub(crate) mod list;
 pub(crate) mod refresh_token;
+pub(crate) mod revocation;
 pub(crate) mod withdraw;
+
+use crate::client::{Client, GrantType};
+use crate::config::Config;
+use crate::context::Context;
+use crate::error::Reason;
+use crate::grant::authorization_code::Exchange;
+use crate::grant::client_credentials::Credentials;
+use crate::grant::definition::Definition;
+use crate::grant::issue::Issued;
+use crate::grant::refresh_token::Refresh;
+use crate::wire::params::Params;
+
+/// The table of grant types: what each reads, and when it is offered.
+const fn definition(grant_type: GrantType) -> &'static Definition {
+    match grant_type {
+        GrantType::AuthorizationCode => &authorization_code::DEFINITION,
+        GrantType::RefreshToken => &refresh_token::DEFINITION,
+        GrantType::ClientCredentials => &client_credentials::DEFINITION,
+    }
+}
+
+/// The same table with the function of each. As function pointers in the table, they would cost a box for each request.
+pub(crate) async fn answer(
+    context: &Context,
+    grant_type: GrantType,
+    client: &Client,
+    form: &Params<'_>,
+) -> Result<Issued, Reason> {
+    match grant_type {
+        GrantType::AuthorizationCode => authorization_code::exchange(context, &Exchange::read(client, form)?).await,
+        GrantType::RefreshToken => refresh_token::refresh(context, &Refresh::read(client, form)?).await,
+        GrantType::ClientCredentials => client_credentials::issue(context, &Credentials::read(client, form)).await,
+    }
+}
+
+/// The parameters that the grant types read from a form.
+pub(crate) fn parameters() -> impl Iterator<Item = &'static str> + Clone {
+    GrantType::ALL.iter().flat_map(|grant_type| definition(*grant_type).parameters).copied()
+}
+
+/// Returns whether the server offers a grant type under these settings.
+pub(crate) fn is_offered(grant_type: GrantType, config: &Config) -> bool {
+    (definition(grant_type).is_offered)(config)
+}
+
+/// The grant types that the server offers under these settings.
+pub(crate) fn offered(config: &Config) -> impl Iterator<Item = GrantType> {
+    GrantType::ALL.iter().copied().filter(|grant_type| is_offered(*grant_type, config))
+}

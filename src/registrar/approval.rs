@@ -1,17 +1,29 @@
-//! What a reviewer grants, and what comes of it.
+//! What a reviewer grants, and the result.
 
+use crate::client::RefreshRotation;
 use crate::id::ClientId;
+use crate::scope::ResourceScope;
 use crate::secret::ClientSecret;
 
-/// What a reviewer grants to an application; by default what was asked for.
+/// What a reviewer grants to an application; by default what it asked for.
 ///
-/// On a change, what an earlier approval demanded or gave stays and this one adds to it.
+/// When a change is approved, `require_pkce`, `trusted`, `may_introspect` and `refresh_rotation` of an earlier approval
+/// stay unless they are set again. Scopes and resources are those of the changed form.
+///
+/// # Errors
+///
+/// [`Registrar::approve`](crate::Registrar::approve) refuses what the application did not ask for with
+/// [`RegistrarError::ScopesNotAsked`](crate::RegistrarError::ScopesNotAsked), and with
+/// [`RegistrarError::PublicClient`](crate::RegistrarError::PublicClient) what a public client cannot have.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Approval {
     pub(super) scopes: Option<String>,
+    pub(super) machine_scopes: Option<String>,
+    pub(super) machine_resources: Option<ResourceScope>,
     pub(super) require_pkce: bool,
     pub(super) trusted: bool,
     pub(super) may_introspect: bool,
+    pub(super) refresh_rotation: Option<RefreshRotation>,
 }
 
 impl Approval {
@@ -20,6 +32,27 @@ impl Approval {
     #[must_use]
     pub fn scopes(self, wire: impl Into<String>) -> Self {
         Self { scopes: Some(wire.into()), ..self }
+    }
+
+    /// Approves these scopes only for tokens without a user [RFC 6749 section 4.4]; the application must have asked
+    /// for all of them.
+    #[must_use]
+    pub fn machine_scopes(self, wire: impl Into<String>) -> Self {
+        Self { machine_scopes: Some(wire.into()), ..self }
+    }
+
+    /// Approves these resources only for tokens without a user; the application must have asked for all of them.
+    #[must_use]
+    pub fn machine_resources(self, resources: ResourceScope) -> Self {
+        Self { machine_resources: Some(resources), ..self }
+    }
+
+    /// Sets whether a refresh of a confidential web application replaces its refresh token: see
+    /// [`RefreshRotation`]. If it is not set, [`Config::refresh_rotation`](field@crate::Config::refresh_rotation) decides.
+    /// [`RefreshRotation::Keep`] is refused for public and native clients.
+    #[must_use]
+    pub fn refresh_rotation(self, rotation: RefreshRotation) -> Self {
+        Self { refresh_rotation: Some(rotation), ..self }
     }
 
     /// Demands PKCE for every authorization of the client [RFC 7636].
@@ -57,13 +90,13 @@ impl Approved {
         &self.client_id
     }
 
-    /// Returns the secret that a first approval of a confidential client made; it is shown this once.
+    /// Returns the secret that the first approval of a confidential client made. It cannot be read again.
     #[must_use]
     pub const fn client_secret(&self) -> Option<&ClientSecret> {
         self.client_secret.as_ref()
     }
 
-    /// Tells whether a change of an approved application was approved, not a first submission.
+    /// Returns whether this approved a change, and not a first submission.
     #[must_use]
     pub const fn is_change(&self) -> bool {
         self.is_change

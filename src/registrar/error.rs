@@ -20,12 +20,13 @@ pub enum RegistrarError {
     /// The application is approved, and no change of it awaits review.
     #[error("the application has no change that awaits review")]
     NothingProposed,
-    /// A public client has no secret [RFC 6749 section 2.1], so it proves nothing at introspection
-    /// either.
-    #[error("a public client has no secret")]
+    /// A public client has no secret [RFC 6749 section 2.1], so it proves nothing at introspection either. Without
+    /// a secret of its own, as in a native application, it may not keep its refresh token
+    /// ([`RefreshRotation::Keep`](crate::RefreshRotation::Keep)).
+    #[error("a public client has no secret, and a native application none of its own")]
     PublicClient,
-    /// Scopes are to be approved that the application did not ask for.
-    #[error("the approval has scopes that were not asked for")]
+    /// Scopes or resources are to be approved that the application did not ask for.
+    #[error("the approval has scopes or resources that were not asked for")]
     ScopesNotAsked,
     /// The store failed; the change may or may not have taken effect.
     #[error(transparent)]
@@ -33,17 +34,6 @@ pub enum RegistrarError {
     /// The application stands where this cannot be done.
     #[error("the application is {}", word(*.0))]
     WrongState(ClientState),
-}
-
-/// Others changed the same application all the time.
-#[derive(Clone, Copy, Debug, thiserror::Error)]
-#[error("the application kept changing")]
-pub(super) struct Contended;
-
-impl From<Contended> for RegistrarError {
-    fn from(contended: Contended) -> Self {
-        Self::Store(StoreError::transient(contended))
-    }
 }
 
 /// The record was changed as often as its version can count.

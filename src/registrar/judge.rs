@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use crate::client::application::{Application, CheckedForm, Field, FieldError, Logo, Problem};
-use crate::client::{Client, ClientState, ClientType};
+use crate::client::{ApplicationType, Client, ClientState, ClientType, RefreshRotation};
 use crate::clock::Timestamp;
 use crate::id::ClientId;
 use crate::registrar::approval::Approval;
 use crate::registrar::error::{RegistrarError, VersionsUsedUp};
 use crate::registrar::rules::RegistrationRules;
+use crate::scope::ResourceScope;
 use crate::secret::Digest;
 use crate::store::{LogoWrite, Registration};
 use crate::subject::Subject;
@@ -111,7 +112,12 @@ impl Step {
         Ok(next)
     }
 
-    /// Tells whether the client has the secret that this step makes: then the step took effect.
+    /// Returns whether the step may put the proposed logo in force, which has to be read for it.
+    pub(super) const fn may_move_logo(&self) -> bool {
+        matches!(self, Self::Approve { .. })
+    }
+
+    /// Returns whether the client has the secret that this step makes: then the step took effect.
     pub(super) fn is_carried_by(&self, client: &Client) -> bool {
         match self {
             Self::Approve { digest, .. } | Self::RotateSecret { digest, .. } => client.secrets.prove(digest),
@@ -130,7 +136,7 @@ fn require_version(current: &Current, version: u32) -> Result<(), RegistrarError
     if current.application.version == version { Ok(()) } else { Err(RegistrarError::ChangedMeanwhile) }
 }
 
-pub(super) fn successor(current: &Current) -> Result<Registration, RegistrarError> {
+fn successor(current: &Current) -> Result<Registration, RegistrarError> {
     let version = current.client.version.checked_add(1).ok_or(VersionsUsedUp)?;
     Ok(Registration {
         client: Client { version, ..Client::clone(&current.client) },
@@ -186,21 +192,38 @@ fn approve(
         (ClientState::Rejected, _) => return Err(RegistrarError::WrongState(ClientState::Rejected)),
     };
     let mut form = rules.check_again(asked)?;
-    if let Some(scopes) = &approval.scopes {
-        let refused = |error| RegistrarError::Invalid(vec![FieldError::new(Field::Scopes, Problem::Scope(error))]);
-        let scopes = rules.catalog.parse(scopes.as_bytes()).map_err(refused)?;
-        if !scopes.is_subset_of(&form.scopes) {
+    for (field, approved, asked) in [
+        (Field::Scopes, &approval.scopes, &mut form.scopes),
+        (Field::MachineScopes, &approval.machine_scopes, &mut form.machine_scopes),
+    ] {
+        let Some(approved) = approved else { continue };
+        let refused = |error| RegistrarError::Invalid(vec![FieldError::new(field, Problem::Scope(error))]);
+        let scopes = rules.catalog.parse(approved.as_bytes()).map_err(refused)?;
+        if !scopes.is_subset_of(asked) {
             return Err(RegistrarError::ScopesNotAsked);
         }
-        form.scopes = scopes;
+        *asked = scopes;
     }
-    if approval.may_introspect && form.client_type == ClientType::Public {
+    if let Some(resources) = &approval.machine_resources {
+        if *resources == ResourceScope::Public {
+            let refused = FieldError::new(Field::MachineResources, Problem::NotOffered);
+            return Err(RegistrarError::Invalid(vec![refused]));
+        }
+        if !form.machine_resources.covers(resources) {
+            return Err(RegistrarError::ScopesNotAsked);
+        }
+        form.machine_resources = resources.clone();
+    }
+    let counts_as_public = form.client_type == ClientType::Public || form.application_type == ApplicationType::Native;
+    let keeps = approval.refresh_rotation == Some(RefreshRotation::Keep);
+    if approval.may_introspect && form.client_type == ClientType::Public || keeps && counts_as_public {
         return Err(RegistrarError::PublicClient);
     }
     put_in_force(&mut next.client, &form);
     next.client.require_pkce |= approval.require_pkce;
     next.client.trusted |= approval.trusted;
     next.client.may_introspect |= approval.may_introspect;
+    next.client.refresh_rotation = approval.refresh_rotation.or(next.client.refresh_rotation);
     next.application.form = form;
     next.application.rejection = None;
     next.proposed_logo = LogoWrite::Clear;
@@ -256,8 +279,10 @@ fn put_in_force(client: &mut Client, form: &CheckedForm) {
     client.resource_scope = form.resource_scope.clone();
     client.client_type = form.client_type;
     client.application_type = form.application_type;
+    client.machine_scopes = form.machine_scopes.clone();
+    client.machine_resources = form.machine_resources.clone();
     client.grant_types = form.grant_types;
-    client.authentication = form.authentication;
+    client.authentication_methods = form.authentication_methods;
 }
 
 #[cfg(test)]
@@ -265,8 +290,8 @@ mod tests {
     use super::*;
     use crate::client::application::{ApplicationForm, RegistrationLimits};
     use crate::client::redirect_uri::RedirectUriPolicy;
-    use crate::client::{ApplicationType, GrantTypes};
-    use crate::scope::{ResourceScope, ScopeCatalog, ScopeDefinition};
+    use crate::client::{GrantType, GrantTypes};
+    use crate::scope::{ScopeCatalog, ScopeDefinition};
 
     const NOW: Timestamp = Timestamp::from_seconds(100);
     const STATES: [ClientState; 4] =
@@ -278,6 +303,7 @@ mod tests {
             limits: RegistrationLimits::default(),
             redirect_uris: RedirectUriPolicy::default(),
             public_clients: true,
+            grant_types: GrantType::ALL.iter().copied().collect(),
         }
     }
 

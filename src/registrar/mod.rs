@@ -14,22 +14,20 @@ pub(crate) use rules::RegistrationRules;
 
 use std::sync::Arc;
 
+use crate::claim::{ATTEMPTS, After, Flow, Seen, Step, claim};
 use crate::client::application::{
     Application, ApplicationFilter, ApplicationForm, Field, FieldError, Logo, LogoSlot, Problem, REASON_CHARACTERS,
     RegistrationLimits, plain_text,
 };
-use crate::client::{Client, ClientState};
+use crate::client::{Client, ClientState, GrantTypes};
+use crate::clock::Timestamp;
 use crate::context::Context;
 use crate::hooks::{ApplicationChange, Event};
 use crate::id::ClientId;
-use crate::registrar::error::Contended;
-use crate::registrar::judge::{Current, Step, Submission, successor};
+use crate::registrar::judge::{Current, Submission};
 use crate::secret::{ClientSecret, Digest};
-use crate::store::{ClientRegistry, Insertion, Page, Registration, Replacement};
+use crate::store::{ClientRegistry, Page, Registration};
 use crate::subject::Subject;
-
-/// Claims that may be lost before a change is given up.
-const ATTEMPTS: usize = 128;
 
 /// Takes applications in, and lets them be reviewed and administered.
 ///
@@ -46,8 +44,8 @@ pub struct Registrar {
 }
 
 impl Registrar {
-    /// Stands ready if there is a registry to write to.
-    pub(crate) fn new(context: Arc<Context>) -> Option<Self> {
+    /// Returns a registrar if there is a registry to write to; `grant_types` are those that the server offers.
+    pub(crate) fn new(context: Arc<Context>, grant_types: GrantTypes) -> Option<Self> {
         let registry = context.stores.registry.clone()?;
         let config = &context.config;
         let rules = RegistrationRules {
@@ -55,6 +53,7 @@ impl Registrar {
             limits: config.registration.clone(),
             redirect_uris: config.redirect_uris.clone(),
             public_clients: config.public_clients,
+            grant_types,
         };
         Some(Self { registry, rules, context })
     }
@@ -81,21 +80,11 @@ impl Registrar {
     ) -> Result<ClientId, RegistrarError> {
         let (form, logo) = self.rules.check_new(&form, logo)?;
         let submission = Submission { applicant, form, logo, now: self.context.now() };
-        for _ in 0..ATTEMPTS {
-            let id = ClientId::generate(&*self.context.entropy);
-            let meant = submission.registration(id.clone());
-            let is_meant = |found: &Current| *found.application == meant.application;
-            match self.registry.insert(meant.clone()).await {
-                Ok(Insertion::Inserted) => {}
-                Ok(Insertion::Exists) if self.confirm(&id, is_meant).await?.is_some() => {}
-                Ok(Insertion::Exists) => continue,
-                Err(_) if matches!(self.confirm(&id, is_meant).await, Ok(Some(_))) => {}
-                Err(error) => return Err(error.into()),
-            }
-            self.raise(&id, ApplicationChange::Submitted);
-            return Ok(id);
-        }
-        Err(Contended.into())
+        let id = ClientId::generate(&*self.context.entropy);
+        let mut flow = Submitting { registrar: self, submission, id, meant: None };
+        let id = claim(&self.context.stores, &mut flow, Some(ATTEMPTS)).await?;
+        self.raise(&id, ApplicationChange::Submitted);
+        Ok(id)
     }
 
     /// Takes a change of an application in; without a logo the one there stays.
@@ -111,7 +100,7 @@ impl Registrar {
     /// [`RegistrarError::NotFound`], or [`RegistrarError::Store`].
     pub async fn change(&self, id: &ClientId, form: ApplicationForm, logo: Option<Logo>) -> Result<(), RegistrarError> {
         let (form, logo) = self.rules.check_change(&form, logo)?;
-        let taken = self.take(id, &Step::Change { form: Box::new(form), logo }).await?;
+        let taken = self.take(id, &judge::Step::Change { form: Box::new(form), logo }).await?;
         let awaits_first_review = taken.client.state == ClientState::Pending;
         let change = if awaits_first_review { ApplicationChange::Submitted } else { ApplicationChange::ChangeProposed };
         self.raise(id, change);
@@ -130,16 +119,17 @@ impl Registrar {
     /// [`RegistrarError::ChangedMeanwhile`] if it was changed since; [`RegistrarError::Invalid`] if the
     /// form breaks a rule by now; [`RegistrarError::NotFound`],
     /// [`RegistrarError::NothingProposed`], [`RegistrarError::ScopesNotAsked`],
+    /// [`RegistrarError::PublicClient`] if the approval gives what only confidential clients may have,
     /// [`RegistrarError::WrongState`] if rejected, or [`RegistrarError::Store`].
     pub async fn approve(&self, id: &ClientId, version: u32, approval: Approval) -> Result<Approved, RegistrarError> {
         let secret = ClientSecret::generate(&*self.context.entropy);
         let digest = Digest::of(secret.expose().as_bytes());
-        let Taken { client, before } = self.take(id, &Step::Approve { version, approval, digest }).await?;
+        let Taken { client, before } = self.take(id, &judge::Step::Approve { version, approval, digest }).await?;
         let client_secret = client.secrets.prove(&digest).then_some(secret);
         let is_change = client_secret.is_none() && before != ClientState::Pending;
         let change = if is_change { ApplicationChange::ChangeApproved } else { ApplicationChange::Approved };
         self.raise(id, change);
-        Ok(Approved { client_id: client.id.clone(), client_secret, is_change })
+        Ok(Approved { client_id: client.id, client_secret, is_change })
     }
 
     /// Refuses a submission, or the change of an approved application, whose approved version then
@@ -157,7 +147,7 @@ impl Registrar {
         let invalid = |problem| RegistrarError::Invalid(vec![FieldError::new(Field::Reason, problem)]);
         let reason = plain_text(reason, REASON_CHARACTERS).map_err(invalid)?;
         let reason = reason.ok_or_else(|| invalid(Problem::Missing))?;
-        let taken = self.take(id, &Step::Reject { version, reason }).await?;
+        let taken = self.take(id, &judge::Step::Reject { version, reason }).await?;
         let rejected = taken.client.state == ClientState::Rejected;
         let change = if rejected { ApplicationChange::Rejected } else { ApplicationChange::ChangeRejected };
         self.raise(id, change);
@@ -171,7 +161,7 @@ impl Registrar {
     /// [`RegistrarError::NotFound`], [`RegistrarError::WrongState`] if it is not approved, or
     /// [`RegistrarError::Store`].
     pub async fn suspend(&self, id: &ClientId) -> Result<(), RegistrarError> {
-        self.take(id, &Step::Suspend).await?;
+        self.take(id, &judge::Step::Suspend).await?;
         self.raise(id, ApplicationChange::Suspended);
         Ok(())
     }
@@ -183,7 +173,7 @@ impl Registrar {
     /// [`RegistrarError::NotFound`], [`RegistrarError::WrongState`] if it is not suspended, or
     /// [`RegistrarError::Store`].
     pub async fn resume(&self, id: &ClientId) -> Result<(), RegistrarError> {
-        self.take(id, &Step::Resume).await?;
+        self.take(id, &judge::Step::Resume).await?;
         self.raise(id, ApplicationChange::Resumed);
         Ok(())
     }
@@ -201,7 +191,7 @@ impl Registrar {
     pub async fn rotate_secret(&self, id: &ClientId, version: u32) -> Result<ClientSecret, RegistrarError> {
         let secret = ClientSecret::generate(&*self.context.entropy);
         let digest = Digest::of(secret.expose().as_bytes());
-        self.take(id, &Step::RotateSecret { version, digest }).await?;
+        self.take(id, &judge::Step::RotateSecret { version, digest }).await?;
         self.raise(id, ApplicationChange::SecretRotated);
         Ok(secret)
     }
@@ -215,7 +205,7 @@ impl Registrar {
     /// [`RegistrarError::PublicClient`], [`RegistrarError::WrongState`] if it was never approved, or
     /// [`RegistrarError::Store`].
     pub async fn retire_previous_secret(&self, id: &ClientId, version: u32) -> Result<(), RegistrarError> {
-        self.take(id, &Step::RetirePreviousSecret { version }).await?;
+        self.take(id, &judge::Step::RetirePreviousSecret { version }).await?;
         self.raise(id, ApplicationChange::PreviousSecretRetired);
         Ok(())
     }
@@ -228,7 +218,7 @@ impl Registrar {
     ///
     /// [`RegistrarError::NotFound`], or [`RegistrarError::Store`].
     pub async fn withdraw_grants(&self, id: &ClientId) -> Result<(), RegistrarError> {
-        self.take(id, &Step::WithdrawGrants).await?;
+        self.take(id, &judge::Step::WithdrawGrants).await?;
         self.raise(id, ApplicationChange::GrantsWithdrawn);
         Ok(())
     }
@@ -277,46 +267,9 @@ impl Registrar {
         self.context.raise(&Event::Application { client, change });
     }
 
-    /// Looks, judges and claims until the claim is won or the judgement is against it.
-    async fn take(&self, id: &ClientId, step: &Step) -> Result<Taken, RegistrarError> {
-        let now = self.context.now();
-        for _ in 0..ATTEMPTS {
-            let Some(current) = self.look(id, step).await? else { continue };
-            let before = current.client.state;
-            let next = step.judge(&current, &self.rules, now)?;
-            let failure = match self.registry.replace(current.client.version, next.clone()).await {
-                Ok(Replacement::Replaced) => return Ok(Taken { client: Arc::new(next.client), before }),
-                Ok(Replacement::Lost) => None,
-                Err(error) => Some(error),
-            };
-            // An answer may have been lost after the write was applied.
-            match (self.applied(&next, step).await, failure) {
-                (Ok(Some(client)), _) => return Ok(Taken { client, before }),
-                (Ok(None), None) => {}
-                (Err(error), None) => return Err(error),
-                (Ok(None) | Err(_), Some(error)) => return Err(error.into()),
-            }
-        }
-        Err(Contended.into())
-    }
-
-    /// Reads everything that the step is judged by; `None` if it changed in between.
-    async fn look(&self, id: &ClientId, step: &Step) -> Result<Option<Current>, RegistrarError> {
-        let Some(mut current) = self.read(id).await? else { return Ok(None) };
-        current.proposed_logo = match step {
-            Step::Approve { .. } if current.application.proposed.is_some() => {
-                self.registry.logo(id, LogoSlot::Proposed).await?
-            }
-            Step::Approve { .. }
-            | Step::Change { .. }
-            | Step::Reject { .. }
-            | Step::Suspend
-            | Step::Resume
-            | Step::RotateSecret { .. }
-            | Step::RetirePreviousSecret { .. }
-            | Step::WithdrawGrants => None,
-        };
-        Ok(Some(current))
+    async fn take(&self, id: &ClientId, step: &judge::Step) -> Result<Taken, RegistrarError> {
+        let mut flow = Taking { registrar: self, id, step, now: self.context.now(), current: None };
+        claim(&self.context.stores, &mut flow, Some(ATTEMPTS)).await?
     }
 
     /// Reads an application without its logos; `None` if it changed in between.
@@ -326,41 +279,99 @@ impl Registrar {
         let is_whole = client.version == application.version;
         Ok(is_whole.then_some(Current { client, application, proposed_logo: None }))
     }
+}
 
-    /// The client, if this very step is what made it, or made it before others changed it.
-    async fn applied(&self, next: &Registration, step: &Step) -> Result<Option<Arc<Client>>, RegistrarError> {
-        let is_next = |found: &Current| *found.client == next.client && *found.application == next.application;
-        self.confirm(&next.client.id, |found| is_next(found) || step.is_carried_by(&found.client)).await
-    }
+/// Inserts a submission under an id of its own.
+struct Submitting<'a> {
+    registrar: &'a Registrar,
+    submission: Submission,
+    /// The id that is tried next; after one that is taken, another.
+    id: ClientId,
+    meant: Option<ClientId>,
+}
 
-    /// The client, if it is such: written once more as it was found, since a look alone acknowledges
-    /// nothing (see [`confirm`](crate::grant::confirm)).
-    async fn confirm(
-        &self,
-        id: &ClientId,
-        is_such: impl Fn(&Current) -> bool,
-    ) -> Result<Option<Arc<Client>>, RegistrarError> {
-        for _ in 0..ATTEMPTS {
-            let found = match self.read(id).await {
-                Ok(Some(found)) => found,
-                Ok(None) => continue,
-                Err(RegistrarError::NotFound) => return Ok(None),
-                Err(error) => return Err(error),
-            };
-            if !is_such(&found) {
-                return Ok(None);
-            }
-            if self.registry.replace(found.client.version, successor(&found)?).await? == Replacement::Replaced {
-                return Ok(Some(found.client));
-            }
+impl Flow for Submitting<'_> {
+    type Row = Registration;
+    type Won = ClientId;
+    type Error = RegistrarError;
+
+    async fn look(&mut self) -> Result<Seen<Registration>, RegistrarError> {
+        let Some(id) = &self.meant else { return Ok(Seen::Unread) };
+        self.id = ClientId::generate(&*self.registrar.context.entropy);
+        match self.registrar.read(id).await {
+            Ok(current) => Ok(seen(current.as_ref())),
+            Err(RegistrarError::NotFound) => Ok(Seen::Missing),
+            Err(error) => Err(error),
         }
-        Err(Contended.into())
     }
+
+    fn judge(&mut self, _: &Seen<Registration>) -> Result<Step<Registration, ClientId>, RegistrarError> {
+        self.meant = Some(self.id.clone());
+        Ok(Step::Insert(Arc::new(self.submission.registration(self.id.clone())), self.id.clone()))
+    }
+
+    fn is_done(&self, found: &Registration, meant: &Registration, _: After) -> bool {
+        found.application == meant.application
+    }
+}
+
+/// Replaces a registration by what a step makes of it.
+struct Taking<'a> {
+    registrar: &'a Registrar,
+    id: &'a ClientId,
+    step: &'a judge::Step,
+    now: Timestamp,
+    current: Option<Current>,
 }
 
 /// A step that took effect.
 struct Taken {
     /// The client as the step left it, or later.
-    client: Arc<Client>,
+    client: Client,
     before: ClientState,
+}
+
+impl Flow for Taking<'_> {
+    type Row = Registration;
+    type Won = Result<Taken, RegistrarError>;
+    type Error = RegistrarError;
+
+    async fn look(&mut self) -> Result<Seen<Registration>, RegistrarError> {
+        self.current = self.registrar.read(self.id).await?;
+        if let Some(current) = &mut self.current
+            && self.step.may_move_logo()
+            && current.application.proposed.is_some()
+        {
+            current.proposed_logo = self.registrar.registry.logo(self.id, LogoSlot::Proposed).await?;
+        }
+        Ok(seen(self.current.as_ref()))
+    }
+
+    fn judge(&mut self, _: &Seen<Registration>) -> Result<Step<Registration, Self::Won>, RegistrarError> {
+        let current = self.current.as_ref().ok_or(RegistrarError::NotFound)?;
+        match self.step.judge(current, &self.registrar.rules, self.now) {
+            Ok(next) => {
+                let taken = Taken { client: next.client.clone(), before: current.client.state };
+                Ok(Step::Replace(Arc::new(next), Ok(taken)))
+            }
+            // It says how the application stands, and may be the answer to a step that is taken again.
+            Err(
+                error @ (RegistrarError::WrongState(_)
+                | RegistrarError::ChangedMeanwhile
+                | RegistrarError::NothingProposed),
+            ) => Ok(Step::Confirm(Err(error))),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn is_done(&self, found: &Registration, meant: &Registration, _: After) -> bool {
+        let is_meant = found.client == meant.client && found.application == meant.application;
+        is_meant || self.step.is_carried_by(&found.client)
+    }
+}
+
+fn seen(current: Option<&Current>) -> Seen<Registration> {
+    let Some(current) = current else { return Seen::Torn };
+    let (client, application) = (Client::clone(&current.client), Application::clone(&current.application));
+    Seen::Found(Arc::new(Registration::new(client, application)))
 }

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use crate::client::ClientType;
 use crate::client::application::{ApplicationForm, CheckedForm, Field, FieldError, Logo, Problem, RegistrationLimits};
 use crate::client::redirect_uri::RedirectUriPolicy;
+use crate::client::{ClientType, GrantTypes};
 use crate::registrar::error::RegistrarError;
 use crate::scope::ScopeCatalog;
 
@@ -15,6 +15,7 @@ pub(crate) struct RegistrationRules {
     pub(crate) limits: RegistrationLimits,
     pub(crate) redirect_uris: RedirectUriPolicy,
     pub(crate) public_clients: bool,
+    pub(crate) grant_types: GrantTypes,
 }
 
 impl RegistrationRules {
@@ -49,11 +50,17 @@ impl RegistrationRules {
 
     fn check(&self, form: &ApplicationForm) -> Result<CheckedForm, Vec<FieldError>> {
         let checked = form.check(&self.limits, &self.catalog, &self.redirect_uris);
-        if form.client_type != ClientType::Public || self.public_clients {
+        let not_served = form.client_type == ClientType::Public && !self.public_clients;
+        let not_offered = form.grant_types.iter().any(|grant_type| !self.grant_types.contains(grant_type));
+        let refused = [(Field::ClientType, not_served), (Field::GrantTypes, not_offered)];
+        if !not_served && !not_offered {
             return checked;
         }
         let mut errors = checked.err().unwrap_or_default();
-        errors.push(FieldError::new(Field::ClientType, Problem::NotOffered));
+        for (field, _) in refused.into_iter().filter(|(_, is_refused)| *is_refused) {
+            errors.retain(|error| error.field() != field);
+            errors.push(FieldError::new(field, Problem::NotOffered));
+        }
         errors.sort_by_key(FieldError::field);
         Err(errors)
     }

@@ -18,6 +18,11 @@ impl ScopeCatalog {
         Self::assemble(platform::SCOPES.to_vec(), ScopeNotation::default())
     }
 
+    /// Returns a catalog without scopes, under which nothing can be granted.
+    pub fn empty() -> Self {
+        Self::assemble(Vec::new(), ScopeNotation::default())
+    }
+
     /// Starts a catalog of an embedder's own scopes.
     pub fn builder() -> ScopeCatalogBuilder {
         ScopeCatalogBuilder::default()
@@ -108,7 +113,7 @@ impl ScopeCatalog {
         )
     }
 
-    /// Tells whether every scope of the set is in this catalog and allowed with its permission.
+    /// Returns whether every scope of the set is in this catalog and allowed with its permission.
     ///
     /// A set read from a store may come from an earlier catalog.
     pub fn knows(&self, scopes: &ScopeSet) -> bool {

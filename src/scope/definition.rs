@@ -109,7 +109,7 @@ pub enum Permissions {
 }
 
 impl Permissions {
-    /// Tells whether the scope can be granted with exactly `permission`; a plain scope with none.
+    /// Returns whether the scope can be granted with exactly `permission`; a plain scope with none.
     pub fn allows(self, permission: Permission) -> bool {
         match self {
             Self::ReadOnly => permission == Permission::Read,

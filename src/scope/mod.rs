@@ -47,7 +47,7 @@ impl<'a> Scope<'a> {
         self.permission
     }
 
-    /// Tells whether holding this scope allows everything that `other` allows.
+    /// Returns whether holding this scope allows everything that `other` allows.
     ///
     /// Read-write contains read-only; a plain scope contains both.
     pub fn covers(&self, other: &Scope<'_>) -> bool {
@@ -102,22 +102,12 @@ impl ScopeSet {
         sound.then(|| Self(text.into()))
     }
 
-    /// The same set, with the other's text if that is equal.
-    pub(crate) fn sharing(&self, other: &Self) -> Self {
-        if self == other { other.clone() } else { self.clone() }
-    }
-
-    /// The same set with a text of its own.
-    pub(crate) fn apart(&self) -> Self {
-        Self(self.as_str().into())
-    }
-
     #[cfg(test)]
     pub(crate) fn from_canonical(text: impl Into<Arc<str>>) -> Self {
         Self(text.into())
     }
 
-    /// Tells whether the set holds no scope.
+    /// Returns whether the set holds no scope.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -132,14 +122,14 @@ impl ScopeSet {
         self.0.split(' ').filter(|token| !token.is_empty()).map(Scope::from_token)
     }
 
-    /// Tells whether the set allows `permission` under the scope `name`.
+    /// Returns whether the set allows `permission` under the scope `name`.
     ///
     /// Read-write contains read-only; a plain scope contains both.
     pub fn contains(&self, name: &str, permission: Permission) -> bool {
         self.holds(&Scope { name, permission: Some(permission) })
     }
 
-    /// Tells whether `bound` allows everything that this set allows.
+    /// Returns whether `bound` allows everything that this set allows.
     pub fn is_subset_of(&self, bound: &Self) -> bool {
         if self.0 == bound.0 {
             return true;
@@ -302,13 +292,5 @@ mod tests {
     fn the_intersection_with_a_wider_set_shares_the_text() {
         let asked = set("a:r");
         assert!(Arc::ptr_eq(&asked.intersection(&set("a:rw b:r")).0, &asked.0));
-    }
-
-    #[test]
-    fn a_set_shares_the_text_of_an_equal_one_and_of_no_other() {
-        let (own, equal, other) = (set("a:r"), set("a:r"), set("a:rw"));
-        assert!(Arc::ptr_eq(&own.sharing(&equal).0, &equal.0));
-        assert!(Arc::ptr_eq(&own.sharing(&other).0, &own.0));
-        assert!(own.apart() == own && !Arc::ptr_eq(&own.apart().0, &own.0));
     }
 }

@@ -20,12 +20,12 @@ pub enum ResourceScope {
 impl ResourceScope {
     /// Makes a scope of the given resources, named as the service names them.
     ///
-    /// The list is sorted and resources named twice count once. Names are compared octet by octet.
+    /// The list is sorted and resources named twice count once. Names are compared byte by byte.
     ///
     /// # Errors
     ///
     /// [`ResourceScopeError`] when there is no resource, or there are more than 1000 or of more than
-    /// 32 768 octets in all, or when a name is empty, longer than 255 octets or holds a control
+    /// 32 768 bytes in all, or when a name is empty, longer than 255 bytes or holds a control
     /// character.
     pub fn specified(items: impl IntoIterator<Item: Into<String>>) -> Result<Self, ResourceScopeError> {
         let mut resources = BTreeSet::new();
@@ -62,7 +62,7 @@ impl ResourceScope {
         matches!(self, Self::Specified(list) if list.is_empty())
     }
 
-    /// Tells whether the scope reaches `resource`.
+    /// Returns whether the scope reaches `resource`.
     pub fn permits(&self, resource: Resource<'_>) -> bool {
         match (self, resource) {
             (_, Resource::Account) | (Self::All, _) | (Self::Public, Resource::Public(_)) => true,
@@ -71,7 +71,7 @@ impl ResourceScope {
         }
     }
 
-    /// Tells whether `other` reaches nothing that this scope does not reach.
+    /// Returns whether `other` reaches nothing that this scope does not reach.
     ///
     /// Which of the listed resources are public is not known here, so [`Public`](Self::Public)
     /// covers no list, except one without resources.
@@ -113,18 +113,18 @@ impl ResourceScope {
 
 /// The resources of a [`ResourceScope::Specified`], sorted and each once.
 ///
-/// [`ResourceScope::specified`] makes lists of 1 to 1000 resources of 1 to 255 octets each;
+/// [`ResourceScope::specified`] makes lists of 1 to 1000 resources of 1 to 255 bytes each;
 /// [`ResourceScope::narrowed_to`] may leave none. A clone shares the content.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ResourceList(Arc<Vec<Box<str>>>);
 
 impl ResourceList {
-    /// Returns the resources in ascending order of their octets.
+    /// Returns the resources in ascending order of their bytes.
     pub fn iter(&self) -> impl Iterator<Item = &str> {
         self.0.iter().map(AsRef::as_ref)
     }
 
-    /// Tells whether the list names `resource`, octet by octet.
+    /// Returns whether the list names `resource`, byte by byte.
     pub fn contains(&self, resource: &str) -> bool {
         self.0.binary_search_by(|item| item.as_ref().cmp(resource)).is_ok()
     }
@@ -134,7 +134,7 @@ impl ResourceList {
         self.0.len()
     }
 
-    /// Tells whether no resource is left.
+    /// Returns whether no resource is left.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -173,7 +173,7 @@ pub enum ResourceScopeError {
     /// There is no resource.
     #[error("the list of resources is empty")]
     Empty,
-    /// A name is empty or longer than 255 octets.
+    /// A name is empty or longer than 255 bytes.
     #[error("a resource name has 1 to {MAX_NAME_OCTETS} octets")]
     Length,
     /// There are more than 1000 resources.
@@ -193,7 +193,7 @@ fn judge_name(name: &str) -> Result<(), ResourceScopeError> {
 
 const MAX_RESOURCES: usize = 1000;
 const MAX_NAME_OCTETS: usize = 255;
-/// Octets of all names together: each request that is held keeps the list.
+/// Bytes of all names together: each request that is held keeps the list.
 const MAX_OCTETS: usize = 32_768;
 
 #[cfg(test)]

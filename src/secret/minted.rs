@@ -6,6 +6,7 @@ use crate::id::{ID_CHARACTERS, IdText};
 use crate::secret::Digest;
 
 /// The secret part of a text `prefix | id | secret`, `N` characters, and the digest that its record keeps.
+#[derive(Clone)]
 pub(crate) struct Minted<const N: usize> {
     secret: Zeroizing<[u8; N]>,
     pub(crate) digest: Digest,

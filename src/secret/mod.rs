@@ -3,6 +3,7 @@
 //! Every handle, code and token is `prefix | id of its record (22 characters) | secret`. The store is
 //! asked by the id; what proves anything is the secret, of which a record holds the digest alone.
 
+pub(crate) mod derive;
 mod digest;
 pub(crate) mod minted;
 pub(crate) mod opaque;
@@ -61,7 +62,7 @@ secret_text! {
     AccessToken
 }
 secret_text! {
-    /// What brings the next pair of tokens [RFC 6749 section 1.5]: 102 characters after its prefix.
+    /// What brings the next pair of tokens [RFC 6749 section 1.5]: 110 characters after its prefix.
     RefreshToken
 }
 secret_text! {

@@ -9,8 +9,8 @@ use crate::id::{ID_CHARACTERS, ID_OCTETS, base64url};
 use crate::secret::Digest;
 use crate::secret::minted::Minted;
 
-/// Random octets of a handle, code or access token.
-const SECRET_OCTETS: usize = 32;
+/// Random bytes of a handle, code or access token.
+const SECRET_BYTES: usize = 32;
 /// Characters of the same as text.
 const SECRET_CHARACTERS: usize = 43;
 
@@ -19,9 +19,14 @@ pub(crate) type MintedOpaque = Minted<SECRET_CHARACTERS>;
 
 /// Draws the secret of a handle, code or access token.
 pub(crate) fn mint(entropy: &dyn Entropy) -> MintedOpaque {
-    let mut octets = Zeroizing::new([0; SECRET_OCTETS]);
-    entropy.fill(octets.as_mut_slice());
-    let secret = Zeroizing::new(base64url(octets.as_slice()));
+    let mut bytes = Zeroizing::new([0; SECRET_BYTES]);
+    entropy.fill(bytes.as_mut_slice());
+    of_bytes(&bytes)
+}
+
+/// Writes the secret that has these bytes.
+pub(super) fn of_bytes(bytes: &[u8; SECRET_BYTES]) -> MintedOpaque {
+    let secret = Zeroizing::new(base64url(bytes));
     let digest = Digest::of(secret.as_slice());
     Minted::new(secret, digest)
 }

@@ -1,13 +1,13 @@
-//! The refresh token that tells by itself that it is an old one.
+//! The refresh token, which names its own end and number.
 //!
-//! Its secret has 60 octets, 80 characters: `lineage (16) | own end (4) | number (4) | fresh (31) |
-//! check (5)`. The lineage is equal in all refresh tokens of one grant, so a token whose digest has
-//! left the record is still known to have been one of that grant's, however old it is, while the
-//! record stays of constant size. The SHA-256 over all but the check is both: its first five octets
-//! are the check, the whole is the digest that the record keeps.
+//! Its secret has 66 bytes, 88 characters: `lineage (16) | own end (4) | number (4) | fresh (31) | tag (11)`.
+//! The lineage is equal in all refresh tokens of one grant. The tag is made with a key that only the
+//! grant's record holds. So a token whose digest has left the record is still recognized as one of that grant,
+//! however old it is, and its end and its number cannot be changed without the record.
 //!
-//! What is hashed are 55 octets, the most that fill one block. That is why the id in front is left out:
-//! under another id there is another lineage, or no record.
+//! The digest that the record keeps is over the 55 bytes before the tag, which fit into one block of SHA-256; that
+//! is why "fresh" has 31 bytes and not 32. The tag has 11 bytes, so that 66 bytes fill 88 characters without a rest.
+//! The id in front is not hashed: under another id there is another lineage, or no record.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -20,45 +20,45 @@ use crate::secret::minted::Minted;
 use crate::secret::opaque::decode_id;
 use crate::secret::{Digest, is_equal};
 
-const LINEAGE_OCTETS: usize = 16;
-const FRESH_OCTETS: usize = 31;
-const CHECK_OCTETS: usize = 5;
-/// Everything but the check.
-const BODY_OCTETS: usize = LINEAGE_OCTETS + 4 + 4 + FRESH_OCTETS;
-const SECRET_OCTETS: usize = BODY_OCTETS + CHECK_OCTETS;
-/// 60 octets are 80 characters without a rest, so each secret has one text.
-const SECRET_CHARACTERS: usize = 80;
+const LINEAGE_BYTES: usize = 16;
+pub(crate) const FRESH_BYTES: usize = 31;
+const TAG_BYTES: usize = 11;
+/// Everything but the tag.
+const BODY_BYTES: usize = LINEAGE_BYTES + 4 + 4 + FRESH_BYTES;
+const SECRET_BYTES: usize = BODY_BYTES + TAG_BYTES;
+/// 66 bytes fill 88 characters, so each secret has one text.
+const SECRET_CHARACTERS: usize = 88;
 
 /// What all refresh tokens of one grant have in common; the record keeps its digest.
 #[derive(Clone, Zeroize, ZeroizeOnDrop)]
-pub(crate) struct Lineage([u8; LINEAGE_OCTETS]);
+pub(crate) struct Lineage([u8; LINEAGE_BYTES]);
 
 impl Lineage {
     pub(crate) fn draw(entropy: &dyn Entropy) -> Self {
-        let mut octets = [0; LINEAGE_OCTETS];
-        entropy.fill(&mut octets);
-        Self(octets)
+        let mut bytes = [0; LINEAGE_BYTES];
+        entropy.fill(&mut bytes);
+        Self(bytes)
     }
 
     pub(crate) fn digest(&self) -> LineageDigest {
         let digest = Digest::of(&self.0);
-        let (half, _) = digest.octets().split_at(LINEAGE_OCTETS);
-        let mut octets = [0; LINEAGE_OCTETS];
-        octets.copy_from_slice(half);
-        LineageDigest(octets)
+        let (half, _) = digest.octets().split_at(LINEAGE_BYTES);
+        let mut bytes = [0; LINEAGE_BYTES];
+        bytes.copy_from_slice(half);
+        LineageDigest(bytes)
     }
 }
 
 /// The first half of the SHA-256 of a lineage: 128 bits, as the lineage itself has.
 #[derive(Clone, Copy)]
-pub(crate) struct LineageDigest([u8; LINEAGE_OCTETS]);
+pub(crate) struct LineageDigest([u8; LINEAGE_BYTES]);
 
 impl LineageDigest {
-    pub(crate) const fn from_octets(octets: [u8; LINEAGE_OCTETS]) -> Self {
-        Self(octets)
+    pub(crate) const fn from_octets(bytes: [u8; LINEAGE_BYTES]) -> Self {
+        Self(bytes)
     }
 
-    pub(crate) const fn octets(&self) -> &[u8; LINEAGE_OCTETS] {
+    pub(crate) const fn octets(&self) -> &[u8; LINEAGE_BYTES] {
         &self.0
     }
 }
@@ -77,58 +77,125 @@ impl std::fmt::Debug for LineageDigest {
     }
 }
 
-/// The random part of one refresh token, drawn once per request.
-#[derive(Zeroize, ZeroizeOnDrop)]
-pub(crate) struct Fresh([u8; FRESH_OCTETS]);
+/// The key of the tags of one grant. Only its record holds it.
+#[derive(Clone, Copy)]
+pub(crate) struct TagKey([u8; Self::BYTES]);
+
+impl TagKey {
+    pub(crate) const BYTES: usize = 16;
+
+    pub(crate) fn draw(entropy: &dyn Entropy) -> Self {
+        let mut bytes = [0; Self::BYTES];
+        entropy.fill(&mut bytes);
+        Self(bytes)
+    }
+
+    pub(crate) const fn from_bytes(bytes: [u8; Self::BYTES]) -> Self {
+        Self(bytes)
+    }
+
+    pub(crate) const fn bytes(&self) -> &[u8; Self::BYTES] {
+        &self.0
+    }
+
+    /// SHA-256 of the key and the digest of the token's body, cut to 11 bytes.
+    fn tag(&self, body: &Digest) -> [u8; TAG_BYTES] {
+        let mut message = [0; Self::BYTES + 32];
+        let (key, digest) = message.split_at_mut(Self::BYTES);
+        key.copy_from_slice(&self.0);
+        digest.copy_from_slice(body.octets());
+        let mut tag = [0; TAG_BYTES];
+        tag.copy_from_slice(Digest::of(&message).octets().split_at(TAG_BYTES).0);
+        tag
+    }
+}
+
+impl PartialEq for TagKey {
+    fn eq(&self, other: &Self) -> bool {
+        is_equal(&self.0, &other.0)
+    }
+}
+
+impl Eq for TagKey {}
+
+impl std::fmt::Debug for TagKey {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("TagKey([redacted])")
+    }
+}
+
+/// What a record keeps to recognize every refresh token of its grant, however old.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Family {
+    pub(crate) lineage: LineageDigest,
+    pub(crate) tag_key: TagKey,
+}
+
+impl Family {
+    /// For a grant that never has a refresh token: no known lineage has that digest.
+    pub(crate) const NONE: Self =
+        Self { lineage: LineageDigest([0; LINEAGE_BYTES]), tag_key: TagKey::from_bytes([0; TagKey::BYTES]) };
+}
+
+/// The random part of a refresh token, from which its successor is derived.
+#[derive(Clone, Zeroize, ZeroizeOnDrop)]
+pub(crate) struct Fresh([u8; FRESH_BYTES]);
 
 impl Fresh {
     pub(crate) fn draw(entropy: &dyn Entropy) -> Self {
-        let mut octets = [0; FRESH_OCTETS];
-        entropy.fill(&mut octets);
-        Self(octets)
+        let mut bytes = [0; FRESH_BYTES];
+        entropy.fill(&mut bytes);
+        Self(bytes)
+    }
+
+    pub(super) const fn from_bytes(bytes: [u8; FRESH_BYTES]) -> Self {
+        Self(bytes)
+    }
+
+    pub(super) const fn bytes(&self) -> &[u8; FRESH_BYTES] {
+        &self.0
     }
 }
 
 /// A refresh token that was just made.
 pub(crate) type MintedRefresh = Minted<SECRET_CHARACTERS>;
 
-/// Where and how long a new refresh token stands.
-#[derive(Clone, Copy)]
+/// The end and the number of a refresh token. Numbers count the pairs of a grant, from 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Position {
     pub(crate) end: Timestamp,
     pub(crate) number: u32,
 }
 
-/// Writes the refresh token for one place in a grant.
-pub(crate) fn mint(position: Position, lineage: &Lineage, fresh: &Fresh) -> MintedRefresh {
+/// Writes the refresh token for one position in a grant.
+pub(crate) fn mint(position: Position, lineage: &Lineage, fresh: &Fresh, key: &TagKey) -> MintedRefresh {
     let end = position.end.seconds().to_be_bytes();
     let number = position.number.to_be_bytes();
-    let mut octets = Zeroizing::new([0; SECRET_OCTETS]);
-    let (hashed, check) = octets.split_at_mut(BODY_OCTETS);
-    let mut rest = &mut *hashed;
+    let mut bytes = Zeroizing::new([0; SECRET_BYTES]);
+    let (body, tag) = bytes.split_at_mut(BODY_BYTES);
+    let mut rest = &mut *body;
     for part in [lineage.0.as_slice(), &end, &number, &fresh.0] {
         let (place, after) = rest.split_at_mut(part.len());
         place.copy_from_slice(part);
         rest = after;
     }
-    let digest = Digest::of(hashed);
-    let (first, _) = digest.octets().split_at(CHECK_OCTETS);
-    check.copy_from_slice(first);
-    Minted::new(Zeroizing::new(base64url(octets.as_slice())), digest)
+    let digest = Digest::of(body);
+    tag.copy_from_slice(&key.tag(&digest));
+    Minted::new(Zeroizing::new(base64url(bytes.as_slice())), digest)
 }
 
-/// A presented refresh token whose shape and check are right; nothing else is known of it yet.
+/// A presented refresh token of the right shape; nothing else is known of it yet.
 pub(crate) struct PresentedRefresh {
     pub(crate) grant: GrantId,
     pub(crate) lineage: Lineage,
-    pub(crate) end: Timestamp,
-    pub(crate) number: u32,
+    pub(crate) position: Position,
+    pub(crate) fresh: Fresh,
     pub(crate) digest: Digest,
+    tag: [u8; TAG_BYTES],
 }
 
 impl PresentedRefresh {
-    /// Reads a text of the right shape and check; anything else, a typing error included, is unknown
-    /// to the server.
+    /// Reads a text of the right shape; any other text is unknown to the server.
     pub(crate) fn parse(prefix: &str, text: &[u8]) -> Option<Self> {
         let text = text.strip_prefix(prefix.as_bytes())?;
         if text.len() != ID_CHARACTERS + SECRET_CHARACTERS {
@@ -136,23 +203,33 @@ impl PresentedRefresh {
         }
         let (id_text, secret_text) = text.split_at_checked(ID_CHARACTERS)?;
         let id = decode_id(id_text)?;
-        let mut octets = Zeroizing::new([0; SECRET_OCTETS]);
-        URL_SAFE_NO_PAD.decode_slice(secret_text, octets.as_mut_slice()).ok()?;
-        let (hashed, check) = octets.split_at_checked(BODY_OCTETS)?;
-        let digest = Digest::of(hashed);
-        if !digest.octets().starts_with(check) {
-            return None;
-        }
-        let (lineage, rest) = hashed.split_first_chunk()?;
+        let mut bytes = Zeroizing::new([0; SECRET_BYTES]);
+        URL_SAFE_NO_PAD.decode_slice(secret_text, bytes.as_mut_slice()).ok()?;
+        let (body, tag) = bytes.split_at_checked(BODY_BYTES)?;
+        let (lineage, rest) = body.split_first_chunk()?;
         let (end, rest) = rest.split_first_chunk()?;
-        let number = rest.first_chunk()?;
+        let (number, rest) = rest.split_first_chunk()?;
         Some(Self {
             grant: GrantId::from_octets(id),
             lineage: Lineage(*lineage),
-            end: Timestamp::from_seconds(u32::from_be_bytes(*end)),
-            number: u32::from_be_bytes(*number),
-            digest,
+            position: Position {
+                end: Timestamp::from_seconds(u32::from_be_bytes(*end)),
+                number: u32::from_be_bytes(*number),
+            },
+            fresh: Fresh(*rest.first_chunk()?),
+            digest: Digest::of(body),
+            tag: *tag.first_chunk()?,
         })
+    }
+
+    /// Returns whether the grant made this token: lineage and tag are right, compared in constant time.
+    pub(crate) fn is_of(&self, family: &Family) -> bool {
+        (self.lineage.digest() == family.lineage) & self.has_tag(&family.tag_key)
+    }
+
+    /// Returns whether the tag was made with that key, compared in constant time.
+    pub(crate) fn has_tag(&self, key: &TagKey) -> bool {
+        is_equal(&self.tag, &key.tag(&self.digest))
     }
 }
 
@@ -162,43 +239,59 @@ mod tests {
     use crate::entropy::SystemEntropy;
     use crate::id::{ID_OCTETS, IdText};
 
-    fn minted() -> (MintedRefresh, Lineage) {
+    struct Token {
+        text: Vec<u8>,
+        minted: MintedRefresh,
+        family: Family,
+    }
+
+    fn token() -> Token {
         let lineage = Lineage::draw(&SystemEntropy);
+        let tag_key = TagKey::draw(&SystemEntropy);
         let position = Position { end: Timestamp::from_seconds(77), number: 3 };
-        (mint(position, &lineage, &Fresh::draw(&SystemEntropy)), lineage)
+        let minted = mint(position, &lineage, &Fresh::draw(&SystemEntropy), &tag_key);
+        let text = minted.text("rt_", &IdText::of(&[9; ID_OCTETS])).into_bytes();
+        Token { text, minted, family: Family { lineage: lineage.digest(), tag_key } }
     }
 
     #[test]
     fn what_was_written_is_read() {
-        let (minted, lineage) = minted();
-        let text = minted.text("rt_", &IdText::of(&[9; ID_OCTETS]));
-        assert_eq!(text.len(), 3 + 102);
-        let presented = PresentedRefresh::parse("rt_", text.as_bytes()).unwrap();
+        let Token { text, minted, family } = token();
+        assert_eq!(text.len(), 3 + 110);
+        let presented = PresentedRefresh::parse("rt_", &text).unwrap();
         assert_eq!(presented.grant.octets(), &[9; ID_OCTETS]);
-        assert_eq!(presented.end, Timestamp::from_seconds(77));
-        assert_eq!(presented.number, 3);
+        assert_eq!(presented.position, Position { end: Timestamp::from_seconds(77), number: 3 });
         assert_eq!(presented.digest, minted.digest);
-        assert_eq!(presented.lineage.digest(), lineage.digest());
+        assert!(presented.is_of(&family));
+        let again = mint(presented.position, &presented.lineage, &presented.fresh, &family.tag_key);
+        assert_eq!(again.text("rt_", &IdText::of(&[9; ID_OCTETS])).into_bytes(), text);
     }
 
     #[test]
-    fn every_prefix_and_suffix_is_unknown_and_a_flip_fails_the_check_or_names_another_grant() {
+    fn a_flip_of_any_bit_is_another_token_without_a_right_tag() {
         const ID: std::ops::Range<usize> = 3..3 + ID_CHARACTERS;
-        let (minted, _) = minted();
-        let text = minted.text("rt_", &IdText::of(&[9; ID_OCTETS]));
-        let text = text.as_bytes();
+        let Token { text, family, .. } = token();
         for cut in 0..text.len() {
             assert!(PresentedRefresh::parse("rt_", &text[..cut]).is_none());
             assert!(PresentedRefresh::parse("rt_", &text[cut + 1..]).is_none());
         }
         for position in 0..text.len() {
             for bit in 0..8 {
-                let mut altered = text.to_vec();
+                let mut altered = text.clone();
                 altered[position] ^= 1 << bit;
                 let read = PresentedRefresh::parse("rt_", &altered);
                 let names_another = read.as_ref().is_some_and(|read| read.grant.octets() != &[9; ID_OCTETS]);
-                assert!(read.is_none() || ID.contains(&position) && names_another, "octet {position}, bit {bit}");
+                let is_refused = read.is_none_or(|read| !read.is_of(&family));
+                assert!(is_refused || ID.contains(&position) && names_another, "byte {position}, bit {bit}");
             }
         }
+    }
+
+    #[test]
+    fn a_tag_of_another_key_is_wrong() {
+        let Token { text, family, .. } = token();
+        let presented = PresentedRefresh::parse("rt_", &text).unwrap();
+        assert!(!presented.is_of(&Family { tag_key: TagKey::from_bytes([0; 16]), ..family }));
+        assert!(!presented.is_of(&Family { lineage: LineageDigest::from_octets([0; 16]), ..family }));
     }
 }

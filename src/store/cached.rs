@@ -4,9 +4,9 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
 
 use async_trait::async_trait;
-use time::Duration;
 
 use crate::client::Client;
 use crate::client::application::{Application, ApplicationFilter, Logo, LogoSlot};
@@ -24,15 +24,16 @@ use crate::store::{ClientRegistry, ClientStore, Insertion, Page, Registration, R
 /// # Examples
 ///
 /// ```
+/// use std::time::Duration;
+///
 /// use grantor::store::Stores;
-/// use grantor::{AuthorizationServer, CachedClients, MemoryStore};
-/// use time::Duration;
+/// use grantor::{AuthorizationServer, CachedClients, Config, MemoryStore};
 ///
 /// # fn main() -> Result<(), grantor::ConfigError> {
 /// let store = MemoryStore::new();
-/// let clients = CachedClients::new(store.clone(), Duration::seconds(30));
+/// let clients = CachedClients::new(store.clone(), Duration::from_secs(30));
 /// let stores = Stores::new(clients.clone(), store.clone(), store).with_registry(clients);
-/// let server = AuthorizationServer::builder(stores).issuer("https://auth.example").build()?;
+/// let server = AuthorizationServer::new(Config::platform("https://auth.example"), stores)?;
 /// # Ok(())
 /// # }
 /// ```
@@ -152,6 +153,10 @@ impl<S: ClientStore> ClientStore for CachedClients<S> {
 
 #[async_trait]
 impl<S: ClientRegistry> ClientRegistry for CachedClients<S> {
+    fn reads_settled(&self) -> bool {
+        self.store.reads_settled()
+    }
+
     async fn insert(&self, registration: Registration) -> Result<Insertion, StoreError> {
         self.store.insert(registration).await
     }
@@ -166,6 +171,10 @@ impl<S: ClientRegistry> ClientRegistry for CachedClients<S> {
             Ok(Replacement::Lost) | Err(_) => self.forget(client.id()),
         }
         answer
+    }
+
+    async fn confirm(&self, registration: Registration) -> Result<Replacement, StoreError> {
+        self.store.confirm(registration).await
     }
 
     async fn application(&self, id: &ClientId) -> Result<Option<Arc<Application>>, StoreError> {

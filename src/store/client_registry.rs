@@ -19,22 +19,31 @@ use crate::store::registration::Registration;
 /// After each rule stand the tests of `grantor::testing::client_registry` that show it (feature `testing`).
 ///
 /// 1. `insert` succeeds for exactly one of all callers with the same id; the others get `Exists` and
-///    change nothing. Ids are equal when their octets are.
+///    change nothing. Ids are equal when their bytes are.
 ///    Kit: `insert_has_one_winner`, `insert_leaves_what_is_there`, `ids_are_told_apart`.
 /// 2. `replace` succeeds for exactly one of all callers with the same expected version;
 ///    `Lost` if the row has another version or is missing, and then nothing changes.
 ///    Kit: `replace_has_one_winner`, `replace_of_a_missing_client_is_lost`,
 ///    `replace_of_another_version_is_lost`, `large_versions_are_compared`, `no_update_is_lost`.
-/// 3. Client, application and logos of one registration change together or not at all.
+/// 3. `confirm` writes a registration once more if the stored one equals it: version, client, application, and
+///    the logos that are put or cleared; kept logos are not compared. Any number of callers succeed, and the
+///    version stays. `Lost` if the row is missing or differs, and then nothing changes.
+///    Kit: `a_confirm_leaves_what_is_there`, `a_confirm_of_another_registration_is_lost`,
+///    `confirms_at_once_all_succeed`, `a_confirm_undoes_no_write`.
+/// 4. Client, application and logos of one registration change together or not at all.
 ///    Kit: `all_parts_change_together`, `readers_see_no_half_of_a_write`.
-/// 4. What was acknowledged is found by every later call but `find`, also after a crash.
+/// 5. What was acknowledged is found by every later call but `find`, also after a crash.
 ///    Kit: `acknowledged_writes_are_found`.
-/// 5. `list` returns what [`Application::filters`] names, in the ascending order of ids, compared as
-///    octets, at once after the write.
+/// 6. `list` returns what [`Application::filters`] names, in the ascending order of ids, compared as
+///    bytes, at once after the write.
 ///    Kit: `lists_follow_every_move`, `a_list_is_of_one_owner`, `a_list_is_in_the_order_of_ids`,
-///    `pages_hold_every_application_once`, `pages_miss_nothing_that_stays`.
-/// 6. Application and logos come back equal in every field, whatever texts they hold.
+///    `pages_hold_every_application_once`, `a_page_of_the_largest_applications_is_full`,
+///    `pages_miss_nothing_that_stays`.
+/// 7. Application and logos come back equal in every field, whatever texts they hold.
 ///    Kit: `every_field_comes_back`, `the_largest_registration_comes_back`.
+/// 8. Each call costs the same at a hundred and at a million applications; only the applications of one
+///    filter are examined.
+///    Kit: `calls_cost_the_same`, for a store that can count the rows that its engine examined.
 ///
 /// # Atomicity
 ///
@@ -45,6 +54,14 @@ use crate::store::registration::Registration;
 /// A lost update may undo a suspension.
 #[async_trait]
 pub trait ClientRegistry: ClientStore {
+    /// Returns whether a read returns only writes that no fail-over can undo; `false` by default.
+    ///
+    /// Where it is `false`, a row is [confirmed](Self::confirm) before anything is acknowledged that rests on
+    /// having read it.
+    fn reads_settled(&self) -> bool {
+        false
+    }
+
     /// Adds a registration under its client's id.
     ///
     /// # Errors
@@ -58,6 +75,17 @@ pub trait ClientRegistry: ClientStore {
     ///
     /// [`StoreError`] if the store failed; the write may or may not have taken effect.
     async fn replace(&self, version: u32, registration: Registration) -> Result<Replacement, StoreError>;
+
+    /// Writes a registration again, unchanged and durably, if the stored one equals it; the version stays.
+    ///
+    /// Logos that are [kept](crate::store::LogoWrite::Keep) are not compared.
+    ///
+    /// Any number of callers succeed. [`Replacement::Lost`] means that the row is missing or differs.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the store failed.
+    async fn confirm(&self, registration: Registration) -> Result<Replacement, StoreError>;
 
     /// Returns the form and the review of that client.
     ///

@@ -7,11 +7,11 @@ use async_trait::async_trait;
 
 use crate::clock::Timestamp;
 use crate::id::AuthorizationId;
+use crate::record::Authorization;
 use crate::store::answer::{Insertion, Replacement};
 use crate::store::error::StoreError;
 use crate::store::page::Page;
 use crate::store::purge::Purge;
-use crate::store::record::Authorization;
 use crate::subject::Subject;
 
 /// Keeps authorization requests and their codes.
@@ -31,6 +31,14 @@ use crate::subject::Subject;
 /// [`purge_after`]: Authorization::purge_after
 #[async_trait]
 pub trait CodeStore: fmt::Debug + Send + Sync + 'static {
+    /// Returns whether a read returns only writes that no fail-over can undo; `false` by default.
+    ///
+    /// Where it is `false`, a row is [confirmed](Self::confirm) before anything is acknowledged that rests on
+    /// having read it.
+    fn reads_settled(&self) -> bool {
+        false
+    }
+
     /// Returns the authorization of that id.
     ///
     /// # Errors
@@ -51,6 +59,15 @@ pub trait CodeStore: fmt::Debug + Send + Sync + 'static {
     ///
     /// [`StoreError`] if the store failed; the write may or may not have taken effect.
     async fn replace(&self, version: u32, record: Arc<Authorization>) -> Result<Replacement, StoreError>;
+
+    /// Writes an authorization again, unchanged and durably, if the stored one equals it; the version stays.
+    ///
+    /// Any number of callers succeed. [`Replacement::Lost`] means that the row is missing or differs.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the store failed.
+    async fn confirm(&self, record: Arc<Authorization>) -> Result<Replacement, StoreError>;
 
     /// Returns authorizations of that subject, ids ascending.
     ///

@@ -11,7 +11,7 @@ use crate::codec::DecodeError;
 #[error("the store failed")]
 pub struct StoreError {
     transient: bool,
-    unreadable: Option<[u8; 16]>,
+    unreadable: Option<Box<[u8]>>,
     source: Box<dyn Error + Send + Sync>,
 }
 
@@ -26,21 +26,21 @@ impl StoreError {
         Self { transient: false, unreadable: None, source: source.into() }
     }
 
-    /// A record that is there and cannot be read, named by the octets of its id; a permanent failure.
+    /// A record that exists and cannot be read, named by its key; a permanent failure.
     ///
-    /// Whoever reads a list goes on behind the record that is named.
+    /// The reader of a list continues after the record that is named.
     #[must_use]
-    pub fn unreadable(id: &[u8; 16], error: DecodeError) -> Self {
-        Self { unreadable: Some(*id), ..Self::permanent(error) }
+    pub fn unreadable(key: &[u8], error: DecodeError) -> Self {
+        Self { unreadable: Some(key.into()), ..Self::permanent(error) }
     }
 
-    /// Returns the octets of the id of a record that cannot be read, if the store named one.
+    /// Returns the key of a record that cannot be read, if the store named one.
     #[must_use]
-    pub const fn unreadable_id(&self) -> Option<&[u8; 16]> {
-        self.unreadable.as_ref()
+    pub fn unreadable_key(&self) -> Option<&[u8]> {
+        self.unreadable.as_deref()
     }
 
-    /// Tells whether the failure may pass by itself.
+    /// Returns whether the failure may pass by itself.
     #[must_use]
     pub const fn is_transient(&self) -> bool {
         self.transient

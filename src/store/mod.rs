@@ -2,35 +2,43 @@
 //!
 //! Every state change of a flow is one write of one row by its primary key. A store holds no rule of
 //! OAuth: it finds, inserts and swaps records whose fields it need not understand.
+//!
+//! The core reads and writes through the typed traits: [`ClientStore`], [`ClientRegistry`], [`CodeStore`],
+//! [`TokenStore`], [`ReplayStore`]. A database implements one trait beneath them, [`Engine`], over bytes; every
+//! engine is a store of all five.
 
 mod answer;
 pub(crate) mod cached;
 mod client_registry;
 mod client_store;
 mod code_store;
+mod engine;
 mod error;
 pub(crate) mod memory;
+mod over_engine;
 mod page;
 #[cfg(feature = "postgres")]
 pub(crate) mod postgres;
 mod purge;
-pub(crate) mod record;
 #[cfg(feature = "redis")]
 pub(crate) mod redis;
 mod registration;
+mod replay_store;
 #[cfg(feature = "sqlite")]
 pub(crate) mod sqlite;
 mod stores;
 mod token_store;
 
+pub use crate::record::{Authorization, Grant, Replay, Revocation, RevocationReason};
 pub use crate::store::answer::{Insertion, Replacement};
 pub use crate::store::client_registry::ClientRegistry;
 pub use crate::store::client_store::ClientStore;
 pub use crate::store::code_store::CodeStore;
+pub use crate::store::engine::{Columns, Ended, Engine, List, Part, Row, Table, Write};
 pub use crate::store::error::StoreError;
 pub use crate::store::page::Page;
 pub use crate::store::purge::Purge;
-pub use crate::store::record::{Authorization, Grant, Revocation, RevocationReason};
 pub use crate::store::registration::{LogoWrite, Registration};
+pub use crate::store::replay_store::ReplayStore;
 pub use crate::store::stores::Stores;
 pub use crate::store::token_store::TokenStore;

@@ -38,7 +38,7 @@ impl<Id: Ord> Page<Id> {
         self.limit
     }
 
-    /// Tells whether an item of that id belongs on this page or a later one.
+    /// Returns whether an item of that id belongs on this page or a later one.
     #[must_use]
     pub fn admits(&self, id: &Id) -> bool {
         self.after.as_ref().is_none_or(|start| id > start)

@@ -25,7 +25,7 @@ impl Purge {
         self.removed
     }
 
-    /// Tells whether nothing was left to remove.
+    /// Returns whether nothing was left to remove.
     #[must_use]
     pub const fn is_finished(&self) -> bool {
         self.finished

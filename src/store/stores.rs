@@ -5,6 +5,8 @@ use std::sync::Arc;
 use crate::store::client_registry::ClientRegistry;
 use crate::store::client_store::ClientStore;
 use crate::store::code_store::CodeStore;
+use crate::store::error::StoreError;
+use crate::store::replay_store::ReplayStore;
 use crate::store::token_store::TokenStore;
 
 /// The stores of one authorization server.
@@ -14,13 +16,20 @@ pub struct Stores {
     pub(crate) registry: Option<Arc<dyn ClientRegistry>>,
     pub(crate) codes: Arc<dyn CodeStore>,
     pub(crate) tokens: Arc<dyn TokenStore>,
+    pub(crate) replays: Option<Arc<dyn ReplayStore>>,
 }
 
 impl Stores {
     /// Puts three stores together; without a registry, applications are administered elsewhere.
     #[must_use]
     pub fn new(clients: impl ClientStore, codes: impl CodeStore, tokens: impl TokenStore) -> Self {
-        Self { clients: Arc::new(clients), registry: None, codes: Arc::new(codes), tokens: Arc::new(tokens) }
+        Self {
+            clients: Arc::new(clients),
+            registry: None,
+            codes: Arc::new(codes),
+            tokens: Arc::new(tokens),
+            replays: None,
+        }
     }
 
     /// Sets where registrations are written; clients are still looked up in the store given before.
@@ -28,15 +37,38 @@ impl Stores {
     pub fn with_registry(self, registry: impl ClientRegistry) -> Self {
         Self { registry: Some(Arc::new(registry)), ..self }
     }
-}
 
-impl<S: ClientRegistry + CodeStore + TokenStore> From<Arc<S>> for Stores {
-    fn from(store: Arc<S>) -> Self {
-        Self { clients: store.clone(), registry: Some(store.clone()), codes: store.clone(), tokens: store }
+    /// Sets where identifiers are kept that must not be used twice.
+    #[must_use]
+    pub fn with_replays(self, replays: impl ReplayStore) -> Self {
+        Self { replays: Some(Arc::new(replays)), ..self }
     }
 }
 
-impl<S: ClientRegistry + CodeStore + TokenStore> From<S> for Stores {
+impl Stores {
+    /// Returns where registrations are written.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if there is no registry, which nobody meets: a registrar exists only with one.
+    pub(crate) fn registry(&self) -> Result<&dyn ClientRegistry, StoreError> {
+        self.registry.as_deref().ok_or_else(|| StoreError::permanent("there is no registry"))
+    }
+}
+
+impl<S: ClientRegistry + CodeStore + TokenStore + ReplayStore> From<Arc<S>> for Stores {
+    fn from(store: Arc<S>) -> Self {
+        Self {
+            clients: store.clone(),
+            registry: Some(store.clone()),
+            codes: store.clone(),
+            tokens: store.clone(),
+            replays: Some(store),
+        }
+    }
+}
+
+impl<S: ClientRegistry + CodeStore + TokenStore + ReplayStore> From<S> for Stores {
     fn from(store: S) -> Self {
         Arc::new(store).into()
     }

@@ -7,11 +7,11 @@ use async_trait::async_trait;
 
 use crate::clock::Timestamp;
 use crate::id::GrantId;
+use crate::record::Grant;
 use crate::store::answer::{Insertion, Replacement};
 use crate::store::error::StoreError;
 use crate::store::page::Page;
 use crate::store::purge::Purge;
-use crate::store::record::Grant;
 use crate::subject::Subject;
 
 /// Keeps grants: all tokens that grew from one consent, in one record.
@@ -26,8 +26,8 @@ use crate::subject::Subject;
 ///
 /// # Examples
 ///
-/// A whole store that keeps every rule but the costs, since it has no index: lists and purge look at every
-/// row.
+/// A database implements [`Engine`](crate::store::Engine) instead, and gets this trait with it. This is a store
+/// that keeps records as they are, and every rule but the costs, since it has no index:
 ///
 /// ```
 /// use std::collections::BTreeMap;
@@ -59,9 +59,13 @@ use crate::subject::Subject;
 ///         }
 ///         Ok(Replacement::Replaced)
 ///     }
+///     async fn confirm(&self, record: Arc<Grant>) -> Result<Replacement, StoreError> {
+///         let same = self.0.lock().unwrap().get(&record.id()) == Some(&record);
+///         Ok(if same { Replacement::Replaced } else { Replacement::Lost })
+///     }
 ///     async fn grants_of(&self, subject: &Subject, page: Page<GrantId>) -> Result<Vec<Arc<Grant>>, StoreError> {
 ///         let rows = self.0.lock().unwrap();
-///         let of_subject = rows.values().filter(|grant| grant.subject() == subject && page.admits(&grant.id()));
+///         let of_subject = rows.values().filter(|grant| grant.subject() == Some(subject) && page.admits(&grant.id()));
 ///         Ok(of_subject.take(page.limit()).cloned().collect())
 ///     }
 ///     async fn purge_expired(&self, now: Timestamp, limit: usize) -> Result<Purge, StoreError> {
@@ -79,6 +83,14 @@ use crate::subject::Subject;
 /// [`purge_after`]: Grant::purge_after
 #[async_trait]
 pub trait TokenStore: fmt::Debug + Send + Sync + 'static {
+    /// Returns whether a read returns only writes that no fail-over can undo; `false` by default.
+    ///
+    /// Where it is `false`, a row is [confirmed](Self::confirm) before anything is acknowledged that rests on
+    /// having read it.
+    fn reads_settled(&self) -> bool {
+        false
+    }
+
     /// Returns the grant of that id.
     ///
     /// # Errors
@@ -99,6 +111,15 @@ pub trait TokenStore: fmt::Debug + Send + Sync + 'static {
     ///
     /// [`StoreError`] if the store failed; the write may or may not have taken effect.
     async fn replace(&self, version: u32, record: Arc<Grant>) -> Result<Replacement, StoreError>;
+
+    /// Writes a grant again, unchanged and durably, if the stored one equals it; the version stays.
+    ///
+    /// Any number of callers succeed. [`Replacement::Lost`] means that the row is missing or differs.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the store failed.
+    async fn confirm(&self, record: Arc<Grant>) -> Result<Replacement, StoreError>;
 
     /// Returns grants of that subject, revoked ones too, ids ascending.
     ///

@@ -22,6 +22,10 @@ impl<S: ClientRegistry> Applications<'_, S> {
         answer("replace", self.0.replace(version, registration.clone()).await)
     }
 
+    pub(super) async fn confirm(&self, registration: &Registration) -> Replacement {
+        answer("confirm", self.0.confirm(registration.clone()).await)
+    }
+
     /// Inserts a registration that nobody else has.
     pub(super) async fn begin(&self, registration: &Registration) -> Whole {
         let id = registration.client.id();

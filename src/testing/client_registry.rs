@@ -1,7 +1,7 @@
 //! The rules of [`ClientRegistry`](crate::store::ClientRegistry#contract), one function each.
 
 use crate::store::ClientRegistry;
-use crate::testing::registry_rules::{list, parts, write};
+use crate::testing::registry_rules::{confirm, cost, list, parts, write};
 
 /// Rule 1: of many callers that insert one id, one is told `Inserted`, and all parts are its own.
 pub async fn insert_has_one_winner<S: ClientRegistry>(store: &S, another: &S) {
@@ -43,52 +43,85 @@ pub async fn no_update_is_lost<S: ClientRegistry>(store: &S, another: &S) {
     write::loses_no_update(store, another).await;
 }
 
-/// Rule 3: client, application and both logos are those of one write, whatever it does to each logo.
+/// Rule 3: a registration that equals the stored one is confirmed, any number of times, and stays as it is.
+pub async fn a_confirm_leaves_what_is_there(store: &impl ClientRegistry) {
+    confirm::leaves_what_is_there(store).await;
+}
+
+/// Rule 3: a confirm of a missing client, of another version or of another part is `Lost` and changes nothing.
+pub async fn a_confirm_of_another_registration_is_lost(store: &impl ClientRegistry) {
+    confirm::of_another_registration_is_lost(store).await;
+}
+
+/// Rule 3: any number of callers confirm one registration at once, and none of them raises its version.
+pub async fn confirms_at_once_all_succeed<S: ClientRegistry>(store: &S, another: &S) {
+    confirm::all_succeed_at_once(store, another).await;
+}
+
+/// Rule 3: a confirm that meets a replace does not bring the old version back, nor stop the replace.
+pub async fn a_confirm_undoes_no_write<S: ClientRegistry>(store: &S, another: &S) {
+    confirm::undoes_no_write(store, another).await;
+}
+
+/// Rule 4: client, application and both logos are those of one write, whatever it does to each logo.
 pub async fn all_parts_change_together(store: &impl ClientRegistry) {
     parts::change_together(store).await;
 }
 
-/// Rule 3: while versions are written, no reader meets a part that is older than one it has seen.
+/// Rule 4: while versions are written, no reader meets a part that is older than one it has seen.
 pub async fn readers_see_no_half_of_a_write<S: ClientRegistry>(store: &S, another: &S) {
     parts::are_never_seen_in_halves(store, another).await;
 }
 
-/// Rule 4: what one caller was told is found by all others at once, in all parts and lists.
+/// Rule 5: what one caller was told is found by all others at once, in all parts and lists.
 pub async fn acknowledged_writes_are_found<S: ClientRegistry>(store: &S, another: &S) {
     parts::are_found_everywhere(store, another).await;
 }
 
-/// Rule 5: an application is listed as it is under its own filters and no other, after every move.
+/// Rule 6: an application is listed as it is under its own filters and no other, after every move.
 pub async fn lists_follow_every_move(store: &impl ClientRegistry) {
     list::follows_every_move(store).await;
 }
 
-/// Rule 5: applicants that differ in case, blanks, normalization or length are different applicants.
+/// Rule 6: applicants that differ in case, blanks, normalization or length are different applicants.
 pub async fn a_list_is_of_one_owner(store: &impl ClientRegistry) {
     list::is_of_one_owner(store).await;
 }
 
-/// Rule 5: a list is in the ascending order of client ids, compared as octets.
+/// Rule 6: a list is in the ascending order of client ids, compared as octets.
 pub async fn a_list_is_in_the_order_of_ids(store: &impl ClientRegistry) {
     list::is_in_the_order_of_ids(store).await;
 }
 
-/// Rule 5: pages of any size hold every application once, and all but the last one are full.
+/// Rule 6: pages of any size hold every application once, and all but the last one are full.
 pub async fn pages_hold_every_application_once(store: &impl ClientRegistry) {
     list::holds_every_application_once(store).await;
 }
 
-/// Rule 5: while applications come and go, a reader of pages meets each that stays, once.
+/// Rule 6: a page of the largest applications, more than a mebibyte together, arrives whole.
+pub async fn a_page_of_the_largest_applications_is_full(store: &impl ClientRegistry) {
+    list::of_the_largest_is_full(store).await;
+}
+
+/// Rule 6: while applications come and go, a reader of pages meets each that stays, once.
 pub async fn pages_miss_nothing_that_stays(store: &impl ClientRegistry) {
     list::misses_nothing_that_stays(store).await;
 }
 
-/// Rule 6: every field comes back in every state, whatever text it holds.
+/// Rule 7: every field comes back in every state, whatever text it holds.
 pub async fn every_field_comes_back(store: &impl ClientRegistry) {
     parts::of_every_kind_come_back(store).await;
 }
 
-/// Rule 6: the largest registration comes back, with two logos of a mebibyte.
+/// Rule 7: the largest registration comes back, with two logos of a mebibyte.
 pub async fn the_largest_registration_comes_back(store: &impl ClientRegistry) {
     parts::of_the_largest_size_come_back(store).await;
+}
+
+/// Rule 8: each call costs the same, however many applications there are.
+///
+/// `count` returns what was spent so far, best in rows that were examined. Not every store can count, so this rule
+/// is not among those of the macro.
+pub async fn calls_cost_the_same(store: &impl ClientRegistry, count: impl Fn() -> u64 + Send + Sync) {
+    cost::of_calls_stays_the_same(store, count).await;
 }

@@ -2,8 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
-
-use time::Duration;
+use std::time::Duration;
 
 use crate::clock::{Clock, Timestamp};
 

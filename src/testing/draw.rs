@@ -1,13 +1,13 @@
 //! What is drawn for a record: ids, digests and names that nobody else has, and the time.
 
-use time::Duration;
+use std::time::Duration;
 
 use crate::clock::{Clock, SystemClock, Timestamp};
 use crate::entropy::{Entropy, SystemEntropy};
 use crate::id::{AuthorizationId, letters_and_digits};
+use crate::record::RETENTION;
 use crate::scope::ScopeSet;
 use crate::secret::Digest;
-use crate::store::record::RETENTION;
 use crate::subject::Subject;
 
 /// Returns a user whom nobody else has.
@@ -58,7 +58,7 @@ pub(super) fn end(purge_after: Timestamp) -> Timestamp {
 }
 
 pub(super) fn before(time: Timestamp, span: Duration) -> Timestamp {
-    let seconds = u32::try_from(span.whole_seconds()).unwrap_or(u32::MAX);
+    let seconds = u32::try_from(span.as_secs()).unwrap_or(u32::MAX);
     Timestamp::from_seconds(time.seconds().saturating_sub(seconds))
 }
 

@@ -4,7 +4,9 @@
 ///
 /// The attributes stand before each test; the expression, which may `.await`, makes a new store for each.
 /// With `store: …, another: …` the second expression opens another handle on the same contents, as another
-/// process would: races and look-ups then go through both.
+/// process would: races and look-ups then go through both. A third one, `settle: …`, is for a store whose purge
+/// learns of rows late: a function of the store that returns when the purge index has all that was written
+/// ([`Settled`](crate::testing::Settled)).
 ///
 /// # Examples
 ///
@@ -20,6 +22,18 @@
 ///         #[tokio::test(flavor = "multi_thread")]
 ///         #[ignore = "takes a while"]
 ///         => store: MemoryStore::new(), another: store.clone()
+///     }
+/// }
+///
+/// mod lagging {
+///     use super::MemoryStore;
+///
+///     async fn settle(_store: MemoryStore) {
+///         // Wait for the purge index, not for the lists.
+///     }
+///
+///     grantor::token_store_tests! {
+///         #[tokio::test] => store: MemoryStore::new(), another: store.clone(), settle: settle
 ///     }
 /// }
 /// # fn main() {}
@@ -63,7 +77,18 @@ macro_rules! client_store_tests {
     };
 }
 
-/// Makes a test of every rule of all four traits, for a store that has them all.
+/// Makes a test of every rule of [`ReplayStore`](crate::store::ReplayStore), in a module `replay_store`.
+///
+/// It takes what [`token_store_tests!`](crate::token_store_tests) takes.
+#[macro_export]
+macro_rules! replay_store_tests {
+    ($(#[$attribute:meta])* => $($made:tt)+) => {
+        $crate::__replay_rules! { [$crate::__store_tests] replay_store [$(#[$attribute])*] [$($made)+] }
+    };
+}
+
+/// Makes a test of every rule of all five traits, for a store that has them all, as every
+/// [`Engine`](crate::store::Engine) has.
 ///
 /// It takes what [`token_store_tests!`](crate::token_store_tests) takes.
 #[macro_export]
@@ -73,6 +98,7 @@ macro_rules! store_tests {
         $crate::client_registry_tests! { $($given)+ }
         $crate::code_store_tests! { $($given)+ }
         $crate::token_store_tests! { $($given)+ }
+        $crate::replay_store_tests! { $($given)+ }
     };
 }
 
@@ -85,19 +111,25 @@ macro_rules! __record_rules {
             $($given)*
             [
                 insert_leaves_the_row_that_is_there
+                insert_leaves_what_was_revoked
                 ids_are_told_apart
                 replace_of_a_missing_row_is_lost
                 replace_of_another_version_is_lost
                 large_versions_are_compared
+                a_confirm_leaves_the_row_as_it_is
+                a_confirm_of_another_row_is_lost
                 every_field_comes_back
                 the_largest_record_comes_back
                 rows_of_every_kind_are_listed
                 a_list_is_of_one_subject
                 a_list_is_in_the_order_of_ids
                 pages_hold_every_row_once
+                a_page_of_the_largest_records_is_full
                 a_page_starts_after_an_id_that_is_gone
                 pages_miss_nothing_that_stays
+                a_purge_leaves_no_list_entry
                 a_purge_waits_for_the_end
+                a_purge_takes_rows_without_a_subject
                 a_purge_follows_a_moved_end
                 a_purge_takes_rows_of_every_kind
                 a_purge_is_bounded_and_finishes
@@ -107,6 +139,8 @@ macro_rules! __record_rules {
                 insert_has_one_winner
                 replace_has_one_winner
                 no_update_is_lost
+                confirms_at_once_all_succeed
+                a_confirm_undoes_no_write
                 acknowledged_writes_are_found
                 losers_find_the_winner
                 readers_never_go_back
@@ -130,11 +164,14 @@ macro_rules! __registry_rules {
                 replace_of_a_missing_client_is_lost
                 replace_of_another_version_is_lost
                 large_versions_are_compared
+                a_confirm_leaves_what_is_there
+                a_confirm_of_another_registration_is_lost
                 all_parts_change_together
                 lists_follow_every_move
                 a_list_is_of_one_owner
                 a_list_is_in_the_order_of_ids
                 pages_hold_every_application_once
+                a_page_of_the_largest_applications_is_full
                 pages_miss_nothing_that_stays
                 every_field_comes_back
                 the_largest_registration_comes_back
@@ -143,6 +180,8 @@ macro_rules! __registry_rules {
                 insert_has_one_winner
                 replace_has_one_winner
                 no_update_is_lost
+                confirms_at_once_all_succeed
+                a_confirm_undoes_no_write
                 readers_see_no_half_of_a_write
                 acknowledged_writes_are_found
             ]
@@ -164,6 +203,22 @@ macro_rules! __client_rules {
 
 #[doc(hidden)]
 #[macro_export]
+macro_rules! __replay_rules {
+    ([$($then:tt)+] $($given:tt)*) => {
+        $($then)+! {
+            $($given)*
+            [
+                identifiers_are_told_apart
+                a_purge_waits_for_the_end_of_a_replay
+                a_purge_of_replays_is_bounded_and_finishes
+            ]
+            [one_identifier_has_one_winner]
+        }
+    };
+}
+
+#[doc(hidden)]
+#[macro_export]
 macro_rules! __store_tests {
     ($kit:ident $attributes:tt $made:tt [$($alone:ident)*] [$($shared:ident)*]) => {
         mod $kit {
@@ -179,6 +234,20 @@ macro_rules! __store_tests {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __store_test {
+    (
+        $kit:ident [$($attribute:tt)*]
+        [$store:ident: $made:expr, another: $another:expr, settle: $settle:expr $(,)?]
+        $rule:ident $handles:ident
+    ) => {
+        $($attribute)*
+        async fn $rule() {
+            let $store = $made;
+            let another = $another;
+            let store = $crate::testing::Settled::new($store, $settle);
+            let another = $crate::testing::Settled::new(another, $settle);
+            $crate::__settled_rule!($kit $rule $handles store another);
+        }
+    };
     ($kit:ident $attributes:tt [$store:ident: $made:expr, another: $another:expr $(,)?] $rule:ident alone) => {
         $crate::__store_test! { $kit $attributes [$made] $rule alone }
     };
@@ -203,5 +272,17 @@ macro_rules! __store_test {
             let store = $made;
             $crate::testing::$kit::$rule(&store, &store).await;
         }
+    };
+}
+
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __settled_rule {
+    ($kit:ident $rule:ident alone $store:ident $another:ident) => {{
+        drop($another);
+        $crate::testing::$kit::$rule(&$store).await;
+    }};
+    ($kit:ident $rule:ident shared $store:ident $another:ident) => {
+        $crate::testing::$kit::$rule(&$store, &$another).await
     };
 }

@@ -4,10 +4,13 @@
 macro_rules! record_rules {
     ($trait:ident, $rows:ident) => {
         use std::future::Future;
+        use std::time::Duration;
 
         use crate::store::$trait;
         use crate::testing::rows::$rows;
-        use crate::testing::rules::{cost, fields, found, insert, list, page, purge, purge_race, replace, unreadable};
+        use crate::testing::rules::{
+            confirm, cost, expiry, fields, found, insert, list, page, purge, purge_race, replace, unreadable,
+        };
 
         /// Rule 1: of many callers that insert one id, one is told `Inserted`, and the row is its own.
         pub async fn insert_has_one_winner<S: $trait>(store: &S, another: &S) {
@@ -17,6 +20,11 @@ macro_rules! record_rules {
         /// Rule 1: an insert of an id that is there answers `Exists` and changes nothing, no list either.
         pub async fn insert_leaves_the_row_that_is_there(store: &impl $trait) {
             insert::leaves_the_row_that_is_there(&$rows(store)).await;
+        }
+
+        /// Rule 1: a row that was revoked or denied is there like any other: an insert of its id changes nothing.
+        pub async fn insert_leaves_what_was_revoked(store: &impl $trait) {
+            insert::leaves_what_was_revoked(&$rows(store)).await;
         }
 
         /// Rule 1: ids that differ in a single bit are different ids.
@@ -49,67 +57,92 @@ macro_rules! record_rules {
             replace::loses_no_update(&$rows(store), &$rows(another)).await;
         }
 
-        /// Rule 3: what one caller was told is found by all others at once.
+        /// Rule 3: a row that equals the stored one is confirmed, any number of times, and stays as it is.
+        pub async fn a_confirm_leaves_the_row_as_it_is(store: &impl $trait) {
+            confirm::leaves_the_row_as_it_is(&$rows(store)).await;
+        }
+
+        /// Rule 3: a confirm of a missing row, of another version or of other bytes is `Lost` and changes nothing.
+        pub async fn a_confirm_of_another_row_is_lost(store: &impl $trait) {
+            confirm::of_another_row_is_lost(&$rows(store)).await;
+        }
+
+        /// Rule 3: any number of callers confirm one row at once, and none of them raises its version.
+        pub async fn confirms_at_once_all_succeed<S: $trait>(store: &S, another: &S) {
+            confirm::all_succeed_at_once(&$rows(store), &$rows(another)).await;
+        }
+
+        /// Rule 3: a confirm that meets a replace does not bring the old version back, nor stop the replace.
+        pub async fn a_confirm_undoes_no_write<S: $trait>(store: &S, another: &S) {
+            confirm::undoes_no_write(&$rows(store), &$rows(another)).await;
+        }
+
+        /// Rule 4: what one caller was told is found by all others at once.
         pub async fn acknowledged_writes_are_found<S: $trait>(store: &S, another: &S) {
             found::everywhere(&$rows(store), &$rows(another)).await;
         }
 
-        /// Rule 3: whoever is told `Lost` finds the version that won.
+        /// Rule 4: whoever is told `Lost` finds the version that won.
         pub async fn losers_find_the_winner<S: $trait>(store: &S, another: &S) {
             found::by_those_who_lost(&$rows(store), &$rows(another)).await;
         }
 
-        /// Rule 3: while versions are written, nobody finds one older than the last that was acknowledged or seen.
+        /// Rule 4: while versions are written, nobody finds one older than the last that was acknowledged or seen.
         pub async fn readers_never_go_back<S: $trait>(store: &S, another: &S) {
             found::and_never_an_older_version(&$rows(store), &$rows(another)).await;
         }
 
-        /// Rule 4: every field comes back in every state, whatever octets it holds.
+        /// Rule 5: every field comes back in every state, whatever octets it holds.
         pub async fn every_field_comes_back(store: &impl $trait) {
             fields::of_every_kind_come_back(&$rows(store)).await;
         }
 
-        /// Rule 4: the largest record comes back.
+        /// Rule 5: the largest record comes back.
         pub async fn the_largest_record_comes_back(store: &impl $trait) {
             fields::of_the_largest_size_come_back(&$rows(store)).await;
         }
 
-        /// Rule 5: what was acknowledged is listed at once, as it is, among many callers.
+        /// Rule 6: what was acknowledged is listed at once, as it is, among many callers.
         pub async fn a_row_is_listed_at_once<S: $trait>(store: &S, another: &S) {
             list::shows_a_row_at_once(&$rows(store), &$rows(another)).await;
         }
 
-        /// Rule 5: records in every state are listed, those that are over too.
+        /// Rule 6: records in every state are listed, those that are over too.
         pub async fn rows_of_every_kind_are_listed(store: &impl $trait) {
             fields::of_every_kind_are_listed(&$rows(store)).await;
         }
 
-        /// Rule 5: subjects that differ in case, blanks, normalization or length are different subjects.
+        /// Rule 6: subjects that differ in case, blanks, normalization or length are different subjects.
         pub async fn a_list_is_of_one_subject(store: &impl $trait) {
             list::is_of_one_subject(&$rows(store)).await;
         }
 
-        /// Rule 5: a list is in the ascending order of ids, compared as octets.
+        /// Rule 6: a list is in the ascending order of ids, compared as octets.
         pub async fn a_list_is_in_the_order_of_ids(store: &impl $trait) {
             list::is_in_the_order_of_ids(&$rows(store)).await;
         }
 
-        /// Rule 5: pages of any size hold every row once, and all but the last one are full.
+        /// Rule 6: pages of any size hold every row once, and all but the last one are full.
         pub async fn pages_hold_every_row_once(store: &impl $trait) {
             page::holds_every_row_once(&$rows(store)).await;
         }
 
-        /// Rule 5: a page may start after a row that is gone.
+        /// Rule 6: a page of the largest records, more than a mebibyte together, arrives whole.
+        pub async fn a_page_of_the_largest_records_is_full(store: &impl $trait) {
+            page::of_the_largest_is_full(&$rows(store)).await;
+        }
+
+        /// Rule 6: a page may start after a row that is gone.
         pub async fn a_page_starts_after_an_id_that_is_gone(store: &impl $trait) {
             page::starts_after_an_id_that_is_gone(&$rows(store)).await;
         }
 
-        /// Rule 5: while rows come and go, a reader of pages meets each row that stays, once.
+        /// Rule 6: while rows come and go, a reader of pages meets each row that stays, once.
         pub async fn pages_miss_nothing_that_stays(store: &impl $trait) {
             page::misses_nothing_that_stays(&$rows(store)).await;
         }
 
-        /// Rule 5: a page that holds a record which cannot be read names it, and the list goes on behind it.
+        /// Rule 6: a page that holds a record which cannot be read names it, and the list goes on behind it.
         ///
         /// `spoil` puts octets that are no record in the place of the one of that id, and changes nothing
         /// else; only the author of a store can write it, so this rule is not among those of the macro.
@@ -120,32 +153,42 @@ macro_rules! record_rules {
             unreadable::is_named_by_a_list(&$rows(store), spoil).await;
         }
 
-        /// Rule 6: a row is there a second before its `purge_after`, and gone from all lists after a purge then.
+        /// Rule 7: a row is there a second before its `purge_after`, and gone from all lists after a purge then.
         pub async fn a_purge_waits_for_the_end(store: &impl $trait) {
             purge::waits_for_the_end(&$rows(store)).await;
         }
 
-        /// Rule 6: a row whose end was moved on stays until the new end, and goes then.
+        /// Rule 6: a purged row leaves no entry behind that cuts a page short or lists another row under its id.
+        pub async fn a_purge_leaves_no_list_entry(store: &impl $trait) {
+            purge::leaves_no_list_entry(&$rows(store)).await;
+        }
+
+        /// Rule 7: a record without a subject is found, is on no list, and is removed at its time.
+        pub async fn a_purge_takes_rows_without_a_subject(store: &impl $trait) {
+            purge::takes_rows_without_a_subject(&$rows(store)).await;
+        }
+
+        /// Rule 7: a row whose end was moved on stays until the new end, and goes then.
         pub async fn a_purge_follows_a_moved_end(store: &impl $trait) {
             purge::follows_a_moved_end(&$rows(store)).await;
         }
 
-        /// Rule 6: rows in every state are removed at their time.
+        /// Rule 7: rows in every state are removed at their time.
         pub async fn a_purge_takes_rows_of_every_kind(store: &impl $trait) {
             purge::takes_rows_of_every_kind(&$rows(store)).await;
         }
 
-        /// Rule 6: a step removes no more than its limit, and step by step all that is due goes.
+        /// Rule 7: a step removes no more than its limit, and step by step all that is due goes.
         pub async fn a_purge_is_bounded_and_finishes(store: &impl $trait) {
             purge::is_bounded_and_finishes(&$rows(store)).await;
         }
 
-        /// Rule 6: one row that is due is found in a few looks among many that are not.
+        /// Rule 7: one row that is due is found in a few looks among many that are not.
         pub async fn a_purge_steps_over_nothing_alive(store: &impl $trait) {
             purge::steps_over_nothing_alive(&$rows(store)).await;
         }
 
-        /// Rule 6: what cannot be read does not keep a purge from what is due behind it.
+        /// Rule 7: what cannot be read does not keep a purge from what is due behind it.
         ///
         /// `spoil` is that of [`a_list_names_what_cannot_be_read`].
         pub async fn a_purge_steps_over_what_cannot_be_read<F: Future<Output = ()> + Send>(
@@ -155,19 +198,41 @@ macro_rules! record_rules {
             unreadable::is_stepped_over_by_a_purge(&$rows(store), spoil).await;
         }
 
-        /// Rule 6: of a write and a purge that meet at a row one wins, and a write that was acknowledged stays.
+        /// Rule 7: what cannot be read stays until the `purge_after` that was written last, and goes then.
+        ///
+        /// `spoil` is that of [`a_list_names_what_cannot_be_read`].
+        pub async fn a_purge_keeps_what_cannot_be_read<F: Future<Output = ()> + Send>(
+            store: &impl $trait,
+            spoil: impl Fn([u8; 16]) -> F + Send + Sync,
+        ) {
+            unreadable::is_kept_until_its_end(&$rows(store), spoil).await;
+        }
+
+        /// Rule 7: where the engine removes rows by its own clock, it removes none before its `purge_after`, nor by
+        /// one that was moved.
+        ///
+        /// It takes four seconds, in which it calls `sleep`, the runtime's own, so this rule is not among those of
+        /// the macro.
+        pub async fn a_row_does_not_expire_early<F: Future<Output = ()> + Send>(
+            store: &impl $trait,
+            sleep: impl Fn(Duration) -> F + Send + Sync,
+        ) {
+            expiry::is_not_early(&$rows(store), sleep).await;
+        }
+
+        /// Rule 7: of a write and a purge that meet at a row one wins, and a write that was acknowledged stays.
         pub async fn a_purge_loses_no_write<S: $trait>(store: &S, another: &S) {
             purge_race::loses_no_write(&$rows(store), &$rows(another)).await;
         }
 
-        /// Rule 6: purges at the same time remove each row once, and count it once.
+        /// Rule 7: purges at the same time remove each row once, and count it once.
         pub async fn purges_share_the_work<S: $trait>(store: &S, another: &S) {
             purge_race::share_the_work(&$rows(store), &$rows(another)).await;
         }
 
-        /// Rule 7: `find`, `insert`, `replace`, a page of a list and a step of a purge cost the same, whatever is stored.
+        /// Rule 8: each call costs the same, whatever is stored.
         ///
-        /// `count` tells what was spent so far: rows that were looked at, statements, round trips. A walk
+        /// `count` returns what was spent so far: rows that were examined, statements, round trips. A walk
         /// through a table is one statement as well, so only a count of rows shows that there is none. Not
         /// every store can count, so this rule is not among those of the macro.
         pub async fn calls_cost_the_same(store: &impl $trait, count: impl Fn() -> u64 + Send + Sync) {

@@ -7,8 +7,10 @@ use std::sync::Arc;
 
 use crate::clock::Timestamp;
 use crate::id::{AuthorizationId, GrantId};
-use crate::store::record::Record;
-use crate::store::{Authorization, CodeStore, Grant, Insertion, Page, Purge, Replacement, StoreError, TokenStore};
+use crate::record::Record;
+use crate::store::{
+    Authorization, CodeStore, Grant, Insertion, Page, Purge, Replacement, RevocationReason, StoreError, TokenStore,
+};
 use crate::subject::Subject;
 use crate::testing::records;
 
@@ -39,6 +41,7 @@ pub(super) trait Rows: Sync {
 
     fn insert(&self, row: &Arc<Self::Row>) -> impl Future<Output = Insertion> + Send;
     fn replace(&self, version: u32, row: &Arc<Self::Row>) -> impl Future<Output = Replacement> + Send;
+    fn confirm(&self, row: &Arc<Self::Row>) -> impl Future<Output = Replacement> + Send;
 
     fn list(&self, subject: &Subject, page: Page<Self::Id>) -> impl Future<Output = Vec<Arc<Self::Row>>> + Send {
         async move { answer("the list of a subject", self.try_list(subject, page).await) }
@@ -48,7 +51,7 @@ pub(super) trait Rows: Sync {
 
     fn id(row: &Self::Row) -> Self::Id;
     fn version(row: &Self::Row) -> u32;
-    fn subject(row: &Self::Row) -> &Subject;
+    fn subject(row: &Self::Row) -> Option<&Subject>;
     fn purge_after(row: &Self::Row) -> Timestamp;
 
     /// A row of version 1 that nobody else has.
@@ -57,14 +60,17 @@ pub(super) trait Rows: Sync {
     fn rival(row: &Self::Row, subject: &Subject, purge_after: Timestamp) -> Arc<Self::Row>;
     /// The next version, another one each time.
     fn next(row: &Self::Row, purge_after: Timestamp) -> Arc<Self::Row>;
+    /// The next version, revoked or denied.
+    fn ended(row: &Self::Row) -> Arc<Self::Row>;
     fn octets(id: Self::Id) -> [u8; 16];
     /// The row under an id of these octets.
     fn under(row: &Self::Row, octets: [u8; 16]) -> Arc<Self::Row>;
     /// The row with another number.
     fn numbered(row: &Self::Row, version: u32) -> Arc<Self::Row>;
+    fn without_subject(row: &Self::Row) -> Arc<Self::Row>;
 
     fn of_every_kind(subject: &Subject, purge_after: Timestamp) -> Vec<Self::Row>;
-    fn huge(purge_after: Timestamp) -> Arc<Self::Row>;
+    fn huge(subject: &Subject, purge_after: Timestamp) -> Arc<Self::Row>;
 }
 
 impl<S: CodeStore> Rows for Codes<'_, S> {
@@ -87,6 +93,10 @@ impl<S: CodeStore> Rows for Codes<'_, S> {
         answer("replace", self.0.replace(version, row.clone()).await)
     }
 
+    async fn confirm(&self, row: &Arc<Authorization>) -> Replacement {
+        answer("confirm", self.0.confirm(row.clone()).await)
+    }
+
     async fn purge(&self, now: Timestamp, limit: usize) -> Purge {
         answer("purge_expired", self.0.purge_expired(now, limit).await)
     }
@@ -99,8 +109,8 @@ impl<S: CodeStore> Rows for Codes<'_, S> {
         row.version
     }
 
-    fn subject(row: &Authorization) -> &Subject {
-        &row.subject
+    fn subject(row: &Authorization) -> Option<&Subject> {
+        row.subject()
     }
 
     fn purge_after(row: &Authorization) -> Timestamp {
@@ -119,6 +129,10 @@ impl<S: CodeStore> Rows for Codes<'_, S> {
         Arc::new(records::with_code(row, purge_after))
     }
 
+    fn ended(row: &Authorization) -> Arc<Authorization> {
+        Arc::new(row.denied())
+    }
+
     fn octets(id: AuthorizationId) -> [u8; 16] {
         *id.octets()
     }
@@ -131,12 +145,16 @@ impl<S: CodeStore> Rows for Codes<'_, S> {
         Arc::new(Authorization { version, ..row.clone() })
     }
 
+    fn without_subject(row: &Authorization) -> Arc<Authorization> {
+        Arc::new(Authorization { subject: None, ..row.clone() })
+    }
+
     fn of_every_kind(subject: &Subject, purge_after: Timestamp) -> Vec<Authorization> {
         records::authorizations_of_every_kind(subject, purge_after)
     }
 
-    fn huge(purge_after: Timestamp) -> Arc<Authorization> {
-        Arc::new(records::huge_authorization(purge_after))
+    fn huge(subject: &Subject, purge_after: Timestamp) -> Arc<Authorization> {
+        Arc::new(records::huge_authorization(subject, purge_after))
     }
 }
 
@@ -160,6 +178,10 @@ impl<S: TokenStore> Rows for Tokens<'_, S> {
         answer("replace", self.0.replace(version, row.clone()).await)
     }
 
+    async fn confirm(&self, row: &Arc<Grant>) -> Replacement {
+        answer("confirm", self.0.confirm(row.clone()).await)
+    }
+
     async fn purge(&self, now: Timestamp, limit: usize) -> Purge {
         answer("purge_expired", self.0.purge_expired(now, limit).await)
     }
@@ -172,8 +194,8 @@ impl<S: TokenStore> Rows for Tokens<'_, S> {
         row.version
     }
 
-    fn subject(row: &Grant) -> &Subject {
-        &row.subject
+    fn subject(row: &Grant) -> Option<&Subject> {
+        row.subject()
     }
 
     fn purge_after(row: &Grant) -> Timestamp {
@@ -192,6 +214,10 @@ impl<S: TokenStore> Rows for Tokens<'_, S> {
         Arc::new(records::refreshed(row, purge_after))
     }
 
+    fn ended(row: &Grant) -> Arc<Grant> {
+        Arc::new(records::revoked(row, RevocationReason::Withdrawn))
+    }
+
     fn octets(id: GrantId) -> [u8; 16] {
         *id.octets()
     }
@@ -204,12 +230,16 @@ impl<S: TokenStore> Rows for Tokens<'_, S> {
         Arc::new(Grant { version, ..row.clone() })
     }
 
+    fn without_subject(row: &Grant) -> Arc<Grant> {
+        Arc::new(Grant { subject: None, ..row.clone() })
+    }
+
     fn of_every_kind(subject: &Subject, purge_after: Timestamp) -> Vec<Grant> {
         records::grants_of_every_kind(subject, purge_after)
     }
 
-    fn huge(purge_after: Timestamp) -> Arc<Grant> {
-        Arc::new(records::huge_grant(purge_after))
+    fn huge(subject: &Subject, purge_after: Timestamp) -> Arc<Grant> {
+        Arc::new(records::huge_grant(subject, purge_after))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::fmt::Debug;
 
-use crate::store::record::Record;
+use crate::record::Record;
 
 /// Characters of a value that are printed.
 const SHOWN: usize = 300;
@@ -46,7 +46,7 @@ mod tests {
     use super::*;
     use crate::clock::Timestamp;
     use crate::pkce::CodeChallenge;
-    use crate::store::record::Authorization;
+    use crate::record::Authorization;
     use crate::testing::records;
 
     #[test]

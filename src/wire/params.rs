@@ -1,6 +1,5 @@
 //! Parameters in the form encoding: read without loss, written so that every reader agrees.
 
-use std::array;
 use std::borrow::Cow;
 use std::fmt;
 use std::str;
@@ -9,26 +8,29 @@ use memchr::{memchr, memchr2};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_encode};
 use thiserror::Error;
 
-/// The parameters that an endpoint knows, as found in one query or body [RFC 6749 appendix B].
+/// The parameters that were sent in one query or body, as far as the endpoint knows them
+/// [RFC 6749 appendix B].
 ///
-/// Values are octets and borrow from the request unless they had to be decoded. Unknown
+/// Values are bytes and borrow from the request unless they had to be decoded. Unknown
 /// parameters are skipped, even repeated ones [6749-3.1-03].
-pub(crate) struct Params<'a, const N: usize> {
-    names: &'static [&'static str; N],
-    slots: [Slot<'a>; N],
+pub(crate) struct Params<'a> {
+    /// The first ones, which need no memory of their own; a request seldom has more. Empty places come last.
+    few: [Option<Param<'a>>; FEW],
+    more: Vec<Param<'a>>,
 }
 
-impl<'a, const N: usize> Params<'a, N> {
+impl<'a> Params<'a> {
+    /// Reads a query or body whose reader knows these names.
     pub(crate) fn parse(
         octets: &'a [u8],
-        names: &'static [&'static str; N],
+        known: impl Iterator<Item = &'static str> + Clone,
         limits: &ParamLimits,
     ) -> Result<Self, ParamsError> {
         if octets.len() > limits.octets {
             return Err(ParamsError::TooLong);
         }
 
-        let mut params = Self { names, slots: array::from_fn(|_| Slot::default()) };
+        let mut params = Self { few: [const { None }; FEW], more: Vec::new() };
         let mut rest = octets;
         let mut parameters = 0;
         while !rest.is_empty() {
@@ -41,7 +43,11 @@ impl<'a, const N: usize> Params<'a, N> {
                 return Err(ParamsError::TooMany);
             }
             parameters += 1;
-            params.add(piece)?;
+            let (name, value) = split_at_first(piece, b'=');
+            match find(name, known.clone())? {
+                Some((place, name)) => params.add(place, name, form_decode(value)?),
+                None => check_escapes(value)?,
+            }
         }
         Ok(params)
     }
@@ -49,63 +55,67 @@ impl<'a, const N: usize> Params<'a, N> {
     /// Returns the first value that is not empty, since an empty one counts as absent
     /// [6749-3.1-02].
     pub(crate) fn octets(&self, name: &str) -> Option<&[u8]> {
-        self.slot(name)?.value.as_deref()
+        self.get(name)?.value.as_deref()
     }
 
-    /// Returns the same as [`Self::octets`], for parameters that must be text.
-    pub(crate) fn text(&self, name: &str) -> Result<Option<&str>, NotUtf8> {
-        self.octets(name).map(str::from_utf8).transpose().map_err(|_| NotUtf8)
+    /// Returns the same as [`Self::octets`] for parameters that must be text; what is not UTF-8 counts
+    /// as absent, so [`Self::all_utf8`] has to be asked first.
+    pub(crate) fn text(&self, name: &str) -> Option<&str> {
+        str::from_utf8(self.octets(name)?).ok()
     }
 
-    /// Tells whether the parameter was sent more than once; empty copies count [6749-3.1-04].
+    /// Returns whether the parameter was sent more than once; empty copies count [6749-3.1-04].
     pub(crate) fn is_repeated(&self, name: &str) -> bool {
-        self.slot(name).is_some_and(Slot::is_repeated)
+        self.get(name).is_some_and(|param| param.is_repeated)
     }
 
     /// Returns the first repeated name, in the order of the known names.
     pub(crate) fn first_repeated(&self) -> Option<&'static str> {
-        let mut known = self.names.iter().zip(&self.slots);
-        known.find(|(_, slot)| slot.is_repeated()).map(|(name, _)| *name)
+        let repeated = self.iter().filter(|param| param.is_repeated);
+        repeated.min_by_key(|param| param.place).map(|param| param.name)
     }
 
     pub(crate) fn all_utf8(&self) -> bool {
         let is_utf8 = |value: &[u8]| value.is_ascii() || str::from_utf8(value).is_ok();
-        self.slots.iter().filter_map(|slot| slot.value.as_deref()).all(is_utf8)
+        self.iter().filter_map(|param| param.value.as_deref()).all(is_utf8)
     }
 
-    fn slot(&self, name: &str) -> Option<&Slot<'a>> {
-        let mut known = self.names.iter().zip(&self.slots);
-        known.find(|(own, _)| **own == name).map(|(_, slot)| slot)
+    fn iter(&self) -> impl Iterator<Item = &Param<'a>> {
+        self.few.iter().map_while(Option::as_ref).chain(&self.more)
     }
 
-    fn add(&mut self, piece: &'a [u8]) -> Result<(), ParamsError> {
-        let (name, value) = split_at_first(piece, b'=');
-        let position = |name: &[u8]| self.names.iter().position(|own| own.as_bytes() == name);
-        // Known names need no escapes, and mostly come without.
-        let known = match position(name) {
-            None => position(&form_decode(name)?),
-            known => known,
-        };
-        match known.and_then(|position| self.slots.get_mut(position)) {
-            Some(slot) => slot.add(form_decode(value)?),
-            None => check_escapes(value)?,
+    fn get(&self, name: &str) -> Option<&Param<'a>> {
+        self.iter().find(|param| param.name == name)
+    }
+
+    fn add(&mut self, place: u16, name: &'static str, value: Cow<'a, [u8]>) {
+        let value = Some(value).filter(|value| !value.is_empty());
+        let param = Param { place, name, value, is_repeated: false };
+        for slot in &mut self.few {
+            match slot {
+                None => return *slot = Some(param),
+                Some(sent) if sent.place == place => return sent.repeat(param),
+                Some(_) => {}
+            }
         }
-        Ok(())
+        match self.more.iter_mut().find(|sent| sent.place == place) {
+            Some(sent) => sent.repeat(param),
+            None => self.more.push(param),
+        }
     }
 }
 
-impl<const N: usize> fmt::Debug for Params<'_, N> {
+impl fmt::Debug for Params<'_> {
     /// Prints the names that were sent; the values carry secrets.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let known = self.names.iter().zip(&self.slots);
-        f.debug_set().entries(known.filter(|(_, slot)| slot.copies > 0).map(|(name, _)| name)).finish()
+        f.debug_set().entries(self.iter().map(|param| param.name)).finish()
     }
 }
 
 /// How much one query or body may hold; both numbers are still allowed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ParamLimits {
-    /// Octets of the whole, as sent.
+    /// Bytes of the whole, as sent.
     pub(crate) octets: usize,
     /// Parameters, known or not; empty pieces between two `&` do not count.
     pub(crate) parameters: usize,
@@ -121,11 +131,6 @@ pub(crate) enum ParamsError {
     #[error("a percent sign is not followed by two hexadecimal digits")]
     MalformedEscape,
 }
-
-/// A parameter that must be text is not UTF-8.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-#[error("a parameter is not UTF-8")]
-pub(crate) struct NotUtf8;
 
 /// Decodes one name or value: `+` is a space, an escape is an octet [RFC 6749 appendix B].
 pub(crate) fn form_decode(octets: &[u8]) -> Result<Cow<'_, [u8]>, ParamsError> {
@@ -147,7 +152,7 @@ pub(crate) fn form_decode(octets: &[u8]) -> Result<Cow<'_, [u8]>, ParamsError> {
     Ok(Cow::Owned(decoded))
 }
 
-/// Tells whether decoding changes anything.
+/// Returns whether decoding changes anything.
 pub(crate) fn is_encoded(octets: &[u8]) -> bool {
     memchr2(b'+', b'%', octets).is_some()
 }
@@ -173,23 +178,34 @@ pub(crate) fn append_query(uri: &mut String, name: &str, value: &[u8]) {
     form_encode_into(uri, value);
 }
 
-/// What was found of one known parameter.
-#[derive(Default)]
-struct Slot<'a> {
-    copies: usize,
+/// A known parameter that was sent.
+struct Param<'a> {
+    /// Its place among the known names.
+    place: u16,
+    name: &'static str,
+    /// The first value that is not empty.
     value: Option<Cow<'a, [u8]>>,
+    is_repeated: bool,
 }
 
-impl<'a> Slot<'a> {
-    fn add(&mut self, value: Cow<'a, [u8]>) {
-        self.copies = self.copies.saturating_add(1);
-        if self.value.is_none() && !value.is_empty() {
-            self.value = Some(value);
+impl Param<'_> {
+    fn repeat(&mut self, other: Self) {
+        self.is_repeated = true;
+        if self.value.is_none() {
+            self.value = other.value;
         }
     }
+}
 
-    fn is_repeated(&self) -> bool {
-        self.copies > 1
+/// Finds a name among the known ones; those need no escapes, and mostly come without.
+fn find(
+    sent: &[u8],
+    known: impl Iterator<Item = &'static str> + Clone,
+) -> Result<Option<(u16, &'static str)>, ParamsError> {
+    let find = |sent: &[u8]| (0..).zip(known.clone()).find(|(_, name)| name.as_bytes() == sent);
+    match find(sent) {
+        None if is_encoded(sent) => Ok(find(&form_decode(sent)?)),
+        found => Ok(found),
     }
 }
 
@@ -224,6 +240,9 @@ fn hex_digit(octet: u8) -> Option<u8> {
     }
 }
 
+/// As many parameters as a request of any endpoint has.
+const FEW: usize = 7;
+
 /// The complement of the unreserved characters of RFC 3986 section 2.3.
 const ALL_BUT_UNRESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
@@ -234,8 +253,8 @@ mod tests {
     const NAMES: &[&str; 3] = &["state", "scope", "code"];
     const LIMITS: ParamLimits = ParamLimits { octets: 64, parameters: 4 };
 
-    fn parse(octets: &[u8]) -> Result<Params<'_, 3>, ParamsError> {
-        Params::parse(octets, NAMES, &LIMITS)
+    fn parse(octets: &[u8]) -> Result<Params<'_>, ParamsError> {
+        Params::parse(octets, NAMES.iter().copied(), &LIMITS)
     }
 
     /// RFC 6749 appendix B: U+0020, U+0025, U+0026, U+002B, U+00A3 and U+20AC.
@@ -245,7 +264,7 @@ mod tests {
         assert_eq!(decoded.as_ref(), " %&+\u{a3}\u{20ac}".as_bytes());
 
         let params = parse(b"state=+%25%26%2b%c2%a3%e2%82%ac").unwrap();
-        assert_eq!(params.text("state"), Ok(Some(" %&+\u{a3}\u{20ac}")));
+        assert_eq!(params.text("state"), Some(" %&+\u{a3}\u{20ac}"));
     }
 
     #[test]
@@ -333,7 +352,7 @@ mod tests {
     #[test]
     fn only_values_that_need_decoding_are_copied() {
         let params = parse(b"state=a-b_c~d.e&scope=a+b").unwrap();
-        let is_borrowed = |name| matches!(params.slot(name).unwrap().value, Some(Cow::Borrowed(_)));
+        let is_borrowed = |name| matches!(params.get(name).unwrap().value, Some(Cow::Borrowed(_)));
         assert!(is_borrowed("state"));
         assert!(!is_borrowed("scope"));
     }
@@ -341,16 +360,29 @@ mod tests {
     #[test]
     fn text_is_utf8() {
         let params = parse(b"state=%ff&scope=%c3%a4").unwrap();
-        assert_eq!(params.text("state"), Err(NotUtf8));
-        assert_eq!(params.text("scope"), Ok(Some("\u{e4}")));
-        assert_eq!(params.text("code"), Ok(None));
+        assert_eq!(params.text("state"), None);
+        assert_eq!(params.text("scope"), Some("\u{e4}"));
+        assert_eq!(params.text("code"), None);
         assert!(!params.all_utf8());
         assert!(parse(b"scope=%c3%a4&foo=%ff").unwrap().all_utf8());
     }
 
     #[test]
+    fn there_may_be_any_number_of_known_parameters() {
+        const MANY: [&str; 12] = ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l"];
+        let limits = ParamLimits { octets: 1000, parameters: 100 };
+        let form = MANY.map(|name| format!("{name}={name}")).join("&") + "&l=&k&m=1&m=2";
+        let params = Params::parse(form.as_bytes(), MANY.into_iter(), &limits).unwrap();
+        for name in MANY {
+            assert_eq!(params.text(name), Some(name));
+            assert_eq!(params.is_repeated(name), ["k", "l"].contains(&name), "{name}");
+        }
+        assert_eq!((params.first_repeated(), params.text("m")), (Some("k"), None));
+    }
+
+    #[test]
     fn debug_shows_names_only() {
-        assert_eq!(format!("{:?}", parse(b"code=secret&state=&foo=secret").unwrap()), r#"{"state", "code"}"#);
+        assert_eq!(format!("{:?}", parse(b"code=secret&state=&foo=secret").unwrap()), r#"{"code", "state"}"#);
     }
 
     #[test]

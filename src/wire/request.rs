@@ -110,7 +110,7 @@ impl<'a> Request<'a> {
         self.peer
     }
 
-    /// Tells whether the body is declared as a form, whatever the media type's parameters and
+    /// Returns whether the body is declared as a form, whatever the media type's parameters and
     /// case [6749-3.2-02, 6749-3.2-03].
     pub(crate) fn is_form(&self) -> bool {
         let HeaderLine::One(value) = self.content_type else { return false };
@@ -191,6 +191,13 @@ impl fmt::Debug for HeaderLine<'_> {
             Self::Several => f.write_str("Several"),
         }
     }
+}
+
+/// Cuts the value of an `Authorization` header after its scheme, at the first space.
+pub(crate) fn split_scheme(value: &[u8]) -> (&[u8], &[u8]) {
+    let value = value.trim_ascii();
+    let end = value.iter().position(|&octet| octet == b' ').unwrap_or(value.len());
+    value.split_at_checked(end).unwrap_or((value, &[]))
 }
 
 /// Takes away the optional white space of RFC 9110 section 5.6.3, which is space and tab only.

@@ -65,7 +65,8 @@ async fn consent(server: &AuthorizationServer, request: &Request) -> Answer {
 async fn me(server: &AuthorizationServer, lent: &wire::Request<'_>) -> Result<Answer, ResourceError> {
     let token = server.authenticate(lent).await?;
     server.require(&token, "account-profile", Permission::Read, Resource::Account)?;
-    let body = serde_json::json!({ "user": token.subject().as_str(), "scope": token.scopes().as_str() });
+    let body =
+        serde_json::json!({ "user": server.require_subject(&token)?.as_str(), "scope": token.scopes().as_str() });
     Ok(Answer::new(200, [("content-type".into(), "application/json".into())], body.to_string().into_bytes()))
 }
 

@@ -53,7 +53,7 @@ impl Trio {
         self.direct.query(more)
     }
 
-    pub(crate) fn advance(&self, seconds: i64) {
+    pub(crate) fn advance(&self, seconds: u64) {
         for world in [&self.direct, &self.served[0].world, &self.served[1].world] {
             world.advance(seconds);
         }

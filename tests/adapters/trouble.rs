@@ -1,10 +1,10 @@
 //! Too many attempts, users who may not, and a store that fails.
 
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use async_trait::async_trait;
-use grantor::{Attempt, Client, Profile, Subject, SubjectStatus, Subjects, Throttle, ThrottleDecision};
-use time::Duration;
+use grantor::{Attempt, Client, Config, Subject, SubjectStatus, Subjects, Throttle, ThrottleDecision};
 
 use crate::exchange::{get, post};
 use crate::intercepted::{Failure, Fate, Script, over};
@@ -21,7 +21,7 @@ impl Throttle for TwoFailures {
         let failures = self.0.lock().unwrap();
         match failures.iter().filter(|peer| attempt.peer == Some(**peer)).count() {
             0 | 1 => ThrottleDecision::Allow,
-            _ => ThrottleDecision::Refuse { retry_after: Duration::seconds(30) },
+            _ => ThrottleDecision::Refuse { retry_after: Duration::from_secs(30) },
         }
     }
 
@@ -33,12 +33,8 @@ impl Throttle for TwoFailures {
 /// HTTP-02
 #[tokio::test]
 async fn a_peer_is_slowed_down_by_its_address() {
-    let make = async || {
-        let build = |builder: grantor::Builder| {
-            builder.profile(Profile::Platform).issuer(ISSUER).throttle(TwoFailures::default())
-        };
-        World::built(build).await
-    };
+    let make =
+        async || World::built(Config::platform(ISSUER), |builder| builder.throttle(TwoFailures::default())).await;
     let trio = Trio::of(make).await;
     let client = trio.client().clone();
     let call = |path: &str, secret: &str| post(path, &[("token", "x")]).basic(&client.id, secret);
@@ -72,11 +68,7 @@ impl Subjects for Directory {
 #[tokio::test]
 async fn a_user_who_may_not_or_whom_nobody_knows_right_now_gets_nothing() {
     let directory = Directory(Arc::new(Mutex::new(SubjectStatus::Active)));
-    let make = async || {
-        let build =
-            |builder: grantor::Builder| builder.profile(Profile::Platform).issuer(ISSUER).subjects(directory.clone());
-        World::built(build).await
-    };
+    let make = async || World::built(Config::platform(ISSUER), |builder| builder.subjects(directory.clone())).await;
     let trio = Trio::of(make).await;
     let client = trio.client().clone();
     let tokens = trio.tokens(&["account-profile:r"]).await;

@@ -22,6 +22,13 @@ macro_rules! shared {
 
 const fn is_send_and_sync<T: ?Sized + Send + Sync>() {}
 
+/// An engine is no type by itself: whatever implements it is shared.
+const fn every_engine_is_shared<E: Engine>() {
+    is_send_and_sync::<E>();
+}
+
+const _: () = every_engine_is_shared::<SqliteStore>();
+
 shared! {
     AccessToken,
     AccessTokenRevocation,
@@ -34,6 +41,8 @@ shared! {
     Approved,
     Attempt<'static>,
     Authenticated,
+    AuthenticationMethod,
+    AuthenticationMethods,
     Authorization,
     AuthorizationCode,
     AuthorizationCodeExchange,
@@ -51,7 +60,6 @@ shared! {
     CachedClients<MemoryStore>,
     CheckedForm,
     Client,
-    ClientAuthentication,
     ClientBuilder,
     ClientId,
     ClientIdError,
@@ -67,11 +75,14 @@ shared! {
     dyn CodeStore,
     CodeVerifier,
     CodeVerifierError,
+    Columns,
     Config,
     ConfigError,
     Consent,
     Decision,
     DecodeError,
+    DerivationKey,
+    Ended,
     Endpoint,
     dyn Entropy,
     ErrorCode,
@@ -88,27 +99,31 @@ shared! {
     GraceEnd,
     Grant,
     GrantId,
+    GrantType,
     GrantTypes,
     IdError,
     Insertion,
     IntrospectionRequest,
     IntrospectionResponse,
+    List,
     Logo,
     LogoSlot,
     LogoWrite,
+    MachineToken,
     ManualClock,
     MemoryStore,
     Metadata,
     Page<ClientId>,
+    Part,
     PendingAuthorization,
     Permission,
     Permissions,
     PkceRequirement,
-    Problem,
     PostgresError,
-    PostgresProblem,
     PostgresOptions,
+    PostgresProblem,
     PostgresStore,
+    Problem,
     Profile,
     Purge,
     Reason,
@@ -121,6 +136,7 @@ shared! {
     RedisOptions,
     RedisProblem,
     RedisStore,
+    RefreshRotation,
     RefreshToken,
     RegisteredRedirectUri,
     Registrar,
@@ -128,6 +144,8 @@ shared! {
     Registration,
     RegistrationLimits,
     Replacement,
+    Replay,
+    dyn ReplayStore,
     Request<'static>,
     RequestedScope<'static>,
     Resource<'static>,
@@ -140,6 +158,7 @@ shared! {
     Revocation,
     RevocationReason,
     RevocationRequest,
+    Row,
     Scope<'static>,
     ScopeCatalog,
     ScopeCatalogBuilder,
@@ -150,6 +169,7 @@ shared! {
     ScopeSet,
     SecurityReport,
     SeededEntropy,
+    Settled<MemoryStore, fn(MemoryStore) -> std::future::Ready<()>>,
     SqliteError,
     SqliteOptions,
     SqliteProblem,
@@ -159,10 +179,11 @@ shared! {
     Stores,
     Subject,
     SubjectError,
-    SubjectStatus,
     dyn Subjects,
+    SubjectStatus,
     SystemClock,
     SystemEntropy,
+    Table,
     dyn Throttle,
     ThrottleDecision,
     Timestamp,
@@ -175,13 +196,14 @@ shared! {
     TokenType,
     TracingEvents,
     UnknownTokenType,
+    Write,
 }
 
 /// C-SEND-SYNC of the API guidelines.
 #[test]
 fn every_public_type_is_in_the_list_of_those_that_threads_share() {
     let bare = |name: &str| name.trim_start_matches("dyn ").split('<').next().unwrap_or_default().trim().to_owned();
-    let listed: BTreeSet<_> = NAMES.iter().map(|name| bare(name)).collect();
+    let listed: BTreeSet<_> = NAMES.iter().chain(&["Engine"]).map(|name| bare(name)).collect();
     let mut public = BTreeSet::new();
     for file in source::files_below(&crate::root().join("src")) {
         let tokens = source::tokens(&fs::read_to_string(file).unwrap());

@@ -1,10 +1,12 @@
 //! A registry with at most one fault.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use async_trait::async_trait;
 use grantor::store::{ClientRegistry, ClientStore, Insertion, LogoWrite, Page, Registration, Replacement, StoreError};
+use grantor::testing::records;
 use grantor::{Application, ApplicationFilter, Client, ClientId, Logo, LogoSlot, Subject};
 
 use crate::Noticed::{self, AmongOthersBy, By};
@@ -21,6 +23,10 @@ pub(crate) enum Fault {
     ReplaceLooksThenWrites,
     ReplaceInsertsMissingClients,
     VersionsHave31Bits,
+    ConfirmRaisesTheVersion,
+    ConfirmComparesTheClientAlone,
+    ConfirmHasOneWinner,
+    ConfirmLooksThenWrites,
     LostReplaceWritesTheLogo,
     PutKeepsTheLogo,
     ClearKeepsTheLogo,
@@ -38,6 +44,8 @@ pub(crate) enum Fault {
     IdsSortInAnyCase,
     PageRepeatsItsStart,
     PageIsCutBeforeItIsFiltered,
+    PageEndsAtAMebibyte,
+    ReplaceLooksAtEveryRow,
 }
 
 #[derive(Debug)]
@@ -45,6 +53,7 @@ pub(crate) struct Applications {
     fault: Fault,
     rows: Mutex<BTreeMap<ClientId, Row>>,
     cache: Mutex<BTreeMap<ClientId, Arc<Client>>>,
+    rows_looked_at: AtomicU64,
 }
 
 #[derive(Clone, Debug)]
@@ -53,11 +62,18 @@ struct Row {
     application: Arc<Application>,
     logos: [Option<Arc<Logo>>; 2],
     filters: Vec<ApplicationFilter>,
+    /// Writes of this row, confirms too.
+    revision: u32,
 }
 
 impl Applications {
     pub(crate) fn with(fault: Fault) -> Self {
-        Self { fault, rows: Mutex::default(), cache: Mutex::default() }
+        Self { fault, rows: Mutex::default(), cache: Mutex::default(), rows_looked_at: AtomicU64::new(0) }
+    }
+
+    /// What a database reports of its work.
+    pub(crate) fn rows_looked_at(&self) -> u64 {
+        self.rows_looked_at.load(Ordering::SeqCst)
     }
 
     fn rows(&self) -> MutexGuard<'_, BTreeMap<ClientId, Row>> {
@@ -90,7 +106,8 @@ impl Applications {
         if self.has(Fault::ProposalsDoNotAwaitReview) && written.application.proposed().is_some() {
             filters.retain(|filter| *filter != ApplicationFilter::AwaitingReview);
         }
-        Row { client: Arc::new(written.client), application: Arc::new(written.application), logos, filters }
+        let revision = before.map_or(0, |row| row.revision + 1);
+        Row { client: Arc::new(written.client), application: Arc::new(written.application), logos, filters, revision }
     }
 
     fn logo_after(&self, write: LogoWrite, before: Option<Arc<Logo>>) -> Option<Arc<Logo>> {
@@ -105,6 +122,20 @@ impl Applications {
             (LogoWrite::Keep, _) | (LogoWrite::Clear, Fault::ClearKeepsTheLogo) => before,
             _ => None,
         }
+    }
+
+    fn is_same(&self, row: &Row, registration: &Registration) -> bool {
+        let Registration { client, application, logo, proposed_logo, .. } = registration;
+        let is_logo = |write: &LogoWrite, stored: &Option<Arc<Logo>>| match write {
+            LogoWrite::Keep => true,
+            LogoWrite::Clear => stored.is_none(),
+            LogoWrite::Put(logo) => stored.as_ref() == Some(logo),
+        };
+        *row.client == *client
+            && (self.has(Fault::ConfirmComparesTheClientAlone)
+                || *row.application == *application
+                    && is_logo(logo, &row.logos[0])
+                    && is_logo(proposed_logo, &row.logos[1]))
     }
 
     fn is_under(&self, row: &Row, filter: &ApplicationFilter) -> bool {
@@ -179,6 +210,8 @@ impl ClientRegistry for Applications {
         let later = registration.application.clone();
         let applied = {
             let mut rows = self.rows();
+            let looked_at = if self.has(Fault::ReplaceLooksAtEveryRow) { rows.len() } else { 1 };
+            self.rows_looked_at.fetch_add(looked_at.try_into().unwrap(), Ordering::SeqCst);
             match rows.get_mut(&id) {
                 None if self.has(Fault::ReplaceInsertsMissingClients) => {
                     let row = self.row(registration, None);
@@ -213,6 +246,32 @@ impl ClientRegistry for Applications {
         Ok(if applied { Replacement::Replaced } else { Replacement::Lost })
     }
 
+    async fn confirm(&self, registration: Registration) -> Result<Replacement, StoreError> {
+        let id = self.key(registration.client.id());
+        let revision = match self.rows().get(&id).filter(|row| self.is_same(row, &registration)) {
+            Some(row) => row.revision,
+            None => return Ok(Replacement::Lost),
+        };
+        if matches!(self.fault, Fault::ConfirmHasOneWinner | Fault::ConfirmLooksThenWrites) {
+            wait().await;
+        }
+        let mut rows = self.rows();
+        let Some(row) = rows.get_mut(&id) else { return Ok(Replacement::Lost) };
+        match self.fault {
+            // Each write, even of the same bytes, makes a revision.
+            Fault::ConfirmHasOneWinner if row.revision != revision => return Ok(Replacement::Lost),
+            Fault::ConfirmRaisesTheVersion => {
+                *row = self.row(records::approved(&registration), Some(row));
+                return Ok(Replacement::Replaced);
+            }
+            Fault::ConfirmLooksThenWrites => {}
+            _ if !self.is_same(row, &registration) => return Ok(Replacement::Lost),
+            _ => {}
+        }
+        *row = self.row(registration, Some(row));
+        Ok(Replacement::Replaced)
+    }
+
     async fn application(&self, id: &ClientId) -> Result<Option<Arc<Application>>, StoreError> {
         let found = self.rows().get(&self.key(id)).map(|row| row.application.clone());
         Ok(found.filter(|found| !(self.has(Fault::EmptyTextsAreNone) && found.rejection() == Some(""))))
@@ -242,13 +301,17 @@ impl ClientRegistry for Applications {
         if self.has(Fault::PageIsCutBeforeItIsFiltered) {
             all.truncate(page.limit());
         }
-        let own = all.into_iter().filter(|row| self.is_under(row, filter)).take(page.limit());
+        let mut bytes = 0;
+        let own = all.into_iter().filter(|row| self.is_under(row, filter)).take(page.limit()).take_while(|row| {
+            bytes += row.application.encode().len();
+            !self.has(Fault::PageEndsAtAMebibyte) || bytes <= 1 << 20
+        });
         Ok(own.map(|row| row.application.clone()).collect())
     }
 }
 
 /// Each fault, and the rules that notice it.
-pub(crate) const FAULTS: [(Fault, Noticed); 25] = [
+pub(crate) const FAULTS: [(Fault, Noticed); 30] = [
     (Fault::InsertOverwrites, By(&["insert_has_one_winner", "insert_leaves_what_is_there"])),
     (Fault::InsertLooksThenWrites, By(&["insert_has_one_winner"])),
     (Fault::IdsInAnyCase, AmongOthersBy(&["ids_are_told_apart"])),
@@ -260,6 +323,10 @@ pub(crate) const FAULTS: [(Fault, Noticed); 25] = [
     (Fault::ReplaceLooksThenWrites, By(&["replace_has_one_winner", "no_update_is_lost"])),
     (Fault::ReplaceInsertsMissingClients, By(&["replace_of_a_missing_client_is_lost"])),
     (Fault::VersionsHave31Bits, By(&["large_versions_are_compared"])),
+    (Fault::ConfirmRaisesTheVersion, AmongOthersBy(&["a_confirm_leaves_what_is_there"])),
+    (Fault::ConfirmComparesTheClientAlone, By(&["a_confirm_of_another_registration_is_lost"])),
+    (Fault::ConfirmHasOneWinner, By(&["confirms_at_once_all_succeed"])),
+    (Fault::ConfirmLooksThenWrites, By(&["a_confirm_undoes_no_write"])),
     (Fault::LostReplaceWritesTheLogo, By(&["replace_of_another_version_is_lost", "replace_has_one_winner"])),
     (Fault::PutKeepsTheLogo, AmongOthersBy(&["all_parts_change_together", "acknowledged_writes_are_found"])),
     (Fault::ClearKeepsTheLogo, By(&["all_parts_change_together"])),
@@ -270,7 +337,7 @@ pub(crate) const FAULTS: [(Fault, Noticed); 25] = [
     (Fault::CurrentIsCached, By(&["current_answers_the_last_write"])),
     (Fault::UnknownIdsHaveAClient, By(&["an_unknown_id_has_no_client", "replace_of_a_missing_client_is_lost"])),
     (Fault::FindMixesVersions, AmongOthersBy(&["find_answers_what_was_written"])),
-    (Fault::EmptyTextsAreNone, By(&["every_field_comes_back"])),
+    (Fault::EmptyTextsAreNone, By(&["every_field_comes_back", "a_confirm_leaves_what_is_there"])),
     (Fault::FiltersAreNotMoved, By(&["lists_follow_every_move"])),
     (Fault::ProposalsDoNotAwaitReview, AmongOthersBy(&["lists_follow_every_move"])),
     (Fault::OwnersInAnyCase, By(&["a_list_is_of_one_owner"])),
@@ -280,4 +347,5 @@ pub(crate) const FAULTS: [(Fault, Noticed); 25] = [
         By(&["pages_hold_every_application_once", "pages_miss_nothing_that_stays", "a_list_is_in_the_order_of_ids"]),
     ),
     (Fault::PageIsCutBeforeItIsFiltered, AmongOthersBy(&["pages_hold_every_application_once"])),
+    (Fault::PageEndsAtAMebibyte, By(&["a_page_of_the_largest_applications_is_full"])),
 ];

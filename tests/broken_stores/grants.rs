@@ -8,7 +8,8 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use grantor::store::{Grant, Insertion, Page, Purge, Replacement, StoreError, TokenStore};
-use grantor::{DecodeError, GrantId, Subject, Timestamp};
+use grantor::testing::records;
+use grantor::{Clock, DecodeError, GrantId, Subject, SystemClock, Timestamp};
 
 use crate::Noticed::{self, AmongOthersBy, By};
 use crate::wait;
@@ -21,6 +22,7 @@ pub(crate) enum Fault {
     InsertSaysExistsAndOverwrites,
     InsertLooksThenWrites,
     InsertLooksThenWritesUnlocked,
+    InsertOverRevoked,
     IdsInAnyCase,
     ReplaceLooksThenWrites,
     ReplaceIgnoresVersions,
@@ -28,6 +30,11 @@ pub(crate) enum Fault {
     ReplaceInsertsMissingRows,
     VersionsHave31Bits,
     LostReplaceWrites,
+    // Confirms.
+    ConfirmRaisesTheVersion,
+    ConfirmComparesVersionsAlone,
+    ConfirmHasOneWinner,
+    ConfirmLooksThenWrites,
     // Look-ups.
     FindLooksAtEveryRow,
     ListLooksAtEveryRow,
@@ -50,6 +57,10 @@ pub(crate) enum Fault {
     PageIsCutBeforeItIsFiltered,
     PageNeedsItsStart,
     PageZeroIsEmpty,
+    PageEndsAtAMebibyte,
+    PurgedEntriesFillPages,
+    PurgedEntriesAreBelieved,
+    NoSubjectIsNull,
     // Purges.
     PurgeASecondEarly,
     PurgeASecondLate,
@@ -60,6 +71,7 @@ pub(crate) enum Fault {
     PurgeFinishesAtOnce,
     PurgeWalksOverTheLiving,
     PurgeSparesRevoked,
+    PurgeSparesRowsWithoutSubject,
     PurgeForgetsTheList,
     PurgeIsUnconditional,
     PurgeIsUnconditionalUnlocked,
@@ -71,6 +83,11 @@ pub(crate) enum Fault {
     ListNamesNothing,
     PurgeFailsAtTheUnreadable,
     PurgeStaysAtTheUnreadable,
+    PurgeRemovesTheUnreadable,
+    PurgeKeepsTheUnreadable,
+    // Rows that an engine removes by its own clock.
+    ExpiresEarly,
+    ExpiresByTheInsertedEnd,
 }
 
 #[derive(Debug)]
@@ -93,6 +110,10 @@ struct Row {
     spoiled: bool,
     /// Purged, but still listed.
     ghost: bool,
+    /// The list that a row of this id was on before it was purged.
+    former: Option<Subject>,
+    /// Of confirms that began and did not end.
+    confirms: u32,
 }
 
 impl Grants {
@@ -126,7 +147,17 @@ impl Grants {
     fn row(&self, record: Arc<Grant>) -> Row {
         let purge_check = Timestamp::default();
         let inserted = record.clone();
-        let mut row = Row { inserted, record, before: None, looks: 0, purge_check, spoiled: false, ghost: false };
+        let mut row = Row {
+            inserted,
+            record,
+            before: None,
+            looks: 0,
+            purge_check,
+            spoiled: false,
+            ghost: false,
+            former: None,
+            confirms: 0,
+        };
         row.purge_check = self.due(&row);
         row
     }
@@ -155,7 +186,10 @@ impl Grants {
     }
 
     fn is_of(&self, record: &Grant, subject: &Subject) -> bool {
-        let (own, asked) = (record.subject().as_str(), subject.as_str());
+        let Some(own) = record.subject() else {
+            return self.has(Fault::NoSubjectIsNull) && subject.as_str() == "null";
+        };
+        let (own, asked) = (own.as_str(), subject.as_str());
         match self.fault {
             Fault::SubjectsInAnyCase => own.to_lowercase() == asked.to_lowercase(),
             Fault::SubjectsWithoutTrailingBlanks => own.trim_end_matches(' ') == asked.trim_end_matches(' '),
@@ -163,6 +197,22 @@ impl Grants {
             Fault::SubjectsAreWildcards => own == asked || asked.strip_suffix('%').is_some_and(|p| own.starts_with(p)),
             Fault::SubjectsOf254Octets => own.bytes().take(254).eq(asked.bytes().take(254)),
             _ => own == asked,
+        }
+    }
+
+    /// Whether a row of that id counts when another is inserted.
+    fn is_there(&self, row: &Row) -> bool {
+        let is_free = self.has(Fault::InsertOverRevoked) && row.record.revoked().is_some();
+        !row.ghost && !is_free
+    }
+
+    /// Whether the engine has removed the row by its own clock.
+    fn has_expired(&self, row: &Row) -> bool {
+        let now = SystemClock.now();
+        match self.fault {
+            Fault::ExpiresEarly => row.record.purge_after() <= Timestamp::from_seconds(now.seconds() + 1),
+            Fault::ExpiresByTheInsertedEnd => row.inserted.purge_after() <= now,
+            _ => false,
         }
     }
 
@@ -185,7 +235,8 @@ impl TokenStore for Grants {
     async fn find(&self, id: &GrantId) -> Result<Option<Arc<Grant>>, StoreError> {
         let mut rows = self.rows();
         self.look_at(1, Fault::FindLooksAtEveryRow, rows.len());
-        let Some(row) = rows.get_mut(&self.key(id)).filter(|row| !row.ghost) else { return Ok(None) };
+        let found = rows.get_mut(&self.key(id)).filter(|row| !row.ghost && !self.has_expired(row));
+        let Some(row) = found else { return Ok(None) };
         if row.spoiled {
             return Err(StoreError::unreadable(id.octets(), DecodeError::UnknownVersion));
         }
@@ -201,8 +252,9 @@ impl TokenStore for Grants {
     async fn insert(&self, record: Arc<Grant>) -> Result<Insertion, StoreError> {
         let record = self.written(&record)?;
         let id = self.key(&record.id());
-        let row = self.row(record);
-        let exists = self.rows().get(&id).is_some_and(|row| !row.ghost);
+        let mut row = self.row(record);
+        row.former = self.rows().get(&id).and_then(|row| row.inserted.subject().cloned());
+        let exists = self.rows().get(&id).is_some_and(|row| self.is_there(row));
         match self.fault {
             Fault::InsertLooksThenWrites => wait().await,
             Fault::InsertLooksThenWritesUnlocked => thread::sleep(Duration::from_millis(1)),
@@ -219,7 +271,7 @@ impl TokenStore for Grants {
             Fault::InsertLooksThenWrites | Fault::InsertLooksThenWritesUnlocked => drop(self.rows().insert(id, row)),
             _ => {
                 let mut rows = self.rows();
-                if rows.get(&id).is_some_and(|row| !row.ghost) {
+                if rows.get(&id).is_some_and(|row| self.is_there(row)) {
                     return Ok(Insertion::Exists);
                 }
                 rows.insert(id, row);
@@ -263,6 +315,41 @@ impl TokenStore for Grants {
         Ok(Replacement::Replaced)
     }
 
+    async fn confirm(&self, record: Arc<Grant>) -> Result<Replacement, StoreError> {
+        let id = self.key(&record.id());
+        let is_same = |row: &Row| match self.fault {
+            Fault::ConfirmComparesVersionsAlone => row.record.version() == record.version(),
+            _ => row.record == record,
+        };
+        let waits = matches!(self.fault, Fault::ConfirmHasOneWinner | Fault::ConfirmLooksThenWrites);
+        let confirms = {
+            let mut rows = self.rows();
+            let Some(row) = rows.get_mut(&id).filter(|row| !row.ghost && is_same(row)) else {
+                return Ok(Replacement::Lost);
+            };
+            row.confirms
+        };
+        if waits {
+            wait().await;
+        }
+        let mut rows = self.rows();
+        let Some(row) = rows.get_mut(&id) else { return Ok(Replacement::Lost) };
+        match self.fault {
+            // Each write, even of the same bytes, makes a revision.
+            Fault::ConfirmHasOneWinner if row.confirms != confirms => return Ok(Replacement::Lost),
+            Fault::ConfirmRaisesTheVersion => {
+                row.record = Arc::new(records::refreshed(&record, record.purge_after()));
+                return Ok(Replacement::Replaced);
+            }
+            Fault::ConfirmLooksThenWrites => {}
+            _ if !is_same(row) => return Ok(Replacement::Lost),
+            _ => {}
+        }
+        row.confirms += 1;
+        row.record = record;
+        Ok(Replacement::Replaced)
+    }
+
     async fn grants_of(&self, subject: &Subject, page: Page<GrantId>) -> Result<Vec<Arc<Grant>>, StoreError> {
         let rows = self.rows();
         let mut ids: Vec<_> = rows.keys().copied().collect();
@@ -280,11 +367,24 @@ impl TokenStore for Grants {
         if self.has(Fault::PageIsCutBeforeItIsFiltered) {
             ids.truncate(limit);
         }
-        let own = ids.iter().map(|id| &rows[id]).filter(|row| self.is_of(&row.record, subject));
+        let believed = |row: &Row| self.has(Fault::PurgedEntriesAreBelieved) && row.former.as_ref() == Some(subject);
+        let own = ids.iter().map(|id| &rows[id]).filter(|row| believed(row) || self.is_of(&row.record, subject));
+        let own = own.filter(|row| !(self.has(Fault::PurgedEntriesAreBelieved) && row.ghost));
         let own = own.filter(|row| !(self.has(Fault::ListLeavesOutRevoked) && row.record.revoked().is_some()));
         let own = own.filter(|row| !(self.has(Fault::ListLags) && row.looks == 0));
         let own = own.filter(|row| !(self.has(Fault::ListLeavesOutTheUnreadable) && row.spoiled));
-        let shown: Vec<_> = own.take(limit).collect();
+        let mut shown: Vec<_> = own.take(limit).collect();
+        match self.fault {
+            Fault::PurgedEntriesFillPages => shown.retain(|row| !row.ghost),
+            Fault::PageEndsAtAMebibyte => {
+                let mut bytes = 0;
+                shown.retain(|row| {
+                    bytes += row.record.encode().len();
+                    bytes <= 1 << 20
+                });
+            }
+            _ => {}
+        }
         self.look_at(shown.len(), Fault::ListLooksAtEveryRow, rows.len());
         let read = |row: &&Row| match self.fault {
             Fault::ListNamesNothing if row.spoiled => Err(DecodeError::UnknownVersion.into()),
@@ -302,7 +402,11 @@ impl TokenStore for Grants {
             let all = rows.iter().filter(|(_, row)| !row.ghost);
             let walked = all.take(if self.has(Fault::PurgeWalksOverTheLiving) { limit } else { usize::MAX });
             let due = walked.filter(|(_, row)| row.purge_check <= now);
-            let due = due.filter(|(_, row)| !(self.has(Fault::PurgeSparesRevoked) && row.record.revoked().is_some()));
+            let due = due.filter(|(_, row)| match self.fault {
+                Fault::PurgeSparesRevoked => row.record.revoked().is_none(),
+                Fault::PurgeSparesRowsWithoutSubject => row.record.subject().is_some(),
+                _ => true,
+            });
             let mut due: Vec<_> = due.map(|(id, row)| (row.purge_check, *id, row.record.version())).collect();
             due.sort();
             due.truncate(limit);
@@ -323,13 +427,19 @@ impl TokenStore for Grants {
                 removed += usize::from(self.has(Fault::PurgeCountsWhatOthersRemoved));
                 continue;
             };
-            if row.spoiled {
-                match self.fault {
-                    Fault::PurgeFailsAtTheUnreadable => return Err(DecodeError::UnknownVersion.into()),
-                    Fault::PurgeStaysAtTheUnreadable => {}
-                    _ => row.purge_check = Timestamp::from_seconds(now.seconds() + 24 * 3600),
+            match self.fault {
+                _ if !row.spoiled => {}
+                Fault::PurgeFailsAtTheUnreadable => return Err(DecodeError::UnknownVersion.into()),
+                Fault::PurgeStaysAtTheUnreadable => continue,
+                Fault::PurgeRemovesTheUnreadable => {
+                    rows.remove(id);
+                    continue;
                 }
-                continue;
+                Fault::PurgeKeepsTheUnreadable => {
+                    row.purge_check = Timestamp::from_seconds(now.seconds() + 24 * 3600);
+                    continue;
+                }
+                _ => {}
             }
             let unconditional = matches!(self.fault, Fault::PurgeIsUnconditional | Fault::PurgeIsUnconditionalUnlocked);
             let end = self.due(row);
@@ -337,7 +447,9 @@ impl TokenStore for Grants {
                 row.purge_check = end;
             } else if row.record.version() == *version || unconditional {
                 removed += 1;
-                if self.has(Fault::PurgeForgetsTheList) {
+                let leaves_an_entry =
+                    [Fault::PurgeForgetsTheList, Fault::PurgedEntriesFillPages, Fault::PurgedEntriesAreBelieved];
+                if leaves_an_entry.contains(&self.fault) {
                     row.ghost = true;
                 } else {
                     rows.remove(id);
@@ -357,11 +469,18 @@ impl TokenStore for Grants {
 }
 
 /// Each fault, and the rules that notice it.
-pub(crate) const FAULTS: [(Fault, Noticed); 43] = [
-    (Fault::InsertOverwrites, By(&["insert_has_one_winner", "insert_leaves_the_row_that_is_there"])),
-    (Fault::InsertSaysExistsAndOverwrites, By(&["insert_has_one_winner", "insert_leaves_the_row_that_is_there"])),
+pub(crate) const FAULTS: [(Fault, Noticed); 53] = [
+    (
+        Fault::InsertOverwrites,
+        By(&["insert_has_one_winner", "insert_leaves_the_row_that_is_there", "insert_leaves_what_was_revoked"]),
+    ),
+    (
+        Fault::InsertSaysExistsAndOverwrites,
+        By(&["insert_has_one_winner", "insert_leaves_the_row_that_is_there", "insert_leaves_what_was_revoked"]),
+    ),
     (Fault::InsertLooksThenWrites, By(&["insert_has_one_winner"])),
     (Fault::InsertLooksThenWritesUnlocked, By(&["insert_has_one_winner"])),
+    (Fault::InsertOverRevoked, By(&["insert_leaves_what_was_revoked"])),
     (Fault::IdsInAnyCase, AmongOthersBy(&["ids_are_told_apart"])),
     (Fault::ReplaceLooksThenWrites, AmongOthersBy(&["replace_has_one_winner", "no_update_is_lost"])),
     (
@@ -372,18 +491,22 @@ pub(crate) const FAULTS: [(Fault, Noticed); 43] = [
     (Fault::ReplaceInsertsMissingRows, By(&["replace_of_a_missing_row_is_lost", "a_purge_waits_for_the_end"])),
     (Fault::VersionsHave31Bits, By(&["large_versions_are_compared"])),
     (Fault::LostReplaceWrites, AmongOthersBy(&["replace_of_another_version_is_lost", "replace_has_one_winner"])),
+    (Fault::ConfirmRaisesTheVersion, AmongOthersBy(&["a_confirm_leaves_the_row_as_it_is"])),
+    (Fault::ConfirmComparesVersionsAlone, By(&["a_confirm_of_another_row_is_lost"])),
+    (Fault::ConfirmHasOneWinner, By(&["confirms_at_once_all_succeed"])),
+    (Fault::ConfirmLooksThenWrites, By(&["a_confirm_undoes_no_write"])),
     (
         Fault::FindLags,
         AmongOthersBy(&["acknowledged_writes_are_found", "losers_find_the_winner", "readers_never_go_back"]),
     ),
     (Fault::FindLagsNowAndThen, AmongOthersBy(&["readers_never_go_back", "acknowledged_writes_are_found"])),
-    (Fault::RecordsEndAt64KiB, By(&["the_largest_record_comes_back"])),
-    (Fault::RevocationsAreForgotten, By(&["every_field_comes_back"])),
+    (Fault::RecordsEndAt64KiB, By(&["the_largest_record_comes_back", "a_page_of_the_largest_records_is_full"])),
+    (Fault::RevocationsAreForgotten, By(&["every_field_comes_back", "insert_leaves_what_was_revoked"])),
     (Fault::ListLags, AmongOthersBy(&["a_row_is_listed_at_once"])),
     (Fault::ListShowsTheInsertedVersion, AmongOthersBy(&["a_row_is_listed_at_once", "acknowledged_writes_are_found"])),
     (
         Fault::ListLeavesOutRevoked,
-        By(&["rows_of_every_kind_are_listed", "every_field_comes_back", "a_purge_takes_rows_of_every_kind"]),
+        AmongOthersBy(&["rows_of_every_kind_are_listed", "every_field_comes_back", "a_purge_takes_rows_of_every_kind"]),
     ),
     (Fault::SubjectsInAnyCase, By(&["a_list_is_of_one_subject"])),
     (Fault::SubjectsWithoutTrailingBlanks, By(&["a_list_is_of_one_subject"])),
@@ -398,18 +521,31 @@ pub(crate) const FAULTS: [(Fault, Noticed); 43] = [
     (Fault::PageIsCutBeforeItIsFiltered, By(&["pages_hold_every_row_once"])),
     (Fault::PageNeedsItsStart, AmongOthersBy(&["a_page_starts_after_an_id_that_is_gone"])),
     (Fault::PageZeroIsEmpty, By(&["pages_hold_every_row_once"])),
+    (Fault::PageEndsAtAMebibyte, By(&["a_page_of_the_largest_records_is_full"])),
+    (Fault::PurgedEntriesFillPages, By(&["a_purge_leaves_no_list_entry", "pages_miss_nothing_that_stays"])),
+    (Fault::PurgedEntriesAreBelieved, By(&["a_purge_leaves_no_list_entry"])),
+    (Fault::NoSubjectIsNull, By(&["a_purge_takes_rows_without_a_subject"])),
     (
         Fault::PurgeASecondEarly,
-        By(&["a_purge_waits_for_the_end", "a_purge_follows_a_moved_end", "a_purge_takes_rows_of_every_kind"]),
+        By(&[
+            "a_purge_waits_for_the_end",
+            "a_purge_follows_a_moved_end",
+            "a_purge_takes_rows_of_every_kind",
+            "a_purge_takes_rows_without_a_subject",
+        ]),
     ),
     (Fault::PurgeASecondLate, AmongOthersBy(&["a_purge_waits_for_the_end", "a_purge_follows_a_moved_end"])),
     (Fault::PurgeByTheInsertedEnd, AmongOthersBy(&["a_purge_follows_a_moved_end", "pages_miss_nothing_that_stays"])),
-    (Fault::PurgeByTheInsertedEndForEver, By(&["a_purge_follows_a_moved_end", "a_purge_takes_rows_of_every_kind"])),
+    (
+        Fault::PurgeByTheInsertedEndForEver,
+        AmongOthersBy(&["a_purge_follows_a_moved_end", "a_purge_takes_rows_of_every_kind"]),
+    ),
     (Fault::PurgeIgnoresItsLimit, AmongOthersBy(&["a_purge_is_bounded_and_finishes"])),
     (Fault::PurgeNeverFinishes, AmongOthersBy(&["a_purge_is_bounded_and_finishes"])),
     (Fault::PurgeFinishesAtOnce, AmongOthersBy(&["a_purge_is_bounded_and_finishes"])),
     (Fault::PurgeWalksOverTheLiving, AmongOthersBy(&["a_purge_steps_over_nothing_alive"])),
     (Fault::PurgeSparesRevoked, By(&["a_purge_takes_rows_of_every_kind"])),
+    (Fault::PurgeSparesRowsWithoutSubject, AmongOthersBy(&["a_purge_takes_rows_without_a_subject"])),
     (Fault::PurgeForgetsTheList, AmongOthersBy(&["a_purge_waits_for_the_end"])),
     (Fault::PurgeIsUnconditional, By(&["a_purge_loses_no_write"])),
     (Fault::PurgeIsUnconditionalUnlocked, By(&["a_purge_loses_no_write"])),

@@ -3,9 +3,10 @@
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
+use futures::FutureExt;
 use grantor::store::{
     Authorization, ClientRegistry, ClientStore, CodeStore, Grant, Insertion, Page, Purge, Registration, Replacement,
-    StoreError, TokenStore,
+    Replay, ReplayStore, StoreError, TokenStore,
 };
 use grantor::{
     Application, ApplicationFilter, AuthorizationId, Client, ClientId, GrantId, Logo, LogoSlot, MemoryStore, Subject,
@@ -29,6 +30,7 @@ struct Link {
     cut: Mutex<Cut>,
     /// Calls until the replica takes over, if it does.
     until_fail_over: Mutex<Option<usize>>,
+    late: Mutex<Late>,
 }
 
 /// When the connection is cut, and for how long.
@@ -42,6 +44,23 @@ enum Cut {
     Was,
     /// It was cut, and stays so.
     Is,
+}
+
+/// One write is answered with an error and arrives later.
+#[derive(Debug, Default)]
+enum Late {
+    #[default]
+    Never,
+    /// The write after that many others, which arrives before the call after that many more.
+    After {
+        writes: usize,
+        calls: usize,
+    },
+    UnderWay {
+        write: Box<Write>,
+        calls: usize,
+    },
+    Landed,
 }
 
 impl Cut {
@@ -64,6 +83,9 @@ enum Write {
     ReplaceCode(u32, Arc<Authorization>),
     InsertGrant(Arc<Grant>),
     ReplaceGrant(u32, Arc<Grant>),
+    InsertReplay(Replay),
+    /// A row was written again as it is: nothing changes, but it arrives after everything before it.
+    Confirm,
 }
 
 impl Write {
@@ -77,6 +99,8 @@ impl Write {
             Self::ReplaceCode(version, record) => CodeStore::replace(store, version, record).await.map(drop),
             Self::InsertGrant(record) => TokenStore::insert(store, record).await.map(drop),
             Self::ReplaceGrant(version, record) => TokenStore::replace(store, version, record).await.map(drop),
+            Self::InsertReplay(record) => ReplayStore::insert(store, record).await.map(drop),
+            Self::Confirm => Ok(()),
         }
     }
 }
@@ -91,6 +115,55 @@ impl Replicated {
         *self.link.cut.lock().unwrap() = Cut::After { writes, stays };
     }
 
+    /// Lets the write after that many others fail, and arrive before the call after that many more.
+    pub(crate) fn delay(&self, writes: usize, calls: usize) {
+        *self.link.late.lock().unwrap() = Late::After { writes, calls };
+    }
+
+    /// Lets a write under way arrive; returns whether there was one.
+    pub(crate) fn land(&self) -> bool {
+        let mut late = self.link.late.lock().unwrap();
+        match std::mem::replace(&mut *late, Late::Landed) {
+            Late::UnderWay { write, .. } => {
+                for store in [&self.primary, &self.replica] {
+                    Write::clone(&write).take_effect(store).now_or_never().expect("it is in memory").unwrap();
+                }
+                true
+            }
+            Late::Landed => true,
+            Late::Never | Late::After { .. } => false,
+        }
+    }
+
+    /// Whether this write is the one that arrives later.
+    fn is_late(&self, write: Write) -> Result<(), StoreError> {
+        let mut late = self.link.late.lock().unwrap();
+        match &mut *late {
+            Late::After { writes: 0, calls } => {
+                *late = Late::UnderWay { write: Box::new(write), calls: *calls };
+                Err(StoreError::transient("no answer came in time"))
+            }
+            Late::After { writes, .. } => {
+                *writes -= 1;
+                Ok(())
+            }
+            Late::Never | Late::UnderWay { .. } | Late::Landed => Ok(()),
+        }
+    }
+
+    /// Another call comes.
+    fn pass(&self) {
+        let mut late = self.link.late.lock().unwrap();
+        if let Late::UnderWay { calls, .. } = &mut *late {
+            if *calls > 0 {
+                *calls -= 1;
+                return;
+            }
+            drop(late);
+            self.land();
+        }
+    }
+
     /// Whether the write that was to be cut off came.
     pub(crate) fn was_cut(&self) -> bool {
         matches!(*self.link.cut.lock().unwrap(), Cut::Was | Cut::Is)
@@ -103,6 +176,7 @@ impl Replicated {
 
     /// Whoever answers this call.
     fn serving(&self) -> (&MemoryStore, bool) {
+        self.pass();
         let mut until = self.link.until_fail_over.lock().unwrap();
         match until.as_mut() {
             Some(0) => (&self.replica, true),
@@ -170,18 +244,27 @@ impl ClientStore for Replicated {
 impl ClientRegistry for Replicated {
     async fn insert(&self, registration: Registration) -> Result<Insertion, StoreError> {
         let (store, is_replica) = self.serving();
+        self.is_late(Write::InsertClient(registration.clone()))?;
         let insertion = ClientRegistry::insert(store, registration.clone()).await?;
         if is_replica { Ok(insertion) } else { self.inserted(insertion, Write::InsertClient(registration)).await }
     }
 
     async fn replace(&self, version: u32, registration: Registration) -> Result<Replacement, StoreError> {
         let (store, is_replica) = self.serving();
+        self.is_late(Write::ReplaceClient(version, registration.clone()))?;
         let replacement = ClientRegistry::replace(store, version, registration.clone()).await?;
         if is_replica {
             Ok(replacement)
         } else {
             self.replaced(replacement, Write::ReplaceClient(version, registration)).await
         }
+    }
+
+    async fn confirm(&self, registration: Registration) -> Result<Replacement, StoreError> {
+        let (store, is_replica) = self.serving();
+        self.is_late(Write::Confirm)?;
+        let replacement = ClientRegistry::confirm(store, registration).await?;
+        if is_replica { Ok(replacement) } else { self.replaced(replacement, Write::Confirm).await }
     }
 
     async fn application(&self, id: &ClientId) -> Result<Option<Arc<Application>>, StoreError> {
@@ -209,14 +292,23 @@ impl CodeStore for Replicated {
 
     async fn insert(&self, record: Arc<Authorization>) -> Result<Insertion, StoreError> {
         let (store, is_replica) = self.serving();
+        self.is_late(Write::InsertCode(record.clone()))?;
         let insertion = CodeStore::insert(store, record.clone()).await?;
         if is_replica { Ok(insertion) } else { self.inserted(insertion, Write::InsertCode(record)).await }
     }
 
     async fn replace(&self, version: u32, record: Arc<Authorization>) -> Result<Replacement, StoreError> {
         let (store, is_replica) = self.serving();
+        self.is_late(Write::ReplaceCode(version, record.clone()))?;
         let replacement = CodeStore::replace(store, version, record.clone()).await?;
         if is_replica { Ok(replacement) } else { self.replaced(replacement, Write::ReplaceCode(version, record)).await }
+    }
+
+    async fn confirm(&self, record: Arc<Authorization>) -> Result<Replacement, StoreError> {
+        let (store, is_replica) = self.serving();
+        self.is_late(Write::Confirm)?;
+        let replacement = CodeStore::confirm(store, record).await?;
+        if is_replica { Ok(replacement) } else { self.replaced(replacement, Write::Confirm).await }
     }
 
     async fn authorizations_of(
@@ -240,12 +332,14 @@ impl TokenStore for Replicated {
 
     async fn insert(&self, record: Arc<Grant>) -> Result<Insertion, StoreError> {
         let (store, is_replica) = self.serving();
+        self.is_late(Write::InsertGrant(record.clone()))?;
         let insertion = TokenStore::insert(store, record.clone()).await?;
         if is_replica { Ok(insertion) } else { self.inserted(insertion, Write::InsertGrant(record)).await }
     }
 
     async fn replace(&self, version: u32, record: Arc<Grant>) -> Result<Replacement, StoreError> {
         let (store, is_replica) = self.serving();
+        self.is_late(Write::ReplaceGrant(version, record.clone()))?;
         let replacement = TokenStore::replace(store, version, record.clone()).await?;
         if is_replica {
             Ok(replacement)
@@ -254,11 +348,31 @@ impl TokenStore for Replicated {
         }
     }
 
+    async fn confirm(&self, record: Arc<Grant>) -> Result<Replacement, StoreError> {
+        let (store, is_replica) = self.serving();
+        self.is_late(Write::Confirm)?;
+        let replacement = TokenStore::confirm(store, record).await?;
+        if is_replica { Ok(replacement) } else { self.replaced(replacement, Write::Confirm).await }
+    }
+
     async fn grants_of(&self, subject: &Subject, page: Page<GrantId>) -> Result<Vec<Arc<Grant>>, StoreError> {
         self.serving().0.grants_of(subject, page).await
     }
 
     async fn purge_expired(&self, now: Timestamp, limit: usize) -> Result<Purge, StoreError> {
         TokenStore::purge_expired(self.serving().0, now, limit).await
+    }
+}
+
+#[async_trait]
+impl ReplayStore for Replicated {
+    async fn insert(&self, record: Replay) -> Result<Insertion, StoreError> {
+        let (store, is_replica) = self.serving();
+        let insertion = ReplayStore::insert(store, record).await?;
+        if is_replica { Ok(insertion) } else { self.inserted(insertion, Write::InsertReplay(record)).await }
+    }
+
+    async fn purge_expired(&self, now: Timestamp, limit: usize) -> Result<Purge, StoreError> {
+        ReplayStore::purge_expired(self.serving().0, now, limit).await
     }
 }

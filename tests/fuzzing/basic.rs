@@ -10,7 +10,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use grantor::store::{ClientStore, StoreError, Stores};
 use grantor::wire::{Body, Endpoint, Request};
-use grantor::{AuthorizationServer, BasicReading, Client, ClientId, ClientSecret, MemoryStore, Profile};
+use grantor::{AuthorizationServer, BasicReading, Client, ClientId, ClientSecret, Config, MemoryStore};
 
 use super::answer;
 use super::request::{decoded, has_whole_escapes};
@@ -47,8 +47,9 @@ fn server(reading: BasicReading) -> AuthorizationServer {
         Arc::new(builder.build())
     };
     let stores = Stores::new(Clients(CLIENTS.iter().map(client).collect()), MemoryStore::new(), MemoryStore::new());
-    let builder = AuthorizationServer::builder(stores).profile(Profile::Platform).issuer("https://auth.example");
-    builder.configure(|config| config.basic = reading).build().unwrap()
+    let mut config = Config::platform("https://auth.example");
+    config.basic = reading;
+    AuthorizationServer::new(config, stores).unwrap()
 }
 
 thread_local! {

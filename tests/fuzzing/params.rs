@@ -1,7 +1,7 @@
 //! A form is read as others read it, or refused as a whole.
 
 use grantor::wire::{Body, Endpoint, Request};
-use grantor::{AuthorizationServer, MemoryStore};
+use grantor::{AuthorizationServer, Config, MemoryStore};
 
 use super::answer;
 use super::claimed::Claimed;
@@ -14,7 +14,7 @@ const KNOWN: [&[u8]; 4] = [b"token", b"token_type_hint", b"client_id", b"client_
 thread_local! {
     static SERVER: (AuthorizationServer, Claimed) = {
         let claimed = Claimed::default();
-        let builder = AuthorizationServer::builder(MemoryStore::new()).issuer("https://auth.example");
+        let builder = AuthorizationServer::builder(Config::platform("https://auth.example"), MemoryStore::new());
         (builder.throttle(claimed.clone()).build().unwrap(), claimed)
     };
 }

@@ -19,7 +19,7 @@ pub(super) fn check(input: &[u8]) -> String {
         };
         let access = stage.prop("access");
         assert!(presented(&written).any(|own| own == access.as_bytes() || own == stage.prop("foreign").as_bytes()));
-        assert_eq!(token.subject(), &stage.world.alice);
+        assert_eq!(token.subject(), Some(&stage.world.alice));
         // The scope that is needed is the resource's own, and comes back in the challenge.
         let scope = if written.in_query("scope").is_empty() { "repo-code" } else { "repo-delete" };
         let required = stage.world.server.require(&token, scope, Permission::Read, Resource::Public("a/b"));

@@ -7,9 +7,9 @@ use std::task::{Context, Poll, Waker};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use grantor::store::{CodeStore, Page, TokenStore};
-use grantor::{Config, MemoryStore, Profile};
+use grantor::{MemoryStore, Profile};
 
-use super::world::{AnyStore, ISSUER, World, form, pair, public_form};
+use super::world::{AnyStore, World, config_of, form, pair, public_form};
 
 /// Records that a stage may gather before it is put up anew.
 const RECORDS: usize = 64;
@@ -42,15 +42,14 @@ impl Stage {
     }
 
     async fn put_up(profile: Profile) -> Self {
-        let configure = |config: &mut Config| {
-            config.public_clients = true;
-            // Each is one more way in, or one more thing to answer with.
-            config.bearer_in_body = profile == Profile::Platform;
-            config.error_uri = (profile == Profile::Strict).then(|| "https://docs.example/errors".to_owned());
-            config.dummy_fragment = profile == Profile::Mcp;
-        };
+        let mut config = config_of(profile);
+        config.public_clients = true;
+        // Each is one more way in, or one more thing to answer with.
+        config.bearer_in_body = profile == Profile::Platform;
+        config.error_uri = (profile == Profile::Strict).then(|| "https://docs.example/errors".to_owned());
+        config.dummy_fragment = profile == Profile::Mcp;
         let store = AnyStore::over(MemoryStore::new());
-        let world = World::on(store, |builder| builder.profile(profile).configure(configure).issuer(ISSUER)).await;
+        let world = World::on(store, config, |builder| builder).await;
         let mut of_device = public_form();
         of_device.redirect_uris = vec!["http://127.0.0.1/cb".to_owned()];
         if profile == Profile::Platform {

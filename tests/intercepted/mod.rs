@@ -8,7 +8,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use grantor::store::{
     Authorization, ClientRegistry, ClientStore, CodeStore, Grant, Insertion, Page, Purge, Registration, Replacement,
-    StoreError, TokenStore,
+    Replay, ReplayStore, StoreError, TokenStore,
 };
 use grantor::testing::SeededEntropy;
 use grantor::{
@@ -16,7 +16,7 @@ use grantor::{
     Subject, Timestamp,
 };
 
-use crate::world::{AnyStore, ISSUER, World};
+use crate::world::{AnyStore, World};
 
 /// What becomes of one call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,6 +53,11 @@ pub(crate) trait Script: std::fmt::Debug + Send + Sync + 'static {
 
     /// Comes after the effect and before the answer.
     async fn after(&self, call: &'static str);
+
+    /// Whether the store says that its reads are settled.
+    fn reads_settled(&self) -> bool {
+        false
+    }
 }
 
 #[async_trait]
@@ -64,13 +69,17 @@ impl<S: Script> Script for Arc<S> {
     async fn after(&self, call: &'static str) {
         S::after(self, call).await;
     }
+
+    fn reads_settled(&self) -> bool {
+        S::reads_settled(self)
+    }
 }
 
 /// The same world with a server whose calls to the store follow a script.
 pub(crate) fn over(world: &World, script: impl Script) -> World {
     let config = world.server.config().clone();
     let store = Intercepted { store: world.store.clone(), script };
-    let builder = AuthorizationServer::builder(store).configure(|own| *own = config).issuer(ISSUER);
+    let builder = AuthorizationServer::builder(config, store);
     let builder = builder.clock(world.clock.clone()).entropy(SeededEntropy::new(8)).events(world.events.clone());
     World { server: builder.build().unwrap(), ..copy(world) }
 }
@@ -125,12 +134,20 @@ impl<S: Script> ClientStore for Intercepted<S> {
 
 #[async_trait]
 impl<S: Script> ClientRegistry for Intercepted<S> {
+    fn reads_settled(&self) -> bool {
+        self.script.reads_settled()
+    }
+
     async fn insert(&self, registration: Registration) -> Result<Insertion, StoreError> {
         self.call("clients.insert", || ClientRegistry::insert(&self.store, registration.clone())).await
     }
 
     async fn replace(&self, version: u32, registration: Registration) -> Result<Replacement, StoreError> {
         self.call("clients.replace", || ClientRegistry::replace(&self.store, version, registration.clone())).await
+    }
+
+    async fn confirm(&self, registration: Registration) -> Result<Replacement, StoreError> {
+        self.call("clients.confirm", || ClientRegistry::confirm(&self.store, registration.clone())).await
     }
 
     async fn application(&self, id: &ClientId) -> Result<Option<Arc<Application>>, StoreError> {
@@ -152,6 +169,10 @@ impl<S: Script> ClientRegistry for Intercepted<S> {
 
 #[async_trait]
 impl<S: Script> CodeStore for Intercepted<S> {
+    fn reads_settled(&self) -> bool {
+        self.script.reads_settled()
+    }
+
     async fn find(&self, id: &AuthorizationId) -> Result<Option<Arc<Authorization>>, StoreError> {
         self.call("codes.find", || CodeStore::find(&self.store, id)).await
     }
@@ -162,6 +183,10 @@ impl<S: Script> CodeStore for Intercepted<S> {
 
     async fn replace(&self, version: u32, record: Arc<Authorization>) -> Result<Replacement, StoreError> {
         self.call("codes.replace", || CodeStore::replace(&self.store, version, record.clone())).await
+    }
+
+    async fn confirm(&self, record: Arc<Authorization>) -> Result<Replacement, StoreError> {
+        self.call("codes.confirm", || CodeStore::confirm(&self.store, record.clone())).await
     }
 
     async fn authorizations_of(
@@ -179,6 +204,10 @@ impl<S: Script> CodeStore for Intercepted<S> {
 
 #[async_trait]
 impl<S: Script> TokenStore for Intercepted<S> {
+    fn reads_settled(&self) -> bool {
+        self.script.reads_settled()
+    }
+
     async fn find(&self, id: &GrantId) -> Result<Option<Arc<Grant>>, StoreError> {
         self.call("tokens.find", || TokenStore::find(&self.store, id)).await
     }
@@ -191,11 +220,26 @@ impl<S: Script> TokenStore for Intercepted<S> {
         self.call("tokens.replace", || TokenStore::replace(&self.store, version, record.clone())).await
     }
 
+    async fn confirm(&self, record: Arc<Grant>) -> Result<Replacement, StoreError> {
+        self.call("tokens.confirm", || TokenStore::confirm(&self.store, record.clone())).await
+    }
+
     async fn grants_of(&self, subject: &Subject, page: Page<GrantId>) -> Result<Vec<Arc<Grant>>, StoreError> {
         self.call("tokens.list", || self.store.grants_of(subject, page.clone())).await
     }
 
     async fn purge_expired(&self, now: Timestamp, limit: usize) -> Result<Purge, StoreError> {
         self.call("tokens.purge", || TokenStore::purge_expired(&self.store, now, limit)).await
+    }
+}
+
+#[async_trait]
+impl<S: Script> ReplayStore for Intercepted<S> {
+    async fn insert(&self, record: Replay) -> Result<Insertion, StoreError> {
+        self.call("replays.insert", || ReplayStore::insert(&self.store, record)).await
+    }
+
+    async fn purge_expired(&self, now: Timestamp, limit: usize) -> Result<Purge, StoreError> {
+        self.call("replays.purge", || ReplayStore::purge_expired(&self.store, now, limit)).await
     }
 }

@@ -10,6 +10,9 @@ use grantor::{
 
 use crate::world::{PKCE, Pair, Reviewer as _, SESSION, World, form, logo, parameters};
 
+/// One of the scopes of the world's client.
+pub(crate) const NARROWER: &str = "repo-code:r";
+
 /// One request or one call of the embedder.
 #[derive(Clone, Debug)]
 pub(crate) enum Step {
@@ -20,6 +23,8 @@ pub(crate) enum Step {
     Deny(String),
     Exchange(String),
     Refresh(String),
+    /// A refresh that asks for one scope alone.
+    Narrow(String),
     Revoke(String),
     Introspect(String),
     Authenticate(String),
@@ -120,6 +125,10 @@ impl Step {
             Self::Deny(handle) => decide(world, handle, Decision::Deny).await,
             Self::Exchange(code) => world.exchange(code).await.into(),
             Self::Refresh(token) => world.refresh(token).await.into(),
+            Self::Narrow(token) => {
+                let form = [("grant_type", "refresh_token"), ("refresh_token", token), ("scope", NARROWER)];
+                world.token(&form).client(&world.client).send().await.into()
+            }
             Self::Revoke(token) => world.revoke(token).await.into(),
             Self::Introspect(token) => {
                 world.post(Endpoint::Introspection, &[("token", token)]).client(&world.client).send().await.into()

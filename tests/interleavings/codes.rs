@@ -10,7 +10,7 @@ async fn about_a_code(others: impl AsyncFn(&World, &str) -> Vec<Step>) -> Scene 
     let code = world.code().await;
     let mut steps = vec![Step::Exchange(code.clone())];
     steps.extend(others(&world, &code).await);
-    Scene { world, tasks: each(steps), pair: no_pair() }
+    Scene { world, tasks: each(steps), pair: no_pair(), writes: 1 }
 }
 
 fn no_pair() -> Pair {
@@ -21,7 +21,7 @@ fn no_pair() -> Pair {
 async fn about_a_request(steps: impl Fn(String) -> Vec<Step>) -> Scene {
     let world = World::platform().await;
     let handle = Step::Hold.run(&world).await.good().given;
-    Scene { world, tasks: each(steps(handle)), pair: no_pair() }
+    Scene { world, tasks: each(steps(handle)), pair: no_pair(), writes: 1 }
 }
 
 #[test]
@@ -51,7 +51,7 @@ fn a_replay_ends_what_a_refresh_brings_meanwhile() {
             let code = world.code().await;
             let pair = Step::Exchange(code.clone()).run(&world).await.pair();
             let tasks = each([Step::Exchange(code), Step::Refresh(pair.refresh.clone())]);
-            Scene { world, tasks, pair }
+            Scene { world, tasks, pair, writes: 1 }
         },
         async |scene, answers| {
             assert_eq!(answers[0][0].error, "invalid_grant", "{answers:?}");

@@ -3,12 +3,13 @@
 use std::env;
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use async_trait::async_trait;
+use grantor::store::TokenStore;
 use shuttle::future::{block_on, spawn, yield_now};
 use shuttle::scheduler::{DfsScheduler, PctScheduler, RandomScheduler, Scheduler};
 use shuttle::{Config, Runner};
-use time::Duration;
 
 use crate::intercepted::step::{Answer, Step};
 use crate::intercepted::{Fate, Script, copy, over};
@@ -29,14 +30,18 @@ pub(crate) struct Scene {
     pub(crate) world: World,
     pub(crate) tasks: Vec<Vec<Move>>,
     pub(crate) pair: Pair,
+    /// Writes of the pair's grant before the tasks begin.
+    pub(crate) writes: usize,
 }
 
 /// What a task does.
 #[derive(Clone, Debug)]
 pub(crate) enum Move {
     Take(Step),
+    /// A refresh with what the task was given last; with nothing, it does nothing.
+    RefreshGiven,
     /// Seconds pass.
-    Wait(i64),
+    Wait(u64),
 }
 
 impl From<Step> for Move {
@@ -59,6 +64,22 @@ impl Scene {
     pub(crate) async fn is_dead(&self, pair: &Pair) -> bool {
         let refreshed = Step::Refresh(pair.refresh.clone()).run(&self.world).await;
         !self.world.opens(&pair.access).await && refreshed.error == "invalid_grant"
+    }
+
+    /// Every pair that was given is on one line: each that is new was made by a write of its own, nothing else was
+    /// written, and each is good.
+    pub(crate) async fn is_one_line(&self, answers: &Answers) -> bool {
+        let mut given: Vec<_> = answers.iter().flatten().filter_map(|answer| answer.pair.as_ref()).collect();
+        given.retain(|pair| **pair != self.pair);
+        given.sort_unstable_by_key(|pair| &pair.refresh);
+        given.dedup();
+        let grant = self.world.access(&self.pair.access).await.unwrap().grant();
+        let grant = TokenStore::find(&self.world.store, &grant).await.unwrap().unwrap();
+        let mut is_one = usize::try_from(grant.version()).unwrap() == self.writes + given.len();
+        for pair in given {
+            is_one &= self.is_live(pair).await;
+        }
+        is_one
     }
 
     /// Both tokens of the pair are good.
@@ -85,9 +106,18 @@ where
     S: AsyncFn() -> Scene + Send + Sync + 'static,
     L: AsyncFn(&Scene, &Answers) + Send + Sync + 'static,
 {
-    let script = Yielding { waits, is_twice: false };
+    in_every_order_where(true, name, waits, scene, look);
+}
+
+/// The same over a store whose reads are settled or not: then a read is confirmed before it is relied on.
+pub(crate) fn in_every_order_where<S, L>(reads_settled: bool, name: &'static str, waits: Waits, scene: S, look: L)
+where
+    S: AsyncFn() -> Scene + Send + Sync + 'static,
+    L: AsyncFn(&Scene, &Answers) + Send + Sync + 'static,
+{
+    let script = Yielding { waits, is_twice: false, reads_settled };
     let count = run(DfsScheduler::new(None, false), script, scene, look);
-    println!("{name}: all {count} schedules");
+    println!("{name}: all {count} schedules, reads settled: {reads_settled}");
     assert!(count > 1, "nothing met");
 }
 
@@ -97,7 +127,7 @@ where
     S: AsyncFn() -> Scene + Clone + Send + Sync + 'static,
     L: AsyncFn(&Scene, &Answers) + Clone + Send + Sync + 'static,
 {
-    let script = Yielding { waits: Waits::All, is_twice: true };
+    let script = Yielding { waits: Waits::All, is_twice: true, reads_settled: false };
     let asked: Option<usize> = env::var(VARIABLE).ok().map(|asked| asked.parse().unwrap());
     let (random, preempting) = match asked {
         None => (RandomScheduler::new_from_seed(SEED, DRAWN), PctScheduler::new_from_seed(SEED, DEPTH, DRAWN)),
@@ -135,7 +165,12 @@ async fn go(world: World, moves: Vec<Move>) -> Vec<Answer> {
     for one in moves {
         match one {
             Move::Take(step) => answers.push(step.run(&world).await),
-            Move::Wait(seconds) => world.clock.advance(Duration::seconds(seconds)),
+            Move::RefreshGiven => {
+                if let Some(pair) = answers.iter().rev().find_map(|answer: &Answer| answer.pair.clone()) {
+                    answers.push(Step::Refresh(pair.refresh).run(&world).await);
+                }
+            }
+            Move::Wait(seconds) => world.clock.advance(Duration::from_secs(seconds)),
         }
     }
     answers
@@ -145,6 +180,7 @@ async fn go(world: World, moves: Vec<Move>) -> Vec<Answer> {
 struct Yielding {
     waits: Waits,
     is_twice: bool,
+    reads_settled: bool,
 }
 
 impl fmt::Debug for Yielding {
@@ -166,5 +202,9 @@ impl Script for Yielding {
         if self.is_twice {
             yield_now().await;
         }
+    }
+
+    fn reads_settled(&self) -> bool {
+        self.reads_settled
     }
 }

@@ -4,9 +4,9 @@ use crate::explore::{Move, Scene, Waits, each, in_every_order};
 use crate::intercepted::step::{Answer, Step};
 use crate::world::{Pair, World};
 
-const CODE_LIFE: i64 = 600;
-const REFRESH_LIFE: i64 = 15_552_000;
-const KEPT: i64 = 3600;
+const CODE_LIFE: u64 = 600;
+const REFRESH_LIFE: u64 = 15_552_000;
+const KEPT: u64 = 3600;
 
 #[test]
 fn a_purge_takes_nothing_from_what_goes_on_beside_it() {
@@ -22,7 +22,7 @@ fn a_purge_takes_nothing_from_what_goes_on_beside_it() {
         let scene = async move || {
             let prepared = Prepared::new().await;
             let tasks = each([kind(&prepared), Step::Purge]);
-            Scene { world: prepared.world, tasks, pair: prepared.pair }
+            Scene { world: prepared.world, tasks, pair: prepared.pair, writes: 1 }
         };
         in_every_order("purge and another", Waits::CodesAndTokens, scene, async |scene, answers| {
             let answer = answers[0][0].clone().good();
@@ -80,7 +80,7 @@ fn a_replay_at_the_end_of_its_notice_revokes_or_is_unknown() {
             let pair = Step::Exchange(code.clone()).run(&world).await.pair();
             // A page may be looked at for longer than a code is good.
             world.advance(1800 + KEPT);
-            Scene { world, tasks: each([Step::Exchange(code), Step::Purge]), pair }
+            Scene { world, tasks: each([Step::Exchange(code), Step::Purge]), pair, writes: 1 }
         },
         async |scene, answers| {
             assert_eq!(answers[0][0].error, "invalid_grant", "{answers:?}");
@@ -100,7 +100,7 @@ fn an_exchange_that_comes_too_late_brings_nothing_that_works() {
             let code = world.code().await;
             let other = vec![Step::WithdrawSubject.into(), Move::Wait(later), Step::Purge.into()];
             let pair = Pair { access: String::new(), refresh: String::new(), scope: String::new() };
-            Scene { world, tasks: vec![vec![Step::Exchange(code).into()], other], pair }
+            Scene { world, tasks: vec![vec![Step::Exchange(code).into()], other], pair, writes: 1 }
         };
         in_every_order("exchange; withdrawal, later, purge", Waits::CodesAndTokens, scene, async |scene, answers| {
             assert!(answers[1].iter().all(Answer::is_good), "{answers:?}");

@@ -2,8 +2,8 @@
 
 use grantor::GrantId;
 
-use crate::explore::{Answers, Scene, Waits, each, in_every_order};
-use crate::intercepted::step::Step;
+use crate::explore::{Answers, Move, Scene, Waits, each, in_every_order, in_every_order_where};
+use crate::intercepted::step::{Answer, NARROWER, Step};
 use crate::world::{Pair, World, public_form};
 
 /// A scene about a pair of tokens, with a refresh and another step.
@@ -11,7 +11,7 @@ async fn with(world: World, other: impl AsyncFn(&World, &Pair) -> Step) -> Scene
     let pair = world.pair().await;
     let other = other(&world, &pair).await;
     let tasks = each([Step::Refresh(pair.refresh.clone()), other]);
-    Scene { world, tasks, pair }
+    Scene { world, tasks, pair, writes: 1 }
 }
 
 pub(crate) async fn without_grace() -> World {
@@ -25,22 +25,105 @@ async fn grant(world: &World, pair: &Pair) -> GrantId {
 }
 
 #[test]
-fn two_refreshes_both_bring_a_pair_where_there_is_grace() {
+fn two_refreshes_bring_one_pair_where_there_is_grace() {
+    for reads_settled in [true, false] {
+        in_every_order_where(
+            reads_settled,
+            "refresh, refresh",
+            Waits::CodesAndTokens,
+            async || with(World::platform().await, async |_, pair| Step::Refresh(pair.refresh.clone())).await,
+            async |scene, answers| {
+                let given: Vec<_> = answers.iter().flatten().map(|answer| answer.clone().pair()).collect();
+                assert_eq!(given[0], given[1], "{answers:?}");
+                let events = scene.world.events.take();
+                let count = |name: &str| events.iter().filter(|event| event.starts_with(name)).count();
+                assert_eq!((count("Refreshed {"), count("RefreshedInGrace {")), (1, 1), "one rotated: {events:?}");
+                assert!(scene.is_one_line(answers).await, "{answers:?}");
+                scene.world.advance(300);
+                assert!(!scene.world.opens(&scene.pair.access).await);
+            },
+        );
+    }
+}
+
+/// One that asks for less rotates on its own behalf, whichever comes first.
+#[test]
+fn two_refreshes_for_different_scopes_bring_two_pairs_of_one_line() {
+    for reads_settled in [true, false] {
+        in_every_order_where(
+            reads_settled,
+            "refresh, narrower refresh",
+            Waits::CodesAndTokens,
+            async || with(World::platform().await, async |_, pair| Step::Narrow(pair.refresh.clone())).await,
+            async |scene, answers| {
+                let [whole, narrow] = [answers[0][0].clone().pair(), answers[1][0].clone().pair()];
+                assert_ne!(whole, narrow, "{answers:?}");
+                assert_eq!((narrow.scope.as_str(), whole.scope.contains(' ')), (NARROWER, true));
+                assert!(scene.is_one_line(answers).await, "{answers:?}");
+            },
+        );
+    }
+}
+
+/// The strict profile ends graces with the next refresh; a client that tries again is not accused for it.
+#[test]
+fn honest_retries_are_never_accused_where_a_refresh_ends_earlier_graces() {
     in_every_order(
-        "refresh, refresh",
+        "refresh, narrower refresh, strict",
         Waits::CodesAndTokens,
-        async || with(World::platform().await, async |_, pair| Step::Refresh(pair.refresh.clone())).await,
+        async || with(World::strict().await, async |_, pair| Step::Narrow(pair.refresh.clone())).await,
         async |scene, answers| {
-            let given: Vec<_> = answers.iter().flatten().map(|answer| answer.clone().pair()).collect();
-            assert_ne!(given[0], given[1], "{answers:?}");
+            assert!(answers.iter().flatten().all(Answer::is_good), "{answers:?}");
             let events = scene.world.events.take();
-            let count = |name: &str| events.iter().filter(|event| event.starts_with(name)).count();
-            assert_eq!((count("Refreshed {"), count("RefreshedInGrace {")), (1, 1), "one rotated: {events:?}");
-            for pair in &given {
-                assert!(scene.is_live(pair).await, "what was acknowledged is not lost: {answers:?}");
-            }
-            scene.world.advance(300);
-            assert!(!scene.world.opens(&scene.pair.access).await);
+            assert!(events.iter().all(|event| !event.starts_with("RefreshTokenReused")), "{events:?}");
+            assert_eq!(scene.live_grants().await, 1);
+        },
+    );
+}
+
+/// One worker goes on with what it was given, another comes with the first token.
+#[test]
+fn a_chain_of_refreshes_and_a_late_one_are_one_line() {
+    for reads_settled in [true, false] {
+        in_every_order_where(
+            reads_settled,
+            "refresh and another, refresh",
+            Waits::CodesAndTokens,
+            async || {
+                let mut scene =
+                    with(World::platform().await, async |_, pair| Step::Refresh(pair.refresh.clone())).await;
+                scene.tasks[0].push(Move::RefreshGiven);
+                scene
+            },
+            async |scene, answers| {
+                let last = answers[0][1].clone().pair();
+                assert!([&answers[0][0], &answers[0][1]].iter().any(|answer| answer.pair == answers[1][0].pair));
+                assert!(scene.is_one_line(answers).await, "{answers:?}");
+                assert_eq!(Step::Refresh(scene.pair.refresh.clone()).run(&scene.world).await.status, 200);
+                assert!(scene.is_live(&last).await, "{answers:?}");
+            },
+        );
+    }
+}
+
+/// Of two pairs in one line, both tokens at once.
+#[test]
+fn an_old_and_the_newest_token_at_once_bring_one_line() {
+    in_every_order_where(
+        false,
+        "refresh with the old and with the newest token",
+        Waits::CodesAndTokens,
+        async || {
+            let world = World::platform().await;
+            let old = world.pair().await;
+            let pair = Step::Refresh(old.refresh.clone()).run(&world).await.pair();
+            let tasks = each([Step::Refresh(old.refresh), Step::Refresh(pair.refresh.clone())]);
+            Scene { world, tasks, pair, writes: 2 }
+        },
+        async |scene, answers| {
+            let [by_old, by_newest] = [answers[0][0].clone().pair(), answers[1][0].clone().pair()];
+            assert!(by_old == by_newest || by_old == scene.pair, "{answers:?}");
+            assert!(scene.is_one_line(answers).await, "{answers:?}");
         },
     );
 }
@@ -147,7 +230,7 @@ fn reuse_ends_what_a_refresh_of_the_newer_pair_brings_meanwhile() {
             let pair = Step::Refresh(old.refresh.clone()).run(&world).await.pair();
             world.advance(360);
             let tasks = each([Step::Refresh(pair.refresh.clone()), Step::Refresh(old.refresh)]);
-            Scene { world, tasks, pair }
+            Scene { world, tasks, pair, writes: 1 }
         },
         async |scene, answers| {
             assert_eq!(answers[1][0].error, "invalid_grant", "{answers:?}");

@@ -5,16 +5,16 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::task::{Context, Poll, Waker};
+use std::time::Duration;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use grantor::scope::ResourceScope;
 use grantor::wire::{Body, Endpoint, Request, Response};
 use grantor::{
-    ApplicationForm, Approval, Authenticated, AuthorizationServer, Clock, CodeVerifier, Consent, Decision, Logo,
-    MemoryStore, RegistrationLimits, Subject, Timestamp,
+    ApplicationForm, Approval, Authenticated, AuthorizationServer, Clock, CodeVerifier, Config, Consent, Decision,
+    Logo, MemoryStore, RegistrationLimits, Subject, Timestamp,
 };
-use time::Duration;
 
 const SESSION: &[u8] = b"the value of the session cookie";
 const REDIRECT_URI: &str = "https://app.example.com/cb";
@@ -66,7 +66,7 @@ impl Service {
     pub(crate) fn new() -> Self {
         let store = MemoryStore::new();
         let hand = Hand(Arc::new(AtomicU32::new(1_700_000_000)));
-        let builder = AuthorizationServer::builder(store.clone()).issuer("https://auth.example");
+        let builder = AuthorizationServer::builder(Config::platform("https://auth.example"), store.clone());
         let server = builder.clock(hand.clone()).build().expect("the settings agree");
         let mut form = ApplicationForm::new("Example App", "https://app.example.com/");
         form.redirect_uris = vec![REDIRECT_URI.into()];
@@ -83,7 +83,7 @@ impl Service {
     }
 
     pub(crate) fn advance(&self, span: Duration) {
-        let seconds = u32::try_from(span.whole_seconds()).expect("the clock goes forward");
+        let seconds = u32::try_from(span.as_secs()).expect("the clock goes forward");
         self.hand.0.fetch_add(seconds, Ordering::Relaxed);
     }
 

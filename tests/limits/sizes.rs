@@ -14,7 +14,7 @@ use crate::world::{World, form};
 /// Every octet counts as often as there are grants.
 #[test]
 fn records_in_memory() {
-    assert_eq!(size_of::<Grant>(), 248);
+    assert_eq!(size_of::<Grant>(), 264);
     assert_eq!(size_of::<Authorization>(), 288);
 }
 
@@ -24,9 +24,9 @@ fn records_as_they_are_stored() {
     let world = block_on(World::platform());
     let first = block_on(world.pair());
     let encoded = || block_on(world.server.grants_of(&world.alice)).unwrap()[0].encode().len();
-    assert_eq!(encoded(), 223);
+    assert_eq!(encoded(), 244);
     block_on(world.refresh(&first.refresh));
-    assert_eq!(encoded(), 307);
+    assert_eq!(encoded(), 348);
 }
 
 /// With one pair, table and indexes.
@@ -37,8 +37,8 @@ fn a_grant_in_a_file_of_sqlite() {
     // `Debug` shows where the file is.
     let path: PathBuf = format!("{store:?}").split('"').nth(1).unwrap().into();
     let mut world = block_on(World::platform());
-    let builder = grantor::AuthorizationServer::builder(store).clock(world.clock.clone());
-    world.server = builder.issuer(crate::world::ISSUER).entropy(SeededEntropy::new(3)).build().unwrap();
+    let builder = grantor::AuthorizationServer::builder(grantor::Config::platform(crate::world::ISSUER), store);
+    world.server = builder.clock(world.clock.clone()).entropy(SeededEntropy::new(3)).build().unwrap();
     world.client = block_on(world.register(form()));
     for _ in 0..GRANTS / 100 {
         block_on(join_all((0..100).map(|_| world.pair())));

@@ -97,7 +97,7 @@ async fn a_row_that_an_operator_has_locked_stops_its_own_writers_alone() {
     let operator = server().client().await;
     let lock = "SELECT FROM locked.grants WHERE subject = $1 FOR UPDATE";
     operator.batch_execute("BEGIN").await.unwrap();
-    operator.query(lock, &[&locked.subject().as_str().as_bytes()]).await.unwrap();
+    operator.query(lock, &[&locked.subject().unwrap().as_str().as_bytes()]).await.unwrap();
     let replace =
         async |grant: &Arc<Grant>| store.replace(grant.version(), Arc::new(records::refreshed(grant, END))).await;
     let (stopped, others) = tokio::join!(replace(&locked), join_all(free.iter().map(replace)));
@@ -112,7 +112,7 @@ async fn a_row_that_an_operator_has_locked_stops_its_own_writers_alone() {
 #[tokio::test]
 #[ignore = "starts a PostgreSQL server"]
 async fn a_statement_that_takes_too_long_is_ended_by_the_server() {
-    let options = options().schema("slow").unwrap().statement_timeout(time::Duration::milliseconds(300));
+    let options = options().schema("slow").unwrap().statement_timeout(Duration::from_millis(300));
     PostgresStore::migrate(&options).await.unwrap();
     let store = PostgresStore::connect(&options).await.unwrap();
     let blocker = server().client().await;
@@ -139,7 +139,7 @@ async fn many_writers_of_a_locked_row_cost_the_others_a_wait_and_nothing_else() 
     let operator = server().client().await;
     let lock = "SELECT FROM stuck.grants WHERE subject = $1 FOR UPDATE";
     operator.batch_execute("BEGIN").await.unwrap();
-    operator.query(lock, &[&locked.subject().as_str().as_bytes()]).await.unwrap();
+    operator.query(lock, &[&locked.subject().unwrap().as_str().as_bytes()]).await.unwrap();
     let next = Arc::new(records::refreshed(&locked, END));
     let stopped = join_all((0..24).map(|version| store.replace(1 + version % 12, next.clone())));
     let others = join_all(free.iter().map(|grant| store.replace(1, Arc::new(records::refreshed(grant, END)))));
@@ -166,7 +166,7 @@ async fn many_writers_of_a_locked_row_cost_the_others_a_wait_and_nothing_else() 
 #[ignore = "starts a PostgreSQL server"]
 async fn writes_that_wait_for_a_standby_leave_no_process_behind() {
     let server = PostgresServer::start(&[]);
-    let options = options_on(&server).statement_timeout(time::Duration::milliseconds(200));
+    let options = options_on(&server).statement_timeout(Duration::from_millis(200));
     PostgresStore::migrate(&options).await.unwrap();
     let store = PostgresStore::connect(&options).await.unwrap();
     let operator = server.client().await;
@@ -192,7 +192,7 @@ async fn writes_that_wait_for_a_standby_leave_no_process_behind() {
 #[ignore = "starts a PostgreSQL server"]
 async fn a_server_that_stands_still_holds_nobody_for_ever_and_writes_nothing_when_it_wakes() {
     let server = PostgresServer::start(&[]);
-    let options = options_on(&server).statement_timeout(time::Duration::milliseconds(300));
+    let options = options_on(&server).statement_timeout(Duration::from_millis(300));
     PostgresStore::migrate(&options).await.unwrap();
     let store = PostgresStore::connect(&options).await.unwrap();
     let (inserted, found) = (grant(), grant());

@@ -120,6 +120,11 @@ impl Load {
         Self { book, stop, callers }
     }
 
+    /// Callers, of whom each makes one call at a time.
+    pub(crate) fn callers(&self) -> usize {
+        self.callers.len()
+    }
+
     pub(crate) fn acknowledged(&self) -> Vec<usize> {
         self.book.acknowledged.iter().map(|count| count.load(Ordering::SeqCst)).collect()
     }

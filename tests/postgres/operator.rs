@@ -10,7 +10,7 @@ use crate::shared::{options, server};
 
 #[tokio::test]
 #[ignore = "starts a PostgreSQL server"]
-async fn columns_tell_whose_a_grant_is_and_when_and_why_it_was_revoked() {
+async fn columns_show_whose_a_grant_is_and_why_it_ended() {
     let options = options().schema("asked").unwrap();
     PostgresStore::migrate(&options).await.unwrap();
     let store = PostgresStore::connect(&options).await.unwrap();
@@ -18,11 +18,11 @@ async fn columns_tell_whose_a_grant_is_and_when_and_why_it_was_revoked() {
     let grant = Arc::new(records::grant(&Subject::new("alice").unwrap(), end));
     let _ = store.insert(grant.clone()).await.unwrap();
     let admin = server().client().await;
-    let by_subject = "SELECT client, version, revoked_why, extract(epoch FROM created)::bigint,
-        extract(epoch FROM purge_after)::bigint FROM asked.grants WHERE subject = convert_to('alice', 'UTF8')";
+    let by_subject = "SELECT client, version, state, extract(epoch FROM created)::bigint,
+        extract(epoch FROM due)::bigint FROM asked.grants WHERE subject = convert_to('alice', 'UTF8')";
     let row = admin.query_one(by_subject, &[]).await.unwrap();
     assert_eq!(row.get::<_, &str>(0), grant.client().as_str());
-    assert_eq!((row.get::<_, i64>(1), row.get::<_, Option<&str>>(2)), (1, None));
+    assert_eq!((row.get::<_, i64>(1), row.get::<_, &str>(2)), (1, "granted"));
     assert_eq!(row.get::<_, i64>(3), i64::from(grant.created().seconds()));
     assert_eq!(row.get::<_, i64>(4), i64::from(end.seconds()));
 
@@ -30,12 +30,12 @@ async fn columns_tell_whose_a_grant_is_and_when_and_why_it_was_revoked() {
     let at = revoked.revoked().unwrap().at;
     let _ = store.replace(1, Arc::new(revoked)).await.unwrap();
     let by_id = format!(
-        "SELECT revoked_why, extract(epoch FROM revoked_at)::bigint, convert_from(subject, 'UTF8')
-        FROM asked.grants WHERE id = encode(decode(translate('{}', '-_', '+/') || '==', 'base64'), 'hex')::uuid",
+        "SELECT ended_why, extract(epoch FROM ended_at)::bigint, convert_from(subject, 'UTF8'), state
+        FROM asked.grants WHERE key = encode(decode(translate('{}', '-_', '+/') || '==', 'base64'), 'hex')::uuid",
         grant.id()
     );
     let row = admin.query_one(&by_id, &[]).await.unwrap();
     assert_eq!(row.get::<_, &str>(0), "withdrawn");
     assert_eq!(row.get::<_, i64>(1), i64::from(at.seconds()));
-    assert_eq!(row.get::<_, &str>(2), "alice");
+    assert_eq!((row.get::<_, &str>(2), row.get::<_, &str>(3)), ("alice", "revoked"));
 }

@@ -61,6 +61,18 @@ pub(crate) enum Action {
         by: By,
         rights: Option<Rights>,
     },
+    /// The newest token of that pair's family, so many times.
+    Burst {
+        pair: Back,
+        count: usize,
+    },
+    /// The refresh token of a pair with the end of another's, or with another character at that place.
+    Forge {
+        pair: Back,
+        other: Back,
+        place: usize,
+        by: By,
+    },
     Revoke {
         pair: Back,
         kind: Kind,
@@ -106,24 +118,42 @@ pub(crate) enum Action {
     Restart,
 }
 
-/// Everything, or one grant and what its refresh tokens bring in the course of time.
+/// Everything, or one grant and what its refresh tokens bring in the course of time; seldom as many as may be.
 pub(crate) fn sequence() -> impl Strategy<Value = Vec<Action>> {
-    prop_oneof![2 => prop::collection::vec(action(), 1..40), 1 => life_of_a_grant()]
+    prop_oneof![80 => prop::collection::vec(action(), 1..40), 40 => life_of_a_grant(), 2 => crowded_grant()]
 }
 
 fn life_of_a_grant() -> impl Strategy<Value = Vec<Action>> {
-    let step = prop_oneof![
-        8 => back().prop_map(|pair| Action::Refresh { pair, by: By::ItsClient, rights: None }),
-        1 => (back(), kind()).prop_map(|(pair, kind)| Action::Revoke { pair, kind, by: By::ItsClient }),
-        4 => (0..4_usize, -1..=1_i64).prop_map(|(ahead, beside)| Action::ToAnEnd { ahead, beside }),
-        3 => (0..400_u32).prop_map(|seconds| Action::Advance { seconds }),
-        1 => Just(Action::Purge),
-    ];
+    begun(prop::collection::vec(step(), 3..25))
+}
+
+fn crowded_grant() -> impl Strategy<Value = Vec<Action>> {
+    let burst = (back(), 65..68_usize).prop_map(|(pair, count)| Action::Burst { pair, count });
+    let steps = (prop::collection::vec(step(), 0..4), burst, prop::collection::vec(step(), 1..6));
+    begun(steps.prop_map(|(before, burst, after)| before.into_iter().chain([burst]).chain(after).collect()))
+}
+
+fn begun(steps: impl Strategy<Value = Vec<Action>>) -> impl Strategy<Value = Vec<Action>> {
     let connect = client().prop_map(|client| Action::Connect { client, user: 0 });
-    (connect, prop::collection::vec(step, 3..25)).prop_map(|(connect, mut steps)| {
-        steps.insert(0, connect);
-        steps
-    })
+    (connect, steps).prop_map(|(connect, steps)| [connect].into_iter().chain(steps).collect())
+}
+
+/// What happens to the newest grants.
+fn step() -> impl Strategy<Value = Action> {
+    prop_oneof![
+        60 => back().prop_map(|pair| Action::Refresh { pair, by: By::ItsClient, rights: None }),
+        20 => (back(), levels()).prop_map(
+            |(pair, rights)| Action::Refresh { pair, by: By::ItsClient, rights: Some(rights) }
+        ),
+        6 => (back(), back(), 0..88_usize).prop_map(
+            |(pair, other, place)| Action::Forge { pair, other, place, by: By::ItsClient }
+        ),
+        8 => (back(), kind()).prop_map(|(pair, kind)| Action::Revoke { pair, kind, by: By::ItsClient }),
+        32 => (0..4_usize, -1..=1_i64).prop_map(|(ahead, beside)| Action::ToAnEnd { ahead, beside }),
+        24 => (0..400_u32).prop_map(|seconds| Action::Advance { seconds }),
+        8 => Just(Action::Purge),
+        8 => Just(Action::Restart),
+    ]
 }
 
 fn action() -> impl Strategy<Value = Action> {
@@ -142,6 +172,9 @@ fn action() -> impl Strategy<Value = Action> {
             }
         ),
         30 => (back(), by(), some_rights()).prop_map(|(pair, by, rights)| Action::Refresh { pair, by, rights }),
+        2 => (back(), back(), 0..88_usize, by()).prop_map(
+            |(pair, other, place, by)| Action::Forge { pair, other, place, by }
+        ),
         5 => (back(), kind(), by()).prop_map(|(pair, kind, by)| Action::Revoke { pair, kind, by }),
         2 => (back(), by()).prop_map(|(pair, by)| Action::Introspect { pair, by }),
         1 => (back(), user()).prop_map(|(family, user)| Action::Withdraw { family, user }),

@@ -4,7 +4,7 @@ use std::cell::Cell;
 
 use grantor::message::{AuthorizationErrorResponse, AuthorizationRequest};
 use grantor::wire::Response;
-use grantor::{Builder, Decision, Profile};
+use grantor::{Config, Decision};
 use proptest::prelude::*;
 use url::form_urlencoded;
 
@@ -115,8 +115,7 @@ fn is_sound(body: &str) -> bool {
 fn a_form_is_read_as_others_read_it_or_refused() {
     let claimed = Claimed::default();
     let asked = claimed.clone();
-    let build = |builder: Builder| builder.profile(Profile::Platform).issuer(ISSUER).throttle(asked);
-    let world = block_on(World::built(build));
+    let world = block_on(World::built(Config::platform(ISSUER), |builder| builder.throttle(asked)));
     let (read, refused) = (Cell::new(0), Cell::new(0));
     check(CASES * 4, &body(), |body| {
         claimed.take();

@@ -24,7 +24,7 @@ use async_trait::async_trait;
 use grantor::SqliteStore;
 use grantor::store::{
     Authorization, ClientRegistry, ClientStore, CodeStore, Grant, Insertion, Page, Purge, Registration, Replacement,
-    StoreError, TokenStore,
+    Replay, ReplayStore, StoreError, TokenStore,
 };
 use grantor::{
     Application, ApplicationFilter, AuthorizationId, Client, ClientId, GrantId, Logo, LogoSlot, MemoryStore, Subject,
@@ -56,9 +56,9 @@ pub(crate) struct AnyStore {
     _lease: Option<Arc<dyn Any + Send + Sync>>,
 }
 
-pub(crate) trait Whole: ClientRegistry + CodeStore + TokenStore {}
+pub(crate) trait Whole: ClientRegistry + CodeStore + TokenStore + ReplayStore {}
 
-impl<S: ClientRegistry + CodeStore + TokenStore> Whole for S {}
+impl<S: ClientRegistry + CodeStore + TokenStore + ReplayStore> Whole for S {}
 
 impl AnyStore {
     /// Opens an empty store, of the kind that was asked for.
@@ -109,8 +109,8 @@ impl AnyStore {
         self.subjects.lock().unwrap().clone()
     }
 
-    fn remember(&self, subject: &Subject) {
-        self.subjects.lock().unwrap().insert(subject.clone());
+    fn remember(&self, subject: Option<&Subject>) {
+        self.subjects.lock().unwrap().extend(subject.cloned());
     }
 }
 
@@ -134,12 +134,20 @@ impl ClientStore for AnyStore {
 
 #[async_trait]
 impl ClientRegistry for AnyStore {
+    fn reads_settled(&self) -> bool {
+        ClientRegistry::reads_settled(&*self.store)
+    }
+
     async fn insert(&self, registration: Registration) -> Result<Insertion, StoreError> {
         ClientRegistry::insert(&*self.store, registration).await
     }
 
     async fn replace(&self, version: u32, registration: Registration) -> Result<Replacement, StoreError> {
         ClientRegistry::replace(&*self.store, version, registration).await
+    }
+
+    async fn confirm(&self, registration: Registration) -> Result<Replacement, StoreError> {
+        ClientRegistry::confirm(&*self.store, registration).await
     }
 
     async fn application(&self, id: &ClientId) -> Result<Option<Arc<Application>>, StoreError> {
@@ -161,6 +169,10 @@ impl ClientRegistry for AnyStore {
 
 #[async_trait]
 impl CodeStore for AnyStore {
+    fn reads_settled(&self) -> bool {
+        CodeStore::reads_settled(&*self.store)
+    }
+
     async fn find(&self, id: &AuthorizationId) -> Result<Option<Arc<Authorization>>, StoreError> {
         CodeStore::find(&*self.store, id).await
     }
@@ -172,6 +184,10 @@ impl CodeStore for AnyStore {
 
     async fn replace(&self, version: u32, record: Arc<Authorization>) -> Result<Replacement, StoreError> {
         CodeStore::replace(&*self.store, version, record).await
+    }
+
+    async fn confirm(&self, record: Arc<Authorization>) -> Result<Replacement, StoreError> {
+        CodeStore::confirm(&*self.store, record).await
     }
 
     async fn authorizations_of(
@@ -189,6 +205,10 @@ impl CodeStore for AnyStore {
 
 #[async_trait]
 impl TokenStore for AnyStore {
+    fn reads_settled(&self) -> bool {
+        TokenStore::reads_settled(&*self.store)
+    }
+
     async fn find(&self, id: &GrantId) -> Result<Option<Arc<Grant>>, StoreError> {
         TokenStore::find(&*self.store, id).await
     }
@@ -202,11 +222,26 @@ impl TokenStore for AnyStore {
         TokenStore::replace(&*self.store, version, record).await
     }
 
+    async fn confirm(&self, record: Arc<Grant>) -> Result<Replacement, StoreError> {
+        TokenStore::confirm(&*self.store, record).await
+    }
+
     async fn grants_of(&self, subject: &Subject, page: Page<GrantId>) -> Result<Vec<Arc<Grant>>, StoreError> {
         self.store.grants_of(subject, page).await
     }
 
     async fn purge_expired(&self, now: Timestamp, limit: usize) -> Result<Purge, StoreError> {
         TokenStore::purge_expired(&*self.store, now, limit).await
+    }
+}
+
+#[async_trait]
+impl ReplayStore for AnyStore {
+    async fn insert(&self, record: Replay) -> Result<Insertion, StoreError> {
+        ReplayStore::insert(&*self.store, record).await
+    }
+
+    async fn purge_expired(&self, now: Timestamp, limit: usize) -> Result<Purge, StoreError> {
+        ReplayStore::purge_expired(&*self.store, now, limit).await
     }
 }

@@ -4,7 +4,7 @@
 use grantor::scope::{Permission, Permissions, Resource, ResourceScope, ScopeCatalog, ScopeDefinition};
 use grantor::store::{Grant, Insertion, Page, Stores, TokenStore};
 use grantor::{
-    ApplicationForm, Approval, AuthorizationServer, Consent, Decision, MemoryStore, RegistrarError, Subject,
+    ApplicationForm, Approval, AuthorizationServer, Config, Consent, Decision, MemoryStore, RegistrarError, Subject,
 };
 
 use crate::world::{
@@ -82,12 +82,9 @@ fn without_issues(world: &World) -> AuthorizationServer {
         .scope(ScopeDefinition::new("account-profile", Permissions::ReadOnlyOrReadWrite))
         .build()
         .unwrap();
-    AuthorizationServer::builder(world.store.clone())
-        .clock(world.clock.clone())
-        .issuer(ISSUER)
-        .configure(|config| config.scopes = catalog)
-        .build()
-        .unwrap()
+    let mut config = Config::platform(ISSUER);
+    config.scopes = catalog;
+    AuthorizationServer::builder(config, world.store.clone()).clock(world.clock.clone()).build().unwrap()
 }
 
 /// 6749-4.1.1-01
@@ -184,7 +181,8 @@ async fn a_record_whose_versions_run_out_can_still_be_revoked() {
         let inserted = TokenStore::insert(&worn, Grant::decode(&octets).unwrap().into()).await.unwrap();
         assert_eq!(inserted, Insertion::Inserted);
         let stores = Stores::new(world.store.clone(), world.store.clone(), worn);
-        let server = AuthorizationServer::builder(stores).clock(world.clock.clone()).build().unwrap();
+        let server = AuthorizationServer::builder(Config::platform(ISSUER), stores);
+        let server = server.clock(world.clock.clone()).build().unwrap();
         let world = World { server, ..world };
         assert_eq!(world.refresh(&live.refresh).await.status() == 200, refreshed);
         empty(&world.revoke(&live.refresh).await);

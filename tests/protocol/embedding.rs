@@ -3,17 +3,17 @@
 use grantor::scope::{Permission, Resource, ResourceScope};
 use grantor::wire::{Endpoint, Request};
 use grantor::{
-    Attempt, AuthorizationServer, Client, ClientId, Config, ConfigError, Consent, Decision, MemoryStore,
-    PkceRequirement, Profile, SubjectStatus, Subjects, Throttle, ThrottleDecision,
+    Attempt, AuthorizationServer, Client, ClientId, Config, Consent, Decision, MemoryStore, PkceRequirement, Profile,
+    SubjectStatus, Subjects, Throttle, ThrottleDecision,
 };
 
-use crate::world::{Credentials, PKCE, SESSION, World, code, form, page, pair, public_form, red, text};
+use crate::world::{Credentials, ISSUER, PKCE, SESSION, World, code, form, page, pair, public_form, red, text};
 
 /// 8414-3-01
 #[tokio::test]
 async fn endpoints_are_mounted_where_the_metadata_says() {
     for issuer in ["https://auth.example", "https://auth.example/tenant", "https://auth.example/a/b/"] {
-        let server = AuthorizationServer::builder(MemoryStore::new()).issuer(issuer).build().unwrap();
+        let server = AuthorizationServer::new(Config::platform(issuer), MemoryStore::new()).unwrap();
         let response = server.serve(Endpoint::Metadata, &Request::new("GET")).await;
         let metadata: grantor::message::Metadata = serde_json::from_slice(response.body()).unwrap();
         for (endpoint, advertised) in [
@@ -75,7 +75,7 @@ impl Throttle for OnlyKnownPeers {
     async fn check(&self, attempt: &Attempt<'_>) -> ThrottleDecision {
         match attempt.peer {
             Some(_) => ThrottleDecision::Allow,
-            None => ThrottleDecision::Refuse { retry_after: time::Duration::SECOND },
+            None => ThrottleDecision::Refuse { retry_after: std::time::Duration::from_secs(1) },
         }
     }
 
@@ -85,7 +85,7 @@ impl Throttle for OnlyKnownPeers {
 /// D-31
 #[tokio::test]
 async fn the_throttle_knows_from_where_a_held_request_came() {
-    let world = World::built(|builder| builder.throttle(OnlyKnownPeers).issuer(crate::world::ISSUER)).await;
+    let world = World::built(Config::platform(ISSUER), |builder| builder.throttle(OnlyKnownPeers)).await;
     let query = world.query(&[]);
     let request = Request::new("GET").query(query.as_bytes());
     let pending = world.server.authorize(&request.peer([192, 0, 2, 1].into())).await.unwrap();
@@ -109,7 +109,7 @@ impl Subjects for Nobody {
 /// D-31
 #[tokio::test]
 async fn a_locked_user_who_agreed_is_not_told_as_one_who_refused() {
-    let world = World::built(|builder| builder.subjects(Nobody).issuer(crate::world::ISSUER)).await;
+    let world = World::built(Config::platform(ISSUER), |builder| builder.subjects(Nobody)).await;
     world.events.take();
     red(&world.approve(&world.query(&[])).await, "access_denied");
     let events = world.events.take();
@@ -123,7 +123,8 @@ async fn a_public_client_that_is_not_offered_is_not_served_either() {
     let world = World::platform().await;
     let public = world.register(public_form()).await;
     let tokens = world.pair_of(&public).await;
-    let closed = AuthorizationServer::builder(world.store.clone()).clock(world.clock.clone()).build().unwrap();
+    let closed = AuthorizationServer::builder(Config::platform(ISSUER), world.store.clone());
+    let closed = closed.clock(world.clock.clone()).build().unwrap();
     let world = World { server: closed, ..world };
     page(&world.refused(&world.query_of(&public, &PKCE)).await);
     let Credentials { id, .. } = &public;
@@ -134,23 +135,17 @@ async fn a_public_client_that_is_not_offered_is_not_served_either() {
 /// MCP-0618-05, 9700-2.1-01
 #[test]
 fn a_profile_keeps_its_promises_however_it_was_chosen() {
-    let build = |change: fn(&mut Config)| {
-        AuthorizationServer::builder(MemoryStore::new()).configure(change).build().map(drop).unwrap_err()
-    };
-    assert_eq!(
-        build(|config| {
-            *config = Config::strict();
-            config.pkce = PkceRequirement::PublicClients;
-        }),
-        ConfigError::PkceForAll
-    );
-    assert_eq!(
-        build(|config| {
-            *config = Profile::Mcp.into();
-            config.redirect_uris.any_port = true;
-        }),
-        ConfigError::ExactRedirectUris
-    );
+    let refused = |config: Config| AuthorizationServer::new(config, MemoryStore::new()).unwrap_err().field();
+    for (own, profile) in [(Config::strict(ISSUER), Profile::Strict), (Config::mcp(ISSUER), Profile::Mcp)] {
+        let server = AuthorizationServer::new(own, MemoryStore::new()).unwrap();
+        assert_eq!(server.config().profile(), profile);
+        let mut config = server.config().clone();
+        config.pkce = PkceRequirement::PublicClients;
+        assert_eq!(refused(config), "pkce");
+        let mut config = server.config().clone();
+        config.redirect_uris.any_port = true;
+        assert_eq!(refused(config), "redirect_uris.any_port");
+    }
 }
 
 /// 9700-4.11.2-01

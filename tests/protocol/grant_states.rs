@@ -10,6 +10,7 @@ use grantor::{Consent, Decision, MemoryStore, Profile};
 use sha2::{Digest, Sha256};
 
 use crate::interleaved::serve_from;
+use crate::rfc6749_refresh::records;
 use crate::world::{
     PKCE, REDIRECT_URI, SESSION, START, World, code, e400, empty, form, ok, page, pair, public_form, red,
 };
@@ -258,101 +259,140 @@ const LINEAGE: std::ops::Range<usize> = 0..16;
 const END: std::ops::Range<usize> = 16..20;
 const NUMBER: std::ops::Range<usize> = 20..24;
 const FRESH: std::ops::Range<usize> = 24..55;
+const TAG: std::ops::Range<usize> = 55..66;
 
-/// The token with some octets of its secret replaced, and a check that is right again.
-fn forged(token: &str, range: std::ops::Range<usize>, octets: &[u8]) -> String {
-    with_check(&token[3..SECRET_BEGINS], token, range, octets)
+/// The token with some bytes of its secret replaced.
+fn rewritten(token: &str, range: std::ops::Range<usize>, bytes: &[u8]) -> String {
+    let mut secret = secret_of(token);
+    secret[range].copy_from_slice(bytes);
+    format!("{}{}", &token[..SECRET_BEGINS], URL_SAFE_NO_PAD.encode(secret))
 }
 
-fn with_check(id: &str, token: &str, range: std::ops::Range<usize>, octets: &[u8]) -> String {
-    let mut secret = URL_SAFE_NO_PAD.decode(&token[SECRET_BEGINS..]).unwrap();
-    secret.truncate(55);
-    secret[range].copy_from_slice(octets);
-    let digest = Sha256::digest(&secret);
-    secret.extend_from_slice(&digest[..5]);
-    format!("rt_{id}{}", URL_SAFE_NO_PAD.encode(secret))
+/// The same with a tag that needs no key: all that a party without the record can compute.
+fn retagged(token: &str) -> String {
+    let tag = Sha256::digest(&secret_of(token)[..TAG.start]);
+    rewritten(token, TAG, &tag[..TAG.len()])
 }
 
-fn octets_of(token: &str, range: std::ops::Range<usize>) -> Vec<u8> {
-    URL_SAFE_NO_PAD.decode(&token[SECRET_BEGINS..]).unwrap()[range].to_vec()
+fn secret_of(token: &str) -> Vec<u8> {
+    URL_SAFE_NO_PAD.decode(&token[SECRET_BEGINS..]).unwrap()
+}
+
+fn bytes_of(token: &str, range: std::ops::Range<usize>) -> Vec<u8> {
+    secret_of(token)[range].to_vec()
 }
 
 /// 6749-10.3-01
 #[tokio::test]
-async fn a_token_carries_its_own_end_its_number_and_what_its_grant_has_in_common() {
+async fn a_refresh_token_shows_its_end_number_and_lineage() {
     let world = World::platform().await;
     let first = world.pair().await.refresh;
     world.advance(1000);
     let second = pair(&world.refresh(&first).await).refresh;
     let other = world.pair().await.refresh;
-    assert_eq!(octets_of(&first, LINEAGE), octets_of(&second, LINEAGE));
-    assert_ne!(octets_of(&first, LINEAGE), octets_of(&other, LINEAGE));
-    assert_eq!(octets_of(&first, END), (START + 15_552_000).to_be_bytes());
-    assert_eq!(octets_of(&second, END), (START + 1000 + 15_552_000).to_be_bytes());
-    assert_eq!([octets_of(&first, NUMBER), octets_of(&second, NUMBER)], [[0, 0, 0, 1], [0, 0, 0, 2]]);
-    assert_ne!(octets_of(&first, FRESH), octets_of(&second, FRESH));
-    assert_eq!(forged(&first, END, &octets_of(&first, END)), first);
+    assert_eq!(secret_of(&first).len(), TAG.end);
+    assert_eq!(bytes_of(&first, LINEAGE), bytes_of(&second, LINEAGE));
+    assert_ne!(bytes_of(&first, LINEAGE), bytes_of(&other, LINEAGE));
+    assert_eq!(bytes_of(&first, END), (START + 15_552_000).to_be_bytes());
+    assert_eq!(bytes_of(&second, END), (START + 1000 + 15_552_000).to_be_bytes());
+    assert_eq!([bytes_of(&first, NUMBER), bytes_of(&second, NUMBER)], [[0, 0, 0, 1], [0, 0, 0, 2]]);
+    for part in [FRESH, TAG] {
+        assert_ne!(bytes_of(&first, part.clone()), bytes_of(&second, part));
+    }
 }
 
-/// 6749-10.3-01
-#[tokio::test]
-async fn a_forged_token_brings_no_pair_and_takes_no_more_than_the_genuine_one_would() {
-    let long_ago = START.to_be_bytes();
-    let never = u32::MAX.to_be_bytes();
-    #[derive(Clone, Copy, Debug, PartialEq)]
-    enum Outcome {
-        Nothing,
-        WentBack,
-        Reused,
-    }
-    let cases = [
-        ("the lineage", LINEAGE, vec![7; 16], Outcome::Nothing),
-        ("an end that is past", END, long_ago.to_vec(), Outcome::Nothing),
-        ("an end that never comes", END, never.to_vec(), Outcome::Reused),
-        ("a number never reached", NUMBER, never.to_vec(), Outcome::WentBack),
-        ("the next number", NUMBER, vec![0, 0, 0, 3], Outcome::WentBack),
-        ("the newest number", NUMBER, vec![0, 0, 0, 2], Outcome::Reused),
-        ("no number", NUMBER, vec![0; 4], Outcome::Reused),
-        ("what is random", FRESH, vec![7; 31], Outcome::Reused),
+/// What the holder of a genuine token can make of it, and of others.
+fn forgeries(token: &str, sibling: &str, other: &str) -> Vec<(&'static str, String)> {
+    let later = u32::from_be_bytes(bytes_of(token, END).try_into().unwrap()) + 30 * 86_400;
+    let parts: [(&'static str, std::ops::Range<usize>, Vec<u8>); 13] = [
+        ("an end that is past", END, START.to_be_bytes().to_vec()),
+        ("a later end", END, later.to_be_bytes().to_vec()),
+        ("an end that never comes", END, u32::MAX.to_be_bytes().to_vec()),
+        ("number 0", NUMBER, vec![0; 4]),
+        ("number 1", NUMBER, vec![0, 0, 0, 1]),
+        ("number 2", NUMBER, vec![0, 0, 0, 2]),
+        ("number 3", NUMBER, vec![0, 0, 0, 3]),
+        ("number 4", NUMBER, vec![0, 0, 0, 4]),
+        ("the highest number", NUMBER, u32::MAX.to_be_bytes().to_vec()),
+        ("another fresh part", FRESH, vec![7; FRESH.len()]),
+        ("the fresh part of a sibling", FRESH, bytes_of(sibling, FRESH)),
+        ("another lineage", LINEAGE, bytes_of(other, LINEAGE)),
+        ("no lineage", LINEAGE, vec![0; LINEAGE.len()]),
     ];
-    for (name, range, octets, outcome) in cases {
+    let mut all = Vec::new();
+    for (name, range, bytes) in parts {
+        let forged = rewritten(token, range, &bytes);
+        if forged != token {
+            all.extend([(name, retagged(&forged)), (name, rewritten(&forged, TAG, &bytes_of(sibling, TAG)))]);
+            all.push((name, forged));
+        }
+    }
+    all.push(("another tag", rewritten(token, TAG, &[0; TAG.end - TAG.start])));
+    all.push(("a tag without a key", retagged(token)));
+    all.push(("another id", format!("{}{}", &other[..SECRET_BEGINS], &token[SECRET_BEGINS..])));
+    all
+}
+
+/// 6749-10.3-01, D-12
+/// Tokens of every age, rewritten in every part; the tag is the one that was there, another's, or made without a key.
+#[tokio::test]
+async fn a_rewritten_refresh_token_changes_nothing() {
+    // How long after the last refresh, and which token of the line.
+    let ages = [
+        ("current", 0, 2),
+        ("in grace", 299, 0),
+        ("in grace, superseded last", 299, 1),
+        ("within the margin", 330, 0),
+        ("past grace and margin", 360, 0),
+        ("forgotten", 100 * 86_400, 0),
+        ("expired 20 days ago", 200 * 86_400, 0),
+    ];
+    for (age, seconds, place) in ages {
         let world = World::platform().await;
-        let other = world.register(form()).await;
+        let stranger = world.register(form()).await;
         let first = world.pair().await;
         let second = pair(&world.refresh(&first.refresh).await);
-        world.advance(360);
-        let forged = forged(&first.refresh, range.clone(), &octets);
-        let before = record(&world).await.encode();
-        world.events.take();
-        e400(&world.refresh_as(&other, &forged).await, "invalid_grant");
-        empty(&world.revoke(&forged).await);
-        empty(&world.revoke_as(&other, &forged).await);
-        assert_eq!(record(&world).await.encode(), before, "{name}");
-        assert_eq!(world.events.saw("SupersededTokenAtRevocation"), outcome != Outcome::Nothing, "{name}");
-        e400(&world.refresh(&forged).await, "invalid_grant");
-        let events = world.events.take();
-        let saw = |event: &str| events.iter().any(|own| own.starts_with(event));
-        assert_eq!(saw("RefreshTokenReused"), outcome == Outcome::Reused, "{name}");
-        assert_eq!(saw("StoreWentBack"), outcome == Outcome::WentBack, "{name}");
-        assert_eq!(record(&world).await.encode() == before, outcome != Outcome::Reused, "{name}");
-        assert_eq!(world.opens(&second.access).await, outcome != Outcome::Reused, "{name}");
+        let mut newest = pair(&world.refresh(&second.refresh).await);
+        let token = [&first, &second, &newest][place].refresh.clone();
+        let sibling = if place == 2 { first.refresh.clone() } else { newest.refresh.clone() };
+        world.advance(seconds / 2);
+        if seconds > 86_400 {
+            newest = pair(&world.refresh(&newest.refresh).await);
+        }
+        world.advance(seconds - seconds / 2);
+        let other = world.pair().await;
+        let before = records(&world).await;
+        for (name, forged) in forgeries(&token, &sibling, &other.refresh) {
+            world.events.take();
+            e400(&world.refresh(&forged).await, "invalid_grant");
+            e400(&world.refresh_as(&stranger, &forged).await, "invalid_grant");
+            empty(&world.revoke(&forged).await);
+            empty(&world.revoke_as(&stranger, &forged).await);
+            let events = world.events.take();
+            assert!(events.iter().all(|event| event.starts_with("Refused")), "{age}, {name}: {events:?}");
+            assert!(events[0].contains("UnknownRefreshToken"), "{age}, {name}: {events:?}");
+            assert_eq!(records(&world).await, before, "{age}, {name}");
+        }
+        ok(&world.refresh(&newest.refresh).await);
+        ok(&world.refresh(&other.refresh).await);
     }
 }
 
 /// 6749-10.3-01
 #[tokio::test]
-async fn a_token_whose_own_end_is_past_accuses_only_if_somebody_forges_its_end() {
+async fn a_number_at_its_highest_is_not_forged() {
     let world = World::platform().await;
     let first = world.pair().await;
-    world.advance(10_000_000);
-    let second = pair(&world.refresh(&first.refresh).await);
-    world.advance(5_552_000);
-    e400(&world.refresh(&first.refresh).await, "invalid_grant");
-    assert!(!world.events.saw("RefreshTokenReused"));
-    let forged = forged(&first.refresh, END, &u32::MAX.to_be_bytes());
-    e400(&world.refresh(&forged).await, "invalid_grant");
-    assert!(world.events.saw("RefreshTokenReused"), "he held a genuine one, which would have done the same before");
-    e400(&world.refresh(&second.refresh).await, "invalid_grant");
+    let highest = rewritten(&first.refresh, NUMBER, &u32::MAX.to_be_bytes());
+    for (_, forged) in forgeries(&highest, &first.refresh, &world.pair().await.refresh) {
+        if forged != first.refresh {
+            world.events.take();
+            e400(&world.refresh(&forged).await, "invalid_grant");
+            empty(&world.revoke(&forged).await);
+            assert!(!world.events.saw("StoreWentBack"));
+        }
+    }
+    ok(&world.refresh(&first.refresh).await);
 }
 
 /// 6749-10.3-01
@@ -360,7 +400,7 @@ async fn a_token_whose_own_end_is_past_accuses_only_if_somebody_forges_its_end()
 async fn a_secret_under_the_id_of_another_grant_is_unknown() {
     let world = World::platform().await;
     let (mine, theirs) = (world.pair().await, world.pair().await);
-    let moved = with_check(&theirs.refresh[3..SECRET_BEGINS], &mine.refresh, 0..0, &[]);
+    let moved = format!("{}{}", &theirs.refresh[..SECRET_BEGINS], &mine.refresh[SECRET_BEGINS..]);
     world.events.take();
     e400(&world.refresh(&moved).await, "invalid_grant");
     empty(&world.revoke(&moved).await);
@@ -383,16 +423,25 @@ async fn a_secret_under_the_id_of_another_grant_is_unknown() {
 // A store that lost acknowledged writes.
 
 /// Lets the world go on from a copy of a grant that was made earlier.
-async fn restore(world: &mut World, backup: &[u8]) {
+pub(crate) async fn restore(world: &mut World, backup: &[u8]) {
     let tokens = MemoryStore::new();
     let grant = Arc::new(Grant::decode(backup).unwrap());
     assert_eq!(TokenStore::insert(&tokens, grant).await.unwrap(), Insertion::Inserted);
-    serve_from(world, Profile::Platform, tokens);
+    serve_from(world, tokens);
+}
+
+/// The store went back: nothing is changed, nobody is accused.
+async fn went_back(world: &World, token: &str) {
+    world.events.take();
+    e400(&world.refresh(token).await, "invalid_grant");
+    let events = world.events.take();
+    assert!(events.iter().any(|event| event.starts_with("StoreWentBack")), "{events:?}");
+    assert!(!events.iter().any(|event| event.starts_with("RefreshTokenReused")), "{events:?}");
 }
 
 /// D-12
 #[tokio::test]
-async fn a_store_that_went_back_accuses_nobody_until_another_holder_has_refreshed() {
+async fn a_store_that_went_back_accuses_nobody_at_first() {
     let mut world = World::platform().await;
     let first = world.pair().await;
     world.advance(1000);
@@ -404,27 +453,74 @@ async fn a_store_that_went_back_accuses_nobody_until_another_holder_has_refreshe
     world.advance(1000);
     restore(&mut world, &backup).await;
 
-    // Its tokens are newer than the store: it is told so again and again, and nothing is taken.
+    // Its tokens are newer than the store.
     for token in [&third, &fourth, &third, &fourth] {
-        world.events.take();
-        e400(&world.refresh(&token.refresh).await, "invalid_grant");
-        let events = world.events.take();
-        assert!(events.iter().any(|event| event.starts_with("StoreWentBack")), "{events:?}");
-        assert!(!events.iter().any(|event| event.starts_with("RefreshTokenReused")), "{events:?}");
-        empty(&world.revoke(&token.refresh).await);
+        went_back(&world, &token.refresh).await;
         assert!(world.opens(&second.access).await);
     }
     assert!(!world.opens(&third.access).await);
 
-    // The store knows of two pairs. Whoever refreshes now makes the third, and with it the genuine
-    // third becomes one that cannot be told from a superseded one; the fourth still can.
+    // Another holder makes the third pair anew. While it is in the record, its number shows that the genuine third
+    // is no older one.
     let other_third = pair(&world.refresh(&second.refresh).await);
-    e400(&world.refresh(&fourth.refresh).await, "invalid_grant");
-    assert!(world.opens(&other_third.access).await);
+    assert_ne!(other_third, third);
+    went_back(&world, &third.refresh).await;
+    went_back(&world, &fourth.refresh).await;
+    world.advance(1000);
+    let other_fourth = pair(&world.refresh(&other_third.refresh).await);
+    went_back(&world, &third.refresh).await;
+    went_back(&world, &fourth.refresh).await;
+    assert!(world.opens(&other_fourth.access).await);
+
+    // Once that pair has left the record, the genuine third is like any superseded token.
+    world.advance(1000);
+    let other_fifth = pair(&world.refresh(&other_fourth.refresh).await);
+    went_back(&world, &fourth.refresh).await;
+    assert!(world.opens(&other_fifth.access).await);
     world.events.take();
     e400(&world.refresh(&third.refresh).await, "invalid_grant");
     assert!(world.events.saw("RefreshTokenReused"));
-    assert!(!world.opens(&other_third.access).await);
+    assert!(!world.opens(&other_fifth.access).await);
+}
+
+/// D-15, 7009-2.1-05
+/// A client that logs out with a genuine token means its grant, though the store lost the token's pair.
+#[tokio::test]
+async fn a_number_above_the_count_revokes_the_grant() {
+    let mut world = World::platform().await;
+    let others = [world.register(form()).await, world.register(public_form()).await];
+    let first = world.pair().await;
+    let backup = record(&world).await.encode();
+    let second = pair(&world.refresh(&first.refresh).await);
+    restore(&mut world, &backup).await;
+    world.events.take();
+    for other in &others {
+        empty(&world.revoke_as(other, &second.refresh).await);
+    }
+    assert_eq!(world.events.take(), Vec::<String>::new());
+    assert!(world.opens(&first.access).await, "a stranger ends nothing");
+    empty(&world.revoke(&second.refresh).await);
+    assert!(world.events.saw("GrantRevoked"));
+    assert!(!world.opens(&first.access).await);
+    e400(&world.refresh(&first.refresh).await, "invalid_grant");
+    empty(&world.revoke(&second.refresh).await);
+    assert!(!world.events.saw("GrantRevoked"), "a revoked grant is not revoked again");
+}
+
+/// D-15
+#[tokio::test]
+async fn a_forked_token_at_revocation_changes_nothing() {
+    let mut world = World::platform().await;
+    let first = world.pair().await;
+    let backup = record(&world).await.encode();
+    let second = pair(&world.refresh(&first.refresh).await);
+    restore(&mut world, &backup).await;
+    let other_second = pair(&world.refresh(&first.refresh).await);
+    world.events.take();
+    empty(&world.revoke(&second.refresh).await);
+    assert!(world.events.saw("SupersededTokenAtRevocation"));
+    assert!(world.opens(&other_second.access).await);
+    ok(&world.refresh(&other_second.refresh).await);
 }
 
 /// D-12
@@ -440,7 +536,7 @@ async fn a_restored_store_goes_on_with_the_tokens_that_it_knows() {
     assert!(world.opens(&first.access).await && world.opens(&second.access).await);
 
     // A grant that the store has lost altogether is unknown, and that too accuses nobody.
-    serve_from(&mut world, Profile::Platform, MemoryStore::new());
+    serve_from(&mut world, MemoryStore::new());
     world.events.take();
     e400(&world.refresh(&second.refresh).await, "invalid_grant");
     assert!(!world.opens(&second.access).await);

@@ -1,9 +1,12 @@
 //! The tables of states in `src/guide/design.md`: each state is built, each thing is done, and what
 //! follows is compared with the cell.
 
+use std::time::Duration;
+
 use grantor::store::{Page, TokenStore};
 use grantor::{ApplicationForm, Profile};
 
+use crate::grant_states::{record, restore};
 use crate::world::{Credentials, PKCE, Pair, VERIFIER, World, form, pair};
 
 const GUIDE: &str = include_str!("../../src/guide/design.md");
@@ -21,7 +24,7 @@ fn table(head: &str) -> Vec<Vec<String>> {
 async fn every_cell_of_the_table_of_pairs_holds() {
     let table = table("state of the pair");
     let (head, rows) = table.split_first().unwrap();
-    assert_eq!(rows.len(), 11);
+    assert_eq!(rows.len(), 15);
     for row in rows {
         for (column, expected) in head.iter().zip(row).skip(1) {
             let scene = Scene::of(&row[0]).await;
@@ -44,18 +47,26 @@ async fn every_cell_of_the_table_of_codes_holds() {
     }
 }
 
-/// A grant with one pair in the state of the table, and beside it the pair that replaced it, if any.
+/// A grant with one pair in the state of the table.
 struct Scene {
     world: World,
     client: Credentials,
     pair: Pair,
-    /// Refreshes since, so that what is newest can be refreshed to keep the grant alive.
+    /// The pair of the grant that is newest.
     newest: Pair,
 }
 
 impl Scene {
     async fn of(state: &str) -> Self {
-        let world = World::with(Profile::Platform, |_| {}).await;
+        // The life of an access token is shorter than the grace there.
+        let ends_in_grace = state == "in grace, newest access token expired";
+        let world = World::with(Profile::Platform, |config| {
+            if ends_in_grace {
+                config.access_token_lifetime = Duration::from_secs(200);
+                config.grace.access_token = Duration::from_secs(200);
+            }
+        })
+        .await;
         let client = world.client.clone();
         let first = world.pair().await;
         let mut scene = Self { world, client, newest: first.clone(), pair: first };
@@ -63,7 +74,11 @@ impl Scene {
             "current" => {}
             "access token expired" => scene.world.advance(28_800),
             "access token revoked" => drop(scene.world.revoke(&scene.pair.access).await),
-            "in grace" => scene.superseded(299).await,
+            "in grace" | "in grace, newest access token expired" => scene.superseded(299).await,
+            "in grace, newest access token revoked" => {
+                scene.superseded(299).await;
+                drop(scene.world.revoke(&scene.newest.access).await);
+            }
             "in margin" => scene.superseded(300).await,
             "past margin" => scene.superseded(360).await,
             "forgotten" => {
@@ -71,6 +86,12 @@ impl Scene {
                 scene.newest = pair(&scene.world.refresh(&scene.newest.refresh).await);
             }
             "expired" => scene.world.advance(15_552_000),
+            "number above the count" => scene.lost().await,
+            "forked" => {
+                let first = scene.pair.clone();
+                scene.lost().await;
+                scene.newest = pair(&scene.world.refresh(&first.refresh).await);
+            }
             "of a revoked grant" => drop(scene.world.revoke(&scene.pair.refresh).await),
             "of a withdrawn client" => {
                 let registrar = scene.world.server.registrar().unwrap();
@@ -86,9 +107,16 @@ impl Scene {
         scene
     }
 
-    async fn superseded(&mut self, seconds: i64) {
+    async fn superseded(&mut self, seconds: u64) {
         self.newest = pair(&self.world.refresh(&self.pair.refresh).await);
         self.world.advance(seconds);
+    }
+
+    /// The pair is the second one, and the store forgot it.
+    async fn lost(&mut self) {
+        let backup = record(&self.world).await.encode();
+        self.pair = pair(&self.world.refresh(&self.pair.refresh).await);
+        restore(&mut self.world, &backup).await;
     }
 
     async fn act(&self, column: &str) -> String {
@@ -97,6 +125,7 @@ impl Scene {
             "refresh" => {
                 let response = self.world.refresh(&self.pair.refresh).await;
                 match response.status() {
+                    200 if pair(&response) == self.newest => "newest pair",
                     200 => "new pair",
                     _ if before && !self.grant_is_live().await => "grant revoked",
                     _ => "refused",
@@ -104,9 +133,9 @@ impl Scene {
             }
             "use" => {
                 if self.world.opens(&self.pair.access).await {
-                    "opens"
+                    "accepted"
                 } else {
-                    "closed"
+                    "refused"
                 }
             }
             "revoke the access token" => self.revoked(&self.pair.access, before).await,

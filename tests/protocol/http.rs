@@ -1,11 +1,10 @@
 //! What holds at every endpoint: sizes, headers, octets, hostile requests.
 
-use grantor::testing::{ManualClock, SeededEntropy};
 use grantor::wire::{Body, Endpoint, Request, Response};
-use grantor::{AuthorizationServer, Decision, MemoryStore, Profile, Timestamp};
+use grantor::{Decision, Profile};
 
 use crate::world::{
-    FORM, PKCE, REDIRECT_URI, SESSION, START, World, code, count, e400, encode, error_body, form, ok, page, red, text,
+    FORM, PKCE, REDIRECT_URI, SESSION, World, code, count, e400, encode, error_body, form, ok, page, red, text,
 };
 
 /// A control character would end a header line or cut it short.
@@ -307,17 +306,13 @@ async fn hostile_requests_are_never_a_failure_of_the_server() {
 
 /// 6749-3.1-01
 ///
-/// The door where a user is needed is the embedder's; and without an issuer there is no metadata.
+/// The authorization endpoint, where a user is needed, is the embedder's.
 #[tokio::test]
 async fn what_is_not_served_is_not_found() {
     let world = World::platform().await;
     let query = world.query(&[]);
     let response = world.server.serve(Endpoint::Authorization, &Request::new("GET").query(query.as_bytes())).await;
     assert_eq!(response.status(), 404);
-    let clock = ManualClock::new(Timestamp::from_seconds(START));
-    let builder = AuthorizationServer::builder(MemoryStore::new()).clock(clock).entropy(SeededEntropy::new(1));
-    let nameless = builder.build().unwrap();
-    assert_eq!(nameless.serve(Endpoint::Metadata, &Request::new("GET")).await.status(), 404);
     assert_eq!(world.server.serve(Endpoint::Metadata, &Request::new("GET")).await.status(), 200);
     let redirect = red(&world.refused(&format!("{query}&scope=x")).await, "invalid_scope");
     assert_eq!((count(&redirect, "state"), text(&redirect, "error").len()), (0, 13));

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use grantor::store::{Grant, Insertion, Page, Purge, Replacement, StoreError, Stores, TokenStore};
 use grantor::wire::Response;
-use grantor::{AuthorizationServer, GrantId, Profile, Subject, Timestamp};
+use grantor::{AuthorizationServer, Config, GrantId, Subject, Timestamp};
 use tokio::sync::Barrier;
 use tokio::task::yield_now;
 
@@ -16,12 +16,8 @@ pub(crate) const CALLERS: usize = 50;
 
 /// The answers to the same request made by all callers at once on one thread, each step of one between
 /// the steps of the others.
-pub(crate) async fn side_by_side(
-    world: &mut World,
-    profile: Profile,
-    call: impl AsyncFn(&World) -> Response,
-) -> Vec<Response> {
-    serve_from(world, profile, Interleaved(world.store.clone()));
+pub(crate) async fn side_by_side(world: &mut World, call: impl AsyncFn(&World) -> Response) -> Vec<Response> {
+    serve_from(world, Interleaved(world.store.clone()));
     let world = &*world;
     futures::future::join_all((0..CALLERS).map(|_| call(world))).await
 }
@@ -49,16 +45,19 @@ pub(crate) async fn from_threads(world: &Arc<World>, form: &[(&str, &str)]) -> V
 }
 
 /// Lets the world's server keep its grants in another store.
-pub(crate) fn serve_from(world: &mut World, profile: Profile, tokens: impl TokenStore) {
+pub(crate) fn serve_from(world: &mut World, tokens: impl TokenStore) {
     let stores = Stores::new(world.store.clone(), world.store.clone(), tokens).with_registry(world.store.clone());
-    let settings = world.server.config().clone();
-    let builder = AuthorizationServer::builder(stores)
-        .profile(profile)
-        .configure(|config| *config = settings)
-        .issuer(crate::world::ISSUER)
-        .clock(world.clock.clone())
-        .events(world.events.clone());
+    let config = world.server.config().clone();
+    let builder = AuthorizationServer::builder(config, stores).clock(world.clock.clone()).events(world.events.clone());
     world.server = builder.build().unwrap();
+}
+
+/// Lets the world's server go on with changed settings, as another server of the same store would.
+pub(crate) fn reconfigured(world: &mut World, change: impl FnOnce(&mut Config)) {
+    let mut config = world.server.config().clone();
+    change(&mut config);
+    let builder = AuthorizationServer::builder(config, world.store.clone());
+    world.server = builder.clock(world.clock.clone()).events(world.events.clone()).build().unwrap();
 }
 
 #[derive(Debug)]
@@ -79,6 +78,11 @@ impl TokenStore for Interleaved {
     async fn replace(&self, version: u32, record: Arc<Grant>) -> Result<Replacement, StoreError> {
         yield_now().await;
         TokenStore::replace(&self.0, version, record).await
+    }
+
+    async fn confirm(&self, record: Arc<Grant>) -> Result<Replacement, StoreError> {
+        yield_now().await;
+        TokenStore::confirm(&self.0, record).await
     }
 
     async fn grants_of(&self, subject: &Subject, page: Page<GrantId>) -> Result<Vec<Arc<Grant>>, StoreError> {

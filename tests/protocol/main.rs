@@ -3,6 +3,8 @@
 
 mod administration;
 mod changed_meanwhile;
+mod client_credentials;
+mod derivation_keys;
 mod embedding;
 mod grant_bounds;
 mod grant_states;
@@ -20,6 +22,8 @@ mod negative_tokens;
 mod oauth21;
 mod profiles;
 mod redirect_uri;
+mod refresh_keep;
+mod refresh_line;
 mod registration;
 mod rfc6749_answers;
 mod rfc6749_authorize;

@@ -1,9 +1,9 @@
 //! The Model Context Protocol's authorization, as far as it needs no part of its own.
 
 use grantor::wire::Endpoint;
-use grantor::{AuthorizationServer, ConfigError, MemoryStore, Profile, RedirectUriComparison, RegistrarError};
+use grantor::{AuthorizationServer, Config, MemoryStore, RedirectUriComparison, RegistrarError};
 
-use crate::rfc8414::metadata;
+use crate::rfc8414::{metadata, plain_http};
 use crate::world::{
     CHALLENGE, ISSUER, PKCE, REDIRECT_URI, VERIFIER, World, code, count, e400, empty, logo, ok, page, pair,
     public_form, red, text,
@@ -85,8 +85,7 @@ async fn refresh_tokens_of_public_clients_rotate() {
     let second = pair(&world.refresh_as(&client, &first.refresh).await);
     assert_ne!(second.refresh, first.refresh);
     world.advance(59);
-    let sibling = pair(&world.refresh_as(&client, &first.refresh).await);
-    assert!(sibling.refresh != second.refresh && sibling.refresh != first.refresh);
+    assert_eq!(pair(&world.refresh_as(&client, &first.refresh).await), second);
     world.advance(1);
     e400(&world.refresh_as(&client, &first.refresh).await, "invalid_grant");
     ok(&world.refresh_as(&client, &second.refresh).await);
@@ -100,9 +99,10 @@ async fn redirect_uris_are_compared_exactly() {
         page(&world.refused(&world.query(&[("redirect_uri", other), PKCE[0], PKCE[1]])).await);
     }
     code(&world.approve(&world.query(&[("redirect_uri", REDIRECT_URI), PKCE[0], PKCE[1]])).await);
-    let builder = AuthorizationServer::builder(MemoryStore::new()).profile(Profile::Mcp);
-    let domain = builder.configure(|config| config.redirect_uris.comparison = RedirectUriComparison::Domain);
-    assert_eq!(domain.build().err(), Some(ConfigError::ExactRedirectUris));
+    let mut config = Config::mcp(ISSUER);
+    config.redirect_uris.comparison = RedirectUriComparison::Domain;
+    let error = AuthorizationServer::new(config, MemoryStore::new()).unwrap_err();
+    assert_eq!(error.field(), "redirect_uris.comparison");
 }
 
 /// MCP-0618-06
@@ -121,17 +121,18 @@ async fn redirect_uris_are_https_or_on_the_users_own_machine() {
     for accepted in ["https://a.example/cb", "http://localhost:3000/cb", "http://127.0.0.1/cb", "http://[::1]/cb"] {
         submit(accepted).await.expect(accepted);
     }
-    let builder = AuthorizationServer::builder(MemoryStore::new()).profile(Profile::Mcp);
-    let schemes = builder.configure(|config| config.redirect_uris.private_use_schemes = true);
-    assert_eq!(schemes.build().err(), Some(ConfigError::ExactRedirectUris));
+    let mut config = Config::mcp(ISSUER);
+    config.redirect_uris.private_use_schemes = true;
+    let error = AuthorizationServer::new(config, MemoryStore::new()).unwrap_err();
+    assert_eq!(error.field(), "redirect_uris.private_use_schemes");
 }
 
 /// MCP-0618-07
 #[tokio::test]
 async fn every_endpoint_is_reached_over_https() {
     for plain in ["http://auth.example", "http://127.0.0.1:8080"] {
-        let builder = AuthorizationServer::builder(MemoryStore::new()).profile(Profile::Mcp).issuer(plain);
-        assert_eq!(builder.build().err(), Some(ConfigError::PlainHttpIssuer));
+        let error = AuthorizationServer::new(Config::mcp(plain), MemoryStore::new()).unwrap_err();
+        assert_eq!(error.to_string(), plain_http(plain));
     }
     let metadata = metadata(&World::mcp().await).await;
     let endpoints = metadata.as_object().unwrap().iter().filter(|(name, _)| name.ends_with("_endpoint"));
@@ -148,8 +149,7 @@ async fn of_the_well_known_forms_only_one_has_a_path() {
         ("https://auth.example", "/.well-known/oauth-authorization-server"),
         ("https://auth.example/tenant", "/.well-known/oauth-authorization-server/tenant"),
     ] {
-        let builder = AuthorizationServer::builder(MemoryStore::new()).profile(Profile::Mcp).issuer(issuer);
-        let server = builder.build().unwrap();
+        let server = AuthorizationServer::new(Config::mcp(issuer), MemoryStore::new()).unwrap();
         let paths: Vec<_> = Endpoint::MACHINE.iter().copied().map(|endpoint| server.path(endpoint)).collect();
         assert_eq!(paths.iter().filter(|path| path.contains(".well-known")).collect::<Vec<_>>(), [&path]);
         assert!(!paths.iter().any(|path| path.contains("openid")), "{paths:?}");

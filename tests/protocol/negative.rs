@@ -11,8 +11,8 @@ use base64::engine::general_purpose::STANDARD;
 use grantor::scope::ScopeError;
 use grantor::wire::{Body, Endpoint, Request};
 use grantor::{
-    Approval, Attempt, ClientState, ConfigError, Consent, Decision, Field, Problem, Profile, RedirectUriError,
-    RegistrarError, Subject, Throttle, ThrottleDecision,
+    Approval, Attempt, AuthorizationServer, ClientState, Config, Consent, Decision, Field, MemoryStore, Problem,
+    Profile, RedirectUriError, RegistrarError, Subject, Throttle, ThrottleDecision,
 };
 
 use crate::negative_redirects::refused_uri;
@@ -150,9 +150,11 @@ async fn neither_client_id_nor_realm_carries_a_line_break() {
         let response = call.send().await;
         e401(&response, "invalid_client");
         assert!(response.headers().all(|(_, value)| value.bytes().all(|octet| (0x20..=0x7e).contains(&octet))));
-        let realm = |config: &mut grantor::Config| config.realm = hostile.into();
-        let builder = grantor::AuthorizationServer::builder(grantor::MemoryStore::new()).configure(realm);
-        assert_eq!(builder.build().err(), Some(ConfigError::Characters("realm")), "{hostile:?}");
+        let mut config = Config::platform(ISSUER);
+        config.realm = hostile.into();
+        let error = AuthorizationServer::new(config, MemoryStore::new()).unwrap_err();
+        assert_eq!((error.field(), error.value()), ("realm", format!("{hostile:?}").as_str()));
+        assert!(error.to_string().bytes().all(|byte| byte >= 0x20 && byte != 0x7f), "{error:?}");
     }
     for event in world.events.take() {
         assert!(!event.contains(['\r', '\n', '\0', '\u{7f}']), "{event:?}");
@@ -454,7 +456,7 @@ impl Throttle for Networks {
 #[tokio::test]
 async fn a_host_with_many_addresses_counts_once() {
     let networks = Networks::default();
-    let world = World::built(|builder| builder.issuer(ISSUER).throttle(networks.clone())).await;
+    let world = World::built(Config::platform(ISSUER), |builder| builder.throttle(networks.clone())).await;
     for peer in
         ["2001:db8:1:2::1", "2001:db8:1:2:ffff:ffff:ffff:ffff", "2001:db8:1:3::1", "192.0.2.7", "::ffff:192.0.2.7"]
     {

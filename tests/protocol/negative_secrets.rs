@@ -2,10 +2,10 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use async_trait::async_trait;
-use grantor::{Attempt, Throttle, ThrottleDecision};
-use time::Duration;
+use grantor::{Attempt, Config, Throttle, ThrottleDecision};
 
 use crate::world::{Credentials, ISSUER, World};
 
@@ -21,7 +21,7 @@ impl Throttle for Watcher {
     async fn check(&self, attempt: &Attempt<'_>) -> ThrottleDecision {
         self.seen.lock().unwrap().push_str(&format!("{attempt:?}"));
         let left = self.allowed.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1));
-        left.map_or(ThrottleDecision::Refuse { retry_after: Duration::SECOND }, |_| ThrottleDecision::Allow)
+        left.map_or(ThrottleDecision::Refuse { retry_after: Duration::from_secs(1) }, |_| ThrottleDecision::Allow)
     }
 
     async fn failed(&self, attempt: &Attempt<'_>) {
@@ -36,7 +36,7 @@ impl Throttle for Watcher {
 async fn a_secret_in_the_place_of_the_client_id_is_not_told() {
     let seen = Arc::<Mutex<String>>::default();
     let throttle = Watcher { allowed: 4.into(), seen: seen.clone() };
-    let world = World::built(|builder| builder.issuer(ISSUER).throttle(throttle)).await;
+    let world = World::built(Config::platform(ISSUER), |builder| builder.throttle(throttle)).await;
     let Credentials { id, secret } = &world.client;
     world.events.take();
     let call = || world.token(&[("grant_type", "authorization_code")]);

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use async_trait::async_trait;
 use grantor::scope::{Permission, Resource};
 use grantor::wire::{Endpoint, Response};
-use grantor::{Approval, Client, Consent, Decision, Profile, Subject, SubjectStatus, Subjects};
+use grantor::{Approval, Client, Config, Consent, Decision, Profile, Subject, SubjectStatus, Subjects};
 use serde_json::json;
 
 use crate::interleaved::{CALLERS, from_threads, side_by_side};
@@ -217,8 +217,7 @@ async fn refreshes_at_once_fork_nothing_that_has_no_grace() {
     let mut world = World::platform().await;
     let first = world.pair().await;
     world.events.take();
-    let responses =
-        side_by_side(&mut world, Profile::Platform, async |world| world.refresh(&first.refresh).await).await;
+    let responses = side_by_side(&mut world, async |world| world.refresh(&first.refresh).await).await;
     assert_eq!(succeeded(&responses).len(), CALLERS);
     let events = world.events.take();
     assert_eq!(events.iter().filter(|event| event.starts_with("Refreshed {")).count(), 1);
@@ -227,8 +226,7 @@ async fn refreshes_at_once_fork_nothing_that_has_no_grace() {
     let mut world = World::strict().await;
     let public = world.register(public_form()).await;
     let first = world.pair_of(&public).await;
-    let responses =
-        side_by_side(&mut world, Profile::Strict, async |world| world.refresh_as(&public, &first.refresh).await).await;
+    let responses = side_by_side(&mut world, async |world| world.refresh_as(&public, &first.refresh).await).await;
     let won = succeeded(&responses);
     assert_eq!(won.len(), 1);
     dead(&world, &public, &won[0]).await;
@@ -312,7 +310,7 @@ impl Subjects for Locked {
 #[tokio::test]
 async fn a_locked_user_gets_no_token_in_grace_neither() {
     let locked = Locked::default();
-    let world = World::built(|builder| builder.issuer(ISSUER).subjects(locked.clone())).await;
+    let world = World::built(Config::platform(ISSUER), |builder| builder.subjects(locked.clone())).await;
     let code = world.code().await;
     let first = world.pair().await;
     let second = pair(&world.refresh(&first.refresh).await);

@@ -1,21 +1,21 @@
 //! The profiles: each of their settings, by what it does; what no configuration may say; the report.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use grantor::scope::{ResourceScope, ScopeCatalog};
 use grantor::store::{ClientStore, StoreError, Stores};
 use grantor::testing::SeededEntropy;
 use grantor::{
-    Attempt, AuthorizationErrors, AuthorizationServer, BasicReading, Builder, Client, ClientId, ClientSecret, Config,
-    ConfigError, Decision, ExchangeRedirectUri, Field, MemoryStore, PkceRequirement, Problem, Profile,
-    RedirectUriComparison, RedirectUriPolicy, RegisteredRedirectUri, RegistrarError, ReuseResponse, StateCharacters,
-    Throttle, ThrottleDecision,
+    Attempt, AuthorizationErrors, AuthorizationServer, BasicReading, Client, ClientId, ClientSecret, Config, Decision,
+    ExchangeRedirectUri, Field, MemoryStore, PkceRequirement, Problem, Profile, RedirectUriComparison,
+    RedirectUriPolicy, RegisteredRedirectUri, RegistrarError, ReuseResponse, StateCharacters, Throttle,
+    ThrottleDecision,
 };
-use time::Duration;
 
 use crate::world::{
-    Credentials, ISSUER, PKCE, REDIRECT_URI, SCOPES, VERIFIER, World, code, count, e400, e401, encode, form, logo, ok,
-    page, pair, public_form, red, text,
+    Credentials, ISSUER, PKCE, REDIRECT_URI, SCOPES, VERIFIER, World, code, config_of, count, e400, e401, encode, form,
+    logo, ok, page, pair, public_form, red, text,
 };
 
 const ALL: [Profile; 3] = [Profile::Platform, Profile::Strict, Profile::Mcp];
@@ -24,8 +24,8 @@ async fn world(profile: Profile) -> World {
     World::with(profile, |_| {}).await
 }
 
-fn builder(profile: Profile) -> Builder {
-    AuthorizationServer::builder(MemoryStore::new()).profile(profile).issuer(ISSUER)
+fn server_of(profile: Profile) -> AuthorizationServer {
+    AuthorizationServer::new(config_of(profile), MemoryStore::new()).unwrap()
 }
 
 /// D-01
@@ -254,7 +254,7 @@ async fn the_exchange_repeats_the_redirect_uri_only_where_nothing_else_binds_the
 
 /// One client, kept elsewhere.
 #[derive(Debug)]
-struct OneClient(Arc<Client>);
+pub(crate) struct OneClient(pub(crate) Arc<Client>);
 
 #[async_trait::async_trait]
 impl ClientStore for OneClient {
@@ -281,7 +281,7 @@ async fn basic_credentials_that_were_not_form_encoded_are_refused_in_the_strict_
     for profile in ALL {
         let mut world = world(profile).await;
         let stores = Stores::new(OneClient(client.clone()), world.store.clone(), world.store.clone());
-        let builder = AuthorizationServer::builder(stores).profile(profile).issuer(ISSUER);
+        let builder = AuthorizationServer::builder(config_of(profile), stores);
         world.server = builder.clock(world.clock.clone()).entropy(SeededEntropy::new(8)).build().unwrap();
         world.client = Credentials { id: "a+b".into(), secret: secret.into() };
         let code = world.code().await;
@@ -302,7 +302,7 @@ async fn basic_credentials_that_were_not_form_encoded_are_refused_in_the_strict_
 #[tokio::test]
 async fn clients_prove_themselves_by_basic_or_form_and_public_ones_are_at_home_in_the_mcp_profile() {
     for profile in ALL {
-        let server = builder(profile).build().unwrap();
+        let server = server_of(profile);
         let registrar = server.registrar().unwrap();
         let applicant = || grantor::Subject::new("developer").unwrap();
         let outcome = registrar.submit(applicant(), public_form(), Some(logo())).await;
@@ -330,50 +330,53 @@ async fn clients_prove_themselves_by_basic_or_form_and_public_ones_are_at_home_i
     }
 }
 
-/// A setting, and what it is refused with.
-type Refusal = (fn(&mut Config), ConfigError);
+/// A setting that is refused, and the error as it prints.
+type Refusal = (fn(&mut Config), &'static str);
+
+fn refused(profile: Profile, change: fn(&mut Config)) -> Option<String> {
+    let mut config = config_of(profile);
+    change(&mut config);
+    AuthorizationServer::new(config, MemoryStore::new()).err().map(|error| error.to_string())
+}
 
 /// 8414-2-01, D-19
 #[test]
 fn no_server_is_built_on_settings_that_contradict_each_other() {
-    let cases: [Refusal; 22] = [
-        (|config| config.hold_lifetime = Duration::ZERO, ConfigError::NoLifetime("hold_lifetime")),
-        (|config| config.code_lifetime = Duration::milliseconds(999), ConfigError::NoLifetime("code_lifetime")),
-        (|config| config.code_lifetime = Duration::seconds(601), ConfigError::CodeLifetime),
-        (|config| config.access_token_lifetime = Duration::ZERO, ConfigError::NoLifetime("access_token_lifetime")),
-        (|config| config.refresh_token_lifetime = -Duration::DAY, ConfigError::NoLifetime("refresh_token_lifetime")),
-        (|config| config.grant_lifetime = Some(Duration::ZERO), ConfigError::NoLifetime("grant_lifetime")),
-        (|config| config.grace.access_token = -Duration::SECOND, ConfigError::Negative("grace.access_token")),
-        (|config| config.grace.refresh_token = -Duration::SECOND, ConfigError::Negative("grace.refresh_token")),
+    let cases: [Refusal; 7] = [
         (
-            |config| config.grace.public_refresh_token = -Duration::SECOND,
-            ConfigError::Negative("grace.public_refresh_token"),
+            |config| config.issuer = "auth.example".into(),
+            "issuer is \"auth.example\"; an https URL with a host and without user, query and fragment is accepted \
+             (RFC 8414 section 2)",
         ),
-        (|config| config.reuse_margin = -Duration::SECOND, ConfigError::Negative("reuse_margin")),
-        (|config| config.grace.access_token = Duration::seconds(28_801), ConfigError::Grace),
-        (|config| config.grace.refresh_token = Duration::days(180), ConfigError::Grace),
-        (|config| config.grace.public_refresh_token = Duration::days(180), ConfigError::Grace),
-        (|config| config.prefixes.code = "17 characters too".into(), ConfigError::Prefix),
-        (|config| config.prefixes.handle = "a\u{e9}".into(), ConfigError::Prefix),
-        (|config| config.prefixes.refresh_token = "at_".into(), ConfigError::SamePrefix),
-        (|config| config.realm = "line\nbreak".into(), ConfigError::Characters("realm")),
-        (|config| config.audience = Some("a\"b".into()), ConfigError::Characters("audience")),
-        (|config| config.error_uri = Some("a b".into()), ConfigError::Characters("error_uri")),
-        (|config| config.body_octets = 4095, ConfigError::Limit("body_octets")),
-        (|config| config.query_octets = 4095, ConfigError::Limit("query_octets")),
-        (|config| config.parameters = 15, ConfigError::Limit("parameters")),
+        (
+            |config| config.code_lifetime = Duration::from_secs(601),
+            "code_lifetime is 601 s; at most 600 s is accepted (RFC 6749 section 4.1.2)",
+        ),
+        (|config| config.grant_lifetime = Some(Duration::ZERO), "grant_lifetime is 0 s; at least 1 s is accepted"),
+        (
+            |config| config.grace.access_token = Duration::from_secs(28_801),
+            "grace.access_token is 28801 s; at most access_token_lifetime (28800 s) is accepted",
+        ),
+        (
+            |config| config.reuse_margin = Duration::from_secs(180 * 24 * 60 * 60),
+            "reuse_margin is 15552000 s; less than refresh_token_lifetime (15552000 s) is accepted",
+        ),
+        (
+            |config| config.prefixes.refresh_token = "at_".into(),
+            "prefixes.refresh_token is \"at_\"; a prefix other than that of prefixes.access_token is accepted, or none",
+        ),
+        (|config| config.body_octets = 4095, "body_octets is 4095; at least 4096 is accepted"),
     ];
     for profile in ALL {
-        assert!(builder(profile).build().is_ok());
+        assert_eq!(refused(profile, |_| {}), None);
         for (change, error) in cases {
-            let outcome = builder(profile).configure(change).build();
-            assert_eq!(outcome.err(), Some(error), "{profile:?}");
+            assert_eq!(refused(profile, change).as_deref(), Some(error), "{profile:?}");
         }
         let edges = |config: &mut Config| {
-            config.hold_lifetime = Duration::SECOND;
-            config.code_lifetime = Duration::seconds(600);
-            config.grace.access_token = Duration::seconds(28_800);
-            config.grace.refresh_token = Duration::days(180) - Duration::SECOND;
+            config.hold_lifetime = Duration::from_secs(1);
+            config.code_lifetime = Duration::from_secs(600);
+            config.grace.access_token = Duration::from_secs(28_800);
+            config.grace.refresh_token = config.refresh_token_lifetime - Duration::from_secs(1);
             config.prefixes.code = "exactly-16-chars".into();
             config.prefixes.handle = String::new();
             config.prefixes.access_token = String::new();
@@ -382,7 +385,7 @@ fn no_server_is_built_on_settings_that_contradict_each_other() {
             config.parameters = 16;
             config.state_octets = 64;
         };
-        assert!(builder(profile).configure(edges).build().is_ok(), "{profile:?}");
+        assert_eq!(refused(profile, edges), None, "{profile:?}");
     }
 }
 
@@ -390,26 +393,45 @@ fn no_server_is_built_on_settings_that_contradict_each_other() {
 #[test]
 fn a_stricter_profile_cannot_be_loosened_where_it_makes_its_promise() {
     let exact: [Refusal; 4] = [
-        (|config| config.redirect_uris.comparison = RedirectUriComparison::Domain, ConfigError::ExactRedirectUris),
-        (|config| config.redirect_uris.any_port = true, ConfigError::ExactRedirectUris),
-        (|config| config.redirect_uris.development_http = true, ConfigError::ExactRedirectUris),
-        (|config| config.pkce = PkceRequirement::PublicClients, ConfigError::PkceForAll),
+        (
+            |config| config.redirect_uris.comparison = RedirectUriComparison::Domain,
+            "redirect_uris.comparison is Domain; only Exact is accepted",
+        ),
+        (|config| config.redirect_uris.any_port = true, "redirect_uris.any_port is true; only false is accepted"),
+        (
+            |config| config.redirect_uris.development_http = true,
+            "redirect_uris.development_http is true; only false is accepted",
+        ),
+        (|config| config.pkce = PkceRequirement::PublicClients, "pkce is PublicClients; only AllClients is accepted"),
     ];
     for (change, error) in exact {
-        for profile in [Profile::Strict, Profile::Mcp] {
-            assert_eq!(builder(profile).configure(change).build().err(), Some(error), "{profile:?}");
+        for (profile, name) in [(Profile::Strict, "strict"), (Profile::Mcp, "MCP")] {
+            let refusal = refused(profile, change).unwrap();
+            assert!(refusal.starts_with(&format!("{error} in the {name} profile (RFC 9700 section 2.")), "{refusal}");
         }
-        assert!(builder(Profile::Platform).configure(change).build().is_ok());
+        assert_eq!(refused(Profile::Platform, change), None);
     }
     let schemes = |config: &mut Config| config.redirect_uris.private_use_schemes = true;
-    assert_eq!(builder(Profile::Mcp).configure(schemes).build().err(), Some(ConfigError::ExactRedirectUris));
-    assert!(builder(Profile::Strict).configure(schemes).build().is_ok());
-    let again = builder(Profile::Mcp).configure(schemes).profile(Profile::Mcp);
-    assert!(again.build().is_ok(), "a profile takes the place of what was changed before");
+    let error = refused(Profile::Mcp, schemes).unwrap();
+    assert!(error.starts_with("redirect_uris.private_use_schemes is true; only false is accepted"), "{error}");
+    assert_eq!(refused(Profile::Strict, schemes), None);
 }
 
-fn settings(builder: Builder) -> Vec<&'static str> {
-    builder.build().unwrap().security_report().findings.iter().map(|finding| finding.setting).collect()
+/// SVC-2.4-01
+/// Nothing can be granted under the other profiles until the embedder sets its catalog.
+#[test]
+fn only_the_platform_profile_brings_scopes() {
+    assert_eq!(Config::platform(ISSUER).scopes.definitions().len(), 26);
+    for config in [Config::strict(ISSUER), Config::mcp(ISSUER)] {
+        assert!(config.scopes.definitions().is_empty());
+        assert!(config.scopes.parse(b"repo-code:r").is_err());
+        let server = AuthorizationServer::new(config, MemoryStore::new()).unwrap();
+        assert_eq!(server.config().scopes.supported(), Vec::<String>::new());
+    }
+}
+
+fn settings(server: &AuthorizationServer) -> Vec<&'static str> {
+    server.security_report().findings.iter().map(|finding| finding.setting).collect()
 }
 
 /// Lets everybody go on; the report asks no more than that there is one.
@@ -425,8 +447,8 @@ impl Throttle for NoLimit {
     async fn failed(&self, _attempt: &Attempt<'_>) {}
 }
 
-fn throttled(profile: Profile) -> Builder {
-    builder(profile).throttle(NoLimit)
+fn throttled(config: Config) -> AuthorizationServer {
+    AuthorizationServer::builder(config, MemoryStore::new()).throttle(NoLimit).build().unwrap()
 }
 
 /// D-01, D-06
@@ -445,12 +467,15 @@ fn the_report_names_what_each_profile_leaves_looser() {
         "reuse_margin",
         "grant_lifetime",
     ];
-    assert_eq!(settings(throttled(Profile::Platform)), platform);
-    assert_eq!(settings(throttled(Profile::Strict)), ["redirect_uris.localhost", "grace", "grant_lifetime"]);
+    assert_eq!(settings(&throttled(config_of(Profile::Platform))), platform);
+    assert_eq!(
+        settings(&throttled(config_of(Profile::Strict))),
+        ["redirect_uris.localhost", "grace", "grant_lifetime"]
+    );
     let mcp = ["redirect_uris.localhost", "redirect_status", "basic", "grace", "reuse_margin", "grant_lifetime"];
-    assert_eq!(settings(throttled(Profile::Mcp)), mcp);
+    assert_eq!(settings(&throttled(config_of(Profile::Mcp))), mcp);
 
-    let report = builder(Profile::Platform).build().unwrap().security_report();
+    let report = server_of(Profile::Platform).security_report();
     for finding in &report.findings {
         assert!(finding.rule.contains("RFC") && !finding.consequence.is_empty(), "{finding:?}");
         assert!(report.to_string().contains(finding.consequence));
@@ -463,14 +488,15 @@ type Loosening = (fn(&mut Config), &'static str);
 /// D-01, D-06
 #[test]
 fn the_report_follows_every_setting() {
-    let tight = |config: &mut Config| {
+    let tight = || {
+        let mut config = config_of(Profile::Strict);
         config.redirect_uris.localhost = false;
         config.grace.refresh_token = Duration::ZERO;
-        config.grant_lifetime = Some(Duration::days(365));
+        config.grant_lifetime = Some(Duration::from_secs(365 * 24 * 60 * 60));
+        config
     };
-    let strict = || throttled(Profile::Strict).configure(tight);
-    assert_eq!(settings(strict()), Vec::<&str>::new());
-    assert_eq!(settings(builder(Profile::Strict).configure(tight)), ["throttle"]);
+    assert_eq!(settings(&throttled(tight())), Vec::<&str>::new());
+    assert_eq!(settings(&AuthorizationServer::new(tight(), MemoryStore::new()).unwrap()), ["throttle"]);
     let cases: [Loosening; 13] = [
         (|config| config.redirect_uris.localhost = true, "redirect_uris.localhost"),
         (|config| config.redirect_status = grantor::wire::RedirectStatus::Found, "redirect_status"),
@@ -478,27 +504,28 @@ fn the_report_follows_every_setting() {
         (|config| config.exchange_redirect_uri = ExchangeRedirectUri::Optional, "exchange_redirect_uri"),
         (|config| config.authorization_errors = AuthorizationErrors::PageForServiceParameters, "authorization_errors"),
         (|config| config.basic = BasicReading::Either, "basic"),
-        (|config| config.response_issuer = false, "issuer"),
-        (|config| config.grace.refresh_token = Duration::SECOND, "grace"),
-        (|config| config.grace.public_refresh_token = Duration::SECOND, "grace"),
-        (|config| config.reuse_margin = Duration::SECOND, "reuse_margin"),
+        (|config| config.response_issuer = false, "response_issuer"),
+        (|config| config.grace.refresh_token = Duration::from_secs(1), "grace"),
+        (|config| config.grace.public_refresh_token = Duration::from_secs(1), "grace"),
+        (|config| config.reuse_margin = Duration::from_secs(1), "reuse_margin"),
         (|config| config.reuse = ReuseResponse::Refuse, "reuse"),
         (|config| config.bearer_in_body = true, "bearer_in_body"),
         (|config| config.grant_lifetime = None, "grant_lifetime"),
     ];
     for (change, setting) in cases {
-        assert_eq!(settings(strict().configure(change)), [setting]);
+        let mut config = tight();
+        change(&mut config);
+        assert_eq!(settings(&throttled(config)), [setting]);
     }
     for plain in ["http://127.0.0.1:8080", "HTTP://localhost"] {
-        let development = strict().configure(|config| config.development = true).issuer(plain);
-        assert_eq!(settings(development), ["development"], "{plain}");
+        let mut config = tight();
+        config.development = true;
+        config.issuer = plain.into();
+        assert_eq!(settings(&throttled(config)), ["development"], "{plain}");
     }
-    let nameless = AuthorizationServer::builder(MemoryStore::new()).profile(Profile::Strict).configure(tight);
-    assert_eq!(settings(nameless.throttle(NoLimit)), ["issuer"]);
-    let loose = builder(Profile::Platform).configure(|config| {
-        config.redirect_uris.any_port = true;
-        config.redirect_uris.development_http = true;
-    });
-    let loose = settings(loose);
+    let mut config = config_of(Profile::Platform);
+    config.redirect_uris.any_port = true;
+    config.redirect_uris.development_http = true;
+    let loose = settings(&throttled(config));
     assert!(loose.contains(&"redirect_uris.any_port") && loose.contains(&"redirect_uris.development_http"));
 }

@@ -196,7 +196,7 @@ async fn codes_and_tokens_of_other_characters_are_invalid() {
 async fn expires_in_is_an_integer() {
     for seconds in [300, 28_800, 31_536_000] {
         let world = World::with(Profile::Platform, |config| {
-            config.access_token_lifetime = time::Duration::seconds(seconds);
+            config.access_token_lifetime = std::time::Duration::from_secs(seconds);
         });
         let world = world.await;
         let exchanged = world.exchange(&world.code().await).await;

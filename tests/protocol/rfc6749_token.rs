@@ -164,8 +164,7 @@ async fn one_of_fifty_parallel_exchanges_wins_and_the_replays_take_back_what_it_
     let mut world = World::platform().await;
     let code = world.code().await;
     world.events.take();
-    let responses =
-        interleaved::side_by_side(&mut world, Profile::Platform, async |world| world.exchange(&code).await).await;
+    let responses = interleaved::side_by_side(&mut world, async |world| world.exchange(&code).await).await;
     one_winner(&world, &responses).await;
 }
 

@@ -1,13 +1,13 @@
 //! RFC 7662: introspection.
 
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use grantor::scope::ResourceScope;
 use grantor::wire::{Endpoint, Response};
-use grantor::{Approval, Attempt, GrantTypes, Profile, RegistrarError, Throttle, ThrottleDecision};
+use grantor::{Approval, Attempt, Config, GrantTypes, Profile, RegistrarError, Throttle, ThrottleDecision};
 use serde_json::{Value, json};
-use time::Duration;
 
 use crate::world::{
     Call, Credentials, ISSUER, PKCE, Reviewer, START, World, e400, e401, empty, form, logo, ok, pair, public_form,
@@ -226,7 +226,7 @@ struct ThreeTries(Arc<Mutex<usize>>);
 impl Throttle for ThreeTries {
     async fn check(&self, attempt: &Attempt<'_>) -> ThrottleDecision {
         if attempt.endpoint == Endpoint::Introspection && *self.0.lock().unwrap() >= 3 {
-            return ThrottleDecision::Refuse { retry_after: Duration::seconds(9) };
+            return ThrottleDecision::Refuse { retry_after: Duration::from_secs(9) };
         }
         ThrottleDecision::Allow
     }
@@ -239,7 +239,7 @@ impl Throttle for ThreeTries {
 /// 7662-4-01
 #[tokio::test]
 async fn probing_is_limited_and_no_answer_is_kept() {
-    let world = World::built(|builder| builder.issuer(ISSUER).throttle(ThreeTries::default())).await;
+    let world = World::built(Config::platform(ISSUER), |builder| builder.throttle(ThreeTries::default())).await;
     let first = world.pair().await;
     let live = ask(&world, &first.access).client(&world.client).send().await;
     let dead = ask(&world, "x").client(&world.client).send().await;

@@ -1,4 +1,4 @@
-//! A store of grants that fails as told, and counts what is written.
+//! A store of grants that fails as told, whose reads are not settled, and that counts what is written.
 
 use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -23,6 +23,7 @@ pub(crate) struct Unreliable {
     inner: AnyStore,
     fault: Arc<Mutex<Fault>>,
     writes: Arc<AtomicUsize>,
+    confirms: Arc<AtomicUsize>,
     reads_until_back: Arc<AtomicU8>,
 }
 
@@ -34,9 +35,10 @@ impl Unreliable {
             inner: world.store.clone(),
             fault: Arc::new(Mutex::new(Fault::None)),
             writes: Arc::default(),
+            confirms: Arc::default(),
             reads_until_back: Arc::default(),
         };
-        serve_from(&mut world, profile, store.clone());
+        serve_from(&mut world, store.clone());
         (world, store)
     }
 
@@ -54,6 +56,11 @@ impl Unreliable {
         self.writes.swap(0, Ordering::SeqCst)
     }
 
+    /// The counts of writes and of confirmations since the last call.
+    pub(crate) fn counted(&self) -> (usize, usize) {
+        (self.writes(), self.confirms.swap(0, Ordering::SeqCst))
+    }
+
     fn check_read(&self) -> Result<(), StoreError> {
         let missing = self.reads_until_back.load(Ordering::SeqCst);
         if missing > 0 {
@@ -68,10 +75,7 @@ impl Unreliable {
 
     fn check_write(&self) -> Result<(), StoreError> {
         match *self.fault.lock().unwrap() {
-            Fault::None => {
-                self.writes.fetch_add(1, Ordering::SeqCst);
-                Ok(())
-            }
+            Fault::None => Ok(()),
             Fault::Writes | Fault::Everything => Err(StoreError::transient("the connection was lost")),
         }
     }
@@ -86,12 +90,20 @@ impl TokenStore for Unreliable {
 
     async fn insert(&self, record: Arc<Grant>) -> Result<Insertion, StoreError> {
         self.check_write()?;
+        self.writes.fetch_add(1, Ordering::SeqCst);
         TokenStore::insert(&self.inner, record).await
     }
 
     async fn replace(&self, version: u32, record: Arc<Grant>) -> Result<Replacement, StoreError> {
         self.check_write()?;
+        self.writes.fetch_add(1, Ordering::SeqCst);
         TokenStore::replace(&self.inner, version, record).await
+    }
+
+    async fn confirm(&self, record: Arc<Grant>) -> Result<Replacement, StoreError> {
+        self.check_write()?;
+        self.confirms.fetch_add(1, Ordering::SeqCst);
+        TokenStore::confirm(&self.inner, record).await
     }
 
     async fn grants_of(&self, subject: &Subject, page: Page<GrantId>) -> Result<Vec<Arc<Grant>>, StoreError> {

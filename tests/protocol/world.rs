@@ -8,11 +8,12 @@
 mod any_store;
 
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use grantor::message::TokenResponse;
-use grantor::scope::ResourceScope;
+use grantor::scope::{ResourceScope, ScopeCatalog};
 use grantor::testing::{ManualClock, SeededEntropy};
 use grantor::wire::{Body, Endpoint, Request, Response};
 use grantor::{
@@ -20,7 +21,6 @@ use grantor::{
     ClientSecret, ClientType, CodeVerifier, Config, Consent, Decision, Event, EventSink, Logo, PendingAuthorization,
     Profile, Registrar, RegistrarError, RegistrationLimits, ResourceError, Subject, Timestamp,
 };
-use time::Duration;
 
 pub(crate) use any_store::AnyStore;
 
@@ -34,6 +34,22 @@ pub(crate) const VERIFIER: &str = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
 pub(crate) const CHALLENGE: &str = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM";
 /// 2001-09-09T01:46:40Z
 pub(crate) const START: u32 = 1_000_000_000;
+
+/// The settings of that profile at [`ISSUER`], with the platform's scopes in all.
+pub(crate) fn config_of(profile: Profile) -> Config {
+    config_at(profile, ISSUER)
+}
+
+/// The same at another issuer.
+pub(crate) fn config_at(profile: Profile, issuer: &str) -> Config {
+    let mut config = match profile {
+        Profile::Strict => Config::strict(issuer),
+        Profile::Mcp => Config::mcp(issuer),
+        _ => Config::platform(issuer),
+    };
+    config.scopes = ScopeCatalog::platform();
+    config
+}
 
 /// A PNG signature, which is all that the check of a logo asks for in front of its pixels.
 pub(crate) fn logo() -> Logo {
@@ -101,27 +117,26 @@ impl World {
 
     /// A world of that profile with changed settings; public clients may be registered in all.
     pub(crate) async fn with(profile: Profile, change: impl FnOnce(&mut Config)) -> Self {
-        let configure = |config: &mut Config| {
-            config.public_clients = true;
-            change(config);
-        };
-        Self::built(|builder| builder.profile(profile).configure(configure).issuer(ISSUER)).await
+        let mut config = config_of(profile);
+        config.public_clients = true;
+        change(&mut config);
+        Self::built(config, |builder| builder).await
     }
 
-    /// A world whose server is built as told.
-    pub(crate) async fn built(build: impl FnOnce(Builder) -> Builder) -> Self {
-        Self::on(AnyStore::open().await, build).await
+    /// A world with these settings, whose server has further hooks.
+    pub(crate) async fn built(config: Config, hooks: impl FnOnce(Builder) -> Builder) -> Self {
+        Self::on(AnyStore::open().await, config, hooks).await
     }
 
     /// The same on a store that is there already, and still empty.
-    pub(crate) async fn on(store: AnyStore, build: impl FnOnce(Builder) -> Builder) -> Self {
+    pub(crate) async fn on(store: AnyStore, config: Config, hooks: impl FnOnce(Builder) -> Builder) -> Self {
         let clock = ManualClock::new(Timestamp::from_seconds(START));
         let events = Recorder::default();
-        let builder = AuthorizationServer::builder(store.clone())
+        let builder = AuthorizationServer::builder(config, store.clone())
             .clock(clock.clone())
             .entropy(SeededEntropy::new(7))
             .events(events.clone());
-        let server = build(builder).build().unwrap();
+        let server = hooks(builder).build().unwrap();
         let client = Credentials { id: String::new(), secret: String::new() };
         let mut world = Self { server, store, clock, events, client, alice: Subject::new("alice").unwrap() };
         world.client = world.register(form()).await;
@@ -141,8 +156,8 @@ impl World {
         Credentials { id: id.to_string(), secret }
     }
 
-    pub(crate) fn advance(&self, seconds: i64) {
-        self.clock.advance(Duration::seconds(seconds));
+    pub(crate) fn advance(&self, seconds: u64) {
+        self.clock.advance(Duration::from_secs(seconds));
     }
 
     // The authorization endpoint.

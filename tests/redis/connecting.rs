@@ -6,9 +6,9 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
-use grantor::store::{Insertion, TokenStore};
+use grantor::store::{ClientRegistry, Insertion, Page, Replacement, TokenStore};
 use grantor::testing::records;
-use grantor::{RedisError, RedisOptions, RedisProblem, RedisStore, Timestamp};
+use grantor::{ApplicationFilter, RedisError, RedisOptions, RedisProblem, RedisStore, Timestamp};
 
 use crate::REPLICATED;
 use crate::servers::{Cluster, Server, until};
@@ -142,7 +142,13 @@ async fn a_user_needs_no_more_than_its_own_keys_and_a_few_commands() {
     let server = Server::start();
     allow(&server, "");
     let address = format!("redis://grantor:open@127.0.0.1:{}", server.port());
-    works(&RedisStore::connect(&address, &RedisOptions::new()).await.unwrap()).await;
+    let store = RedisStore::connect(&address, &RedisOptions::new()).await.unwrap();
+    works(&store).await;
+    let registration = records::registration(&records::subject());
+    assert_eq!(ClientRegistry::insert(&store, registration.clone()).await.unwrap(), Insertion::Inserted);
+    assert_eq!(ClientRegistry::confirm(&store, registration).await.unwrap(), Replacement::Replaced);
+    assert_eq!(store.list(&ApplicationFilter::All, Page::first(10)).await.unwrap().len(), 1);
+    assert!(TokenStore::purge_expired(&store, Timestamp::from_seconds(3_000_000_000), 10).await.unwrap().is_finished());
 
     let others = RedisStore::connect(&address, &RedisOptions::new().prefix("others")).await.unwrap_err();
     assert_eq!((others.problem(), others.is_transient()), (&RedisProblem::Denied, false));
@@ -165,7 +171,7 @@ async fn a_user_of_a_cluster_needs_a_few_more() {
 
 /// Makes a user who may do what a store does.
 fn allow(server: &Server, more: &str) {
-    let may = "~grantor:* +get +set +exists +del +getrange +hget +hset +hdel +zadd +zrem +zrange +eval +evalsha +time";
+    let may = "~grantor:* +get +set +del +getrange +hget +hmget +hset +hdel +zadd +zrem +zrange +eval +evalsha +time";
     let may = format!("{may}{more}");
     server.ask(&[&["ACL", "SETUSER", "grantor", "on", ">open"][..], &may.split(' ').collect::<Vec<_>>()].concat());
 }

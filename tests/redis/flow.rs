@@ -1,7 +1,7 @@
 //! A whole service, each step of which is taken by another server on the same Redis.
 
 use grantor::testing::SeededEntropy;
-use grantor::{AuthorizationServer, Consent, Decision, LogoSlot, RedisOptions, RedisStore};
+use grantor::{AuthorizationServer, Config, Consent, Decision, LogoSlot, RedisOptions, RedisStore};
 
 use crate::REPLICATED;
 use crate::servers::{Cluster, Server};
@@ -27,7 +27,7 @@ async fn flow(open: impl AsyncFn() -> RedisStore) {
     let mut seed = 11;
     let mut next = async |world: &mut World| {
         seed += 1;
-        let builder = AuthorizationServer::builder(open().await).issuer(ISSUER).clock(world.clock.clone());
+        let builder = AuthorizationServer::builder(Config::platform(ISSUER), open().await).clock(world.clock.clone());
         let builder = builder.entropy(SeededEntropy::new(seed)).events(world.events.clone());
         world.server = builder.build().unwrap();
     };

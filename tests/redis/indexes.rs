@@ -3,8 +3,8 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use grantor::store::{ClientRegistry, Grant, Insertion, Page, Replacement, TokenStore};
-use grantor::testing::{code_store, records, token_store};
+use grantor::store::{ClientRegistry, Grant, Insertion, Page, Replacement, Replay, ReplayStore, TokenStore};
+use grantor::testing::{code_store, records, replay_store, token_store};
 use grantor::{
     ApplicationFilter, AuthorizationId, Clock, GrantId, RedisOptions, RedisStore, Subject, SystemClock, Timestamp,
 };
@@ -12,10 +12,8 @@ use grantor::{
 use crate::raw::Raw;
 use crate::servers::Server;
 
-/// Octets of a record of a layout that no release has.
-const UNREADABLE: &[u8] = b"\0\0\0\x01 number \x02\x63record";
 /// The place of the time of writing in a member of a set of due times.
-const DUE_PLACE: Option<usize> = Some(16);
+const DUE_PLACE: Option<usize> = Some(0);
 
 struct Scene {
     server: Server,
@@ -43,7 +41,7 @@ impl Scene {
     }
 
     fn index(&self) -> String {
-        format!("grantor:grants-of:{}", self.subject.as_str())
+        format!("grantor:grants-list:{}", self.subject.as_str())
     }
 
     fn due_sets(&mut self) -> Vec<String> {
@@ -67,7 +65,7 @@ impl Scene {
 }
 
 fn row(grant: &Grant) -> String {
-    format!("grantor:grant:{}", grant.id())
+    format!("grantor:grants:{}", grant.id())
 }
 
 fn in_seconds(seconds: u32) -> Timestamp {
@@ -209,26 +207,47 @@ async fn a_member_between_two_entries_of_a_row_lists_it_once() {
 
 #[tokio::test]
 #[ignore = "starts Redis servers"]
-async fn a_row_that_cannot_be_read_holds_no_purge_up() {
+async fn a_record_that_cannot_be_read_stays_until_it_is_due() {
+    let mut scene = Scene::new().await;
+    let end = in_seconds(100_000);
+    let (spoiled, other) = (scene.add(end).await, scene.add(end).await);
+    let moved = Arc::new(records::refreshed(&spoiled, in_seconds(200_000)));
+    assert_eq!(TokenStore::replace(&scene.store, 1, moved.clone()).await.unwrap(), Replacement::Replaced);
+    scene.raw.spoil(&row(&moved));
+    assert!(TokenStore::find(&scene.store, &moved.id()).await.is_err());
+
+    assert_eq!(scene.purge(end).await, 1);
+    assert_eq!(TokenStore::find(&scene.store, &other.id()).await.unwrap(), None);
+    assert!(TokenStore::find(&scene.store, &moved.id()).await.is_err(), "it is still there");
+    let page = scene.store.grants_of(&scene.subject, Page::first(10)).await;
+    assert_eq!(page.unwrap_err().unreadable_key(), Some(&moved.id().octets()[..]));
+    assert_eq!(scene.expires(&moved), i64::from(moved.purge_after().seconds()));
+    assert_eq!(scene.purge(moved.purge_after()).await, 1);
+    assert!(scene.listed().await.is_empty());
+}
+
+#[tokio::test]
+#[ignore = "starts Redis servers"]
+async fn what_is_no_row_holds_no_purge_up() {
     let mut scene = Scene::new().await;
     let end = in_seconds(100_000);
     let mut rows = Vec::new();
     for _ in 0..100 {
         rows.push(scene.add(end).await);
     }
-    let (newer, list) = (row(&rows[0]), row(&rows[1]));
-    let _: String = scene.raw.ask(&[b"SET", newer.as_bytes(), UNREADABLE]);
+    let (short, list) = (row(&rows[0]), row(&rows[1]));
+    let stored: Vec<u8> = scene.raw.ask(&[b"GET", short.as_bytes()]);
+    let _: String = scene.raw.ask(&[b"SET", short.as_bytes(), b"no row"]);
     scene.lose(&rows[1]);
     assert_eq!(scene.raw.ask::<i64>(&[b"RPUSH", list.as_bytes(), b"something else"]), 1);
-    assert!(TokenStore::find(&scene.store, &rows[0].id()).await.is_err());
 
     assert_eq!(scene.purge(end).await, 98);
-    assert_eq!(scene.raw.ask::<Vec<u8>>(&[b"GET", newer.as_bytes()]), UNREADABLE, "what cannot be read is kept");
-    // They are looked at again a day later, and go when they can be read.
-    let octets = [&UNREADABLE[..12], &rows[0].encode()].concat();
-    let _: String = scene.raw.ask(&[b"SET", newer.as_bytes(), &octets]);
-    assert_eq!(scene.purge(end.plus(time::Duration::DAY - time::Duration::SECOND)).await, 0);
-    assert_eq!(scene.purge(end.plus(time::Duration::DAY)).await, 1);
+    assert_eq!(scene.raw.ask::<Vec<u8>>(&[b"GET", short.as_bytes()]), b"no row");
+    // They are examined again a day later, and go when they are rows.
+    let _: String = scene.raw.ask(&[b"SET", short.as_bytes(), &stored]);
+    let day = Duration::from_secs(24 * 60 * 60);
+    assert_eq!(scene.purge(end.plus(day - Duration::from_secs(1))).await, 0);
+    assert_eq!(scene.purge(end.plus(day)).await, 1);
 }
 
 #[tokio::test]
@@ -237,15 +256,28 @@ async fn the_kit_finds_that_what_cannot_be_read_holds_nothing_up() {
     let scene = Scene::new().await;
     let raw = Mutex::new(Raw::to(&scene.server));
     let spoil = |key: String| {
-        let _: String = raw.lock().unwrap().ask(&[b"SET", key.as_bytes(), UNREADABLE]);
+        raw.lock().unwrap().spoil(&key);
         std::future::ready(())
     };
-    let grant = |id| spoil(format!("grantor:grant:{}", GrantId::from_octets(id)));
-    let authorization = |id| spoil(format!("grantor:authorization:{}", AuthorizationId::from_octets(id)));
+    let grant = |id| spoil(format!("grantor:grants:{}", GrantId::from_octets(id)));
+    let authorization = |id| spoil(format!("grantor:authorizations:{}", AuthorizationId::from_octets(id)));
     token_store::a_list_names_what_cannot_be_read(&scene.store, grant).await;
     token_store::a_purge_steps_over_what_cannot_be_read(&scene.store, grant).await;
+    token_store::a_purge_keeps_what_cannot_be_read(&scene.store, grant).await;
     code_store::a_list_names_what_cannot_be_read(&scene.store, authorization).await;
     code_store::a_purge_steps_over_what_cannot_be_read(&scene.store, authorization).await;
+    code_store::a_purge_keeps_what_cannot_be_read(&scene.store, authorization).await;
+}
+
+#[tokio::test]
+#[ignore = "starts Redis servers"]
+async fn the_kit_finds_that_nothing_expires_early() {
+    let Scene { store, server: _server, .. } = Scene::new().await;
+    tokio::join!(
+        token_store::a_row_does_not_expire_early(&store, tokio::time::sleep),
+        code_store::a_row_does_not_expire_early(&store, tokio::time::sleep),
+        replay_store::a_replay_does_not_expire_early(&store, tokio::time::sleep),
+    );
 }
 
 #[tokio::test]
@@ -265,7 +297,7 @@ async fn a_set_that_cannot_be_read_holds_no_other_up() {
         failures += usize::from(TokenStore::purge_expired(&scene.store, end, 1000).await.is_err());
     }
     assert!(failures > 0, "it is told");
-    let left = scene.raw.keys().into_iter().filter(|key| key.starts_with("grantor:grant:")).count();
+    let left = scene.raw.keys().into_iter().filter(|key| key.starts_with("grantor:grants:")).count();
     assert_eq!(left, within);
 }
 
@@ -309,17 +341,83 @@ async fn an_application_leaves_the_lists_that_it_is_no_longer_on() {
     let approved = records::approved(&pending);
     assert_eq!(ClientRegistry::replace(&scene.store, 1, approved.clone()).await.unwrap(), Replacement::Replaced);
 
-    let set = "grantor:applications:awaiting-review";
+    let set = "grantor:clients-list:awaiting-review";
     for _ in 0..2 {
         let awaiting = scene.store.list(&ApplicationFilter::AwaitingReview, Page::first(10)).await.unwrap();
         assert!(awaiting.is_empty());
     }
     assert_eq!(scene.raw.members(set).len(), 1, "a write may still bring it back");
     scene.raw.age(set, None);
-    scene.raw.age("grantor:applications:all", None);
+    scene.raw.age("grantor:clients-list:all", None);
     assert!(scene.store.list(&ApplicationFilter::AwaitingReview, Page::first(10)).await.unwrap().is_empty());
     assert!(scene.raw.members(set).is_empty());
     let all = scene.store.list(&ApplicationFilter::All, Page::first(10)).await.unwrap();
     assert_eq!(*all[0], approved.application);
-    assert_eq!(scene.raw.members("grantor:applications:all").len(), 1);
+    assert_eq!(scene.raw.members("grantor:clients-list:all").len(), 1);
+}
+
+#[tokio::test]
+#[ignore = "starts Redis servers"]
+async fn an_entry_of_a_row_that_is_not_on_the_list_goes_when_it_is_old() {
+    let mut scene = Scene::new().await;
+    let (grant, other) = (scene.add(in_seconds(9999)).await, records::subject());
+    let foreign = format!("grantor:grants-list:{}", other.as_str());
+    for time in [b"\xff\xff\xff\xff", b"\0\0\0\0"] {
+        let member = [grant.id().octets(), &b"\0"[..], time].concat();
+        assert_eq!(scene.raw.ask::<i64>(&[b"ZADD", foreign.as_bytes(), b"0", &member]), 1);
+    }
+    assert!(scene.store.grants_of(&other, Page::first(10)).await.unwrap().is_empty());
+    assert_eq!(scene.raw.members(&foreign).len(), 1, "the younger one may be of a write that is under way");
+    assert_eq!(scene.listed().await, [grant]);
+}
+
+#[tokio::test]
+#[ignore = "starts Redis servers"]
+async fn an_identifier_expires_at_its_end_and_is_on_no_list() {
+    let mut scene = Scene::new().await;
+    let end = in_seconds(3);
+    let replay = Replay::new(&[b"client", b"jti"], end);
+    assert_eq!(ReplayStore::insert(&scene.store, replay).await.unwrap(), Insertion::Inserted);
+    assert_eq!(ReplayStore::insert(&scene.store, replay).await.unwrap(), Insertion::Exists);
+    let keys = scene.raw.keys();
+    assert_eq!(keys.len(), 3, "the layout, the row, the set of its due time: {keys:?}");
+    let row = keys.iter().find(|key| key.starts_with("grantor:replays:")).expect("there is a row");
+    assert_eq!(scene.raw.ask::<i64>(&[b"EXPIRETIME", row.as_bytes()]), i64::from(end.seconds()));
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    assert_eq!(ReplayStore::insert(&scene.store, replay).await.unwrap(), Insertion::Inserted);
+    let purge = ReplayStore::purge_expired(&scene.store, end, 10).await.unwrap();
+    assert!(purge.is_finished() && purge.removed() == 1, "written after its end, it stays for the purge: {purge:?}");
+}
+
+#[tokio::test]
+#[ignore = "starts Redis servers"]
+async fn a_registration_never_expires() {
+    let mut scene = Scene::new().await;
+    let registration = records::registration(&scene.subject);
+    assert_eq!(ClientRegistry::insert(&scene.store, registration.clone()).await.unwrap(), Insertion::Inserted);
+    let id = registration.client.id().as_str();
+    let expires: i64 = scene.raw.ask(&[b"EXPIRETIME", format!("grantor:clients:{id}").as_bytes()]);
+    assert_eq!(expires, -1);
+    assert!(scene.raw.keys().iter().all(|key| !key.contains("-due:")));
+}
+
+#[tokio::test]
+#[ignore = "starts Redis servers"]
+async fn a_confirm_leaves_row_and_end_as_they_are() {
+    let mut scene = Scene::new().await;
+    let grant = scene.add(in_seconds(5000)).await;
+    let key = row(&grant);
+    let before: Vec<u8> = scene.raw.ask(&[b"GET", key.as_bytes()]);
+    for _ in 0..2 {
+        assert_eq!(TokenStore::confirm(&scene.store, grant.clone()).await.unwrap(), Replacement::Replaced);
+    }
+    assert_eq!(scene.raw.ask::<Vec<u8>>(&[b"GET", key.as_bytes()]), before, "with the number of the write");
+    assert_eq!(scene.expires(&grant), i64::from(grant.purge_after().seconds()));
+    let next = Arc::new(records::refreshed(&grant, in_seconds(5000)));
+    assert_eq!(TokenStore::confirm(&scene.store, next.clone()).await.unwrap(), Replacement::Lost);
+    assert_eq!(TokenStore::replace(&scene.store, 1, next.clone()).await.unwrap(), Replacement::Replaced);
+    assert_eq!(TokenStore::confirm(&scene.store, grant.clone()).await.unwrap(), Replacement::Lost);
+    scene.lose(&next);
+    assert_eq!(TokenStore::confirm(&scene.store, next.clone()).await.unwrap(), Replacement::Lost);
+    assert!(scene.raw.ask::<i64>(&[b"EXISTS", key.as_bytes()]) == 0, "nothing is written");
 }

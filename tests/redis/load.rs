@@ -107,7 +107,8 @@ impl Ledger {
                 None => false,
             };
             let page = grant_before(grant).map_or_else(|| Page::first(1), |id| Page::after(id, 1));
-            let listed = in_the_end(async || store.grants_of(grant.subject(), page.clone()).await).await;
+            let subject = grant.subject().expect("each has a user");
+            let listed = in_the_end(async || store.grants_of(subject, page.clone()).await).await;
             let is_listed = listed.first().map(|grant| grant.id()) == Some(grant.id());
             lost += usize::from(!is_there || !is_listed);
         }

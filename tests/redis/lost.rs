@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use grantor::store::{Grant, Insertion, Page, Replacement, TokenStore};
 use grantor::testing::records;
-use grantor::{RedisOptions, RedisStore, Timestamp};
+use grantor::{RedisOptions, RedisStore, Subject, Timestamp};
 
 use crate::raw::Raw;
 use crate::servers::Cluster;
@@ -32,7 +32,7 @@ impl Scene {
         for primary in self.cluster.primaries() {
             let mut raw = Raw::to(primary);
             for key in raw.keys() {
-                if key.starts_with("grantor:grants-") {
+                if key.starts_with("grantor:grants-list:") || key.starts_with("grantor:grants-due:") {
                     lost += raw.ask::<usize>(&[b"DEL", key.as_bytes()]);
                 }
             }
@@ -40,8 +40,12 @@ impl Scene {
         lost
     }
 
+    fn subject(&self) -> &Subject {
+        self.row.subject().expect("it has a user")
+    }
+
     fn lose_list(&self) {
-        let index = format!("grantor:grants-of:{}", self.row.subject().as_str());
+        let index = format!("grantor:grants-list:{}", self.subject().as_str());
         assert_eq!(self.cluster.primaries()[0].ask(&["-c", "DEL", &index]), "1");
     }
 
@@ -53,7 +57,7 @@ impl Scene {
     }
 
     async fn is_listed(&self) -> bool {
-        let listed = self.store.grants_of(self.row.subject(), Page::first(10)).await.unwrap();
+        let listed = self.store.grants_of(self.subject(), Page::first(10)).await.unwrap();
         assert!(listed.is_empty() || listed == [self.row.clone()]);
         !listed.is_empty()
     }
@@ -75,7 +79,7 @@ async fn the_next_refresh_makes_them_again() {
 #[ignore = "starts Redis servers"]
 async fn the_purge_that_meets_the_row_lists_it_again() {
     let mut scene = Scene::new().await;
-    let later = END.plus(time::Duration::DAY);
+    let later = END.plus(std::time::Duration::from_secs(24 * 60 * 60));
     scene.refresh(later).await;
     scene.lose_list();
     scene.refresh(later).await;

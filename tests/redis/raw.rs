@@ -24,7 +24,18 @@ impl Raw {
         self.ask(&[b"ZRANGE", set.as_bytes(), b"0", b"-1"])
     }
 
-    /// Makes all entries of a set as old as can be; their times of writing begin at that octet, or lie at
+    /// Puts a record that no release can read in the place of a row's own; header and lists stay.
+    pub(crate) fn spoil(&mut self, row: &str) {
+        const UNREADABLE: &[u8] = b"\x02\x63record";
+        let bytes: Vec<u8> = self.ask(&[b"GET", row.as_bytes()]);
+        let (header, record, lists) = parts_of_row(&bytes);
+        let length = u32::try_from(UNREADABLE.len()).unwrap().to_be_bytes();
+        assert_ne!(record, UNREADABLE);
+        let spoiled = [header, &length, UNREADABLE, lists].concat();
+        let _: String = self.ask(&[b"SET", row.as_bytes(), &spoiled, b"KEEPTTL"]);
+    }
+
+    /// Makes all entries of a set as old as can be; their times of writing begin at that byte, or lie at
     /// the end.
     pub(crate) fn age(&mut self, set: &str, place: Option<usize>) {
         let members: Vec<(Vec<u8>, f64)> = self.ask(&[b"ZRANGE", set.as_bytes(), b"0", b"-1", b"WITHSCORES"]);
@@ -42,4 +53,12 @@ impl Raw {
         keys.sort();
         keys
     }
+}
+
+/// Returns header, record and lists of a row.
+pub(crate) fn parts_of_row(row: &[u8]) -> (&[u8], &[u8], &[u8]) {
+    let (header, rest) = row.split_at(16);
+    let (length, rest) = rest.split_first_chunk().unwrap();
+    let (record, lists) = rest.split_at(u32::from_be_bytes(*length).try_into().unwrap());
+    (header, record, lists)
 }

@@ -14,7 +14,8 @@ use crate::misplaced;
 use crate::stores::Store;
 use crate::types;
 use crate::world::{
-    Credentials, ISSUER, PKCE, Pair, Reviewer as _, SESSION, VERIFIER, World, code, form, logo, pair, public_form, text,
+    Credentials, PKCE, Pair, Reviewer as _, SESSION, VERIFIER, World, code, config_of, form, logo, pair, public_form,
+    text,
 };
 
 const STATE: &str = "state-DVGyRq7nbLkPw3-of-the-client";
@@ -58,11 +59,10 @@ impl Throttle for Watch {
 pub(crate) async fn run(store: Store, profile: Profile) {
     logs::keep();
     let watch = Watch::default();
-    let build = |builder: grantor::Builder| {
-        let builder = builder.profile(profile).configure(|config| config.public_clients = true).issuer(ISSUER);
-        builder.events(watch.clone()).throttle(watch.clone())
-    };
-    let world = World::on(store.any(), build).await;
+    let mut config = config_of(profile);
+    config.public_clients = true;
+    let hooks = |builder: grantor::Builder| builder.events(watch.clone()).throttle(watch.clone());
+    let world = World::on(store.any(), config, hooks).await;
     let mut flow = Flow { world, exposure: Exposure::default(), store, watch };
     flow.registration().await;
     let code = flow.authorization().await;

@@ -1,5 +1,7 @@
 //! `Debug` output of the types that hold or carry secrets.
 
+use std::time::Duration;
+
 use grantor::message::{
     AuthorizationCodeExchange, AuthorizationErrorResponse, AuthorizationRequest, AuthorizationResponse,
     IntrospectionRequest, RevocationRequest, TokenRefresh, TokenRequest, TokenResponse,
@@ -9,8 +11,6 @@ use grantor::{
     AccessToken, AuthorizationCode, CachedClients, Client, ClientId, ClientSecret, CodeVerifier, MemoryStore,
     RefreshToken,
 };
-
-use time::Duration;
 
 use crate::flow::Flow;
 use crate::world::{Pair, VERIFIER, encode};
@@ -60,5 +60,5 @@ pub(crate) fn shown(flow: &mut Flow, code: &str, pair: &Pair) {
     exposure.debug("Client", &client.build());
     let refused = builder().secret(&ClientSecret::new(&secret[..20])).unwrap_err();
     exposure.error("ClientSecretError", &refused);
-    exposure.debug("CachedClients", &CachedClients::new(MemoryStore::new(), Duration::SECOND));
+    exposure.debug("CachedClients", &CachedClients::new(MemoryStore::new(), Duration::from_secs(1)));
 }

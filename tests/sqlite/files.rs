@@ -49,7 +49,7 @@ fn settings_out_of_range_are_the_nearest_that_are_possible() {
     let template = Template::new();
     for (size, time) in [(0, Duration::ZERO), (usize::MAX, Duration::MAX)] {
         let folder = Folder::new("range");
-        let options = SqliteOptions::new().queue_limit(size).cache_octets(size).busy_timeout(time);
+        let options = SqliteOptions::new().queue_limit(size).cache_bytes(size).busy_timeout(time);
         let store = SqliteStore::open_with(folder.file(), &options).unwrap();
         let _ = insert(&store, template.grant(id(1), 1)).unwrap();
         assert!(find(&store, id(1)).is_some(), "{options:?}");

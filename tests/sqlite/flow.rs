@@ -3,14 +3,14 @@
 use futures::executor::block_on;
 use grantor::store::TokenStore;
 use grantor::testing::SeededEntropy;
-use grantor::{AuthorizationServer, Consent, Decision, SqliteStore};
+use grantor::{AuthorizationServer, Config, Consent, Decision, SqliteStore};
 
 use crate::folder::Folder;
 use crate::world::{ISSUER, PKCE, Recorder, SESSION, World, code, e400, empty, form, logo, pair, text};
 
 /// The world's server over a store of its own; whatever the world was built with is left behind.
 pub(crate) fn move_to(world: &mut World, store: SqliteStore) {
-    let builder = AuthorizationServer::builder(store).issuer(ISSUER).clock(world.clock.clone());
+    let builder = AuthorizationServer::builder(Config::platform(ISSUER), store).clock(world.clock.clone());
     world.events = Recorder::default();
     world.server = builder.entropy(SeededEntropy::new(11)).events(world.events.clone()).build().unwrap();
 }

@@ -15,7 +15,7 @@ use crate::world::{PKCE, SESSION, World, form};
 /// The purge index of every grant.
 fn index(path: &Path) -> Vec<i64> {
     let connection = other_connection(path);
-    let mut statement = connection.prepare("SELECT purge_check FROM grantor_grants ORDER BY id").unwrap();
+    let mut statement = connection.prepare("SELECT due_check FROM grantor_grants ORDER BY key").unwrap();
     let rows = statement.query_map([], |row| row.get(0)).unwrap();
     rows.map(Result::unwrap).collect()
 }
@@ -40,7 +40,7 @@ fn a_row_goes_at_its_time_and_not_a_second_before() {
     let at = purge(&store, due, 10);
     assert_eq!((at.removed(), at.is_finished()), (1, true));
     assert_eq!(find(&store, id(1)), None);
-    assert!(block_on(store.grants_of(grant.subject(), Page::first(1))).unwrap().is_empty());
+    assert!(block_on(store.grants_of(grant.subject().unwrap(), Page::first(1))).unwrap().is_empty());
     assert_eq!(replace(&store, 1, grant.clone()).unwrap(), Replacement::Lost);
     assert_eq!(insert(&store, grant).unwrap(), Insertion::Inserted, "the id is free again");
 }
@@ -96,7 +96,7 @@ fn a_refresh_writes_no_index_and_the_purge_moves_it_on_only() {
 }
 
 #[test]
-fn a_row_that_this_release_cannot_read_stays_and_stops_nobody() {
+fn an_unreadable_row_goes_at_its_time_and_not_before() {
     let folder = Folder::new("unreadable");
     let store = SqliteStore::open(folder.file()).unwrap();
     let template = Template::new();
@@ -105,15 +105,47 @@ fn a_row_that_this_release_cannot_read_stays_and_stops_nobody() {
     }
     let due = template.grant(id(0), 1).purge_after();
     // As a later release may write it.
-    let unreadable = "UPDATE grantor_grants SET record = x'4763', purge_check = purge_check - 1 WHERE id = ?1";
+    let unreadable = "UPDATE grantor_grants SET record = x'4763', due_check = due_check - 1 WHERE key = ?1";
     other_connection(&folder.file()).execute(unreadable, [id(1).octets()]).unwrap();
-    assert_eq!(purge(&store, due, 1).removed(), 0, "it comes first");
-    assert_eq!(purge(&store, due, 10).removed(), 2);
+    assert_eq!(purge(&store, earlier(due, 1), 10).removed(), 0, "its index is past, its own time is not");
     let error = block_on(TokenStore::find(&store, &id(1))).unwrap_err();
+    assert_eq!(error.unreadable_key(), Some(&id(1).octets()[..]));
     assert!(!error.is_transient());
     let source = std::error::Error::source(&error).unwrap();
     assert_eq!(source.downcast_ref(), Some(&grantor::DecodeError::UnknownVersion));
-    assert_eq!(index(&folder.file()), [i64::from(due.seconds()) + 24 * 3600]);
+    assert_eq!(purge(&store, due, 10).removed(), 3);
+    assert_eq!(find(&store, id(1)), None);
+}
+
+#[test]
+fn a_row_without_a_due_time_stays() {
+    let folder = Folder::new("stays");
+    let store = SqliteStore::open(folder.file()).unwrap();
+    let grant = Template::new().grant(id(1), 1);
+    let _ = insert(&store, grant.clone()).unwrap();
+    let stays = "UPDATE grantor_grants SET due = NULL";
+    other_connection(&folder.file()).execute(stays, []).unwrap();
+    let purged = purge(&store, grant.purge_after(), 10);
+    assert_eq!((purged.removed(), purged.is_finished()), (0, true));
+    assert_eq!(find(&store, id(1)), Some(grant));
+}
+
+#[test]
+fn rows_that_are_not_due_count_as_examined() {
+    let folder = Folder::new("examined");
+    let store = SqliteStore::open(folder.file()).unwrap();
+    let template = Template::new();
+    for number in 0..8 {
+        let _ = insert(&store, template.grant(id(number), 1)).unwrap();
+    }
+    let due = template.grant(id(0), 1).purge_after();
+    // Every second row was refreshed since.
+    let later = "UPDATE grantor_grants SET due = due + 1 WHERE rowid % 2 = 0";
+    other_connection(&folder.file()).execute(later, []).unwrap();
+    let steps: Vec<_> =
+        (0..3).map(|_| purge(&store, due, 4)).map(|step| (step.removed(), step.is_finished())).collect();
+    assert_eq!(steps, [(2, false), (2, false), (0, true)]);
+    assert_eq!(purge(&store, Timestamp::from_seconds(due.seconds() + 1), 10).removed(), 4);
 }
 
 #[test]

@@ -65,11 +65,12 @@ fn a_damaged_page_is_a_permanent_error_of_what_stood_on_it() {
             assert_eq!(answer.unwrap(), Insertion::Inserted);
         }
     }
-    // A page in the middle of the file; the root pages come first.
-    let mut octets = fs::read(folder.file()).unwrap();
-    let page = octets.len() / 4096 / 2 * 4096;
-    octets[page..page + 4096].fill(0xa5);
-    fs::write(folder.file(), octets).unwrap();
+    // A page with rows, which begins with 13, from the middle of the file.
+    let mut bytes = fs::read(folder.file()).unwrap();
+    let middle = bytes.len() / 4096 / 2;
+    let page = bytes.chunks_exact_mut(4096).skip(middle).find(|page| page[0] == 13).unwrap();
+    page.fill(0xa5);
+    fs::write(folder.file(), bytes).unwrap();
 
     let store = SqliteStore::open(folder.file()).unwrap();
     let found: Vec<_> = (0..ROWS).map(|number| (number, block_on(TokenStore::find(&store, &id(number))))).collect();

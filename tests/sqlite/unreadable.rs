@@ -15,7 +15,7 @@ use crate::world::{PKCE, SESSION, World};
 /// Makes a record one of a layout that no release knows yet.
 fn spoil(path: &Path, table: &str, id: &[u8; 16]) {
     let kind = if table == "grantor_grants" { b'G' } else { b'A' };
-    let sql = format!("UPDATE {table} SET record = ?2 WHERE id = ?1");
+    let sql = format!("UPDATE {table} SET record = ?2 WHERE key = ?1");
     assert_eq!(other_connection(path).execute(&sql, [&id[..], &[kind, 9]]).unwrap(), 1);
 }
 
@@ -29,6 +29,7 @@ fn the_kit_finds_that_a_grant_that_cannot_be_read_holds_nothing_up() {
     };
     block_on(token_store::a_list_names_what_cannot_be_read(&store, spoil));
     block_on(token_store::a_purge_steps_over_what_cannot_be_read(&store, spoil));
+    block_on(token_store::a_purge_keeps_what_cannot_be_read(&store, spoil));
 }
 
 #[test]
@@ -41,6 +42,7 @@ fn the_kit_finds_that_an_authorization_that_cannot_be_read_holds_nothing_up() {
     };
     block_on(code_store::a_list_names_what_cannot_be_read(&store, spoil));
     block_on(code_store::a_purge_steps_over_what_cannot_be_read(&store, spoil));
+    block_on(code_store::a_purge_keeps_what_cannot_be_read(&store, spoil));
 }
 
 fn assert_unreadable(error: &StoreError) {

@@ -5,10 +5,11 @@ use std::fs;
 use std::path::Path;
 
 /// Where each contract stands, the sources of its rules, and the list from which a macro makes tests.
-const KIT: [(&str, &str, &str); 3] = [
+const KIT: [(&str, &str, &str); 4] = [
     ("client_store.rs", "client_store.rs", "__client_rules"),
     ("client_registry.rs", "client_registry.rs", "__registry_rules"),
     ("record_contract.md", "record_rules.rs", "__record_rules"),
+    ("replay_store.rs", "replay_store.rs", "__replay_rules"),
 ];
 
 #[test]
@@ -86,7 +87,8 @@ fn take_names(rule: &str, number: u32, names: &mut BTreeMap<String, u32>) {
 
 struct Function {
     rule: u32,
-    /// Whether it wants more than stores: a count of what was spent, or a hand that spoils a record.
+    /// Whether it wants more than stores: a count of what was spent, a function that spoils a
+    /// record, or a runtime's timer.
     wants_more: bool,
 }
 

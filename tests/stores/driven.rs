@@ -54,6 +54,10 @@ impl TokenStore for Driven {
         self.ask(async move |store| TokenStore::replace(store, version, record).await).await
     }
 
+    async fn confirm(&self, record: Arc<Grant>) -> Result<Replacement, StoreError> {
+        self.ask(async move |store| TokenStore::confirm(store, record).await).await
+    }
+
     async fn grants_of(&self, subject: &Subject, page: Page<GrantId>) -> Result<Vec<Arc<Grant>>, StoreError> {
         let subject = subject.clone();
         self.ask(async move |store| store.grants_of(&subject, page).await).await

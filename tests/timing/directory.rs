@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use grantor::store::{ClientStore, StoreError, Stores};
-use grantor::{AuthorizationServer, Client, ClientId, ClientSecret, MemoryStore};
+use grantor::{AuthorizationServer, Client, ClientId, ClientSecret, Config, MemoryStore};
 use sha2::{Digest as _, Sha256};
 
 /// So many with either octet.
@@ -42,7 +42,7 @@ pub(crate) fn wrong_at(places: [usize; 2]) -> (AuthorizationServer, [Vec<Vec<u8>
     });
     let memory = MemoryStore::new();
     let stores = Stores::new(directory, memory.clone(), memory);
-    let server = AuthorizationServer::builder(stores).issuer("https://auth.example").build().unwrap();
+    let server = AuthorizationServer::new(Config::platform("https://auth.example"), stores).unwrap();
     (server, forms)
 }
 

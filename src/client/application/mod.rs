@@ -92,7 +92,7 @@ impl Application {
         self.rejection.as_deref()
     }
 
-    /// Tells whether a reviewer has something to decide: a submission or a change.
+    /// Returns whether a reviewer has something to decide: a submission or a change.
     #[must_use]
     pub fn awaits_review(&self) -> bool {
         self.state == ClientState::Pending || self.proposed.is_some()

@@ -36,7 +36,7 @@ impl RedirectUri {
         WebUri::split(&self.0).map_or_else(|_| self.scheme(), |uri| uri.host)
     }
 
-    /// Tells whether it leads to the user's own machine by plain `http` [RFC 8252 section 7.3].
+    /// Returns whether it leads to the user's own machine by plain `http` [RFC 8252 section 7.3].
     ///
     /// The name `localhost` counts, whatever the policy says of it.
     #[must_use]
@@ -44,7 +44,7 @@ impl RedirectUri {
         WebUri::split(&self.0).is_ok_and(|uri| LoopbackHost::of(&uri).is_some())
     }
 
-    /// Tells whether it leads to an app by a private-use scheme [RFC 8252 section 7.1].
+    /// Returns whether it leads to an app by a private-use scheme [RFC 8252 section 7.1].
     #[must_use]
     pub fn is_private_use(&self) -> bool {
         self.scheme().contains('.')

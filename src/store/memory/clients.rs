@@ -7,14 +7,11 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 use crate::client::Client;
 use crate::client::application::{Application, ApplicationFilter, Logo, LogoSlot};
 use crate::id::ClientId;
-use crate::store::memory::copies::Copies;
 use crate::store::{Insertion, LogoWrite, Page, Registration, Replacement};
 
 #[derive(Debug, Default)]
 pub(super) struct Clients {
     contents: RwLock<Contents>,
-    /// Of the clients in the contents, changed while those are locked.
-    copies: Copies,
 }
 
 #[derive(Debug, Default)]
@@ -25,7 +22,7 @@ struct Contents {
 
 #[derive(Debug)]
 struct Row {
-    version: u32,
+    client: Arc<Client>,
     application: Arc<Application>,
     logo: Option<Arc<Logo>>,
     proposed_logo: Option<Arc<Logo>>,
@@ -33,7 +30,7 @@ struct Row {
 
 impl Clients {
     pub(super) fn find(&self, id: &ClientId) -> Option<Arc<Client>> {
-        self.copies.find(id)
+        self.read().rows.get(id).map(|row| row.client.clone())
     }
 
     pub(super) fn application(&self, id: &ClientId) -> Option<Arc<Application>> {
@@ -62,7 +59,6 @@ impl Clients {
         if contents.rows.contains_key(&registration.client.id) {
             return Insertion::Exists;
         }
-        self.copies.put(&registration.client);
         contents.put(registration, None);
         Insertion::Inserted
     }
@@ -70,13 +66,24 @@ impl Clients {
     pub(super) fn replace(&self, version: u32, registration: Registration) -> Replacement {
         let mut contents = self.contents.write().unwrap_or_else(PoisonError::into_inner);
         let id = &registration.client.id;
-        if contents.rows.get(id).is_none_or(|row| row.version != version) {
+        if contents.rows.get(id).is_none_or(|row| row.client.version != version) {
             return Replacement::Lost;
         }
         let before = contents.take(id);
-        self.copies.put(&registration.client);
         contents.put(registration, before);
         Replacement::Replaced
+    }
+
+    pub(super) fn confirm(&self, registration: &Registration) -> Replacement {
+        let contents = self.read();
+        let Registration { client, application, logo, proposed_logo } = registration;
+        let is_same = contents.rows.get(&client.id).is_some_and(|row| {
+            *row.client == *client
+                && *row.application == *application
+                && logo.leaves(&row.logo)
+                && proposed_logo.leaves(&row.proposed_logo)
+        });
+        if is_same { Replacement::Replaced } else { Replacement::Lost }
     }
 
     fn read(&self) -> RwLockReadGuard<'_, Contents> {
@@ -102,16 +109,24 @@ impl Contents {
             self.listed.entry(filter).or_default().insert(client.id.clone());
         }
         let row = Row {
+            client: Arc::new(client),
             logo: logo.applied_to(logo_before),
             proposed_logo: proposed_logo.applied_to(proposed_before),
             application: Arc::new(application),
-            version: client.version,
         };
-        self.rows.insert(client.id, row);
+        self.rows.insert(row.client.id.clone(), row);
     }
 }
 
 impl LogoWrite {
+    fn leaves(&self, stored: &Option<Arc<Logo>>) -> bool {
+        match self {
+            Self::Keep => true,
+            Self::Clear => stored.is_none(),
+            Self::Put(logo) => stored.as_ref() == Some(logo),
+        }
+    }
+
     fn applied_to(self, before: Option<Arc<Logo>>) -> Option<Arc<Logo>> {
         match self {
             Self::Keep => before,

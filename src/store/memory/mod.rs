@@ -1,7 +1,7 @@
 //! The reference store: everything in the memory of one process.
 
 mod clients;
-mod copies;
+mod replays;
 mod shards;
 mod subjects;
 mod table;
@@ -14,11 +14,13 @@ use crate::client::Client;
 use crate::client::application::{Application, ApplicationFilter, Logo, LogoSlot};
 use crate::clock::Timestamp;
 use crate::id::{AuthorizationId, ClientId, GrantId};
+use crate::record::{Authorization, Grant, Replay};
 use crate::store::memory::clients::Clients;
+use crate::store::memory::replays::Replays;
 use crate::store::memory::table::Table;
-use crate::store::record::{Authorization, Grant};
 use crate::store::{
-    ClientRegistry, ClientStore, CodeStore, Insertion, Page, Purge, Registration, Replacement, StoreError, TokenStore,
+    ClientRegistry, ClientStore, CodeStore, Insertion, Page, Purge, Registration, Replacement, ReplayStore, StoreError,
+    TokenStore,
 };
 use crate::subject::Subject;
 
@@ -32,6 +34,7 @@ pub struct MemoryStore {
     clients: Arc<Clients>,
     codes: Arc<Table<Authorization>>,
     tokens: Arc<Table<Grant>>,
+    replays: Arc<Replays>,
 }
 
 impl MemoryStore {
@@ -67,12 +70,20 @@ impl ClientStore for MemoryStore {
 
 #[async_trait]
 impl ClientRegistry for MemoryStore {
+    fn reads_settled(&self) -> bool {
+        true
+    }
+
     async fn insert(&self, registration: Registration) -> Result<Insertion, StoreError> {
         Ok(self.clients.insert(registration))
     }
 
     async fn replace(&self, version: u32, registration: Registration) -> Result<Replacement, StoreError> {
         Ok(self.clients.replace(version, registration))
+    }
+
+    async fn confirm(&self, registration: Registration) -> Result<Replacement, StoreError> {
+        Ok(self.clients.confirm(&registration))
     }
 
     async fn application(&self, id: &ClientId) -> Result<Option<Arc<Application>>, StoreError> {
@@ -94,6 +105,10 @@ impl ClientRegistry for MemoryStore {
 
 #[async_trait]
 impl CodeStore for MemoryStore {
+    fn reads_settled(&self) -> bool {
+        true
+    }
+
     async fn find(&self, id: &AuthorizationId) -> Result<Option<Arc<Authorization>>, StoreError> {
         Ok(self.codes.find(id.octets()))
     }
@@ -104,6 +119,10 @@ impl CodeStore for MemoryStore {
 
     async fn replace(&self, version: u32, record: Arc<Authorization>) -> Result<Replacement, StoreError> {
         Ok(self.codes.replace(version, record))
+    }
+
+    async fn confirm(&self, record: Arc<Authorization>) -> Result<Replacement, StoreError> {
+        Ok(self.codes.confirm(&record))
     }
 
     async fn authorizations_of(
@@ -121,6 +140,10 @@ impl CodeStore for MemoryStore {
 
 #[async_trait]
 impl TokenStore for MemoryStore {
+    fn reads_settled(&self) -> bool {
+        true
+    }
+
     async fn find(&self, id: &GrantId) -> Result<Option<Arc<Grant>>, StoreError> {
         Ok(self.tokens.find(id.octets()))
     }
@@ -133,11 +156,26 @@ impl TokenStore for MemoryStore {
         Ok(self.tokens.replace(version, record))
     }
 
+    async fn confirm(&self, record: Arc<Grant>) -> Result<Replacement, StoreError> {
+        Ok(self.tokens.confirm(&record))
+    }
+
     async fn grants_of(&self, subject: &Subject, page: Page<GrantId>) -> Result<Vec<Arc<Grant>>, StoreError> {
         Ok(self.tokens.list(subject, page.start().map(GrantId::octets), page.limit()))
     }
 
     async fn purge_expired(&self, now: Timestamp, limit: usize) -> Result<Purge, StoreError> {
         Ok(self.tokens.purge_expired(now, limit))
+    }
+}
+
+#[async_trait]
+impl ReplayStore for MemoryStore {
+    async fn insert(&self, record: Replay) -> Result<Insertion, StoreError> {
+        Ok(self.replays.insert(&record))
+    }
+
+    async fn purge_expired(&self, now: Timestamp, limit: usize) -> Result<Purge, StoreError> {
+        Ok(self.replays.purge_expired(now, limit))
     }
 }

@@ -12,9 +12,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::clock::Timestamp;
+use crate::record::Record;
 use crate::store::memory::shards::{SHARDS, lock, shards};
 use crate::store::memory::subjects::Subjects;
-use crate::store::record::Record;
 use crate::store::{Insertion, Purge, Replacement};
 use crate::subject::Subject;
 
@@ -62,7 +62,9 @@ impl<R: Record> Table<R> {
         if shard.rows.contains(&key) {
             return Insertion::Exists;
         }
-        self.subjects.insert(record.subject(), key);
+        if let Some(subject) = record.subject() {
+            self.subjects.insert(subject, key);
+        }
         shard.due.push(Reverse((record.purge_after(), key)));
         shard.rows.insert(ByKey(record));
         Insertion::Inserted
@@ -79,13 +81,21 @@ impl<R: Record> Table<R> {
         Replacement::Replaced
     }
 
+    pub(super) fn confirm(&self, record: &R) -> Replacement
+    where
+        R: PartialEq,
+    {
+        let is_same = self.find(record.key()).is_some_and(|found| *found == *record);
+        if is_same { Replacement::Replaced } else { Replacement::Lost }
+    }
+
     pub(super) fn list(&self, subject: &Subject, after: Option<&[u8; 16]>, limit: usize) -> Vec<Arc<R>> {
         let mut after = after.copied();
         let mut records = Vec::new();
         loop {
             let keys = self.subjects.ids(subject, after.as_ref(), limit);
             for key in &keys {
-                let record = self.find(key).filter(|record| record.subject() == subject);
+                let record = self.find(key).filter(|record| record.subject() == Some(subject));
                 records.extend(record);
                 if records.len() == limit {
                     return records;
@@ -130,7 +140,9 @@ impl<R: Record> Table<R> {
             shard.due.push(Reverse((purge_after, *key)));
             return false;
         }
-        self.subjects.remove(row.0.subject(), key);
+        if let Some(subject) = row.0.subject() {
+            self.subjects.remove(subject, key);
+        }
         shard.rows.remove(key);
         shard.shrink_when_sparse();
         true
@@ -186,9 +198,10 @@ impl<R: Record> PartialEq for ByKey<R> {
 
 impl<R: Record> Eq for ByKey<R> {}
 
-/// Ids are random and made by the server: their own octets are the best hash there is.
+/// Ids are random and made by the server: their own bytes are the best hash there is.
 ///
-/// The last octets chose the shard, so the place in it comes from those before.
+/// The last bytes chose the shard, so the place in it comes from those before. Whoever could choose ids could choose
+/// equal hashes: records with ids from outside need another hasher.
 #[derive(Default)]
 struct KeyHasher(u64);
 
@@ -215,7 +228,7 @@ mod tests {
     use super::*;
     use crate::codec::DecodeError;
     use crate::id::ClientId;
-    use crate::store::record::Revocation;
+    use crate::record::Revocation;
 
     const DUE: Timestamp = Timestamp::from_seconds(1000);
     const NOT_DUE: Timestamp = Timestamp::from_seconds(1001);
@@ -245,12 +258,16 @@ mod tests {
             unreachable!("a table asks for no client")
         }
 
-        fn subject(&self) -> &Subject {
-            &self.subject
+        fn subject(&self) -> Option<&Subject> {
+            Some(&self.subject)
         }
 
         fn created(&self) -> Timestamp {
             unreachable!("a table asks for no beginning")
+        }
+
+        fn state(&self) -> &'static str {
+            unreachable!("a table asks for no state")
         }
 
         fn revoked(&self) -> Option<Revocation> {

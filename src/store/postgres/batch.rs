@@ -2,98 +2,141 @@
 
 use std::collections::HashSet;
 
-use crate::store::postgres::columns::Id;
+use crate::store::Table;
 use crate::store::postgres::error::PostgresError;
-use crate::store::postgres::job::RowWrite;
-use crate::store::postgres::statements::Table;
+use crate::store::postgres::job::{Action, RowWrite};
 
-/// Inserts, or replacements, of one table, ordered by id so that the batches of two servers lock their
-/// rows in one order.
+/// Inserts, replacements or confirmations of one table, ordered by key so that the batches of two servers lock
+/// their rows in one order.
 #[derive(Debug)]
 pub(super) struct Batch {
-    table: Table,
-    replaces: bool,
-    writes: Vec<RowWrite>,
+    pub(super) table: Table,
+    pub(super) action: Action,
+    groups: Vec<Group>,
+}
+
+/// Equal writes. The one that came first is sent; the others are answered by its outcome.
+#[derive(Debug)]
+struct Group {
+    sent: RowWrite,
+    others: Vec<RowWrite>,
 }
 
 impl Batch {
-    /// Puts writes of one kind in order, if there are any. Those with the same id and expected version
-    /// stay in the order in which they came: the first of them is sent, and whatever becomes of it, the
-    /// others have lost.
-    pub(super) fn new(mut writes: Vec<RowWrite>) -> Option<Self> {
-        let first = writes.first()?;
-        let (table, replaces) = (first.table, first.expected.is_some());
-        writes.sort_by_key(key);
-        Some(Self { table, replaces, writes })
+    /// Returns one batch of all writes, or where rows have lists and large parts, one of each.
+    pub(super) fn all(kind: (Table, Action), writes: Vec<RowWrite>) -> Vec<Self> {
+        let batch = Self::new(kind, writes);
+        if batch.table.has_fixed_list() { vec![batch] } else { batch.split().collect() }
     }
 
-    pub(super) const fn table(&self) -> Table {
-        self.table
-    }
-
-    pub(super) const fn replaces(&self) -> bool {
-        self.replaces
-    }
-
-    /// The writes that are sent.
-    pub(super) fn sent(&self) -> impl Iterator<Item = &RowWrite> {
-        self.writes.chunk_by(|one, other| key(one) == key(other)).filter_map(<[RowWrite]>::first)
-    }
-
-    /// The id of its first write; of all, if it was split.
-    pub(super) fn first_id(&self) -> Option<Id> {
-        self.writes.first().map(|write| write.row.id)
-    }
-
-    /// One batch for each write that is sent, with those that lose to it.
-    pub(super) fn split(self) -> Vec<Self> {
-        let Self { table, replaces, writes } = self;
-        let mut batches: Vec<Self> = Vec::new();
+    fn new((table, action): (Table, Action), mut writes: Vec<RowWrite>) -> Self {
+        writes.sort_by(|one, other| one.order().cmp(&other.order()));
+        let mut groups: Vec<Group> = Vec::with_capacity(writes.len());
         for write in writes {
-            match batches.last_mut() {
-                Some(last) if last.writes.first().map(key) == Some(key(&write)) => last.writes.push(write),
-                _ => batches.push(Self { table, replaces, writes: vec![write] }),
+            match groups.last_mut() {
+                Some(group) if group.sent.order() == write.order() => group.others.push(write),
+                _ => groups.push(Group { sent: write, others: Vec::new() }),
             }
         }
-        batches
+        Self { table, action, groups }
     }
 
-    /// Tells everybody, of whom some may have gone.
-    pub(super) fn answer(self, applied: &Applied) {
-        let (mut place, mut before) = (0, None);
-        for write in self.writes {
-            let first = before.replace(key(&write)) != Some(key(&write));
-            place += i64::from(first);
-            drop(write.answer.send(Ok(first && applied.holds(place, write.row.id))));
+    /// Returns the writes that are sent.
+    pub(super) fn sent(&self) -> Vec<&RowWrite> {
+        self.groups.iter().map(|group| &group.sent).collect()
+    }
+
+    /// Returns the place of the insert of that key among those that are sent.
+    pub(super) fn place_of(&self, key: &[u8]) -> Option<usize> {
+        self.groups.binary_search_by(|group| group.sent.write.key.as_slice().cmp(key)).ok()
+    }
+
+    /// Returns the key of its first write; of all, if it was split.
+    pub(super) fn first_key(&self) -> Option<Vec<u8>> {
+        self.groups.first().map(|group| group.sent.write.key.clone())
+    }
+
+    /// Returns one batch for each write that is sent.
+    pub(super) fn split(self) -> impl Iterator<Item = Self> {
+        let Self { table, action, groups } = self;
+        groups.into_iter().map(move |group| Self { table, action, groups: vec![group] })
+    }
+
+    /// Answers all callers, given the places of the applied writes among those that were sent.
+    pub(super) fn answer(self, applied: &HashSet<usize>) {
+        let all_win = self.action == Action::Confirm;
+        for (place, Group { sent, others }) in self.groups.into_iter().enumerate() {
+            let applied = applied.contains(&place);
+            drop(sent.answer.send(Ok(applied)));
+            others.into_iter().for_each(|other| drop(other.answer.send(Ok(applied && all_win))));
         }
     }
 
     pub(super) fn refuse(self, failure: &PostgresError) {
-        self.writes.into_iter().for_each(|write| drop(write.answer.send(Err(failure.clone()))));
+        let writes = self.groups.into_iter().flat_map(|Group { sent, others }| [sent].into_iter().chain(others));
+        writes.for_each(|write| drop(write.answer.send(Err(failure.clone()))));
     }
 }
 
-fn key(write: &RowWrite) -> (Id, Option<u32>) {
-    (write.row.id, write.expected)
-}
+#[cfg(test)]
+mod tests {
+    use tokio::sync::oneshot;
 
-/// Which writes of those that were sent took effect.
-#[derive(Debug)]
-pub(super) enum Applied {
-    /// The only one, or not.
-    Only(bool),
-    /// Inserts, by id.
-    Ids(HashSet<Id>),
-    /// Replacements, by their places among those sent, counted from 1.
-    Places(HashSet<i64>),
-}
+    use super::*;
+    use crate::store::{Columns, Write};
 
-impl Applied {
-    fn holds(&self, place: i64, id: Id) -> bool {
-        match self {
-            Self::Only(applied) => *applied,
-            Self::Ids(ids) => ids.contains(&id),
-            Self::Places(places) => places.contains(&place),
-        }
+    type Asked = oneshot::Receiver<Result<bool, PostgresError>>;
+
+    fn write(action: Action, key: u8, expected: u32, record: &[u8]) -> (RowWrite, Asked) {
+        let (answer, asked) = oneshot::channel();
+        let write = Write {
+            table: Table::Grants,
+            key: vec![key; 16],
+            version: expected + 1,
+            record: record.to_vec(),
+            parts: Vec::new(),
+            lists: Vec::new(),
+            lists_moved: false,
+            due: None,
+            columns: Columns::default(),
+        };
+        (RowWrite { action, expected, write, answer }, asked)
+    }
+
+    /// What callers are answered if the write at that place among those sent is applied.
+    fn answers<const N: usize>(action: Action, writes: [(u8, u32, &[u8]); N], applied: usize) -> (usize, [bool; N]) {
+        let (writes, asked): (Vec<_>, Vec<_>) =
+            writes.into_iter().map(|(key, expected, record)| write(action, key, expected, record)).unzip();
+        let mut batches = Batch::all((Table::Grants, action), writes);
+        assert_eq!(batches.len(), 1);
+        let batch = batches.remove(0);
+        let sent = batch.sent().len();
+        batch.answer(&HashSet::from([applied]));
+        let answers: Vec<_> = asked.into_iter().map(|mut asked| asked.try_recv().unwrap().unwrap()).collect();
+        (sent, answers.try_into().unwrap())
+    }
+
+    #[test]
+    fn one_of_equal_replacements_wins() {
+        let writes = [(2, 1, b"a".as_slice()), (1, 1, b"b"), (2, 1, b"c"), (2, 2, b"d")];
+        assert_eq!(answers(Action::Replace, writes, 1), (3, [true, false, false, false]));
+    }
+
+    #[test]
+    fn one_of_equal_inserts_wins() {
+        assert_eq!(answers(Action::Insert, [(1, 0, b"a".as_slice()), (1, 0, b"b")], 0), (1, [true, false]));
+    }
+
+    #[test]
+    fn all_equal_confirmations_win() {
+        let writes = [(1, 1, b"b".as_slice()), (1, 1, b"a"), (1, 1, b"b")];
+        assert_eq!(answers(Action::Confirm, writes, 1), (2, [true, false, true]));
+    }
+
+    #[test]
+    fn an_insert_is_placed_by_its_key() {
+        let writes = [3, 1, 2].map(|key| write(Action::Insert, key, 0, b"").0);
+        let batch = Batch::new((Table::Grants, Action::Insert), writes.into());
+        assert_eq!((batch.place_of(&[2; 16]), batch.place_of(&[4; 16])), (Some(1), None));
     }
 }

@@ -1,85 +1,69 @@
 //! What waits for the writing connection.
 
-use std::sync::Arc;
-
 use tokio::sync::oneshot;
 
 use crate::clock::Timestamp;
-use crate::id::ClientId;
-use crate::store::Registration;
-use crate::store::postgres::columns::Id;
 use crate::store::postgres::error::PostgresError;
-use crate::store::postgres::statements::Table;
-use crate::store::record::{Record, Revocation};
-use crate::subject::Subject;
+use crate::store::{Table, Write};
 
-/// One write with the one who waits for it.
+/// A task for the writing connection, with the caller that waits for it.
 #[derive(Debug)]
 pub(super) enum Job {
-    Row(RowWrite),
-    Registration(Box<RegistrationWrite>),
+    Write(Box<RowWrite>),
     Purge(PurgeStep),
 }
 
 impl Job {
-    /// Tells the caller that nothing was done.
+    /// Answers that nothing was done.
     pub(super) fn refuse(self, failure: &PostgresError) {
         match self {
-            Self::Row(RowWrite { answer, .. }) => drop(answer.send(Err(failure.clone()))),
-            Self::Registration(write) => drop(write.answer.send(Err(failure.clone()))),
-            Self::Purge(PurgeStep { answer, .. }) => drop(answer.send(Err(failure.clone()))),
+            Self::Write(write) => drop(write.answer.send(Err(failure.clone()))),
+            Self::Purge(step) => drop(step.answer.send(Err(failure.clone()))),
         }
     }
 }
 
-/// Where an answer goes; whether the write was applied, mostly. Nobody need be there any more.
+/// Where an answer goes. The caller may have gone.
 pub(super) type Answer<T> = oneshot::Sender<Result<T, PostgresError>>;
 
-/// An insert or a replacement of one record.
-#[derive(Debug)]
-pub(super) struct RowWrite {
-    pub(super) table: Table,
-    /// The version that is replaced; none for an insert.
-    pub(super) expected: Option<u32>,
-    pub(super) row: Row,
-    pub(super) answer: Answer<bool>,
+/// How a row is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Action {
+    Insert,
+    Replace,
+    Confirm,
 }
 
-/// A record as it lies in the table.
-#[derive(Debug)]
-pub(super) struct Row {
-    pub(super) id: Id,
-    pub(super) version: u32,
-    pub(super) created: Timestamp,
-    pub(super) purge_after: Timestamp,
-    pub(super) client: ClientId,
-    pub(super) subject: Subject,
-    pub(super) record: Vec<u8>,
-    pub(super) revoked: Option<Revocation>,
-}
+impl Action {
+    /// Every action.
+    pub(super) const ALL: [Self; 3] = [Self::Insert, Self::Replace, Self::Confirm];
 
-impl<R: Record> From<&Arc<R>> for Row {
-    fn from(record: &Arc<R>) -> Self {
-        Self {
-            id: Id(*record.key()),
-            version: record.version(),
-            created: record.created(),
-            purge_after: record.purge_after(),
-            client: record.client().clone(),
-            subject: record.subject().clone(),
-            record: record.encode(),
-            revoked: record.revoked(),
-        }
+    /// Whether the row may be on other lists after the action.
+    pub(super) const fn moves_lists(self, table: Table) -> bool {
+        !table.has_fixed_list() && !matches!(self, Self::Confirm)
     }
 }
 
-/// An insert or a replacement of one application.
+/// The write of one row; it is answered with whether it was applied.
 #[derive(Debug)]
-pub(super) struct RegistrationWrite {
-    /// The version that is replaced; none for an insert.
-    pub(super) expected: Option<u32>,
-    pub(super) registration: Registration,
+pub(super) struct RowWrite {
+    pub(super) action: Action,
+    /// The version that the row must have; 0 for an insert.
+    pub(super) expected: u32,
+    pub(super) write: Write,
     pub(super) answer: Answer<bool>,
+}
+
+impl RowWrite {
+    /// What writes of one batch are ordered by. Equal writes ask for the same: if inserts and replacements,
+    /// one of them wins; if confirmations, all of them do.
+    pub(super) fn order(&self) -> impl Ord + '_ {
+        let compared = match self.action {
+            Action::Insert | Action::Replace => None,
+            Action::Confirm => Some((&self.write.record, &self.write.parts)),
+        };
+        (&self.write.key, self.expected, compared)
+    }
 }
 
 /// One short statement of a purge.
@@ -94,6 +78,6 @@ pub(super) struct PurgeStep {
 /// What one statement of a purge did.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Purged {
-    pub(super) looked_at: usize,
+    pub(super) examined: usize,
     pub(super) removed: usize,
 }

@@ -7,10 +7,8 @@ mod job;
 mod keeper;
 mod link;
 mod options;
-mod parameters;
 mod query;
 mod read;
-mod registration;
 mod schema;
 mod statements;
 mod tls;
@@ -20,31 +18,22 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use async_trait::async_trait;
 use tokio::sync::{mpsc, oneshot, watch};
-use tokio_postgres::Statement;
 
-use crate::client::Client;
-use crate::client::application::{Application, ApplicationFilter, Logo, LogoSlot};
 use crate::clock::Timestamp;
-use crate::id::{AuthorizationId, ClientId, GrantId};
-use crate::store::postgres::columns::Id;
-use crate::store::postgres::job::{Answer, Job, PurgeStep, RegistrationWrite, Row, RowWrite};
+use crate::store::postgres::columns::Bytes;
+use crate::store::postgres::job::{Action, Answer, Job, PurgeStep, RowWrite};
 use crate::store::postgres::keeper::{Keeper, State};
 use crate::store::postgres::link::{Link, Session};
-use crate::store::postgres::parameters::Parameter;
-use crate::store::postgres::read::{decoded, record, records, rows};
-use crate::store::postgres::statements::{Reads, Table};
-use crate::store::record::{Authorization, Grant};
-use crate::store::{
-    ClientRegistry, ClientStore, CodeStore, Insertion, Page, Purge, Registration, Replacement, StoreError, TokenStore,
-};
-use crate::subject::Subject;
+use crate::store::postgres::query::Parameter;
+use crate::store::postgres::read::rows;
+use crate::store::postgres::statements::Read;
+use crate::store::{Engine, Insertion, List, Part, Purge, Replacement, Row, StoreError, Table, Write};
 
 pub use crate::store::postgres::error::{PostgresError, PostgresProblem};
 pub use crate::store::postgres::options::PostgresOptions;
 
-/// Rows that one statement of a purge looks at: other writes wait that long, no longer.
+/// Rows that one statement of a purge examines: other writes wait that long, no longer.
 const PURGE_STEP: u32 = 100;
 /// A migration may take as long as the tables are large.
 const MIGRATION_TIMEOUT: Duration = Duration::from_secs(60 * 60);
@@ -54,7 +43,9 @@ const MIGRATION_TIMEOUT: Duration = Duration::from_secs(60 * 60);
 /// It has two connections to one server. The reading one is shared by all callers, who do not wait for
 /// each other's answers; what waits to be written is sent as one statement with one commit. A write is
 /// answered when its commit is, with `synchronous_commit` at least `on`: what was acknowledged
-/// survives a crash of the server, and the loss of it where a synchronous standby is configured.
+/// survives a crash of the server, and the loss of it where a synchronous standby is configured. A write
+/// can be read as soon as its wait for the standby was cancelled, so reads are not
+/// [settled](Engine::reads_settled).
 ///
 /// Every [`StoreError`] has a [`PostgresError`] as its source, but for a record that cannot be read.
 ///
@@ -69,14 +60,14 @@ const MIGRATION_TIMEOUT: Duration = Duration::from_secs(60 * 60);
 /// # Examples
 ///
 /// ```no_run
-/// use grantor::{AuthorizationServer, PostgresOptions, PostgresStore};
+/// use grantor::{AuthorizationServer, Config, PostgresOptions, PostgresStore};
 ///
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let options = PostgresOptions::new("host=db.internal user=grantor dbname=grantor")?;
 /// PostgresStore::migrate(&options).await?;
 /// let store = PostgresStore::connect(&options).await?;
-/// let server = AuthorizationServer::builder(store).issuer("https://auth.example").build()?;
+/// let server = AuthorizationServer::new(Config::platform("https://auth.example"), store)?;
 /// # Ok(())
 /// # }
 /// ```
@@ -127,63 +118,23 @@ impl PostgresStore {
         settings.schema.migrate(&mut session.client).await
     }
 
-    async fn rows(
-        &self,
-        statement: fn(&Reads) -> &Statement,
-        parameters: &[Parameter<'_>],
-    ) -> Result<Vec<tokio_postgres::Row>, StoreError> {
-        Ok(rows(&self.states, statement, parameters).await?)
-    }
-
-    async fn client(&self, id: &ClientId) -> Result<Option<Arc<Client>>, StoreError> {
-        let rows = self.rows(|reads| &reads.client, &[&id.as_str()]).await?;
-        Ok(decoded(&rows, Client::decode)?.pop())
+    async fn rows(&self, read: Read, parameters: &[Parameter<'_>]) -> Result<Vec<tokio_postgres::Row>, StoreError> {
+        Ok(rows(&self.states, read, parameters).await?)
     }
 
     /// Puts a job into the queue and waits until it is done.
     async fn done<T>(&self, job: impl FnOnce(Answer<T>) -> Job) -> Result<T, StoreError> {
-        let (answer, told) = oneshot::channel();
+        let (answer, answered) = oneshot::channel();
         self.jobs.try_send(job(answer)).map_err(|error| {
             let full = matches!(error, mpsc::error::TrySendError::Full(_));
             PostgresError::from(if full { PostgresProblem::QueueFull } else { PostgresProblem::Stopped })
         })?;
-        Ok(told.await.unwrap_or_else(|_| Err(PostgresProblem::Unanswered.into()))?)
+        Ok(answered.await.unwrap_or_else(|_| Err(PostgresProblem::Unanswered.into()))?)
     }
 
-    async fn insert_row(&self, table: Table, row: Row) -> Result<Insertion, StoreError> {
-        let done = self.done(|answer| Job::Row(RowWrite { table, expected: None, row, answer })).await?;
-        Ok(if done { Insertion::Inserted } else { Insertion::Exists })
-    }
-
-    async fn replace_row(&self, table: Table, version: u32, row: Row) -> Result<Replacement, StoreError> {
-        let done = self.done(|answer| Job::Row(RowWrite { table, expected: Some(version), row, answer })).await?;
-        Ok(if done { Replacement::Replaced } else { Replacement::Lost })
-    }
-
-    async fn list_rows(
-        &self,
-        statement: fn(&Reads) -> &Statement,
-        subject: &Subject,
-        start: Option<Id>,
-        limit: usize,
-    ) -> Result<Vec<tokio_postgres::Row>, StoreError> {
-        let Some(first) = start.map_or(Some(Id([0; 16])), Id::next) else { return Ok(Vec::new()) };
-        self.rows(statement, &[&subject.as_str().as_bytes(), &first, &count(limit)]).await
-    }
-
-    /// Purges in statements short enough that other writes hardly wait.
-    async fn purge(&self, table: Table, now: Timestamp, limit: usize) -> Result<Purge, StoreError> {
-        let (mut left, mut removed) = (limit, 0);
-        while left > 0 {
-            let limit = u32::try_from(left).unwrap_or(PURGE_STEP).min(PURGE_STEP);
-            let step = self.done(|answer| Job::Purge(PurgeStep { table, now, limit, answer })).await?;
-            removed += step.removed;
-            left = left.saturating_sub(step.looked_at);
-            if u32::try_from(step.looked_at).is_ok_and(|looked_at| looked_at < limit) {
-                return Ok(Purge::new(removed).finished());
-            }
-        }
-        Ok(Purge::new(removed))
+    /// Returns whether the write was applied.
+    async fn applied(&self, action: Action, expected: u32, write: Write) -> Result<bool, StoreError> {
+        self.done(|answer| Job::Write(Box::new(RowWrite { action, expected, write, answer }))).await
     }
 }
 
@@ -199,112 +150,56 @@ impl fmt::Debug for PostgresStore {
     }
 }
 
-#[async_trait]
-impl ClientStore for PostgresStore {
-    async fn find(&self, id: &ClientId) -> Result<Option<Arc<Client>>, StoreError> {
-        self.client(id).await
-    }
-
-    async fn current(&self, id: &ClientId) -> Result<Option<Arc<Client>>, StoreError> {
-        self.client(id).await
-    }
-}
-
-#[async_trait]
-impl ClientRegistry for PostgresStore {
-    async fn insert(&self, registration: Registration) -> Result<Insertion, StoreError> {
-        let write = |answer| RegistrationWrite { expected: None, registration, answer };
-        let done = self.done(|answer| Job::Registration(Box::new(write(answer)))).await?;
-        Ok(if done { Insertion::Inserted } else { Insertion::Exists })
-    }
-
-    async fn replace(&self, version: u32, registration: Registration) -> Result<Replacement, StoreError> {
-        let write = |answer| RegistrationWrite { expected: Some(version), registration, answer };
-        let done = self.done(|answer| Job::Registration(Box::new(write(answer)))).await?;
-        Ok(if done { Replacement::Replaced } else { Replacement::Lost })
-    }
-
-    async fn application(&self, id: &ClientId) -> Result<Option<Arc<Application>>, StoreError> {
-        let rows = self.rows(|reads| &reads.application, &[&id.as_str()]).await?;
-        Ok(decoded(&rows, Application::decode)?.pop())
-    }
-
-    async fn logo(&self, id: &ClientId, slot: LogoSlot) -> Result<Option<Arc<Logo>>, StoreError> {
-        let statement: fn(&Reads) -> &Statement = match slot {
-            LogoSlot::InForce => |reads| &reads.logo,
-            LogoSlot::Proposed => |reads| &reads.proposed_logo,
-        };
-        let rows = self.rows(statement, &[&id.as_str()]).await?;
+impl Engine for PostgresStore {
+    async fn find(&self, table: Table, key: &[u8], part: Part) -> Result<Option<Vec<u8>>, StoreError> {
+        let rows = self.rows(Read::Find(table, part), &[&Bytes(key)]).await?;
         let Some(row) = rows.first() else { return Ok(None) };
-        let octets: Option<Vec<u8>> = row.try_get(0).map_err(PostgresError::from)?;
-        Ok(octets.map(Logo::decode).transpose()?.map(Arc::new))
+        Ok(bytes(row, 0)?)
     }
 
-    async fn list(
-        &self,
-        filter: &ApplicationFilter,
-        page: Page<ClientId>,
-    ) -> Result<Vec<Arc<Application>>, StoreError> {
-        let key = filter.key();
-        let after = page.start().map_or("", ClientId::as_str);
-        let parameters: [Parameter<'_>; 3] = [&key.as_bytes(), &after, &count(page.limit())];
-        let rows = self.rows(|reads| &reads.applications, &parameters).await?;
-        decoded(&rows, Application::decode)
+    async fn insert(&self, write: Write) -> Result<Insertion, StoreError> {
+        let applied = self.applied(Action::Insert, 0, write).await?;
+        Ok(if applied { Insertion::Inserted } else { Insertion::Exists })
+    }
+
+    async fn replace(&self, version: u32, write: Write) -> Result<Replacement, StoreError> {
+        let applied = self.applied(Action::Replace, version, write).await?;
+        Ok(if applied { Replacement::Replaced } else { Replacement::Lost })
+    }
+
+    /// A commit of its own, which waits for a synchronous standby as any other does.
+    async fn confirm(&self, write: Write) -> Result<Replacement, StoreError> {
+        let applied = self.applied(Action::Confirm, write.version, write).await?;
+        Ok(if applied { Replacement::Replaced } else { Replacement::Lost })
+    }
+
+    async fn list(&self, list: &List, after: Option<&[u8]>, limit: usize) -> Result<Vec<Row>, StoreError> {
+        let parameters: [Parameter<'_>; 3] = [&Bytes(&list.name), &after.map(Bytes), &count(limit)];
+        let rows = self.rows(Read::List(list.table), &parameters).await?;
+        let listed = |row: &tokio_postgres::Row| {
+            Ok(Row::new(bytes(row, 0)?.unwrap_or_default(), bytes(row, 1)?.unwrap_or_default()))
+        };
+        rows.iter().map(listed).collect()
+    }
+
+    /// Purges in statements short enough that other writes hardly wait.
+    async fn purge(&self, table: Table, now: Timestamp, limit: usize) -> Result<Purge, StoreError> {
+        let (mut left, mut removed) = (limit, 0);
+        while left > 0 {
+            let limit = u32::try_from(left).unwrap_or(PURGE_STEP).min(PURGE_STEP);
+            let step = self.done(|answer| Job::Purge(PurgeStep { table, now, limit, answer })).await?;
+            removed += step.removed;
+            left = left.saturating_sub(step.examined);
+            if u32::try_from(step.examined).is_ok_and(|examined| examined < limit) {
+                return Ok(Purge::new(removed).finished());
+            }
+        }
+        Ok(Purge::new(removed))
     }
 }
 
-#[async_trait]
-impl CodeStore for PostgresStore {
-    async fn find(&self, id: &AuthorizationId) -> Result<Option<Arc<Authorization>>, StoreError> {
-        let rows = self.rows(|reads| &reads.authorizations.find, &[&Id(*id.octets())]).await?;
-        rows.first().map(|row| record(id.octets(), row)).transpose()
-    }
-
-    async fn insert(&self, record: Arc<Authorization>) -> Result<Insertion, StoreError> {
-        self.insert_row(Table::Authorizations, Row::from(&record)).await
-    }
-
-    async fn replace(&self, version: u32, record: Arc<Authorization>) -> Result<Replacement, StoreError> {
-        self.replace_row(Table::Authorizations, version, Row::from(&record)).await
-    }
-
-    async fn authorizations_of(
-        &self,
-        subject: &Subject,
-        page: Page<AuthorizationId>,
-    ) -> Result<Vec<Arc<Authorization>>, StoreError> {
-        let start = page.start().map(|id| Id(*id.octets()));
-        let rows = self.list_rows(|reads| &reads.authorizations.list, subject, start, page.limit()).await?;
-        records(&rows)
-    }
-
-    async fn purge_expired(&self, now: Timestamp, limit: usize) -> Result<Purge, StoreError> {
-        self.purge(Table::Authorizations, now, limit).await
-    }
-}
-
-#[async_trait]
-impl TokenStore for PostgresStore {
-    async fn find(&self, id: &GrantId) -> Result<Option<Arc<Grant>>, StoreError> {
-        let rows = self.rows(|reads| &reads.grants.find, &[&Id(*id.octets())]).await?;
-        rows.first().map(|row| record(id.octets(), row)).transpose()
-    }
-
-    async fn insert(&self, record: Arc<Grant>) -> Result<Insertion, StoreError> {
-        self.insert_row(Table::Grants, Row::from(&record)).await
-    }
-
-    async fn replace(&self, version: u32, record: Arc<Grant>) -> Result<Replacement, StoreError> {
-        self.replace_row(Table::Grants, version, Row::from(&record)).await
-    }
-
-    async fn grants_of(&self, subject: &Subject, page: Page<GrantId>) -> Result<Vec<Arc<Grant>>, StoreError> {
-        let start = page.start().map(|id| Id(*id.octets()));
-        let rows = self.list_rows(|reads| &reads.grants.list, subject, start, page.limit()).await?;
-        records(&rows)
-    }
-
-    async fn purge_expired(&self, now: Timestamp, limit: usize) -> Result<Purge, StoreError> {
-        self.purge(Table::Grants, now, limit).await
-    }
+/// Returns the bytes of a column, if there are any.
+fn bytes(row: &tokio_postgres::Row, column: usize) -> Result<Option<Vec<u8>>, PostgresError> {
+    let bytes: Option<Bytes<'_>> = row.try_get(column)?;
+    Ok(bytes.map(|Bytes(bytes)| bytes.to_vec()))
 }

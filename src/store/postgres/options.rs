@@ -12,7 +12,7 @@ use crate::store::postgres::schema::Schema;
 use crate::store::postgres::tls;
 
 /// The longest time for one statement, so that a write is applied within an hour or never.
-const LONGEST_STATEMENT: time::Duration = time::Duration::minutes(10);
+const LONGEST_STATEMENT: Duration = Duration::from_secs(10 * 60);
 /// How long a statement waits for a row that others have locked, and at most half of its own time.
 const LONGEST_LOCK: Duration = Duration::from_secs(2);
 /// Above it tokio-postgres was told nothing: no system's default is as short.
@@ -114,9 +114,8 @@ impl PostgresOptions {
     /// Sets how long the server may work on one statement, 10 seconds if it is not set, at most 10
     /// minutes; half as long again, and the connection is given up.
     #[must_use]
-    pub fn statement_timeout(mut self, limit: time::Duration) -> Self {
-        let limit = limit.clamp(time::Duration::milliseconds(100), LONGEST_STATEMENT);
-        self.settings.statement_timeout = limit.unsigned_abs();
+    pub fn statement_timeout(mut self, limit: Duration) -> Self {
+        self.settings.statement_timeout = limit.clamp(Duration::from_millis(100), LONGEST_STATEMENT);
         self
     }
 

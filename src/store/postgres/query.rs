@@ -7,7 +7,7 @@ use bytes::BytesMut;
 use tokio_postgres::types::{Format, IsNull, ToSql, Type};
 use tokio_postgres::{Client, Row, Statement};
 
-use crate::store::postgres::parameters::Parameter;
+pub(super) type Parameter<'p> = &'p (dyn ToSql + Sync);
 
 /// Sends one statement and waits for its rows.
 ///

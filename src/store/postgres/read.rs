@@ -3,26 +3,22 @@
 use std::sync::Arc;
 
 use tokio::sync::watch;
-use tokio_postgres::{Row, Statement};
+use tokio_postgres::Row;
 
-use crate::codec::DecodeError;
-use crate::store::StoreError;
-use crate::store::postgres::columns::Id;
 use crate::store::postgres::error::{self, PostgresError, PostgresProblem};
 use crate::store::postgres::keeper::State;
 use crate::store::postgres::link::Link;
-use crate::store::postgres::parameters::Parameter;
-use crate::store::postgres::query::query;
-use crate::store::postgres::statements::Reads;
-use crate::store::record::Record;
+use crate::store::postgres::query::{Parameter, query};
+use crate::store::postgres::statements::Read;
 
 /// How often a read is sent whose connection was lost.
 const ATTEMPTS: u32 = 2;
 
-/// Answers the rows of one statement; it is sent once more if the connection is lost meanwhile.
+/// Returns the rows of one statement, none if the table has no such part. The statement is sent once more if
+/// the connection is lost meanwhile.
 pub(super) async fn rows(
     states: &watch::Receiver<State>,
-    statement: fn(&Reads) -> &Statement,
+    read: Read,
     parameters: &[Parameter<'_>],
 ) -> Result<Vec<Row>, PostgresError> {
     let mut states = states.clone();
@@ -30,7 +26,8 @@ pub(super) async fn rows(
     loop {
         let link = up(&mut states).await?;
         let Ok(_place) = link.places.try_acquire() else { return Err(PostgresProblem::QueueFull.into()) };
-        match query(&link.reader, statement(&link.reads), parameters).await {
+        let Some(statement) = link.reads.of(read) else { return Ok(Vec::new()) };
+        match query(&link.reader, statement, parameters).await {
             Ok(rows) => return Ok(rows),
             Err(error) if error::ends_connection(&error) => {
                 link.watch.lost.notify_one();
@@ -43,32 +40,6 @@ pub(super) async fn rows(
             Err(error) => return Err(error.into()),
         }
     }
-}
-
-/// Reads the first column of each row as told.
-pub(super) fn decoded<T>(
-    rows: &[Row],
-    decode: impl Fn(&[u8]) -> Result<T, DecodeError>,
-) -> Result<Vec<Arc<T>>, StoreError> {
-    rows.iter().map(|row| Ok(Arc::new(decode(octets(row)?)?))).collect()
-}
-
-/// Reads the record of each row of a list, which has its id as the second column.
-pub(super) fn records<R: Record>(rows: &[Row]) -> Result<Vec<Arc<R>>, StoreError> {
-    let one = |row: &Row| {
-        let Id(id) = row.try_get(1).map_err(PostgresError::from)?;
-        record(&id, row)
-    };
-    rows.iter().map(one).collect()
-}
-
-/// Reads the record of that id, and names it if it cannot be read.
-pub(super) fn record<R: Record>(id: &[u8; 16], row: &Row) -> Result<Arc<R>, StoreError> {
-    R::decode(octets(row)?).map(Arc::new).map_err(|error| StoreError::unreadable(id, error))
-}
-
-fn octets(row: &Row) -> Result<&[u8], PostgresError> {
-    Ok(row.try_get(0)?)
 }
 
 async fn up(states: &mut watch::Receiver<State>) -> Result<Arc<Link>, PostgresError> {

@@ -1,267 +1,213 @@
-//! Every statement that runs while the store serves, and its parameters' order.
-//!
-//! The last parameter of a write is the time after which it must not take effect: the server may have
-//! been standing still while the statement lay in its socket. A statement that comes late divides by zero.
+//! Every statement that runs while the store serves, and the order of its parameters.
+
+use std::collections::BTreeMap;
+use std::iter::once;
 
 use tokio_postgres::{Client, Error, Statement};
 
+use crate::store::postgres::columns::{Column, STORED, key_type, least_key, parts, written};
+use crate::store::postgres::job::Action;
 use crate::store::postgres::schema::Schema;
+use crate::store::{Part, Table};
 
-const IN_TIME: &str = "1 / (statement_timestamp() < {last})::int = 1";
-
-/// The two tables of records.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Table {
-    Authorizations,
-    Grants,
-}
-
-impl Table {
-    const fn name(self) -> &'static str {
-        match self {
-            Self::Authorizations => "authorizations",
-            Self::Grants => "grants",
-        }
-    }
-
-    /// The columns of an insert, in the order of its parameters, each with its type.
-    const fn inserted(self) -> &'static [Column] {
-        const COLUMNS: [Column; 9] = [
-            ("id", "uuid"),
-            ("version", "bigint"),
-            ("created", "timestamptz"),
-            ("purge_after", "timestamptz"),
-            ("client", "text"),
-            ("subject", "bytea"),
-            ("record", "bytea"),
-            ("revoked_at", "timestamptz"),
-            ("revoked_why", "text"),
-        ];
-        let [own @ .., _, _] = &COLUMNS;
-        match self {
-            Self::Authorizations => own,
-            Self::Grants => &COLUMNS,
-        }
-    }
-
-    /// The columns that a replacement changes, in the order of its parameters, after id and version.
-    const fn replaced(self) -> &'static [Column] {
-        const COLUMNS: [Column; 5] = [
-            ("version", "bigint"),
-            ("purge_after", "timestamptz"),
-            ("record", "bytea"),
-            ("revoked_at", "timestamptz"),
-            ("revoked_why", "text"),
-        ];
-        let [own @ .., _, _] = &COLUMNS;
-        match self {
-            Self::Authorizations => own,
-            Self::Grants => &COLUMNS,
-        }
-    }
-}
-
-/// A column's name and type.
-type Column = (&'static str, &'static str);
+/// What a connection has prepared.
+#[derive(Debug)]
+pub(super) struct Prepared<K>(BTreeMap<K, Statement>);
 
 /// What the reading connection has prepared.
-#[derive(Debug)]
-pub(super) struct Reads {
-    pub(super) authorizations: ReadsOfTable,
-    pub(super) grants: ReadsOfTable,
-    pub(super) client: Statement,
-    pub(super) application: Statement,
-    pub(super) logo: Statement,
-    pub(super) proposed_logo: Statement,
-    pub(super) applications: Statement,
+pub(super) type Reads = Prepared<Read>;
+
+/// What the writing connection has prepared.
+pub(super) type Writes = Prepared<Written>;
+
+/// A question: its statement's columns are described at the functions below.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Read {
+    Find(Table, Part),
+    List(Table),
 }
 
-#[derive(Debug)]
-pub(super) struct ReadsOfTable {
-    pub(super) find: Statement,
-    pub(super) list: Statement,
+/// A change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Written {
+    /// The write of one row. Values cost the server less than arrays with one value each.
+    One(Table, Action),
+    /// The writes of several rows, in arrays.
+    Many(Table, Action),
+    Purge(Table),
+}
+
+impl<K: Ord> Prepared<K> {
+    async fn all(
+        client: &Client,
+        schema: &Schema,
+        texts: impl Iterator<Item = (K, String)> + Send,
+    ) -> Result<Self, Error> {
+        let mut statements = BTreeMap::new();
+        for (key, text) in texts {
+            statements.insert(key, client.prepare(&schema.sql(&text)).await?);
+        }
+        Ok(Self(statements))
+    }
+
+    /// Returns a statement, unless the table has no such part.
+    pub(super) fn of(&self, key: K) -> Option<&Statement> {
+        self.0.get(&key)
+    }
 }
 
 impl Reads {
     pub(super) async fn prepare(client: &Client, schema: &Schema) -> Result<Self, Error> {
-        let of_client = async |column: &str| {
-            client.prepare(&schema.sql(&format!("SELECT {column} FROM {{schema}}.clients WHERE id = $1"))).await
+        let of_table = |table| {
+            let parts = once(Part::Record).chain(parts(table).iter().copied());
+            let finds = parts.map(move |part| (Read::Find(table, part), find(table, part)));
+            finds.chain(once((Read::List(table), list(table))))
         };
-        let listed = "SELECT shown.application FROM {schema}.applications_listed AS listed
-            JOIN {schema}.clients AS shown ON shown.id = listed.client
-            WHERE listed.filter = $1 AND listed.client > $2 ORDER BY listed.client LIMIT $3";
-        Ok(Self {
-            authorizations: ReadsOfTable::prepare(client, schema, Table::Authorizations).await?,
-            grants: ReadsOfTable::prepare(client, schema, Table::Grants).await?,
-            client: of_client("client").await?,
-            application: of_client("application").await?,
-            logo: of_client("logo").await?,
-            proposed_logo: of_client("proposed_logo").await?,
-            applications: client.prepare(&schema.sql(listed)).await?,
-        })
+        Self::all(client, schema, Table::ALL.into_iter().flat_map(of_table)).await
     }
-}
-
-impl ReadsOfTable {
-    async fn prepare(client: &Client, schema: &Schema, table: Table) -> Result<Self, Error> {
-        let table = schema.sql(&format!("{{schema}}.{}", table.name()));
-        let list = "WHERE subject = $1 AND id >= $2 ORDER BY id LIMIT $3";
-        Ok(Self {
-            find: client.prepare(&format!("SELECT record FROM {table} WHERE id = $1")).await?,
-            list: client.prepare(&format!("SELECT record, id FROM {table} {list}")).await?,
-        })
-    }
-}
-
-/// What the writing connection has prepared.
-#[derive(Debug)]
-pub(super) struct Writes {
-    authorizations: WritesOfTable,
-    grants: WritesOfTable,
-    pub(super) insert_client: Statement,
-    pub(super) replace_client: Statement,
-}
-
-#[derive(Debug)]
-pub(super) struct WritesOfTable {
-    pub(super) insert: Statement,
-    pub(super) insert_many: Statement,
-    pub(super) replace: Statement,
-    pub(super) replace_many: Statement,
-    pub(super) purge: Statement,
 }
 
 impl Writes {
     pub(super) async fn prepare(client: &Client, schema: &Schema) -> Result<Self, Error> {
-        let insert_client = in_time(
-            "WITH put AS (
-                INSERT INTO {schema}.clients
-                    (id, version, state, applicant, submitted, client, application, logo, proposed_logo)
-                SELECT $1::text, $2::bigint, $3::text, $4::bytea, $5::timestamptz, $6::bytea, $7::bytea, $8::bytea,
-                    $9::bytea
-                WHERE {in_time}
-                ON CONFLICT (id) DO NOTHING RETURNING id
-            ), listed AS (
-                INSERT INTO {schema}.applications_listed (filter, client)
-                SELECT filter, put.id FROM put, unnest($10::bytea[]) AS filter
-            ) SELECT id FROM put",
-            11,
-        );
-        let replace_client = in_time(
-            "WITH put AS (
-                UPDATE {schema}.clients SET version = $3, state = $4, applicant = $5, submitted = $6,
-                    client = $7, application = $8,
-                    logo = CASE WHEN $9 THEN logo ELSE $10 END,
-                    proposed_logo = CASE WHEN $11 THEN proposed_logo ELSE $12 END
-                WHERE id = $1 AND version = $2 AND {in_time} RETURNING id
-            ), gone AS (
-                DELETE FROM {schema}.applications_listed AS listed USING put
-                WHERE listed.client = put.id AND listed.filter <> ALL ($13::bytea[])
-            ), listed AS (
-                INSERT INTO {schema}.applications_listed (filter, client)
-                SELECT filter, put.id FROM put, unnest($13::bytea[]) AS filter
-                ON CONFLICT (filter, client) DO NOTHING
-            ) SELECT id FROM put",
-            14,
-        );
-        Ok(Self {
-            authorizations: WritesOfTable::prepare(client, schema, Table::Authorizations).await?,
-            grants: WritesOfTable::prepare(client, schema, Table::Grants).await?,
-            insert_client: client.prepare(&schema.sql(&insert_client)).await?,
-            replace_client: client.prepare(&schema.sql(&replace_client)).await?,
-        })
-    }
-
-    pub(super) const fn of(&self, table: Table) -> &WritesOfTable {
-        match table {
-            Table::Authorizations => &self.authorizations,
-            Table::Grants => &self.grants,
-        }
+        let of_table = |table| {
+            let rows = Action::ALL.into_iter().flat_map(move |action| {
+                let one = (Written::One(table, action), write(table, action, &one(table, action)));
+                // Rows with lists that move are written one by one.
+                let many = || (Written::Many(table, action), write(table, action, &many(table, action)));
+                once(one).chain(table.has_fixed_list().then(many))
+            });
+            rows.chain(once((Written::Purge(table), purge(table))))
+        };
+        Self::all(client, schema, Table::ALL.into_iter().flat_map(of_table)).await
     }
 }
 
-impl WritesOfTable {
-    async fn prepare(client: &Client, schema: &Schema, table: Table) -> Result<Self, Error> {
-        let prepare = async |text: String| client.prepare(&schema.sql(&text)).await;
-        Ok(Self {
-            insert: prepare(insert(table)).await?,
-            insert_many: prepare(insert_many(table)).await?,
-            replace: prepare(replace(table)).await?,
-            replace_many: prepare(replace_many(table)).await?,
-            purge: prepare(purge(table)).await?,
-        })
-    }
+fn name(table: Table) -> String {
+    format!("{{schema}}.{}", table.as_str())
 }
 
-fn insert(table: Table) -> String {
-    let columns = table.inserted();
-    let names = list(columns, |_, (name, _)| name.to_owned());
-    let values = list(columns, |place, (_, of)| format!("${place}::{of}"));
-    let text = format!(
-        "INSERT INTO {{schema}}.{} ({names}, purge_check) SELECT {values}, $4 WHERE {{in_time}}
-        ON CONFLICT (id) DO NOTHING RETURNING id",
-        table.name(),
-    );
-    in_time(&text, columns.len() + 1)
+/// Parameter: the key. Returns the part.
+fn find(table: Table, part: Part) -> String {
+    format!("SELECT {} FROM {} WHERE key = $1", part.as_str(), name(table))
 }
 
-fn insert_many(table: Table) -> String {
-    let columns = table.inserted();
-    let names = list(columns, |_, (name, _)| name.to_owned());
-    let arrays = list(columns, |place, (_, of)| format!("${place}::{of}[]"));
-    let text = format!(
-        "INSERT INTO {{schema}}.{} ({names}, purge_check) SELECT {names}, purge_after
-        FROM unnest({arrays}) AS new({names}) WHERE {{in_time}} ON CONFLICT (id) DO NOTHING RETURNING id",
-        table.name(),
-    );
-    in_time(&text, columns.len() + 1)
+/// Parameters: the list, the key after which it begins or none, and how many rows. Returns keys and parts.
+fn list(table: Table) -> String {
+    let (rows, part, least) = (name(table), table.listed_part().as_str(), least_key(table));
+    let (from, on) = if table.has_fixed_list() {
+        (format!("{rows} AS own"), "own.subject = $1")
+    } else {
+        (format!("{{schema}}.client_lists AS listed JOIN {rows} AS own USING (key)"), "listed.list = $1")
+    };
+    let key = if table.has_fixed_list() { "own.key" } else { "listed.key" };
+    format!(
+        "SELECT own.key, own.{part} FROM {from} WHERE {on} AND {key} >= coalesce($2, {least}::{})
+        AND {key} IS DISTINCT FROM $2 ORDER BY {key} LIMIT $3",
+        key_type(table)
+    )
 }
 
-fn replace(table: Table) -> String {
-    let columns = table.replaced();
-    let changes = list(columns, |place, (name, _)| format!("{name} = ${}", place + 2));
-    let text = format!(
-        "UPDATE {{schema}}.{} SET {changes} WHERE id = $1 AND version = $2 AND {{in_time}} RETURNING id",
-        table.name()
-    );
-    in_time(&text, columns.len() + 3)
+/// Parameters: those of `new`, which is [`one`] or [`many`]; the time after which the write must not take effect,
+/// since the server may have been standing still while the statement lay in its socket; and where lists move,
+/// the names of the row's lists. Returns the key of each applied write and, except for inserts, its place among
+/// the writes, counted from 1.
+///
+/// A statement that comes late divides by zero.
+fn write(table: Table, action: Action, new: &str) -> String {
+    let count = written(table, action).count();
+    let in_time = format!("1 / (statement_timestamp() < ${})::int = 1", count + 1);
+    let rows = match action {
+        Action::Insert => insert(table, new, &in_time),
+        Action::Replace => replace(table, new, &in_time),
+        Action::Confirm => confirm(table, new, &in_time),
+    };
+    if action.moves_lists(table) { with_lists(&rows, count + 2) } else { rows }
 }
 
-/// Answers the places of the winners, counted from 1.
-fn replace_many(table: Table) -> String {
-    let columns = table.replaced();
-    let names = list(columns, |_, (name, _)| name.to_owned());
-    let arrays = list(columns, |place, (_, of)| format!("${}::{of}[]", place + 2));
-    let changes = list(columns, |_, (name, _)| format!("{name} = new.{name}"));
-    let text = format!(
-        "UPDATE {{schema}}.{} AS old SET {changes}
-        FROM unnest($1::uuid[], $2::bigint[], {arrays}) WITH ORDINALITY AS new(id, expected, {names}, place)
-        WHERE old.id = new.id AND old.version = new.expected AND {{in_time}} RETURNING new.place",
-        table.name(),
-    );
-    in_time(&text, columns.len() + 3)
+/// One write. Parameters: a value for each column of [`written`].
+fn one(table: Table, action: Action) -> String {
+    let values = numbered(table, action, |place, own| format!("${place}::{} AS {}", own.type_in(table), own.name()));
+    format!("(SELECT {values}, 1::bigint AS place) AS new")
 }
 
-/// One step: rows that another server is at are left to it. Those that are locked here are as their
-/// last writer left them, so that nothing is removed that lives longer by now.
+/// Several writes. Parameters: an array for each column of [`written`].
+fn many(table: Table, action: Action) -> String {
+    let names = joined(", ", written(table, action).map(Column::name));
+    let arrays = numbered(table, action, |place, own| format!("${place}::{}[]", own.type_in(table)));
+    format!("unnest({arrays}) WITH ORDINALITY AS new({names}, place)")
+}
+
+/// Writes each column of [`written`], given the number of its parameter.
+fn numbered(table: Table, action: Action, text: impl Fn(usize, Column) -> String) -> String {
+    joined(", ", (1..).zip(written(table, action)).map(|(place, own)| text(place, own)))
+}
+
+fn insert(table: Table, new: &str, in_time: &str) -> String {
+    let names = joined(", ", written(table, Action::Insert).map(Column::name));
+    format!(
+        "INSERT INTO {} ({names}, due_check) SELECT {names}, due FROM {new} WHERE {in_time}
+        ON CONFLICT (key) DO NOTHING RETURNING key",
+        name(table)
+    )
+}
+
+fn replace(table: Table, new: &str, in_time: &str) -> String {
+    let stored = written(table, Action::Replace)
+        .filter(|column| STORED.contains(column))
+        .map(Column::name)
+        .map(|name| format!("{name} = new.{name}"));
+    let parts = parts(table).iter().map(|part| part.as_str());
+    let parts = parts.map(|part| format!("{part} = CASE WHEN new.keeps_{part} THEN old.{part} ELSE new.{part} END"));
+    format!(
+        "UPDATE {} AS old SET {}, due_check = least(old.due_check, new.due)
+        FROM {new} WHERE old.key = new.key AND old.version = new.expected AND {in_time} RETURNING old.key, new.place",
+        name(table),
+        joined(", ", stored.chain(parts)),
+    )
+}
+
+fn confirm(table: Table, new: &str, in_time: &str) -> String {
+    let parts = parts(table).iter().map(|part| part.as_str());
+    let same = parts.map(|part| format!(" AND (new.keeps_{part} OR old.{part} IS NOT DISTINCT FROM new.{part})"));
+    format!(
+        "UPDATE {} AS old SET version = old.version FROM {new} WHERE old.key = new.key
+        AND old.version = new.expected AND old.version = new.version AND old.record = new.record{} AND {in_time}
+        RETURNING old.key, new.place",
+        name(table),
+        same.collect::<String>(),
+    )
+}
+
+/// Writes the lists of the row too, if it was written. Such a statement writes one row.
+fn with_lists(rows: &str, lists: usize) -> String {
+    format!(
+        "WITH put AS ({rows}), gone AS (
+            DELETE FROM {{schema}}.client_lists AS old USING put
+            WHERE old.key = put.key AND old.list <> ALL (${lists}::bytea[])
+        ), listed AS (
+            INSERT INTO {{schema}}.client_lists (list, key)
+            SELECT new.list, put.key FROM put, unnest(${lists}::bytea[]) AS new(list) ON CONFLICT DO NOTHING
+        ) SELECT * FROM put"
+    )
+}
+
+/// Parameters: the time and how many rows may be examined. Returns the counts of rows examined and removed.
+///
+/// Rows that another server is writing are left to it. The locked ones are as their last writer left them, so
+/// that no row is removed that has become due later.
 fn purge(table: Table) -> String {
     let text = "WITH due AS (
-            SELECT id, purge_after FROM {table} WHERE purge_check <= $1
-            ORDER BY purge_check LIMIT $2 FOR UPDATE SKIP LOCKED
+            SELECT key, due FROM {table} WHERE due_check <= $1
+            ORDER BY due_check LIMIT $2 FOR UPDATE SKIP LOCKED
         ), gone AS (
-            DELETE FROM {table} AS old USING due WHERE old.id = due.id AND due.purge_after <= $1 RETURNING 1
+            DELETE FROM {table} AS old USING due WHERE old.key = due.key AND due.due <= $1 RETURNING 1
         ), moved AS (
-            UPDATE {table} AS old SET purge_check = due.purge_after
-            FROM due WHERE old.id = due.id AND due.purge_after > $1
+            UPDATE {table} AS old SET due_check = due.due
+            FROM due WHERE old.key = due.key AND (due.due <= $1) IS NOT TRUE
         ) SELECT (SELECT count(*) FROM due), (SELECT count(*) FROM gone)";
-    text.replace("{table}", &format!("{{schema}}.{}", table.name()))
+    text.replace("{table}", &name(table))
 }
 
-fn in_time(text: &str, last: usize) -> String {
-    text.replace("{in_time}", IN_TIME).replace("{last}", &format!("${last}"))
-}
-
-/// Writes each column as told, with its place counted from 1.
-fn list(columns: &[Column], write: impl Fn(usize, Column) -> String) -> String {
-    columns.iter().zip(1..).map(|(column, place)| write(place, *column)).collect::<Vec<_>>().join(", ")
+fn joined(between: &str, texts: impl Iterator<Item = String>) -> String {
+    texts.collect::<Vec<_>>().join(between)
 }

@@ -1,62 +1,48 @@
 //! What waits is sent: writes of one kind as one statement, all kinds in one flight.
 
+use std::collections::{BTreeMap, HashSet};
 use std::time::Duration;
 
+use futures_util::future::{OptionFuture, join, join_all};
 use tokio::time::{Instant, sleep};
-use tokio_postgres::{Error, Row, Statement};
+use tokio_postgres::{Error, Row};
 
 use crate::entropy::{Entropy, SystemEntropy};
-use crate::store::postgres::batch::{Applied, Batch};
-use crate::store::postgres::columns::{Id, time};
+use crate::store::Table;
+use crate::store::postgres::batch::Batch;
+use crate::store::postgres::columns::{Bytes, lists, time, written};
 use crate::store::postgres::error::{self, PostgresError, PostgresProblem};
-use crate::store::postgres::job::{Job, PurgeStep, Purged, RegistrationWrite, RowWrite};
+use crate::store::postgres::job::{Action, Job, PurgeStep, Purged, RowWrite};
 use crate::store::postgres::link::Link;
-use crate::store::postgres::parameters::{Many, One, Parameter};
-use crate::store::postgres::query::query;
-use crate::store::postgres::registration;
-use crate::store::postgres::statements::Table;
+use crate::store::postgres::query::{Parameter, query};
+use crate::store::postgres::statements::Written;
 
 /// How often a statement is sent that the server rolled back because of others.
 const ATTEMPTS: u32 = 6;
 
-/// Sends a group of jobs; every one is answered when it is committed, or known to have failed.
+/// Sends a group of jobs; each is answered when it is committed, or known to have failed.
 pub(super) async fn write(link: &Link, jobs: Vec<Job>) {
-    let mut groups: [Vec<RowWrite>; 4] = Default::default();
-    let [insert_authorizations, replace_authorizations, insert_grants, replace_grants] = &mut groups;
-    let (mut registrations, mut steps) = (Vec::new(), Vec::new());
+    let mut writes: BTreeMap<(Table, Action), Vec<RowWrite>> = BTreeMap::new();
+    let mut steps = Vec::new();
     for job in jobs {
         match job {
-            Job::Row(write) => match (write.table, write.expected) {
-                (Table::Authorizations, None) => insert_authorizations.push(write),
-                (Table::Authorizations, Some(_)) => replace_authorizations.push(write),
-                (Table::Grants, None) => insert_grants.push(write),
-                (Table::Grants, Some(_)) => replace_grants.push(write),
-            },
-            Job::Registration(write) => registrations.push(*write),
+            Job::Write(own) => writes.entry((own.write.table, own.action)).or_default().push(*own),
             Job::Purge(step) => steps.push(step),
         }
     }
-    let [one, two, three, four] = groups.map(|writes| rows(link, writes));
-    let (one, two, three, four) = tokio::join!(one, two, three, four);
-    one_by_one(link, [one, two, three, four].into_iter().flatten().collect()).await;
-    for RegistrationWrite { expected, registration, answer } in registrations {
-        let values = registration::Values::of(expected, &registration);
-        let latest = link.latest();
-        let sent = match expected {
-            None => send(link, &link.writes.insert_client, &values.of_insert(&latest)).await,
-            Some(_) => send(link, &link.writes.replace_client, &values.of_replace(&latest)).await,
-        };
-        drop(answer.send(sent.map(|rows| !rows.is_empty())));
-    }
+    let mut batches = writes.into_iter().flat_map(|(kind, writes)| Batch::all(kind, writes));
+    // Mostly there is one, for which `join_all` would need a block on the heap as large as the whole sending.
+    let first = OptionFuture::from(batches.next().map(|batch| send_together(link, batch)));
+    let (first, others) = join(first, join_all(batches.map(|batch| send_together(link, batch)))).await;
+    one_by_one(link, first.into_iter().chain(others).flatten().collect()).await;
     for PurgeStep { table, now, limit, answer } in steps {
-        let sent = send(link, &link.writes.of(table).purge, &[&time(now), &i64::from(limit)]).await;
+        let sent = send(link, Written::Purge(table), &[&time(now), &i64::from(limit)]).await;
         drop(answer.send(sent.and_then(|rows| purged(&rows))));
     }
 }
 
-/// Writes of one kind; gives them back if the server refused them together because of one of them.
-async fn rows(link: &Link, writes: Vec<RowWrite>) -> Option<Batch> {
-    let batch = Batch::new(writes)?;
+/// Sends one batch; returns it if the server refused it because of one of its writes.
+async fn send_together(link: &Link, batch: Batch) -> Option<Batch> {
     match send_batch(link, &batch).await {
         Ok(applied) => batch.answer(&applied),
         Err(error) if error::may_be_split(&error) => return Some(batch),
@@ -75,10 +61,10 @@ async fn one_by_one(link: &Link, batches: Vec<Batch>) {
     let end = Instant::now() + link.lock_timeout;
     // A connection that is lost says so at the next statement.
     let _ = link.wait_for_locks(link.lock_timeout / 40).await;
-    let mut locked: Option<(Option<Id>, PostgresError)> = None;
+    let mut locked: Option<(Option<Vec<u8>>, PostgresError)> = None;
     for batch in batches.into_iter().flat_map(Batch::split) {
-        if let Some((id, failure)) = &locked
-            && (batch.first_id() == *id || Instant::now() >= end)
+        if let Some((key, failure)) = &locked
+            && (batch.first_key() == *key || Instant::now() >= end)
         {
             batch.refuse(failure);
             continue;
@@ -86,10 +72,10 @@ async fn one_by_one(link: &Link, batches: Vec<Batch>) {
         match send_batch(link, &batch).await {
             Ok(applied) => batch.answer(&applied),
             Err(error) => {
-                let id = batch.first_id();
+                let key = batch.first_key();
                 batch.refuse(&error);
                 if error.problem() == PostgresProblem::Locked {
-                    locked = Some((id, error));
+                    locked = Some((key, error));
                 }
             }
         }
@@ -97,42 +83,42 @@ async fn one_by_one(link: &Link, batches: Vec<Batch>) {
     let _ = link.wait_for_locks(link.lock_timeout).await;
 }
 
-async fn send_batch(link: &Link, batch: &Batch) -> Result<Applied, PostgresError> {
-    let (table, latest) = (batch.table(), link.latest());
-    let statements = link.writes.of(table);
-    let mut writes = batch.sent().map(One::of);
-    if let (Some(only), None) = (writes.next(), writes.next()) {
-        let columns = only.columns();
-        let rows = match batch.replaces() {
-            false => send(link, &statements.insert, &columns.of_insert(table, &latest)).await?,
-            true => send(link, &statements.replace, &columns.of_replace(table, &latest)).await?,
-        };
-        return Ok(Applied::Only(!rows.is_empty()));
-    }
-    let many = Many::of(batch.sent().map(One::of));
-    let columns = many.columns();
-    if batch.replaces() {
-        let rows = send(link, &statements.replace_many, &columns.of_replace(table, &latest)).await?;
-        let places: Result<_, Error> = rows.iter().map(|row| row.try_get(0)).collect();
-        return Ok(Applied::Places(places?));
-    }
-    let rows = send(link, &statements.insert_many, &columns.of_insert(table, &latest)).await?;
-    let ids: Result<_, Error> = rows.iter().map(|row| row.try_get(0)).collect();
-    Ok(Applied::Ids(ids?))
+/// Sends one statement and returns the places of the applied writes among those that were sent.
+async fn send_batch(link: &Link, batch: &Batch) -> Result<HashSet<usize>, PostgresError> {
+    let (writes, latest) = (batch.sent(), link.latest());
+    let values: Vec<_> = written(batch.table, batch.action).map(|column| column.values(&writes)).collect();
+    let lists = batch.action.moves_lists(batch.table).then(|| lists(&writes));
+    let mut parameters: Vec<Parameter<'_>> = Vec::with_capacity(values.len() + 2);
+    parameters.extend(values.iter().map(|values| -> Parameter<'_> { values }));
+    parameters.push(&latest);
+    parameters.extend(lists.iter().map(|lists| -> Parameter<'_> { lists }));
+    let statement = if writes.len() == 1 { Written::One } else { Written::Many };
+    let rows = send(link, statement(batch.table, batch.action), &parameters).await?;
+    let place = |row: &Row| -> Result<_, Error> {
+        if batch.action == Action::Insert {
+            let Bytes(key) = row.try_get(0)?;
+            return Ok(batch.place_of(key));
+        }
+        let from_1: i64 = row.try_get(1)?;
+        Ok(usize::try_from(from_1 - 1).ok())
+    };
+    let places: Result<Vec<_>, _> = rows.iter().map(place).collect();
+    Ok(places?.into_iter().flatten().collect())
 }
 
 fn purged(rows: &[Row]) -> Result<Purged, PostgresError> {
-    let Some(row) = rows.first() else { return Ok(Purged { looked_at: 0, removed: 0 }) };
+    let Some(row) = rows.first() else { return Ok(Purged { examined: 0, removed: 0 }) };
     let count = |column| -> Result<usize, PostgresError> {
         let count: i64 = row.try_get(column)?;
         Ok(usize::try_from(count).unwrap_or_default())
     };
-    Ok(Purged { looked_at: count(0)?, removed: count(1)? })
+    Ok(Purged { examined: count(0)?, removed: count(1)? })
 }
 
 /// Sends one statement, again if the server rolled it back because of others; never again if it may
 /// have taken effect.
-async fn send(link: &Link, statement: &Statement, parameters: &[Parameter<'_>]) -> Result<Vec<Row>, PostgresError> {
+async fn send(link: &Link, written: Written, parameters: &[Parameter<'_>]) -> Result<Vec<Row>, PostgresError> {
+    let Some(statement) = link.writes.of(written) else { return Err(PostgresProblem::Database.into()) };
     let unreplicated = link.watch.unreplicated();
     let mut attempt = 1;
     loop {
@@ -157,8 +143,8 @@ async fn send(link: &Link, statement: &Statement, parameters: &[Parameter<'_>]) 
 
 /// Half to all of a span, so that servers that met once do not meet again.
 pub(super) fn jittered(span: Duration) -> Duration {
-    let mut octet = [0];
-    SystemEntropy.fill(&mut octet);
-    let [octet] = octet;
-    span / 2 + span * u32::from(octet) / 512
+    let mut byte = [0];
+    SystemEntropy.fill(&mut byte);
+    let [byte] = byte;
+    span / 2 + span * u32::from(byte) / 512
 }

@@ -1,9 +1,10 @@
 //! What has to hold of a server before it may keep anything: asked with every connection that is made, so
 //! that a server which takes over, or starts again with other settings, is looked at too.
 
+use std::time::Duration;
+
 use redis::aio::MultiplexedConnection;
 use redis::{Pipeline, Value};
-use time::Duration;
 
 use crate::clock::{Clock, SystemClock};
 use crate::store::redis::error::{RedisError, RedisProblem};
@@ -11,7 +12,7 @@ use crate::store::redis::error::{RedisError, RedisProblem};
 /// The least release whose scripts answer errors by their own names.
 const LEAST_RELEASE: u32 = 7;
 /// How far a server's clock may be from this machine's.
-pub(super) const MOST_APART: Duration = Duration::minutes(10);
+pub(super) const MOST_APART: Duration = Duration::from_secs(10 * 60);
 
 /// What a server has to be.
 #[derive(Clone, Copy, Debug)]
@@ -109,11 +110,7 @@ fn allowed(answer: Value) -> Result<Option<Value>, RedisError> {
 fn check_clock(time: Value) -> Result<(), RedisError> {
     let (seconds, _): (u32, u32) = redis::from_redis_value(time)?;
     let apart = seconds.abs_diff(SystemClock.now().seconds());
-    if i64::from(apart) > MOST_APART.whole_seconds() {
-        Err(RedisProblem::Clock { seconds: apart }.into())
-    } else {
-        Ok(())
-    }
+    if u64::from(apart) > MOST_APART.as_secs() { Err(RedisProblem::Clock { seconds: apart }.into()) } else { Ok(()) }
 }
 
 fn value_of<'a>(info: &'a str, name: &str) -> Option<&'a str> {

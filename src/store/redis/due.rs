@@ -1,84 +1,76 @@
-//! The purge: sets of ids by the time at which their rows may go.
+//! The purge: sets of keys by the time from which their rows may be removed.
 //!
 //! A time in a set may be earlier than the row's own, and is moved when the purge meets it. A row that the
-//! server has expired by itself leaves its entries behind, which go here.
+//! server has expired by itself leaves its entries behind, which the purge removes.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use futures_util::future::try_join_all;
 use redis::Cmd;
-use time::Duration;
 
 use crate::clock::Timestamp;
-use crate::store::record::WRITE_BOUND;
+use crate::record::WRITE_BOUND;
 use crate::store::redis::error::RedisError;
-use crate::store::redis::keys::{DueEntry, Entry, key};
+use crate::store::redis::keys::{DUE_SETS, DueEntry, Entry, Keys, Written};
 use crate::store::redis::link::Link;
-use crate::store::redis::listed::drop_entries;
-use crate::store::redis::rows::{DUE_SETS, Keyed, Row, due_key, look, relist, row_key};
+use crate::store::redis::listed;
 use crate::store::redis::script::REMOVE;
-use crate::store::{Purge, StoreError};
+use crate::store::{Purge, Table, Write};
 
-/// Records that are looked at together.
+/// Entries that are examined together.
 const MOST_AT_A_TIME: usize = 64;
 
-/// How long a row is left alone that this release cannot read.
-const UNREADABLE: Duration = Duration::DAY;
+/// How long the purge leaves alone what is no row.
+const UNREADABLE: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// What became of an entry.
-enum Outcome {
-    Removed,
-    Moved,
-    /// The row was written meanwhile: it is looked at once more.
-    Left,
+/// Adds the entry of a row that is due at some time, before the row is written.
+pub(super) async fn add(link: &Link, keys: &Keys, write: &Write, written: Written) -> Result<(), RedisError> {
+    let Some(due) = write.due else { return Ok(()) };
+    let entry = DueEntry::of(write, written);
+    let set = keys.due(write.table, entry.set());
+    let mut add = Cmd::new();
+    add.arg("ZADD").arg(&set).arg("LT").arg(due.seconds()).arg(entry.member());
+    link.write::<i64>(&set, add).await.map(drop)
 }
 
-/// How far a purge has come.
-#[derive(Default)]
-struct Step {
-    /// Records that may still be looked at.
-    room: usize,
-    removed: usize,
-    left: bool,
-}
-
-/// One purge of the rows of one kind.
+/// One purge of one table.
 pub(super) struct PurgeStep<'a> {
     pub(super) link: &'a Link,
-    pub(super) prefix: &'a str,
+    pub(super) keys: &'a Keys,
+    pub(super) table: Table,
     pub(super) now: Timestamp,
     /// The set that comes first, which the step moves on.
     pub(super) next_set: &'a AtomicUsize,
 }
 
 impl PurgeStep<'_> {
-    /// Removes rows that are due, looking at no more than `limit` records.
-    pub(super) async fn run<R: Keyed>(&self, limit: usize) -> Result<Purge, StoreError> {
+    /// Removes rows that are due, examining at most `limit`.
+    pub(super) async fn run(&self, limit: usize) -> Result<Purge, RedisError> {
         let first = self.next_set.load(Ordering::Relaxed);
-        let mut step = Step { room: limit, ..Step::default() };
+        let (mut room, mut removed) = (limit, 0);
         for set in (first..first + DUE_SETS).map(|number| number % DUE_SETS) {
-            if let Err(error) = self.set::<R>(set, &mut step).await {
-                // The next call begins behind it, so that one that cannot be read holds no other up.
+            let key = self.keys.due(self.table, set);
+            if let Err(error) = self.purge_set(&key, &mut room, &mut removed).await {
+                // The next call begins after it, so that one that cannot be read holds no other up.
                 self.next_set.store((set + 1) % DUE_SETS, Ordering::Relaxed);
-                return Err(error.into());
+                return Err(error);
             }
-            if step.room == 0 {
+            if room == 0 {
                 self.next_set.store(set, Ordering::Relaxed);
-                return Ok(Purge::new(step.removed));
+                return Ok(Purge::new(removed));
             }
         }
-        Ok(if step.left { Purge::new(step.removed) } else { Purge::new(step.removed).finished() })
+        Ok(Purge::new(removed).finished())
     }
 
-    /// Goes through one set, as far as there is room.
-    async fn set<R: Keyed>(&self, set: usize, step: &mut Step) -> Result<(), RedisError> {
-        while step.room > 0 {
-            let wanted = step.room.min(MOST_AT_A_TIME);
-            let members = self.due::<R>(set, wanted).await?;
-            let outcomes = try_join_all(members.iter().map(|member| self.entry::<R>(set, member))).await?;
-            step.room = step.room.saturating_sub(members.len());
-            step.removed += outcomes.iter().filter(|outcome| matches!(outcome, Outcome::Removed)).count();
-            step.left |= outcomes.iter().any(|outcome| matches!(outcome, Outcome::Left));
+    async fn purge_set(&self, set: &[u8], room: &mut usize, removed: &mut usize) -> Result<(), RedisError> {
+        while *room > 0 {
+            let wanted = (*room).min(MOST_AT_A_TIME);
+            let members = self.due(set, wanted).await?;
+            let are_removed = try_join_all(members.iter().map(|member| self.purge_row(set, member))).await?;
+            *room = room.saturating_sub(members.len());
+            *removed += are_removed.into_iter().filter(|is_removed| *is_removed).count();
             if members.len() < wanted {
                 break;
             }
@@ -86,53 +78,61 @@ impl PurgeStep<'_> {
         Ok(())
     }
 
-    /// Returns members of the set whose time has come, the earliest first.
-    async fn due<R: Keyed>(&self, set: usize, count: usize) -> Result<Vec<Vec<u8>>, RedisError> {
-        let set = due_key::<R>(self.prefix, set);
+    /// Returns members of the set that are due, the earliest first.
+    async fn due(&self, set: &[u8], count: usize) -> Result<Vec<Vec<u8>>, RedisError> {
         let mut range = Cmd::new();
-        range.arg("ZRANGE").arg(&set).arg("-inf").arg(self.now.seconds()).arg("BYSCORE").arg("LIMIT").arg(0).arg(count);
-        self.link.read(&set, range).await
+        range.arg("ZRANGE").arg(set).arg("-inf").arg(self.now.seconds()).arg("BYSCORE").arg("LIMIT").arg(0).arg(count);
+        self.link.read(set, range).await
     }
 
-    async fn entry<R: Keyed>(&self, set: usize, member: &[u8]) -> Result<Outcome, RedisError> {
-        let set = due_key::<R>(self.prefix, set);
+    /// Removes a row if it is due, and its entries once they are settled; returns whether it removed the row.
+    async fn purge_row(&self, set: &[u8], member: &[u8]) -> Result<bool, RedisError> {
         let Some(entry) = DueEntry::from_member(member) else {
-            self.forget(&set, member).await?;
-            return Ok(Outcome::Moved);
+            self.forget(set, member).await?;
+            return Ok(false);
         };
-        let outcome = match look::<R>(self.link, self.prefix, entry.id).await? {
-            Row::Missing => Outcome::Moved,
-            Row::Unreadable(_) => {
-                self.move_to(&set, member, self.now.plus(UNREADABLE)).await?;
-                return Ok(Outcome::Moved);
+        let row = self.remove(&entry.key).await?;
+        match row {
+            Removal::Removed | Removal::Missing if entry.written.is_settled() => {
+                self.drop_from_lists(&entry).await?;
+                self.forget(set, member).await?;
             }
-            Row::Found(row) if self.now < row.purge_after() => {
-                if self.link.spreads_keys() {
-                    relist(self.link, self.prefix, &row, entry.written).await?;
-                }
-                self.move_to(&set, member, row.purge_after()).await?;
-                return Ok(Outcome::Moved);
-            }
-            Row::Found(row) => {
-                let version = row.version().to_be_bytes();
-                if !REMOVE.run(self.link, &row_key::<R>(self.prefix, entry.id), &[&version]).await? {
-                    return Ok(Outcome::Left);
-                }
-                Outcome::Removed
-            }
-        };
-        if entry.written.is_over() {
-            let subject = key(self.prefix, R::OF_SUBJECT, &entry.subject);
-            let listed = Entry { id: entry.id.to_vec(), written: entry.written };
-            match drop_entries(self.link, &subject, &[listed]).await {
-                Err(error) if !error.is_wrong_type() => return Err(error),
-                _ => self.forget(&set, member).await?,
-            }
-        } else {
             // Its write may still be under way.
-            self.move_to(&set, member, self.now.plus(WRITE_BOUND)).await?;
+            Removal::Removed | Removal::Missing => self.move_to(set, member, self.now.plus(WRITE_BOUND)).await?,
+            Removal::NotDue(due) => {
+                if self.link.spreads_keys() {
+                    let DueEntry { key, lists, written } = &entry;
+                    listed::add_missing(self.link, self.keys, self.table, key, lists, *written).await?;
+                }
+                self.move_to(set, member, due).await?;
+            }
+            Removal::NoRow => self.move_to(set, member, self.now.plus(UNREADABLE)).await?,
         }
-        Ok(outcome)
+        Ok(row == Removal::Removed)
+    }
+
+    async fn remove(&self, key: &[u8]) -> Result<Removal, RedisError> {
+        let now = self.now.seconds().to_string();
+        match REMOVE.run(self.link, &self.keys.row(self.table, key), &[now.as_bytes()]).await {
+            Ok(0) => Ok(Removal::Removed),
+            Ok(-1) => Ok(Removal::Missing),
+            Ok(due) => {
+                Ok(u32::try_from(due).map_or(Removal::NoRow, |due| Removal::NotDue(Timestamp::from_seconds(due))))
+            }
+            Err(error) if error.is_wrong_type() => Ok(Removal::NoRow),
+            Err(error) => Err(error),
+        }
+    }
+
+    async fn drop_from_lists(&self, entry: &DueEntry) -> Result<(), RedisError> {
+        let listed = [Entry { key: entry.key.clone(), written: entry.written }];
+        for list in &entry.lists {
+            match listed::drop_entries(self.link, &self.keys.list_of(self.table, list), &listed).await {
+                Err(error) if !error.is_wrong_type() => return Err(error),
+                _ => {}
+            }
+        }
+        Ok(())
     }
 
     /// Moves an entry to a later time, if it is still there.
@@ -147,4 +147,15 @@ impl PurgeStep<'_> {
         remove.arg("ZREM").arg(set).arg(member);
         self.link.write::<i64>(set, remove).await.map(drop)
     }
+}
+
+/// What became of the row of an entry that is due.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Removal {
+    Removed,
+    Missing,
+    /// The row is due later than its entry.
+    NotDue(Timestamp),
+    /// The key holds something that is no row.
+    NoRow,
 }

@@ -1,21 +1,66 @@
-//! The names of keys, and the members of the sets that are indexes.
+//! The names of keys, and the members of the sorted sets that are indexes.
 //!
-//! An entry of an index is written before the row that it stands for, and may outlive it. So it carries
+//! An entry of an index is written before the row that it names, and may outlive it. So it carries
 //! the time at which it was written: an entry without a row is dropped when it is older than the hour
 //! within which a write is applied or never. A later attempt writes an entry of its own, so that dropping
 //! the old one takes nothing from it.
 
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+
 use crate::clock::{Clock, SystemClock, Timestamp};
-use crate::store::record::WRITE_BOUND;
+use crate::record::WRITE_BOUND;
+use crate::store::redis::row::{push_text, read_texts};
+use crate::store::{List, Table, Write};
 
-/// Seconds that share one time of writing: a code that is sent again and again adds few entries.
+/// Sets of due times for each table, so that they lie in several slots of a cluster.
+pub(super) const DUE_SETS: usize = 16;
+/// Seconds that share one time of writing: an insert that is sent again and again adds few entries.
 const BUCKET_SECONDS: u32 = 1024;
-/// Stands behind an id, below every octet that the id of a client has.
-const END_OF_ID: u8 = 0;
+/// Follows the key of a row in an entry. It is below every byte of a client id; other keys of one table have one length.
+const END_OF_KEY: u8 = 0;
 
-/// The key of something by its kind and name.
-pub(super) fn key(prefix: &str, kind: &str, name: &str) -> Vec<u8> {
-    format!("{prefix}:{kind}:{name}").into_bytes()
+/// The names of all keys of one store.
+pub(super) struct Keys {
+    prefix: String,
+}
+
+impl Keys {
+    pub(super) fn new(prefix: &str) -> Self {
+        Self { prefix: prefix.to_owned() }
+    }
+
+    pub(super) fn prefix(&self) -> &str {
+        &self.prefix
+    }
+
+    /// Returns the key of a row: a client id as it is, any other key as base64url.
+    pub(super) fn row(&self, table: Table, key: &[u8]) -> Vec<u8> {
+        match table {
+            Table::Clients => self.key(table, ":", key),
+            Table::Authorizations | Table::Grants | Table::Replays => {
+                self.key(table, ":", URL_SAFE_NO_PAD.encode(key).as_bytes())
+            }
+        }
+    }
+
+    /// Returns the key of the set of a list's entries.
+    pub(super) fn list(&self, list: &List) -> Vec<u8> {
+        self.list_of(list.table, &list.name)
+    }
+
+    pub(super) fn list_of(&self, table: Table, name: &[u8]) -> Vec<u8> {
+        self.key(table, "-list:", name)
+    }
+
+    /// Returns the key of one of the sets of a table's due times.
+    pub(super) fn due(&self, table: Table, set: usize) -> Vec<u8> {
+        self.key(table, "-due:", set.to_string().as_bytes())
+    }
+
+    fn key(&self, table: Table, kind: &str, name: &[u8]) -> Vec<u8> {
+        [self.prefix.as_bytes(), b":", table.as_str().as_bytes(), kind.as_bytes(), name].concat()
+    }
 }
 
 /// When an entry was written, in steps of 1024 seconds of this machine's clock.
@@ -27,71 +72,79 @@ impl Written {
         Self(SystemClock.now().seconds() / BUCKET_SECONDS)
     }
 
-    pub(super) const fn from_octets(octets: [u8; 4]) -> Self {
-        Self(u32::from_be_bytes(octets))
+    const fn from_bytes(bytes: [u8; 4]) -> Self {
+        Self(u32::from_be_bytes(bytes))
     }
 
-    pub(super) const fn octets(self) -> [u8; 4] {
+    const fn bytes(self) -> [u8; 4] {
         self.0.to_be_bytes()
     }
 
-    /// Tells whether every write that was begun with this entry has been applied, or never will be.
-    pub(super) fn is_over(self) -> bool {
+    /// Returns whether every write that was begun with this entry has been applied, or never will be.
+    pub(super) fn is_settled(self) -> bool {
         let end = self.0.saturating_add(1).saturating_mul(BUCKET_SECONDS);
         SystemClock.now() > Timestamp::from_seconds(end).plus(WRITE_BOUND)
     }
 }
 
-/// A member of a set of ids, in whose order it stands.
+/// A member of the set of a list, in the order of the keys of its rows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Entry {
-    pub(super) id: Vec<u8>,
+    pub(super) key: Vec<u8>,
     pub(super) written: Written,
 }
 
 impl Entry {
     pub(super) fn member(&self) -> Vec<u8> {
-        let mut member = self.id.clone();
-        member.push(END_OF_ID);
-        member.extend(self.written.octets());
-        member
+        [self.key.as_slice(), &[END_OF_KEY], &self.written.bytes()].concat()
     }
 
     pub(super) fn from_member(member: &[u8]) -> Option<Self> {
         let (rest, written) = member.split_last_chunk()?;
-        let (end, id) = rest.split_last()?;
-        (*end == END_OF_ID).then(|| Self { id: id.to_vec(), written: Written::from_octets(*written) })
+        let (end, key) = rest.split_last()?;
+        (*end == END_OF_KEY).then(|| Self { key: key.to_vec(), written: Written::from_bytes(*written) })
     }
 
-    /// The bounds of a range that holds all entries of this id.
-    pub(super) fn of_its_id(&self) -> [Vec<u8>; 2] {
-        [(b"[", END_OF_ID), (b"(", END_OF_ID + 1)].map(|(kind, end)| [kind, self.id.as_slice(), &[end]].concat())
+    /// Returns the bounds of a range that holds all entries of this key.
+    pub(super) fn of_its_key(&self) -> [Vec<u8>; 2] {
+        [(b"[", END_OF_KEY), (b"(", END_OF_KEY + 1)].map(|(kind, end)| [kind, self.key.as_slice(), &[end]].concat())
     }
 
-    /// The bound of a range that begins behind all entries of `id`, or with the first of all.
-    pub(super) fn after(id: Option<&[u8]>) -> Vec<u8> {
-        id.map_or_else(|| b"-".to_vec(), |id| [b"[", id, &[END_OF_ID + 1]].concat())
+    /// Returns the bound of a range that begins after all entries of `key`, or with the first of all.
+    pub(super) fn after(key: Option<&[u8]>) -> Vec<u8> {
+        key.map_or_else(|| b"-".to_vec(), |key| [b"[", key, &[END_OF_KEY + 1]].concat())
     }
 }
 
-/// A member of a set of due times: what has to be known when the row is gone already.
+/// A member of a set of due times: what has to be known once the row is gone.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct DueEntry {
-    pub(super) id: [u8; 16],
     pub(super) written: Written,
-    pub(super) subject: String,
+    pub(super) key: Vec<u8>,
+    pub(super) lists: Vec<Vec<u8>>,
 }
 
 impl DueEntry {
+    pub(super) fn of(write: &Write, written: Written) -> Self {
+        Self { written, key: write.key.clone(), lists: write.lists.clone() }
+    }
+
+    /// Returns which of the sets of its table the entry is in, by the random end of its key.
+    pub(super) fn set(&self) -> usize {
+        self.key.last().map_or(0, |last| usize::from(*last) % DUE_SETS)
+    }
+
     pub(super) fn member(&self) -> Vec<u8> {
-        [&self.id[..], &self.written.octets(), self.subject.as_bytes()].concat()
+        let mut member = self.written.bytes().to_vec();
+        push_text(&mut member, &self.key);
+        self.lists.iter().for_each(|list| push_text(&mut member, list));
+        member
     }
 
     pub(super) fn from_member(member: &[u8]) -> Option<Self> {
-        let (id, rest) = member.split_first_chunk()?;
-        let (written, subject) = rest.split_first_chunk()?;
-        let subject = std::str::from_utf8(subject).ok()?.to_owned();
-        Some(Self { id: *id, written: Written::from_octets(*written), subject })
+        let (written, texts) = member.split_first_chunk()?;
+        let mut texts = read_texts(texts)?.into_iter().map(<[u8]>::to_vec);
+        Some(Self { written: Written::from_bytes(*written), key: texts.next()?, lists: texts.collect() })
     }
 }
 
@@ -100,38 +153,50 @@ mod tests {
     use super::*;
 
     #[test]
-    fn entries_stand_in_the_order_of_their_ids() {
+    fn entries_stand_in_the_order_of_their_keys() {
         let written = [Written(0), Written(1), Written(u32::MAX)];
-        let ids: [&[u8]; 4] = [b"a", b"a b", b"ab", b"a~"];
+        let keys: [&[u8]; 4] = [b"a", b"a b", b"ab", b"a~"];
         let members: Vec<_> =
-            ids.iter().flat_map(|id| written.map(|written| Entry { id: id.to_vec(), written }.member())).collect();
+            keys.iter().flat_map(|key| written.map(|written| Entry { key: key.to_vec(), written }.member())).collect();
         assert!(members.is_sorted());
-        for (place, id) in ids.iter().enumerate() {
-            let bound = Entry::after(Some(id));
+        for (place, key) in keys.iter().enumerate() {
+            let bound = Entry::after(Some(key));
             let (inclusive, bound) = bound.split_first().unwrap();
             assert_eq!(*inclusive, b'[');
             let after = members.iter().filter(|member| member.as_slice() >= bound).count();
-            assert_eq!(after, (ids.len() - place - 1) * written.len(), "{id:?}");
+            assert_eq!(after, (keys.len() - place - 1) * written.len(), "{key:?}");
         }
     }
 
     #[test]
-    fn members_are_read_as_they_were_written() {
-        let entry = Entry { id: vec![0, 0xff, 0, 7], written: Written(0x0102_0304) };
-        assert_eq!(Entry::from_member(&entry.member()), Some(entry));
-        let due = DueEntry { id: [0xff; 16], written: Written(7), subject: "alice\u{202e}".to_owned() };
-        assert_eq!(DueEntry::from_member(&due.member()), Some(due));
-        assert_eq!(Entry::from_member(b"abc"), None);
-        assert_eq!(DueEntry::from_member(&[0; 19]), None);
+    fn keys_are_named_after_their_tables() {
+        let keys = Keys::new("own");
+        assert_eq!(keys.row(Table::Clients, b"an id"), b"own:clients:an id");
+        assert_eq!(keys.row(Table::Grants, &[0xff; 16]), b"own:grants:_____________________w");
+        assert_eq!(keys.list(&List::new(Table::Grants, "alice")), b"own:grants-list:alice");
+        assert_eq!(keys.due(Table::Replays, 15), b"own:replays-due:15");
     }
 
     #[test]
-    fn an_entry_is_over_an_hour_after_the_last_write_with_it() {
+    fn members_are_read_as_they_were_written() {
+        let entry = Entry { key: vec![0, 0xff, 0, 7], written: Written(0x0102_0304) };
+        assert_eq!(Entry::from_member(&entry.member()), Some(entry));
+        for lists in [&[][..], &[b"alice".to_vec()], &[vec![0xff; 261], Vec::new()]] {
+            let due = DueEntry { written: Written(7), key: vec![0xff; 32], lists: lists.to_vec() };
+            assert_eq!(DueEntry::from_member(&due.member()), Some(due));
+        }
+        assert_eq!(Entry::from_member(b"abc"), None);
+        assert_eq!(DueEntry::from_member(&[0; 4]), None);
+        assert_eq!(DueEntry::from_member(&[0, 0, 0, 7, 0, 9, 1]), None);
+    }
+
+    #[test]
+    fn an_entry_is_settled_an_hour_after_the_last_write_with_it() {
         let now = SystemClock.now().seconds();
         let written = |ago: u32| Written((now - ago) / BUCKET_SECONDS);
-        assert!(!Written::now().is_over());
-        assert!(!written(3600).is_over());
-        assert!(written(3600 + BUCKET_SECONDS + 60).is_over());
-        assert!(!Written(u32::MAX).is_over());
+        assert!(!Written::now().is_settled());
+        assert!(!written(3600).is_settled());
+        assert!(written(3600 + BUCKET_SECONDS + 60).is_settled());
+        assert!(!Written(u32::MAX).is_settled());
     }
 }

@@ -1,73 +1,81 @@
-//! Lists: a set of ids in their order, read in parts, with what it stands for.
+//! Lists: a set of entries in the order of their keys, read in parts, with their rows.
 //!
-//! What is found under an id decides whether it is listed, so that an entry that is older or newer than
-//! its row shows nothing wrong.
+//! The row decides whether it is listed, so an entry that is older or newer than its row shows nothing wrong.
 
-use futures_util::future::join_all;
+use futures_util::future::{join_all, try_join_all};
 use redis::Cmd;
 
-use crate::store::StoreError;
 use crate::store::redis::error::RedisError;
-use crate::store::redis::keys::Entry;
+use crate::store::redis::find;
+use crate::store::redis::keys::{Entry, Keys, Written};
 use crate::store::redis::link::Link;
 use crate::store::redis::script::{LIST, RELIST};
+use crate::store::{List, Row, StoreError, Table};
 
 /// Entries that are read at a time, and their rows with them.
 const MOST_AT_A_TIME: usize = 64;
 
-/// Returns up to `limit` of what is listed in the set `index` behind the id `after`, ids ascending.
+/// Returns up to `limit` rows of the list after the key `after`, keys ascending.
 ///
-/// `look` returns what an id stands for if it belongs on this list. What cannot be read is the answer for a
-/// part that holds it, and is no trouble behind one.
-pub(super) async fn list<T, F>(
+/// A row that cannot be read is an error only for a page that holds it.
+pub(super) async fn list(
     link: &Link,
-    index: &[u8],
+    keys: &Keys,
+    list: &List,
     after: Option<&[u8]>,
     limit: usize,
-    look: impl Fn(Vec<u8>) -> F,
-) -> Result<Vec<T>, StoreError>
-where
-    F: Future<Output = Result<Option<T>, StoreError>>,
-{
+) -> Result<Vec<Row>, StoreError> {
+    let index = keys.list(list);
     let mut found = Vec::new();
     let mut start = Entry::after(after);
     loop {
-        // One more than is wanted, since an id may have two entries.
+        // One more than is wanted, since a row may have two entries.
         let wanted = (limit - found.len()).saturating_add(1).min(MOST_AT_A_TIME);
-        let members = members(link, index, &start, wanted).await?;
+        let members = members(link, &index, &start, wanted).await?;
         let Some(next) = behind(&members) else { return Ok(found) };
         start = next;
-        // What is no entry is passed over: it may be of a later release.
+        // What is no entry is skipped: it may be of a later release.
         let entries: Vec<_> = members.iter().filter_map(|member| Entry::from_member(member)).collect();
         let mut needless = Vec::new();
-        let ids: Vec<_> = entries.chunk_by(|entry, next| entry.id == next.id).collect();
-        let rows = ids.iter().filter_map(|entries| entries.last()).map(|entry| look(entry.id.clone()));
-        for (entries, row) in ids.iter().zip(join_all(rows).await) {
+        let by_key: Vec<_> = entries.chunk_by(|entry, next| entry.key == next.key).collect();
+        let of_row = by_key.iter().filter_map(|entries| entries.last());
+        let rows = of_row.map(async |entry| (&entry.key, find::find_listed(link, keys, list, &entry.key).await));
+        for (entries, (key, row)) in by_key.iter().zip(join_all(rows).await) {
             if found.len() == limit {
                 break;
             }
             let row = row?;
             // The newest entry of a row stays.
             let stays = usize::from(row.is_some());
-            needless.extend(entries.iter().rev().skip(stays).filter(|entry| entry.written.is_over()).cloned());
-            found.extend(row);
+            needless.extend(entries.iter().rev().skip(stays).filter(|entry| entry.written.is_settled()).cloned());
+            found.extend(row.map(|bytes| Row::new(key.as_slice(), bytes)));
         }
-        drop_entries(link, index, &needless).await?;
+        drop_entries(link, &index, &needless).await?;
         if members.len() < wanted || found.len() == limit {
             return Ok(found);
         }
     }
 }
 
-/// Adds an entry for `id`, before its row is written.
+/// Adds an entry to the list at `index`, before its row is written.
 pub(super) async fn add(link: &Link, index: &[u8], entry: &Entry) -> Result<(), RedisError> {
     LIST.run(link, index, &[&entry.member()]).await.map(drop)
 }
 
-/// Adds an entry where there is none of its id; tells whether there was none.
-pub(super) async fn add_if_missing(link: &Link, index: &[u8], entry: &Entry) -> Result<bool, RedisError> {
-    let [from, to] = entry.of_its_id();
-    RELIST.run(link, index, &[&entry.member(), &from, &to]).await
+/// Adds an entry to each list that has none of that key; returns whether there was one.
+pub(super) async fn add_missing(
+    link: &Link,
+    keys: &Keys,
+    table: Table,
+    key: &[u8],
+    lists: &[Vec<u8>],
+    written: Written,
+) -> Result<bool, RedisError> {
+    let entry = Entry { key: key.to_vec(), written };
+    let (member, [from, to]) = (entry.member(), entry.of_its_key());
+    let arguments = [member.as_slice(), &from, &to];
+    let add = async |list: &Vec<u8>| RELIST.run(link, &keys.list_of(table, list), &arguments).await;
+    Ok(try_join_all(lists.iter().map(add)).await?.contains(&1))
 }
 
 /// Drops entries, each of which a later write would replace by one of its own.
@@ -89,10 +97,10 @@ async fn members(link: &Link, index: &[u8], start: &[u8], count: usize) -> Resul
     link.read(index, range).await
 }
 
-/// The bound of a range that begins behind these members, and behind all entries of the ids in them.
+/// Returns the bound of a range that begins after these members, and after all entries of the keys in them.
 fn behind(members: &[Vec<u8>]) -> Option<Vec<u8>> {
     let last = members.last()?;
     let entry = members.iter().rev().find_map(|member| Entry::from_member(member));
-    let behind_entry = entry.map(|entry| Entry::after(Some(&entry.id)));
+    let behind_entry = entry.map(|entry| Entry::after(Some(&entry.key)));
     behind_entry.filter(|bound| bound.get(1..) > Some(last)).or_else(|| Some([b"(", last.as_slice()].concat()))
 }

@@ -5,14 +5,15 @@ mod connect;
 mod due;
 mod error;
 mod exchange;
+mod find;
 mod keys;
 mod layout;
 mod link;
 mod listed;
 mod node;
 mod options;
-mod registry;
 mod router;
+mod row;
 mod rows;
 mod script;
 mod slots;
@@ -21,32 +22,23 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 
-use async_trait::async_trait;
-
-use crate::client::Client;
-use crate::client::application::{Application, ApplicationFilter, Logo, LogoSlot};
 use crate::clock::Timestamp;
-use crate::id::{AuthorizationId, ClientId, GrantId};
-use crate::store::record::{Authorization, Grant};
 use crate::store::redis::due::PurgeStep;
-use crate::store::redis::keys::key;
+use crate::store::redis::keys::Keys;
 use crate::store::redis::link::Link;
-use crate::store::redis::rows::Keyed;
-use crate::store::{
-    ClientRegistry, ClientStore, CodeStore, Insertion, Page, Purge, Registration, Replacement, StoreError, TokenStore,
-};
-use crate::subject::Subject;
+use crate::store::{Engine, Insertion, List, Part, Purge, Replacement, Row, StoreError, Table, Write};
 
 pub use crate::store::redis::error::{RedisError, RedisProblem};
 pub use crate::store::redis::options::RedisOptions;
 
 /// A store in a Redis server, or in a cluster of them.
 ///
-/// Every change is one script on one key, so that any slot of a cluster will do. A command goes to the
-/// primary that has the key, never to a replica: a server that stands alone says behind each answer to a
-/// reader whether it is a primary still. A command is sent again within its time-out when a connection
-/// breaks or another primary takes over; a write that arrives twice is known by its number and is
-/// answered as it was the first time. Clones share everything. The connections are driven by the tokio
+/// It is an [`Engine`], so a registry and a store of codes, tokens and replays. Every change is one script on one
+/// key, so that any slot of a cluster will do. A command goes to the primary that has the key, never to a
+/// replica: a server that stands alone states after each answer to a reader whether it is still a primary. A
+/// command is sent again within its time-out when a connection breaks or another primary takes over. A write
+/// that arrives twice is recognized by its number and is answered as it was the first time. A read may return what
+/// no replica has yet, so [`reads_settled`](Engine::reads_settled) is `false`. Clones share everything. The connections are driven by the tokio
 /// runtime in which the store was connected, which has to outlive it; the calls may be polled by any
 /// executor.
 ///
@@ -61,9 +53,9 @@ pub use crate::store::redis::options::RedisOptions;
 ///
 /// Rows end by themselves: each is written with the time of its `purge_after` by the server's own clock,
 /// unless that is past already. So the clocks of the server and of the authorization servers have to be
-/// right to the minute, and a test that sets another time sees rows go by
+/// right to the minute. In a test that sets another time, rows are removed by
 /// [`purge_expired`](crate::AuthorizationServer::purge_expired) alone. That call is needed in any case: it
-/// removes what the lists still know of rows that are gone.
+/// removes the list entries of rows that have expired.
 ///
 /// # Errors
 ///
@@ -97,12 +89,12 @@ pub use crate::store::redis::options::RedisOptions;
 /// # Examples
 ///
 /// ```no_run
-/// use grantor::{AuthorizationServer, RedisOptions, RedisStore};
+/// use grantor::{AuthorizationServer, Config, RedisOptions, RedisStore};
 ///
 /// # async fn run() -> Result<(), Box<dyn std::error::Error>> {
 /// let options = RedisOptions::new().prefix("accounts");
 /// let store = RedisStore::connect("rediss://grantor:password@redis.example:6379", &options).await?;
-/// let server = AuthorizationServer::builder(store).issuer("https://auth.example").build()?;
+/// let server = AuthorizationServer::new(Config::platform("https://auth.example"), store)?;
 /// # Ok(())
 /// # }
 /// ```
@@ -128,11 +120,10 @@ pub struct RedisStore {
 
 struct Inner {
     link: Link,
-    prefix: String,
+    keys: Keys,
     addresses: Vec<String>,
-    /// The set of due times at which the next purge begins, for each kind.
-    next_due_codes: AtomicUsize,
-    next_due_tokens: AtomicUsize,
+    /// The set of due times at which the next purge begins.
+    next_due_set: AtomicUsize,
 }
 
 impl RedisStore {
@@ -164,57 +155,8 @@ impl RedisStore {
     }
 
     fn new(link: Link, addresses: Vec<String>, options: &RedisOptions) -> Self {
-        let inner = Inner {
-            link,
-            prefix: options.prefix.clone(),
-            addresses,
-            next_due_codes: AtomicUsize::new(0),
-            next_due_tokens: AtomicUsize::new(0),
-        };
-        Self { inner: Arc::new(inner) }
-    }
-
-    async fn find_row<R: Keyed>(&self, id: [u8; 16]) -> Result<Option<Arc<R>>, StoreError> {
-        let Inner { link, prefix, .. } = &*self.inner;
-        let _admitted = link.admit()?;
-        Ok(rows::find(link, prefix, id).await?.map(Arc::new))
-    }
-
-    async fn insert_row<R: Keyed>(&self, record: &R) -> Result<Insertion, StoreError> {
-        let Inner { link, prefix, .. } = &*self.inner;
-        let _admitted = link.admit()?;
-        let inserted = rows::insert(link, prefix, record).await?;
-        Ok(if inserted { Insertion::Inserted } else { Insertion::Exists })
-    }
-
-    async fn replace_row<R: Keyed>(&self, version: u32, record: &R) -> Result<Replacement, StoreError> {
-        let Inner { link, prefix, .. } = &*self.inner;
-        let _admitted = link.admit()?;
-        let replaced = rows::replace(link, prefix, version, record).await?;
-        Ok(if replaced { Replacement::Replaced } else { Replacement::Lost })
-    }
-
-    async fn rows_of<R: Keyed>(
-        &self,
-        subject: &Subject,
-        after: Option<&[u8; 16]>,
-        limit: usize,
-    ) -> Result<Vec<Arc<R>>, StoreError> {
-        let Inner { link, prefix, .. } = &*self.inner;
-        let _admitted = link.admit()?;
-        let look = |id: Vec<u8>| async move {
-            let Ok(id) = id.try_into() else { return Ok(None) };
-            let row = rows::find::<R>(link, prefix, id).await?;
-            Ok(row.filter(|row| row.subject() == subject).map(Arc::new))
-        };
-        let index = key(prefix, R::OF_SUBJECT, subject.as_str());
-        listed::list(link, &index, after.map(<[u8; 16]>::as_slice), limit, look).await
-    }
-
-    async fn purge<R: Keyed>(&self, next: &AtomicUsize, now: Timestamp, limit: usize) -> Result<Purge, StoreError> {
-        let Inner { link, prefix, .. } = &*self.inner;
-        let _admitted = link.admit()?;
-        PurgeStep { link, prefix, now, next_set: next }.run::<R>(limit).await
+        let keys = Keys::new(&options.prefix);
+        Self { inner: Arc::new(Inner { link, keys, addresses, next_due_set: AtomicUsize::new(0) }) }
     }
 }
 
@@ -222,110 +164,48 @@ impl fmt::Debug for RedisStore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("RedisStore")
             .field("addresses", &self.inner.addresses)
-            .field("prefix", &self.inner.prefix)
+            .field("prefix", &self.inner.keys.prefix())
             .finish_non_exhaustive()
     }
 }
 
-#[async_trait]
-impl ClientStore for RedisStore {
-    async fn find(&self, id: &ClientId) -> Result<Option<Arc<Client>>, StoreError> {
-        self.current(id).await
+impl Engine for RedisStore {
+    async fn find(&self, table: Table, key: &[u8], part: Part) -> Result<Option<Vec<u8>>, StoreError> {
+        let Inner { link, keys, .. } = &*self.inner;
+        let _admitted = link.admit()?;
+        find::find(link, keys, table, key, part).await
     }
 
-    async fn current(&self, id: &ClientId) -> Result<Option<Arc<Client>>, StoreError> {
-        let Inner { link, prefix, .. } = &*self.inner;
+    async fn insert(&self, write: Write) -> Result<Insertion, StoreError> {
+        let Inner { link, keys, .. } = &*self.inner;
         let _admitted = link.admit()?;
-        Ok(registry::client(link, prefix, id).await?.map(Arc::new))
-    }
-}
-
-#[async_trait]
-impl ClientRegistry for RedisStore {
-    async fn insert(&self, registration: Registration) -> Result<Insertion, StoreError> {
-        let Inner { link, prefix, .. } = &*self.inner;
-        let _admitted = link.admit()?;
-        let inserted = registry::write(link, prefix, None, &registration).await?;
+        let inserted = rows::insert(link, keys, &write).await?;
         Ok(if inserted { Insertion::Inserted } else { Insertion::Exists })
     }
 
-    async fn replace(&self, version: u32, registration: Registration) -> Result<Replacement, StoreError> {
-        let Inner { link, prefix, .. } = &*self.inner;
+    async fn replace(&self, version: u32, write: Write) -> Result<Replacement, StoreError> {
+        let Inner { link, keys, .. } = &*self.inner;
         let _admitted = link.admit()?;
-        let replaced = registry::write(link, prefix, Some(version), &registration).await?;
+        let replaced = rows::replace(link, keys, version, &write).await?;
         Ok(if replaced { Replacement::Replaced } else { Replacement::Lost })
     }
 
-    async fn application(&self, id: &ClientId) -> Result<Option<Arc<Application>>, StoreError> {
-        let Inner { link, prefix, .. } = &*self.inner;
+    async fn confirm(&self, write: Write) -> Result<Replacement, StoreError> {
+        let Inner { link, keys, .. } = &*self.inner;
         let _admitted = link.admit()?;
-        Ok(registry::application(link, prefix, id.as_str()).await?.map(Arc::new))
+        let confirmed = rows::confirm(link, keys, &write).await?;
+        Ok(if confirmed { Replacement::Replaced } else { Replacement::Lost })
     }
 
-    async fn logo(&self, id: &ClientId, slot: LogoSlot) -> Result<Option<Arc<Logo>>, StoreError> {
-        let Inner { link, prefix, .. } = &*self.inner;
+    async fn list(&self, list: &List, after: Option<&[u8]>, limit: usize) -> Result<Vec<Row>, StoreError> {
+        let Inner { link, keys, .. } = &*self.inner;
         let _admitted = link.admit()?;
-        Ok(registry::logo(link, prefix, id, slot).await?.map(Arc::new))
+        listed::list(link, keys, list, after, limit).await
     }
 
-    async fn list(
-        &self,
-        filter: &ApplicationFilter,
-        page: Page<ClientId>,
-    ) -> Result<Vec<Arc<Application>>, StoreError> {
-        let Inner { link, prefix, .. } = &*self.inner;
+    async fn purge(&self, table: Table, now: Timestamp, limit: usize) -> Result<Purge, StoreError> {
+        let Inner { link, keys, next_due_set, .. } = &*self.inner;
         let _admitted = link.admit()?;
-        let listed = registry::applications(link, prefix, filter, &page).await?;
-        Ok(listed.into_iter().map(Arc::new).collect())
-    }
-}
-
-#[async_trait]
-impl CodeStore for RedisStore {
-    async fn find(&self, id: &AuthorizationId) -> Result<Option<Arc<Authorization>>, StoreError> {
-        self.find_row(*id.octets()).await
-    }
-
-    async fn insert(&self, record: Arc<Authorization>) -> Result<Insertion, StoreError> {
-        self.insert_row(&*record).await
-    }
-
-    async fn replace(&self, version: u32, record: Arc<Authorization>) -> Result<Replacement, StoreError> {
-        self.replace_row(version, &*record).await
-    }
-
-    async fn authorizations_of(
-        &self,
-        subject: &Subject,
-        page: Page<AuthorizationId>,
-    ) -> Result<Vec<Arc<Authorization>>, StoreError> {
-        self.rows_of(subject, page.start().map(AuthorizationId::octets), page.limit()).await
-    }
-
-    async fn purge_expired(&self, now: Timestamp, limit: usize) -> Result<Purge, StoreError> {
-        self.purge::<Authorization>(&self.inner.next_due_codes, now, limit).await
-    }
-}
-
-#[async_trait]
-impl TokenStore for RedisStore {
-    async fn find(&self, id: &GrantId) -> Result<Option<Arc<Grant>>, StoreError> {
-        self.find_row(*id.octets()).await
-    }
-
-    async fn insert(&self, record: Arc<Grant>) -> Result<Insertion, StoreError> {
-        self.insert_row(&*record).await
-    }
-
-    async fn replace(&self, version: u32, record: Arc<Grant>) -> Result<Replacement, StoreError> {
-        self.replace_row(version, &*record).await
-    }
-
-    async fn grants_of(&self, subject: &Subject, page: Page<GrantId>) -> Result<Vec<Arc<Grant>>, StoreError> {
-        self.rows_of(subject, page.start().map(GrantId::octets), page.limit()).await
-    }
-
-    async fn purge_expired(&self, now: Timestamp, limit: usize) -> Result<Purge, StoreError> {
-        self.purge::<Grant>(&self.inner.next_due_tokens, now, limit).await
+        Ok(PurgeStep { link, keys, table, now, next_set: next_due_set }.run(limit).await?)
     }
 }

@@ -10,7 +10,7 @@ use rusqlite::{Connection, OpenFlags};
 use crate::store::sqlite::error::{SqliteError, SqliteProblem};
 use crate::store::sqlite::file::{self, Database};
 
-/// Octets of memory for the pages of the source, each of which is read once.
+/// Bytes of memory for the pages of the source, each of which is read once.
 const CACHE: usize = 1 << 20;
 
 /// Copies the state of this moment to `path`, which appears when it is complete.

@@ -64,7 +64,7 @@ pub enum SqliteProblem {
     /// A write that ends so may be in the file that was there before.
     #[error("the path leads to another file than the one that was opened")]
     Replaced,
-    /// SQLite refused what it was asked, such as a record of more octets than it takes.
+    /// SQLite refused what it was asked, such as a record of more bytes than it takes.
     #[error("SQLite refused the statement")]
     Refused,
     /// A setting that durability rests on cannot be had for this file, such as on a network file system.

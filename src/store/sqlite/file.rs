@@ -13,13 +13,13 @@ use crate::entropy::SystemEntropy;
 use crate::id::letters_and_digits;
 use crate::store::sqlite::error::{SqliteError, SqliteProblem};
 use crate::store::sqlite::options::SqliteOptions;
-use crate::store::sqlite::place::Place;
+use crate::store::sqlite::place::{self, Place};
 use crate::store::sqlite::schema::{self, Needs};
 
 /// Between two looks at a lock that another process has; SQLite's own waits grow so long that a busy
 /// process leaves no other one in.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(1);
-/// The octets to which the write-ahead log is cut after it has been larger.
+/// The bytes to which the write-ahead log is cut after it has been larger.
 const KEPT_OF_LOG: u32 = 64 << 20;
 
 /// Whether a commit is on the disk when it is acknowledged.
@@ -61,7 +61,7 @@ impl Database {
         Ok(database)
     }
 
-    /// Opens a connection to the same file, with `cache` octets for pages.
+    /// Opens a connection to the same file, with `cache` bytes for pages.
     pub(super) fn connect(&self, cache: usize) -> Result<Connection, SqliteError> {
         // A connection to what is left of a file would make a new log for it.
         self.place.check()?;
@@ -70,6 +70,14 @@ impl Database {
         connection.execute_batch(&format!("PRAGMA cache_size = -{}", cache / 1024))?;
         self.place.check()?;
         Ok(connection)
+    }
+
+    /// Syncs the log: a process that was killed between writing it and its sync has left commits that are found.
+    pub(super) fn sync_log(&self) -> Result<(), SqliteError> {
+        if matches!(self.durability, Durability::Synced) {
+            OpenOptions::new().write(true).open(place::log_of(&self.path)?)?.sync_all()?;
+        }
+        Ok(())
     }
 
     fn open_unchecked(&self) -> Result<Connection, SqliteError> {

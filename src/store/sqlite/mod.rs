@@ -8,10 +8,10 @@ mod options;
 mod place;
 mod purge;
 mod reader;
-mod registry;
 mod rows;
 mod schema;
 mod session;
+mod statements;
 mod worker;
 mod writer;
 
@@ -20,30 +20,21 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread;
 
-use async_trait::async_trait;
 use futures_channel::oneshot;
 
-use crate::client::Client;
-use crate::client::application::{Application, ApplicationFilter, Logo, LogoSlot};
 use crate::clock::Timestamp;
-use crate::id::{AuthorizationId, ClientId, GrantId};
-use crate::store::record::{Authorization, Grant};
 use crate::store::sqlite::checkpoint::Checkpoints;
 use crate::store::sqlite::file::{Database, Durability, TemporaryFolder};
 use crate::store::sqlite::purge::PurgeStep;
-use crate::store::sqlite::registry::{InsertRegistration, Listed, Look, Part, ReplaceRegistration};
-use crate::store::sqlite::rows::{Find, Insert, List, Replace, Tabled};
+use crate::store::sqlite::rows::{Confirm, Find, Insert, Page, Replace};
 use crate::store::sqlite::session::Session;
 use crate::store::sqlite::worker::Worker;
-use crate::store::{
-    ClientRegistry, ClientStore, CodeStore, Insertion, Page, Purge, Registration, Replacement, StoreError, TokenStore,
-};
-use crate::subject::Subject;
+use crate::store::{Engine, Insertion, List, Part, Purge, Replacement, Row, StoreError, Table, Write};
 
 pub use crate::store::sqlite::error::{SqliteError, SqliteProblem};
 pub use crate::store::sqlite::options::SqliteOptions;
 
-/// Octets of memory for the pages of the thread that reads: each commit makes it drop them, and the
+/// Bytes of memory for the pages of the thread that reads: each commit makes it drop them, and the
 /// operating system has them still.
 const READER_CACHE: usize = 2 << 20;
 /// The same for the thread that makes checkpoints, which keeps none.
@@ -78,14 +69,14 @@ const CHECKPOINT_CACHE: usize = 1 << 16;
 /// # Examples
 ///
 /// ```
-/// use grantor::{AuthorizationServer, SqliteStore};
+/// use grantor::{AuthorizationServer, Config, SqliteStore};
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// # let folder = std::env::temp_dir().join(format!("grantor-doc-{}", std::process::id()));
 /// # std::fs::create_dir(&folder)?;
 /// # let path = folder.join("grantor.sqlite");
 /// let store = SqliteStore::open(&path)?;
-/// let server = AuthorizationServer::builder(store).issuer("https://auth.example").build()?;
+/// let server = AuthorizationServer::new(Config::platform("https://auth.example"), store)?;
 /// # drop(server);
 /// # std::fs::remove_dir_all(folder)?;
 /// # Ok(())
@@ -173,6 +164,7 @@ impl SqliteStore {
     ) -> Result<Self, SqliteError> {
         let connection = database.connect(options.cache)?;
         database.place.add_log(&database.path)?;
+        database.sync_log()?;
         let [of_writer, of_reader] = [(); 2].map(|()| database.place.clone());
         let mut checkpoints = Checkpoints::start(database.connect(CHECKPOINT_CACHE)?)?;
         let writer = Worker::start("grantor-sqlite-writer", options.queue, move |jobs| {
@@ -192,54 +184,6 @@ impl SqliteStore {
         })?;
         Ok(Self { inner: Arc::new(Inner { writer, reader, database, _folder: folder }) })
     }
-
-    async fn find_record<R: Tabled>(&self, id: &[u8; 16]) -> Result<Option<Arc<R>>, StoreError> {
-        let Inner { writer, reader, .. } = &*self.inner;
-        let thread = if writer.take_idle() { writer } else { reader };
-        let octets = thread.ask(Find { sql: &R::statements().find, id: *id }).await?;
-        octets.map(|octets| read(id, &octets)).transpose()
-    }
-
-    async fn list_records<R: Tabled>(
-        &self,
-        subject: &Subject,
-        after: Option<&[u8; 16]>,
-        limit: usize,
-    ) -> Result<Vec<Arc<R>>, StoreError> {
-        let list = List { sql: &R::statements().list, subject: subject.clone(), after: after.copied(), limit };
-        let rows = self.inner.reader.ask(list).await?;
-        rows.iter().map(|(id, octets)| read(id, octets)).collect()
-    }
-
-    async fn insert_record<R: Tabled>(&self, record: Arc<R>) -> Result<Insertion, StoreError> {
-        Ok(self.inner.writer.ask(Insert::new(record)).await?)
-    }
-
-    async fn replace_record<R: Tabled>(&self, version: u32, record: Arc<R>) -> Result<Replacement, StoreError> {
-        Ok(self.inner.writer.ask(Replace::new(version, record)).await?)
-    }
-
-    async fn purge_records<R: Tabled>(&self, now: Timestamp, limit: usize) -> Result<Purge, StoreError> {
-        let mut removed = 0;
-        let mut left = limit;
-        while left > 0 {
-            let step = self.inner.writer.ask(PurgeStep::<R>::new(now, left)).await?;
-            removed += step.removed;
-            if step.is_finished {
-                return Ok(Purge::new(removed).finished());
-            }
-            left -= step.looked_at;
-        }
-        Ok(Purge::new(removed))
-    }
-
-    async fn look(&self, id: &ClientId, of: Part) -> Result<Option<Vec<u8>>, StoreError> {
-        Ok(self.inner.reader.ask(Look { id: id.clone(), of }).await?)
-    }
-}
-
-fn read<R: Tabled>(id: &[u8; 16], octets: &[u8]) -> Result<Arc<R>, StoreError> {
-    R::decode(octets).map(Arc::new).map_err(|error| StoreError::unreadable(id, error))
 }
 
 impl fmt::Debug for SqliteStore {
@@ -248,95 +192,53 @@ impl fmt::Debug for SqliteStore {
     }
 }
 
-#[async_trait]
-impl ClientStore for SqliteStore {
-    async fn find(&self, id: &ClientId) -> Result<Option<Arc<Client>>, StoreError> {
-        self.current(id).await
+impl Engine for SqliteStore {
+    /// Returns `true`: a commit is found when it is on the disk.
+    ///
+    /// With a write-ahead log and [`synchronous = FULL`], SQLite first syncs the log and then writes the log's index, by
+    /// which readers find a commit (`walFrames` in its `wal.c`). The index that is rebuilt after a process was killed
+    /// may also lead to commits that were not synced; [`open`](Self::open) syncs the log before anything is read.
+    ///
+    /// [`synchronous = FULL`]: https://www.sqlite.org/pragma.html#pragma_synchronous
+    fn reads_settled(&self) -> bool {
+        true
     }
 
-    async fn current(&self, id: &ClientId) -> Result<Option<Arc<Client>>, StoreError> {
-        let octets = self.look(id, Part::Client).await?;
-        Ok(octets.map(|octets| Client::decode(&octets)).transpose()?.map(Arc::new))
-    }
-}
-
-#[async_trait]
-impl ClientRegistry for SqliteStore {
-    async fn insert(&self, registration: Registration) -> Result<Insertion, StoreError> {
-        Ok(self.inner.writer.ask(InsertRegistration(registration.into())).await?)
+    async fn find(&self, table: Table, key: &[u8], part: Part) -> Result<Option<Vec<u8>>, StoreError> {
+        let Inner { writer, reader, .. } = &*self.inner;
+        let thread = if writer.take_idle() { writer } else { reader };
+        Ok(thread.ask(Find { table, key: key.to_vec(), part }).await?)
     }
 
-    async fn replace(&self, version: u32, registration: Registration) -> Result<Replacement, StoreError> {
-        Ok(self.inner.writer.ask(ReplaceRegistration { version, with: registration.into() }).await?)
+    async fn insert(&self, write: Write) -> Result<Insertion, StoreError> {
+        Ok(self.inner.writer.ask(Insert(write)).await?)
     }
 
-    async fn application(&self, id: &ClientId) -> Result<Option<Arc<Application>>, StoreError> {
-        let octets = self.look(id, Part::Application).await?;
-        Ok(octets.map(|octets| Application::decode(&octets)).transpose()?.map(Arc::new))
+    async fn replace(&self, version: u32, write: Write) -> Result<Replacement, StoreError> {
+        Ok(self.inner.writer.ask(Replace { version, write }).await?)
     }
 
-    async fn logo(&self, id: &ClientId, slot: LogoSlot) -> Result<Option<Arc<Logo>>, StoreError> {
-        let octets = self.look(id, Part::Logo(slot)).await?;
-        Ok(octets.map(Logo::decode).transpose()?.map(Arc::new))
+    async fn confirm(&self, write: Write) -> Result<Replacement, StoreError> {
+        Ok(self.inner.writer.ask(Confirm(write)).await?)
     }
 
-    async fn list(
-        &self,
-        filter: &ApplicationFilter,
-        page: Page<ClientId>,
-    ) -> Result<Vec<Arc<Application>>, StoreError> {
-        let listed = Listed { filter: filter.clone(), after: page.start().cloned(), limit: page.limit() };
-        let rows = self.inner.reader.ask(listed).await?;
-        rows.iter().map(|octets| Ok(Arc::new(Application::decode(octets)?))).collect()
-    }
-}
-
-#[async_trait]
-impl CodeStore for SqliteStore {
-    async fn find(&self, id: &AuthorizationId) -> Result<Option<Arc<Authorization>>, StoreError> {
-        self.find_record(id.octets()).await
+    async fn list(&self, list: &List, after: Option<&[u8]>, limit: usize) -> Result<Vec<Row>, StoreError> {
+        // The empty key comes before all others.
+        let after = after.unwrap_or_default().to_vec();
+        Ok(self.inner.reader.ask(Page { list: list.clone(), after, limit }).await?)
     }
 
-    async fn insert(&self, record: Arc<Authorization>) -> Result<Insertion, StoreError> {
-        self.insert_record(record).await
-    }
-
-    async fn replace(&self, version: u32, record: Arc<Authorization>) -> Result<Replacement, StoreError> {
-        self.replace_record(version, record).await
-    }
-
-    async fn authorizations_of(
-        &self,
-        subject: &Subject,
-        page: Page<AuthorizationId>,
-    ) -> Result<Vec<Arc<Authorization>>, StoreError> {
-        self.list_records(subject, page.start().map(AuthorizationId::octets), page.limit()).await
-    }
-
-    async fn purge_expired(&self, now: Timestamp, limit: usize) -> Result<Purge, StoreError> {
-        self.purge_records::<Authorization>(now, limit).await
-    }
-}
-
-#[async_trait]
-impl TokenStore for SqliteStore {
-    async fn find(&self, id: &GrantId) -> Result<Option<Arc<Grant>>, StoreError> {
-        self.find_record(id.octets()).await
-    }
-
-    async fn insert(&self, record: Arc<Grant>) -> Result<Insertion, StoreError> {
-        self.insert_record(record).await
-    }
-
-    async fn replace(&self, version: u32, record: Arc<Grant>) -> Result<Replacement, StoreError> {
-        self.replace_record(version, record).await
-    }
-
-    async fn grants_of(&self, subject: &Subject, page: Page<GrantId>) -> Result<Vec<Arc<Grant>>, StoreError> {
-        self.list_records(subject, page.start().map(GrantId::octets), page.limit()).await
-    }
-
-    async fn purge_expired(&self, now: Timestamp, limit: usize) -> Result<Purge, StoreError> {
-        self.purge_records::<Grant>(now, limit).await
+    async fn purge(&self, table: Table, now: Timestamp, limit: usize) -> Result<Purge, StoreError> {
+        let mut removed = 0;
+        let mut left = limit;
+        while left > 0 {
+            let step = self.inner.writer.ask(PurgeStep { table, now, limit: left }).await?;
+            removed += step.removed;
+            if step.is_finished {
+                return Ok(Purge::new(removed).finished());
+            }
+            left -= step.examined;
+        }
+        Ok(Purge::new(removed))
     }
 }

@@ -2,15 +2,13 @@
 
 use std::time::Duration;
 
-use crate::store::record::WRITE_BOUND;
+use crate::record::WRITE_BOUND;
 use crate::store::sqlite::worker::GROUP;
 
 const LONGEST_QUEUE: usize = 65_536;
 const LONGEST_BUSY_TIMEOUT: Duration = Duration::from_secs(10);
-const _: () = assert!(
-    longest_wait().as_secs() < WRITE_BOUND.unsigned_abs().as_secs(),
-    "the last write of a full queue would come too late"
-);
+const _: () =
+    assert!(longest_wait().as_secs() < WRITE_BOUND.as_secs(), "the last write of a full queue would come too late");
 /// What SQLite counts in kibibytes with 32 bits, on every machine.
 const LARGEST_CACHE: usize = 1 << 31;
 
@@ -35,10 +33,10 @@ impl SqliteOptions {
         Self { queue: calls.clamp(1, LONGEST_QUEUE), ..self }
     }
 
-    /// Sets the octets of memory that the writer has for pages of the file, beside what the operating
+    /// Sets the bytes of memory that the writer has for pages of the file, beside what the operating
     /// system keeps of it; at most 2 GiB.
-    pub fn cache_octets(self, octets: usize) -> Self {
-        Self { cache: octets.min(LARGEST_CACHE), ..self }
+    pub fn cache_bytes(self, bytes: usize) -> Self {
+        Self { cache: bytes.min(LARGEST_CACHE), ..self }
     }
 
     /// Sets how long a write waits for another process that is writing, at most 10 seconds.

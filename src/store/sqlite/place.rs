@@ -9,9 +9,6 @@ use std::{fs, io};
 
 use crate::store::sqlite::error::{SqliteError, SqliteProblem};
 
-/// What stands beside the file while it is open: the log, and the index of the log with its locks.
-const BESIDE: [&str; 2] = ["-wal", "-shm"];
-
 /// Files that are open, by their paths.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Place {
@@ -26,16 +23,10 @@ impl Place {
         Ok(place)
     }
 
-    /// Adds what stands beside the file at the path, which a connection has open.
+    /// Adds what is beside the file at the path, which a connection has open: the log, and the log's index.
     pub(super) fn add_log(&mut self, path: &Path) -> Result<(), SqliteError> {
-        // SQLite resolves links, too.
-        let real = fs::canonicalize(path)?;
-        for ending in BESIDE {
-            let mut name = OsString::from(&real);
-            name.push(ending);
-            self.add(name.into())?;
-        }
-        Ok(())
+        self.add(log_of(path)?)?;
+        self.add(beside(path, "-shm")?)
     }
 
     /// Fails if one of the paths leads to another file, or to none.
@@ -53,6 +44,18 @@ impl Place {
         self.files.push((path, identity));
         Ok(())
     }
+}
+
+/// Returns the path of the log of the file at `path`.
+pub(super) fn log_of(path: &Path) -> io::Result<PathBuf> {
+    beside(path, "-wal")
+}
+
+fn beside(path: &Path, ending: &str) -> io::Result<PathBuf> {
+    // SQLite resolves links, too.
+    let mut name = OsString::from(fs::canonicalize(path)?);
+    name.push(ending);
+    Ok(name.into())
 }
 
 fn is_there((path, opened): &(PathBuf, Identity)) -> Result<(), SqliteError> {

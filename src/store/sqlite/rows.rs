@@ -1,119 +1,20 @@
-//! Rows of grants and of authorizations, whose tables have the same shape.
+//! Rows: finding, inserting, replacing, confirming and listing them.
 
-use std::sync::{Arc, LazyLock};
+use rusqlite::types::{ToSqlOutput, ValueRef};
+use rusqlite::{OptionalExtension, Statement, params};
 
-use rusqlite::{OptionalExtension, params};
-
-use crate::store::record::{Authorization, Grant, Record, Revocation};
+use crate::clock::Timestamp;
+use crate::id::ClientId;
 use crate::store::sqlite::session::{Call, Session};
-use crate::store::{Insertion, Replacement};
+use crate::store::sqlite::statements::Statements;
+use crate::store::{Columns, Insertion, List, Part, Replacement, Row, Table, Write};
 use crate::subject::Subject;
 
-/// A record with a table of its own.
-pub(super) trait Tabled: Record {
-    fn statements() -> &'static Statements;
-
-    /// Returns the count of rows that were added.
-    fn insert(&self, octets: &[u8], session: &mut Session<'_>) -> rusqlite::Result<usize>;
-
-    /// Returns the count of rows that were changed.
-    fn replace(&self, version: u32, octets: &[u8], session: &mut Session<'_>) -> rusqlite::Result<usize>;
-}
-
-/// What is asked of both tables alike.
-pub(super) struct Statements {
-    pub(super) find: String,
-    pub(super) list: String,
-    /// Numbers of rows, versions and records that the index says are due, the oldest first.
-    pub(super) due: String,
-    /// Only ever to a later time: a row is met when its index is past, and is moved when its own time is not.
-    pub(super) postpone: String,
-    pub(super) remove: String,
-}
-
-impl Statements {
-    fn of(table: &str) -> Self {
-        Self {
-            find: format!("SELECT record FROM {table} WHERE id = ?1"),
-            list: format!("SELECT id, record FROM {table} WHERE subject = ?1 AND id > ?2 ORDER BY id LIMIT ?3"),
-            due: format!(
-                "SELECT rowid, version, record FROM {table} WHERE purge_check <= ?1 ORDER BY purge_check LIMIT ?2"
-            ),
-            postpone: format!("UPDATE {table} SET purge_check = ?2 WHERE rowid = ?1"),
-            remove: format!("DELETE FROM {table} WHERE rowid = ?1 AND version = ?2"),
-        }
-    }
-}
-
-impl Tabled for Grant {
-    fn statements() -> &'static Statements {
-        static OF_GRANTS: LazyLock<Statements> = LazyLock::new(|| Statements::of("grantor_grants"));
-        &OF_GRANTS
-    }
-
-    fn insert(&self, octets: &[u8], session: &mut Session<'_>) -> rusqlite::Result<usize> {
-        let statement = session.statement(
-            "INSERT INTO grantor_grants
-             (id, version, client, subject, created, purge_check, revoked_at, revoked_why, record)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) ON CONFLICT (id) DO NOTHING",
-        )?;
-        let (revoked_at, revoked_why) = columns(self.revoked);
-        statement.execute(params![
-            self.id.octets(),
-            self.version,
-            self.client.as_str(),
-            self.subject.as_str(),
-            self.created.seconds(),
-            self.purge_after().seconds(),
-            revoked_at,
-            revoked_why,
-            octets,
-        ])
-    }
-
-    fn replace(&self, version: u32, octets: &[u8], session: &mut Session<'_>) -> rusqlite::Result<usize> {
-        let statement = session.statement(
-            "UPDATE grantor_grants SET version = ?3, revoked_at = ?4, revoked_why = ?5, record = ?6
-             WHERE id = ?1 AND version = ?2",
-        )?;
-        let (revoked_at, revoked_why) = columns(self.revoked);
-        statement.execute(params![self.id.octets(), version, self.version, revoked_at, revoked_why, octets])
-    }
-}
-
-impl Tabled for Authorization {
-    fn statements() -> &'static Statements {
-        static OF_AUTHORIZATIONS: LazyLock<Statements> = LazyLock::new(|| Statements::of("grantor_authorizations"));
-        &OF_AUTHORIZATIONS
-    }
-
-    fn insert(&self, octets: &[u8], session: &mut Session<'_>) -> rusqlite::Result<usize> {
-        let statement = session.statement(
-            "INSERT INTO grantor_authorizations (id, version, client, subject, created, purge_check, record)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT (id) DO NOTHING",
-        )?;
-        statement.execute(params![
-            self.id.octets(),
-            self.version,
-            self.client.as_str(),
-            self.subject.as_str(),
-            self.created.seconds(),
-            self.purge_after().seconds(),
-            octets,
-        ])
-    }
-
-    fn replace(&self, version: u32, octets: &[u8], session: &mut Session<'_>) -> rusqlite::Result<usize> {
-        let statement = session
-            .statement("UPDATE grantor_authorizations SET version = ?3, record = ?4 WHERE id = ?1 AND version = ?2")?;
-        statement.execute(params![self.id.octets(), version, self.version, octets])
-    }
-}
-
-/// Reads one row by its key.
+/// Reads a part of a row.
 pub(super) struct Find {
-    pub(super) sql: &'static str,
-    pub(super) id: [u8; 16],
+    pub(super) table: Table,
+    pub(super) key: Vec<u8>,
+    pub(super) part: Part,
 }
 
 impl Call for Find {
@@ -121,82 +22,208 @@ impl Call for Find {
     const WRITES: bool = false;
 
     fn run(&self, session: &mut Session<'_>) -> rusqlite::Result<Self::Answer> {
-        session.statement(self.sql)?.query_row([&self.id[..]], |row| row.get(0)).optional()
+        find(session, self.table, &self.key, self.part)
     }
 }
 
-/// Reads rows of one subject, ids ascending.
-pub(super) struct List {
-    pub(super) sql: &'static str,
-    pub(super) subject: Subject,
-    pub(super) after: Option<[u8; 16]>,
+/// Reads rows of one list, keys ascending.
+pub(super) struct Page {
+    pub(super) list: List,
+    pub(super) after: Vec<u8>,
     pub(super) limit: usize,
 }
 
-impl Call for List {
-    /// Keys and records.
-    type Answer = Vec<([u8; 16], Vec<u8>)>;
+impl Call for Page {
+    type Answer = Vec<Row>;
     const WRITES: bool = false;
 
     fn run(&self, session: &mut Session<'_>) -> rusqlite::Result<Self::Answer> {
-        // The empty key comes before all others.
-        let after = self.after.as_ref().map_or(&[][..], |id| &id[..]);
-        let statement = session.statement(self.sql)?;
-        let values = params![self.subject.as_str(), after, as_limit(self.limit)];
-        statement.query_map(values, |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
+        let Self { list: List { table, name }, after, limit } = self;
+        let row = |row: &rusqlite::Row<'_>| Ok(Row::new(row.get::<_, Vec<u8>>(0)?, row.get::<_, Vec<u8>>(1)?));
+        let statement = session.statement(&Statements::of(*table).list)?;
+        statement.query_map(params![text(name), after, as_limit(*limit)], row)?.collect()
     }
 }
 
-/// Adds a row, if there is none of its key.
-pub(super) struct Insert<R> {
-    octets: Vec<u8>,
-    record: Arc<R>,
-}
+/// Adds a row if none has its key.
+pub(super) struct Insert(pub(super) Write);
 
-impl<R: Tabled> Insert<R> {
-    /// Encodes in the thread of the caller, so that the one writer has less to do.
-    pub(super) fn new(record: Arc<R>) -> Self {
-        Self { octets: record.encode(), record }
-    }
-}
-
-impl<R: Tabled> Call for Insert<R> {
+impl Call for Insert {
     type Answer = Insertion;
 
     fn run(&self, session: &mut Session<'_>) -> rusqlite::Result<Insertion> {
-        let rows = self.record.insert(&self.octets, session)?;
-        Ok(if rows == 0 { Insertion::Exists } else { Insertion::Inserted })
+        let Self(write) = self;
+        let lists = if write.table.has_fixed_list() { Lists::Stay } else { Lists::Move };
+        let is_inserted = write_all(session, write, lists, |session| {
+            let statement = session.statement(&Statements::of(write.table).insert)?;
+            bind(statement, write)?;
+            bind_origin(statement, write)?;
+            statement.raw_execute()
+        })?;
+        Ok(if is_inserted { Insertion::Inserted } else { Insertion::Exists })
     }
 }
 
-/// Puts a row in the place of the one of that version.
-pub(super) struct Replace<R> {
-    octets: Vec<u8>,
-    version: u32,
-    record: Arc<R>,
+/// Replaces the row that has the key and the version.
+pub(super) struct Replace {
+    pub(super) version: u32,
+    pub(super) write: Write,
 }
 
-impl<R: Tabled> Replace<R> {
-    pub(super) fn new(version: u32, record: Arc<R>) -> Self {
-        Self { octets: record.encode(), version, record }
-    }
-}
-
-impl<R: Tabled> Call for Replace<R> {
+impl Call for Replace {
     type Answer = Replacement;
 
     fn run(&self, session: &mut Session<'_>) -> rusqlite::Result<Replacement> {
-        let rows = self.record.replace(self.version, &self.octets, session)?;
+        let Self { version, write } = self;
+        let lists = if write.lists_moved { Lists::Move } else { Lists::Stay };
+        let is_replaced = write_all(session, write, lists, |session| {
+            let statement = session.statement(&Statements::of(write.table).replace)?;
+            bind(statement, write)?;
+            statement.raw_bind_parameter(8, version)?;
+            if !write.table.has_fixed_list() {
+                bind_origin(statement, write)?;
+            }
+            statement.raw_execute()
+        })?;
+        Ok(if is_replaced { Replacement::Replaced } else { Replacement::Lost })
+    }
+}
+
+/// Writes a row again if it is byte for byte this one.
+///
+/// A page that stays as it is adds nothing to the log: what a call finds is on the disk already.
+pub(super) struct Confirm(pub(super) Write);
+
+impl Call for Confirm {
+    type Answer = Replacement;
+
+    fn run(&self, session: &mut Session<'_>) -> rusqlite::Result<Replacement> {
+        let Self(Write { table, key, version, record, parts, .. }) = self;
+        for (part, bytes) in parts {
+            if find(session, *table, key, *part)? != *bytes {
+                return Ok(Replacement::Lost);
+            }
+        }
+        let rows = session.statement(&Statements::of(*table).confirm)?.execute(params![key, version, record])?;
         Ok(if rows == 0 { Replacement::Lost } else { Replacement::Replaced })
     }
 }
 
-pub(super) fn as_limit(limit: usize) -> i64 {
-    i64::try_from(limit).unwrap_or(i64::MAX)
+fn find(session: &mut Session<'_>, table: Table, key: &[u8], part: Part) -> rusqlite::Result<Option<Vec<u8>>> {
+    let statements = Statements::of(table);
+    let found = if part == Part::Record {
+        session.statement(&statements.find)?.query_row([key], |row| row.get(0))
+    } else {
+        session.statement(&statements.find_part)?.query_row(params![key, part.as_str()], |row| row.get(0))
+    };
+    found.optional()
 }
 
-fn columns(revoked: Option<Revocation>) -> (Option<u32>, Option<&'static str>) {
-    (revoked.map(|revoked| revoked.at.seconds()), revoked.map(|revoked| revoked.reason.as_str()))
+/// Sets what [`Statements::insert`] and [`Statements::replace`] have in common.
+fn bind(statement: &mut Statement<'_>, write: &Write) -> rusqlite::Result<()> {
+    let Columns { state, ended, .. } = &write.columns;
+    statement.raw_bind_parameter(1, &write.key)?;
+    statement.raw_bind_parameter(2, write.version)?;
+    statement.raw_bind_parameter(3, state)?;
+    statement.raw_bind_parameter(4, ended.map(|ended| ended.at.seconds()))?;
+    statement.raw_bind_parameter(5, ended.map(|ended| ended.why))?;
+    statement.raw_bind_parameter(6, write.due.map(Timestamp::seconds))?;
+    statement.raw_bind_parameter(7, &write.record)
+}
+
+/// Sets what stays in most tables: a refresh does not copy it.
+fn bind_origin(statement: &mut Statement<'_>, write: &Write) -> rusqlite::Result<()> {
+    let Columns { client, subject, created, .. } = &write.columns;
+    statement.raw_bind_parameter(9, client.as_ref().map(ClientId::as_str))?;
+    statement.raw_bind_parameter(10, created.map(Timestamp::seconds))?;
+    if write.table.has_fixed_list() {
+        statement.raw_bind_parameter(11, write.lists.first().map(|name| text(name)))
+    } else {
+        statement.raw_bind_parameter(11, subject.as_ref().map(Subject::as_str))
+    }
+}
+
+/// Whether a write changes the lists that a row is on.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Lists {
+    Move,
+    Stay,
+}
+
+/// Writes a row and returns whether it could be written; lists and parts follow if it was.
+fn write_all(
+    session: &mut Session<'_>,
+    write: &Write,
+    lists: Lists,
+    row: impl FnOnce(&mut Session<'_>) -> rusqlite::Result<usize>,
+) -> rusqlite::Result<bool> {
+    if lists == Lists::Stay && write.parts.is_empty() {
+        return Ok(row(session)? > 0);
+    }
+    all_or_nothing(session, |session| {
+        if row(session)? == 0 {
+            return Ok(false);
+        }
+        if lists == Lists::Move {
+            write_lists(session, write)?;
+        }
+        write_parts(session, write)?;
+        Ok(true)
+    })
+}
+
+fn write_lists(session: &mut Session<'_>, write: &Write) -> rusqlite::Result<()> {
+    let Write { table, key, lists, .. } = write;
+    let statements = Statements::of(*table);
+    if table.has_fixed_list() {
+        let list = lists.first().map(|name| text(name));
+        session.statement(&statements.move_list)?.execute(params![key, list])?;
+        return Ok(());
+    }
+    session.statement(&statements.clear_lists)?.execute([key])?;
+    for name in lists {
+        session.statement(&statements.add_list)?.execute(params![text(name), key])?;
+    }
+    Ok(())
+}
+
+fn write_parts(session: &mut Session<'_>, write: &Write) -> rusqlite::Result<()> {
+    let statements = Statements::of(write.table);
+    for (part, bytes) in &write.parts {
+        match bytes {
+            Some(bytes) => {
+                session.statement(&statements.put_part)?.execute(params![write.key, part.as_str(), bytes])?
+            }
+            None => session.statement(&statements.remove_part)?.execute(params![write.key, part.as_str()])?,
+        };
+    }
+    Ok(())
+}
+
+/// Undoes the statements before one that fails, and leaves what others wrote into the same transaction.
+fn all_or_nothing<T>(
+    session: &mut Session<'_>,
+    write: impl FnOnce(&mut Session<'_>) -> rusqlite::Result<T>,
+) -> rusqlite::Result<T> {
+    session.execute("SAVEPOINT one_write")?;
+    let result = write(session);
+    // An error that ends the whole transaction takes the savepoint with it.
+    if session.is_in_transaction() {
+        if result.is_err() {
+            session.execute("ROLLBACK TO one_write")?;
+        }
+        session.execute("RELEASE one_write")?;
+    }
+    result
+}
+
+/// Names of lists are text, so that operators can read them; SQLite compares them byte by byte, whatever they hold.
+fn text(name: &[u8]) -> ToSqlOutput<'_> {
+    ToSqlOutput::Borrowed(ValueRef::Text(name))
+}
+
+pub(super) fn as_limit(limit: usize) -> i64 {
+    i64::try_from(limit).unwrap_or(i64::MAX)
 }
 
 #[cfg(test)]
@@ -204,39 +231,86 @@ mod tests {
     use rusqlite::Connection;
 
     use super::*;
+    use crate::store::sqlite::purge::PurgeStep;
     use crate::store::sqlite::schema;
 
-    /// Each statement finds its rows by an index and sorts nothing.
-    #[test]
-    fn what_a_statement_costs_does_not_depend_on_the_size_of_the_table() {
-        fn plans<R: Tabled>(connection: &Connection) -> [String; 5] {
-            let plan = |sql: &String| {
-                let mut statement = connection.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
-                let mut steps = statement.raw_query();
-                let mut plan = String::new();
-                while let Some(step) = steps.next().unwrap() {
-                    plan.push_str(&step.get::<_, String>(3).unwrap());
-                    plan.push(';');
-                }
-                plan
-            };
-            let Statements { find, list, due, postpone, remove } = R::statements();
-            [find, list, due, postpone, remove].map(plan)
-        }
+    fn file() -> Connection {
         let connection = Connection::open_in_memory().unwrap();
         schema::migrate(&connection).unwrap();
-        let expected = |table: &str| {
-            let by = |index: String, on: &str| format!("SEARCH {table} USING INDEX {index} ({on});");
-            let by_number = format!("SEARCH {table} USING INTEGER PRIMARY KEY (rowid=?);");
-            [
-                by(format!("sqlite_autoindex_{table}_1"), "id=?"),
-                by(format!("{table}_of_subject"), "subject=? AND id>?"),
-                by(format!("{table}_by_purge"), "purge_check<?"),
-                by_number.clone(),
-                by_number,
-            ]
+        connection
+    }
+
+    fn write(table: Table, version: u32) -> Write {
+        Write {
+            table,
+            key: b"key".to_vec(),
+            version,
+            record: b"record".to_vec(),
+            parts: Vec::new(),
+            lists: Vec::new(),
+            lists_moved: false,
+            due: None,
+            columns: Columns::default(),
+        }
+    }
+
+    fn listed(session: &mut Session<'_>, table: Table, name: &[u8]) -> Vec<Row> {
+        Page { list: List::new(table, name), after: Vec::new(), limit: 10 }.run(session).unwrap()
+    }
+
+    #[test]
+    fn a_row_joins_its_list_when_lists_moved() {
+        let connection = file();
+        let session = &mut Session::new(&connection);
+        let first = write(Table::Grants, 1);
+        assert_eq!(Insert(first).run(session), Ok(Insertion::Inserted));
+        let second = Write { lists: vec![b"a\0\xff".to_vec()], lists_moved: true, ..write(Table::Grants, 2) };
+        assert_eq!(Replace { version: 1, write: second }.run(session), Ok(Replacement::Replaced));
+        assert_eq!(listed(session, Table::Grants, b"a\0\xff"), [Row::new(*b"key", *b"record")]);
+        assert_eq!(listed(session, Table::Grants, b"a"), []);
+    }
+
+    #[test]
+    fn lists_and_parts_go_with_their_row() {
+        let connection = file();
+        let session = &mut Session::new(&connection);
+        let first = Write {
+            lists: vec![b"all".to_vec()],
+            parts: vec![(Part::Application, Some(b"form".to_vec()))],
+            ..write(Table::Clients, 1)
         };
-        assert_eq!(plans::<Grant>(&connection), expected("grantor_grants"));
-        assert_eq!(plans::<Authorization>(&connection), expected("grantor_authorizations"));
+        assert_eq!(Insert(first).run(session), Ok(Insertion::Inserted));
+        assert_eq!(listed(session, Table::Clients, b"all"), [Row::new(*b"key", *b"form")]);
+        let now = Timestamp::from_seconds(7);
+        let purge = PurgeStep { table: Table::Clients, now, limit: 10 };
+        assert_eq!(purge.run(session).unwrap().removed, 0, "it has no due time");
+        let due = Write { due: Some(now), ..write(Table::Clients, 2) };
+        assert_eq!(Replace { version: 1, write: due }.run(session), Ok(Replacement::Replaced));
+        assert_eq!(purge.run(session).unwrap().removed, 1);
+        assert_eq!(listed(session, Table::Clients, b"all"), []);
+        assert_eq!(find(session, Table::Clients, b"key", Part::Application), Ok(None));
+    }
+
+    #[test]
+    fn a_row_is_confirmed_if_nothing_in_it_differs() {
+        let connection = file();
+        let session = &mut Session::new(&connection);
+        let logo = |bytes: Option<&[u8]>| vec![(Part::Logo, bytes.map(<[u8]>::to_vec))];
+        let stored = Write { parts: logo(Some(b"png")), ..write(Table::Clients, 3) };
+        assert_eq!(Confirm(stored.clone()).run(session), Ok(Replacement::Lost));
+        assert_eq!(Insert(stored.clone()).run(session), Ok(Insertion::Inserted));
+        let cases = [
+            (stored.clone(), Replacement::Replaced),
+            (stored.clone(), Replacement::Replaced),
+            (Write { parts: Vec::new(), ..stored.clone() }, Replacement::Replaced),
+            (Write { parts: vec![(Part::ProposedLogo, None)], ..stored.clone() }, Replacement::Replaced),
+            (Write { version: 2, ..stored.clone() }, Replacement::Lost),
+            (Write { record: b"other".to_vec(), ..stored.clone() }, Replacement::Lost),
+            (Write { parts: logo(Some(b"gif")), ..stored.clone() }, Replacement::Lost),
+            (Write { parts: logo(None), ..stored }, Replacement::Lost),
+        ];
+        for (number, (write, answer)) in cases.into_iter().enumerate() {
+            assert_eq!(Confirm(write).run(session), Ok(answer), "case {number}");
+        }
     }
 }

@@ -3,6 +3,9 @@
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
+#[cfg(test)]
+#[cfg(feature = "testing")]
+use rusqlite::StatementStatus;
 use rusqlite::{Connection, Statement};
 
 /// One thing to read or to write.
@@ -34,6 +37,14 @@ impl<'c> Session<'c> {
         }
     }
 
+    /// Returns how many rows all statements walked over or sorted, for want of an index.
+    #[cfg(all(test, feature = "testing"))]
+    pub(super) fn walked(&self) -> u64 {
+        let kinds = [StatementStatus::FullscanStep, StatementStatus::Sort, StatementStatus::AutoIndex];
+        let walked = |statement: &Statement<'_>| kinds.map(|kind| u64::from(statement.get_status(kind).unsigned_abs()));
+        self.statements.values().flat_map(walked).sum()
+    }
+
     /// Runs a statement without parameters.
     pub(super) fn execute(&mut self, sql: &'static str) -> rusqlite::Result<()> {
         self.statement(sql)?.execute([]).map(drop)
@@ -48,6 +59,106 @@ impl<'c> Session<'c> {
         if self.is_in_transaction() {
             // If this fails too, the next transaction cannot begin and says so.
             let _ = self.execute("ROLLBACK");
+        }
+    }
+}
+
+// The kit counts what calls cost, in rows that are walked over for want of an index.
+#[cfg(test)]
+#[cfg(feature = "testing")]
+mod tests {
+    use std::sync::atomic::{AtomicU64, Ordering};
+    use std::sync::{Mutex, MutexGuard};
+
+    use super::*;
+    use crate::clock::Timestamp;
+    use crate::store::engine::Engine;
+    use crate::store::sqlite::purge::PurgeStep;
+    use crate::store::sqlite::rows::{Confirm, Find, Insert, Page, Replace};
+    use crate::store::sqlite::schema;
+    use crate::store::{Insertion, List, Part, Purge, Replacement, Row, StoreError, Table, Write};
+    use crate::testing::{client_registry, code_store, token_store};
+    use futures::executor::block_on;
+
+    /// The calls of a [`SqliteStore`](crate::SqliteStore) on one connection, counted.
+    #[derive(Debug)]
+    struct Counted {
+        connection: Mutex<Connection>,
+        walked: AtomicU64,
+    }
+
+    impl Counted {
+        fn new() -> Self {
+            let connection = Connection::open_in_memory().unwrap();
+            schema::migrate(&connection).unwrap();
+            Self { connection: Mutex::new(connection), walked: AtomicU64::new(0) }
+        }
+
+        fn connection(&self) -> MutexGuard<'_, Connection> {
+            self.connection.lock().unwrap()
+        }
+
+        fn run<C: Call>(&self, call: &C) -> Result<C::Answer, StoreError> {
+            let connection = self.connection();
+            let mut session = Session::new(&connection);
+            let answer = call.run(&mut session).unwrap();
+            self.walked.fetch_add(session.walked(), Ordering::Relaxed);
+            Ok(answer)
+        }
+
+        fn walked(&self) -> u64 {
+            self.walked.load(Ordering::Relaxed)
+        }
+    }
+
+    impl Engine for Counted {
+        async fn find(&self, table: Table, key: &[u8], part: Part) -> Result<Option<Vec<u8>>, StoreError> {
+            self.run(&Find { table, key: key.to_vec(), part })
+        }
+
+        async fn insert(&self, write: Write) -> Result<Insertion, StoreError> {
+            self.run(&Insert(write))
+        }
+
+        async fn replace(&self, version: u32, write: Write) -> Result<Replacement, StoreError> {
+            self.run(&Replace { version, write })
+        }
+
+        async fn confirm(&self, write: Write) -> Result<Replacement, StoreError> {
+            self.run(&Confirm(write))
+        }
+
+        async fn list(&self, list: &List, after: Option<&[u8]>, limit: usize) -> Result<Vec<Row>, StoreError> {
+            self.run(&Page { list: list.clone(), after: after.unwrap_or_default().to_vec(), limit })
+        }
+
+        async fn purge(&self, table: Table, now: Timestamp, limit: usize) -> Result<Purge, StoreError> {
+            let step = self.run(&PurgeStep { table, now, limit })?;
+            let purge = Purge::new(step.removed);
+            Ok(if step.is_finished { purge.finished() } else { purge })
+        }
+    }
+
+    #[test]
+    fn calls_cost_the_same_whatever_is_stored() {
+        let store = Counted::new();
+        let walked = || store.walked();
+        block_on(token_store::calls_cost_the_same(&store, walked));
+        block_on(code_store::calls_cost_the_same(&store, walked));
+        block_on(client_registry::calls_cost_the_same(&store, walked));
+        assert_eq!(walked(), 0);
+        // SQLite does count.
+        assert!(store.run(&Walk).unwrap() > 100 && walked() > 100);
+    }
+
+    /// Reads a whole table.
+    struct Walk;
+
+    impl Call for Walk {
+        type Answer = u32;
+
+        fn run(&self, session: &mut Session<'_>) -> rusqlite::Result<u32> {
+            session.statement("SELECT count(*) FROM grantor_grants WHERE version > 0")?.query_row([], |row| row.get(0))
         }
     }
 }

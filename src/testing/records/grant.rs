@@ -1,21 +1,18 @@
 //! Grants in every state.
 
 use std::iter;
-
-use time::Duration;
+use std::time::Duration;
 
 use crate::clock::Timestamp;
-use crate::grant::refresh_token::{LIVE_PAIRS, PAIRS_IN_GRACE_AT_MOST};
+use crate::grant::refresh_token::{LIVE_ACCESS_TOKENS, PAIRS_IN_GRACE};
 use crate::id::{ClientId, GrantId};
+use crate::record::{FurtherAccess, GraceEnds, Grant, Pairs, Revocation, RevocationReason, SupersededPair, TokenPair};
 use crate::scope::{ResourceScope, ScopeSet};
-use crate::secret::refresh::LineageDigest;
-use crate::store::record::{Grant, Pairs, Revocation, RevocationReason, TokenPair};
+use crate::secret::derive::Link;
+use crate::secret::refresh::{Family, LineageDigest, TagKey};
 use crate::subject::Subject;
 use crate::testing::draw::{self, sound};
 use crate::testing::records::hostile;
-
-/// Pairs that a grant may hold: those that are not superseded, those in grace, the newest.
-const MOST_PAIRS: usize = LIVE_PAIRS + PAIRS_IN_GRACE_AT_MOST + 1;
 
 /// Makes a grant of that user: one pair of tokens, version 1, to be purged from `purge_after`, which is
 /// one hour after the refresh token's end.
@@ -26,12 +23,15 @@ pub fn grant(subject: &Subject, purge_after: Timestamp) -> Grant {
         version: 1,
         client: sound(ClientId::new(draw::unique())),
         epoch: 0,
-        subject: subject.clone(),
+        subject: Some(subject.clone()),
         scopes: draw::scopes("repo-code:rw account-email:r"),
         resource_scope: ResourceScope::Public,
         created: draw::now(),
         keep_until: Timestamp::default(),
-        lineage: LineageDigest::from_octets(draw::octets()),
+        family: Family {
+            lineage: LineageDigest::from_octets(draw::octets()),
+            tag_key: TagKey::from_bytes(draw::octets()),
+        },
         pairs_made: 1,
         pairs: Pairs::one(pair(purge_after)),
         revoked: None,
@@ -43,9 +43,19 @@ pub fn grant(subject: &Subject, purge_after: Timestamp) -> Grant {
 /// It may be purged from `purge_after`, or from when the one before it ends if that is later.
 #[must_use]
 pub fn refreshed(grant: &Grant, purge_after: Timestamp) -> Grant {
-    let superseded = |old: &TokenPair| Some(old.clone().superseded_at(draw::now()));
-    let pairs = grant.pairs.succeeded_by(pair(purge_after), superseded);
-    grant.refreshed_with(pairs, grant.pairs_made.saturating_add(1), &grant.scopes)
+    let older = grant.pairs.newest.iter().cloned().map(superseded).chain(grant.pairs.superseded.iter().cloned());
+    let pairs = Pairs { newest: Some(pair(purge_after)), superseded: older.collect() };
+    grant.refreshed_with(pairs, grant.pairs_made.saturating_add(1))
+}
+
+/// A pair that was replaced now, with all the time that its tokens had.
+fn superseded(pair: TokenPair) -> SupersededPair {
+    let last = Timestamp::from_seconds(u32::MAX);
+    SupersededPair::new(pair, draw::now(), GraceEnds { access: last, refresh: last }, Some(link()))
+}
+
+fn link() -> Link {
+    Link::from_bytes(draw::octets())
 }
 
 /// Makes the next version of a grant, revoked now.
@@ -62,14 +72,20 @@ pub(in crate::testing) fn grants_of_every_kind(subject: &Subject, purge_after: T
     let access_alone = TokenPair::new(draw::digest(), draw::now(), draw::end(purge_after));
     let made_long_ago = TokenPair::new(draw::digest(), Timestamp::default(), draw::end(purge_after));
     let mut access_revoked = pair(purge_after);
-    access_revoked.revoke_access();
+    access_revoked.revoke_access(&access_revoked.access_digest().clone());
+    let behind = |since, link| Pairs {
+        newest: Some(pair(purge_after)),
+        superseded: Box::new([SupersededPair { since, link, ..superseded(pair(purge_after)) }]),
+    };
     let mut all = vec![
         plain(),
         refreshed(&plain(), purge_after),
         refreshed(&refreshed(&plain(), purge_after), purge_after),
         with(access_alone),
         with(access_revoked),
-        with(pair(purge_after).superseded_at(Timestamp::from_seconds(u32::MAX))),
+        Grant { pairs: behind(Timestamp::from_seconds(u32::MAX), None), ..plain() },
+        Grant { pairs: behind(Timestamp::default(), Some(Link::from_bytes([0; Link::BYTES]))), ..plain() },
+        with(pair(purge_after).with_further(further(purge_after), LIVE_ACCESS_TOKENS)),
         with(narrowed("account-email:r")),
         with(narrowed(hostile::SCOPES)),
         with(made_long_ago),
@@ -83,6 +99,7 @@ pub(in crate::testing) fn grants_of_every_kind(subject: &Subject, purge_after: T
             ..plain()
         },
     ];
+    all.push(Grant { subject: None, ..plain() });
     for reason in reasons() {
         all.push(revoked(&plain(), reason));
         // One that was withdrawn before its code was exchanged has no pair.
@@ -90,7 +107,7 @@ pub(in crate::testing) fn grants_of_every_kind(subject: &Subject, purge_after: T
         let revoked = Some(Revocation { at: Timestamp::default(), reason });
         all.push(Grant { pairs: Pairs::default(), pairs_made: 0, keep_until, revoked, ..plain() });
     }
-    all.extend(hostile::subjects().into_iter().map(|subject| Grant { subject, ..plain() }));
+    all.extend(hostile::subjects().into_iter().map(|subject| Grant { subject: Some(subject), ..plain() }));
     all
 }
 
@@ -105,21 +122,33 @@ fn reasons() -> impl Iterator<Item = RevocationReason> {
 }
 
 /// Every field as large as it may be.
-pub(in crate::testing) fn huge_grant(purge_after: Timestamp) -> Grant {
+pub(in crate::testing) fn huge_grant(subject: &Subject, purge_after: Timestamp) -> Grant {
     let scopes = draw::scopes(&hostile::many_scopes());
     let narrowed = draw::scopes("repo-code:r");
-    let pairs = (0..MOST_PAIRS).map(|_| pair(purge_after).superseded_at(draw::now()).narrowed_to(narrowed.clone()));
+    let large = || {
+        let pair = pair(purge_after).narrowed_to(narrowed.clone());
+        (1..LIVE_ACCESS_TOKENS).fold(pair, |mut pair, _| {
+            pair.push_further(FurtherAccess { narrowed: Some(narrowed.clone()), ..further(purge_after) });
+            pair
+        })
+    };
+    let pairs = Pairs { newest: Some(large()), superseded: (0..PAIRS_IN_GRACE).map(|_| superseded(large())).collect() };
     Grant {
         client: hostile::client_id(255),
         scopes,
         resource_scope: hostile::most_resources(),
-        pairs: Pairs::from_newest_first(pairs),
-        ..grant(&hostile::long_subject(), purge_after)
+        pairs,
+        ..grant(subject, purge_after)
     }
 }
 
 fn pair(purge_after: Timestamp) -> TokenPair {
     let refresh_end = draw::end(purge_after);
-    let access_end = draw::before(refresh_end, Duration::HOUR);
+    let access_end = draw::before(refresh_end, Duration::from_secs(60 * 60));
     TokenPair::new(draw::digest(), draw::now(), access_end).with_refresh(draw::digest(), refresh_end)
+}
+
+fn further(purge_after: Timestamp) -> FurtherAccess {
+    let end = draw::before(draw::end(purge_after), Duration::from_secs(3600));
+    FurtherAccess { digest: draw::digest(), issued: draw::now(), end, revoked: false, narrowed: None }
 }

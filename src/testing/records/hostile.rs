@@ -59,7 +59,7 @@ pub(in crate::testing) fn subjects_alike() -> Vec<Subject> {
 }
 
 /// 255 octets, whose beginning nobody else has.
-pub(super) fn long_subject() -> Subject {
+pub(in crate::testing) fn long_subject() -> Subject {
     subject_of(&format!("{}\u{202e}\0'\"{}~~~", unique(), "\u{1f600}".repeat(56)))
 }
 

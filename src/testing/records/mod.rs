@@ -13,7 +13,7 @@ pub use authorization::{authorization, with_code};
 pub(super) use authorization::{authorizations_of_every_kind, huge_authorization};
 pub use grant::{grant, refreshed, revoked};
 pub(super) use grant::{grants_of_every_kind, huge_grant};
-pub(super) use hostile::{client_ids_alike, subjects_alike};
+pub(super) use hostile::{client_ids_alike, long_subject, subjects_alike};
 pub use registration::{approved, registration};
 pub(super) use registration::{
     changed, huge_registration, in_state, logo, number_of, numbered, numbered_logo, registration_of,
@@ -29,13 +29,14 @@ mod tests {
     #[test]
     fn the_guide_tells_how_large_records_get() {
         let end = Timestamp::from_seconds(4_000_000_000);
-        let registration = super::huge_registration();
+        let subject = super::long_subject();
+        let registration = super::huge_registration(&subject);
         let LogoWrite::Put(logo) = &registration.logo else { panic!("the largest registration has a logo") };
         let filter = ApplicationFilter::OwnedBy(registration.application.applicant().clone());
         let guide = include_str!("../../guide/writing_a_store.md");
         for (what, octets) in [
-            ("a grant", super::huge_grant(end).encode().len()),
-            ("an authorization", super::huge_authorization(end).encode().len()),
+            ("a grant", super::huge_grant(&subject, end).encode().len()),
+            ("an authorization", super::huge_authorization(&subject, end).encode().len()),
             ("an application", registration.application.encode().len()),
             ("a client", registration.client.encode().len()),
             ("a logo, each of two", logo.octets().len()),

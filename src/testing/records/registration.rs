@@ -6,7 +6,8 @@ use std::sync::Arc;
 use crate::client::application::{Application, ApplicationForm, CheckedForm, Logo, RegistrationLimits};
 use crate::client::redirect_uri::{RedirectUriPolicy, RegisteredRedirectUri};
 use crate::client::{
-    ApplicationType, Client, ClientAuthentication, ClientSecrets, ClientState, ClientType, GrantTypes,
+    ApplicationType, AuthenticationMethod, AuthenticationMethods, Client, ClientSecrets, ClientState, ClientType,
+    GrantTypes,
 };
 use crate::clock::Timestamp;
 use crate::id::ClientId;
@@ -141,8 +142,8 @@ pub(in crate::testing) fn states() -> impl Iterator<Item = ClientState> + Clone 
 }
 
 /// Every field as large as it may be.
-pub(in crate::testing) fn huge_registration() -> Registration {
-    let mut registration = registration_of(hostile::client_id(255), &hostile::long_subject());
+pub(in crate::testing) fn huge_registration(applicant: &Subject) -> Registration {
+    let mut registration = registration_of(hostile::client_id(255), applicant);
     let form = CheckedForm {
         name: "\u{1f600}".repeat(50).into(),
         description: Some("\u{1f600}".repeat(350).into()),
@@ -152,6 +153,8 @@ pub(in crate::testing) fn huge_registration() -> Registration {
             .collect(),
         scopes: draw::scopes(&hostile::many_scopes()),
         resource_scope: hostile::most_resources(),
+        machine_scopes: draw::scopes(&hostile::many_scopes()),
+        machine_resources: hostile::most_resources(),
         ..form()
     };
     registration.client.name = form.name.clone();
@@ -159,6 +162,8 @@ pub(in crate::testing) fn huge_registration() -> Registration {
     registration.client.redirect_uris.clone_from(&form.redirect_uris);
     registration.client.scopes = form.scopes.clone();
     registration.client.resource_scope = form.resource_scope.clone();
+    registration.client.machine_scopes = form.machine_scopes.clone();
+    registration.client.machine_resources = form.machine_resources.clone();
     registration.application.proposed = Some(form.clone());
     registration.application.form = form;
     registration.application.rejection = Some("\u{1f600}".repeat(1000).into());
@@ -172,7 +177,7 @@ fn other_choices(mut registration: Registration) -> Registration {
     client.client_type = ClientType::Public;
     client.application_type = ApplicationType::Native;
     client.grant_types = GrantTypes::CODE_ONLY;
-    client.authentication = ClientAuthentication::Post;
+    client.authentication_methods = AuthenticationMethods::only(AuthenticationMethod::ClientSecretPost);
     client.secrets = ClientSecrets { current: Some(draw::digest()), previous: Some(draw::digest()) };
     client.redirect_uris = Vec::new();
     client.resource_scope = ResourceScope::none();
@@ -181,7 +186,7 @@ fn other_choices(mut registration: Registration) -> Registration {
     form.client_type = ClientType::Public;
     form.application_type = ApplicationType::Native;
     form.grant_types = GrantTypes::NONE;
-    form.authentication = ClientAuthentication::Basic;
+    form.authentication_methods = AuthenticationMethods::PUBLIC;
     form.redirect_uris = Vec::new();
     registration
 }

@@ -61,7 +61,7 @@ pub(in crate::testing) async fn of_an_unknown_id_is_none<S: ClientRegistry>(stor
 pub(in crate::testing) async fn of_every_kind_comes_back<S: ClientRegistry>(store: &S) {
     let store = &Applications(store);
     let mut all = records::registrations_of_every_kind(&records::subject());
-    all.push(records::huge_registration());
+    all.push(records::huge_registration(&records::long_subject()));
     for registration in all {
         let there = store.begin(&registration).await;
         assert_client(store, &there.client).await;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::client::application::{Application, ApplicationFilter};
 use crate::id::ClientId;
-use crate::store::{ClientRegistry, Page, Registration};
+use crate::store::{ClientRegistry, LogoWrite, Page, Registration};
 use crate::subject::Subject;
 use crate::testing::applications::{Applications, Whole};
 use crate::testing::draw;
@@ -119,6 +119,20 @@ pub(in crate::testing) async fn holds_every_application_once<S: ClientRegistry>(
     }
     let least = store.list(&filter, Page::first(0)).await;
     assert_eq!(least.len(), 1, "a page has one item at least");
+}
+
+/// More than a mebibyte together, where some engines cut what they answer.
+pub(in crate::testing) async fn of_the_largest_is_full<S: ClientRegistry>(store: &S) {
+    const ROWS: usize = 10;
+    let store = &Applications(store);
+    let owner = records::subject();
+    let mut largest = records::huge_registration(&owner);
+    (largest.logo, largest.proposed_logo) = (LogoWrite::Keep, LogoWrite::Keep);
+    for _ in 0..ROWS {
+        store.begin(&records::under(&largest, &draw::sound(ClientId::new(draw::unique())))).await;
+    }
+    let page = store.list(&ApplicationFilter::OwnedBy(owner), Page::first(ROWS)).await;
+    assert_eq!(page.len(), ROWS, "applications on a page of {ROWS} of the largest");
 }
 
 pub(in crate::testing) async fn misses_nothing_that_stays<S: ClientRegistry>(store: &S) {

@@ -146,7 +146,7 @@ pub(in crate::testing) async fn of_every_kind_come_back<S: ClientRegistry>(store
 }
 
 pub(in crate::testing) async fn of_the_largest_size_come_back<S: ClientRegistry>(store: &S) {
-    come_back(store, &records::huge_registration()).await;
+    come_back(store, &records::huge_registration(&records::long_subject())).await;
 }
 
 /// Written by an insert, and by a replace of a smaller one which then comes back itself.

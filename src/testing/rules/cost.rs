@@ -1,6 +1,6 @@
 //! A call costs the same, however much is stored.
 
-use crate::store::{Insertion, Page, Replacement};
+use crate::store::{Insertion, Replacement};
 use crate::testing::records;
 use crate::testing::rows::Rows;
 use crate::testing::rules::purge::emptied;
@@ -24,7 +24,7 @@ pub(in crate::testing) async fn of_calls_stays_the_same<R: Rows>(rows: &R, count
 }
 
 /// What each call costs, one after the other.
-async fn costs<R: Rows>(rows: &R, count: &(impl Fn() -> u64 + Send + Sync)) -> [(&'static str, u64); 8] {
+async fn costs<R: Rows>(rows: &R, count: &(impl Fn() -> u64 + Send + Sync)) -> [(&'static str, u64); 9] {
     let row = R::first(&records::subject(), far());
     let next = R::next(&row, far());
     let end = emptied(rows, 0).await;
@@ -43,13 +43,15 @@ async fn costs<R: Rows>(rows: &R, count: &(impl Fn() -> u64 + Send + Sync)) -> [
     let found = costs("a find");
     change(rows, &row, &next).await;
     let replaced = costs("a replace");
+    assert_eq!(rows.confirm(&next).await, Replacement::Replaced);
+    let confirmed = costs("a confirm");
     assert_eq!(rows.insert(&row).await, Insertion::Exists);
     let exists = costs("an insert of what exists");
     assert_eq!(rows.replace(R::version(&row), &next).await, Replacement::Lost);
     let lost = costs("a replace that loses");
-    assert_eq!(rows.list(R::subject(&row), Page::first(10)).await, [next]);
+    assert_eq!(super::listed_beside(rows, &row, 10).await, [next]);
     let listed = costs("a page of a list");
     assert_eq!(purge_step(rows, end, 4).await.removed(), 1, "the one row that is due");
     let purged = costs("a step of a purge");
-    [missing, inserted, found, replaced, exists, lost, listed, purged]
+    [missing, inserted, found, replaced, confirmed, exists, lost, listed, purged]
 }

@@ -14,7 +14,7 @@ pub(in crate::testing) async fn of_every_kind_come_back<R: Rows>(rows: &R) {
 }
 
 pub(in crate::testing) async fn of_the_largest_size_come_back<R: Rows>(rows: &R) {
-    comes_back(rows, &R::huge(far())).await;
+    comes_back(rows, &R::huge(&records::long_subject(), far())).await;
 }
 
 /// Written by an insert, and by a replace of a smaller one which then comes back itself.
@@ -22,7 +22,9 @@ async fn comes_back<R: Rows>(rows: &R, row: &Arc<R::Row>) {
     add(rows, row).await;
     assert_there(rows, row, "after its insert").await;
 
-    let plain = R::first(R::subject(row), far());
+    // A row stays on the list that it was inserted into.
+    let Some(subject) = R::subject(row) else { return };
+    let plain = R::first(subject, far());
     let row = R::under(row, R::octets(R::id(&plain)));
     add(rows, &plain).await;
     change(rows, &plain, &row).await;
@@ -38,7 +40,7 @@ pub(in crate::testing) async fn of_every_kind_are_listed<R: Rows>(rows: &R) {
     for row in &all {
         add(rows, row).await;
     }
-    all.retain(|row| *R::subject(row) == subject);
+    all.retain(|row| R::subject(row) == Some(&subject));
     all.sort_by_key(|row| R::id(row));
     let listed = listed(rows, &subject).await;
     assert!(listed == all, "the list of a subject holds {} in place of {}", cut(&listed), cut(&all));

@@ -9,7 +9,9 @@ use crate::testing::at_once::at_once;
 use crate::testing::draw::{self, sound};
 use crate::testing::records;
 use crate::testing::rows::Rows;
-use crate::testing::rules::{CALLERS, add, assert_gone, assert_there, far, in_turn, listed, meetings, with_answer};
+use crate::testing::rules::{
+    CALLERS, add, assert_gone, assert_there, change, far, in_turn, listed, meetings, with_answer,
+};
 use crate::testing::told::cut;
 
 pub(in crate::testing) async fn has_one_winner<R: Rows>(rows: &R, another: &R) {
@@ -40,6 +42,23 @@ pub(in crate::testing) async fn leaves_the_row_that_is_there<R: Rows>(rows: &R) 
     }
     let listed = listed(rows, &other).await;
     assert!(listed.is_empty(), "an insert that answered `Exists` left {} in a list", cut(&listed));
+}
+
+/// A row that ended is there until it is purged: by a replace, or from its first version on.
+pub(in crate::testing) async fn leaves_what_was_revoked<R: Rows>(rows: &R) {
+    let subject = records::subject();
+    let (replaced, inserted) = (R::first(&subject, far()), R::first(&subject, far()));
+    let ended = [R::ended(&replaced), R::numbered(&R::ended(&inserted), R::version(&inserted))];
+    let [revoked, tombstone] = &ended;
+    add(rows, &replaced).await;
+    change(rows, &replaced, revoked).await;
+    add(rows, tombstone).await;
+    for (first, ended) in [replaced, inserted].iter().zip(&ended) {
+        for late in [first, &R::rival(first, &subject, far()), &R::next(first, far()), ended] {
+            assert_eq!(rows.insert(late).await, Insertion::Exists, "an insert over a row that was revoked or denied");
+            assert_there(rows, ended, "after an insert over what was revoked or denied").await;
+        }
+    }
 }
 
 /// Ids that a careless key takes for one: they differ in one bit, or their texts in the case of a letter.

@@ -6,7 +6,7 @@ use crate::testing::at_once::{MEETINGS, at_once};
 use crate::testing::draw;
 use crate::testing::records;
 use crate::testing::rows::Rows;
-use crate::testing::rules::{CALLERS, add, change, far, in_turn, listed};
+use crate::testing::rules::{CALLERS, LISTS_DO_NOT_LAG, add, change, far, in_turn, listed};
 use crate::testing::told::cut;
 
 /// Rows of each caller.
@@ -22,13 +22,21 @@ pub(in crate::testing) async fn shows_a_row_at_once<R: Rows>(rows: &R, another: 
                 add(handle, &first).await;
                 for reader in [rows, another] {
                     let listed = listed(reader, subject).await;
-                    assert!(listed.contains(&first), "{} was acknowledged and is not listed", cut(&first));
+                    assert!(
+                        listed.contains(&first),
+                        "{} was acknowledged and is not listed; {LISTS_DO_NOT_LAG}",
+                        cut(&first)
+                    );
                 }
                 let next = R::next(&first, far());
                 change(handle, &first, &next).await;
                 for reader in [rows, another] {
                     let listed = listed(reader, subject).await;
-                    assert!(listed.contains(&next), "{} was acknowledged and is not listed as it is", cut(&next));
+                    assert!(
+                        listed.contains(&next),
+                        "{} was acknowledged and is not listed as it is; {LISTS_DO_NOT_LAG}",
+                        cut(&next)
+                    );
                     assert!(!listed.contains(&first), "{} was replaced and is still listed", cut(&first));
                 }
                 own.push(next);

@@ -29,6 +29,21 @@ pub(in crate::testing) async fn holds_every_row_once<R: Rows>(rows: &R) {
     assert_eq!(least.len(), 1, "a page has one item at least");
 }
 
+/// More than a mebibyte together, where some engines cut what they answer.
+pub(in crate::testing) async fn of_the_largest_is_full<R: Rows>(rows: &R) {
+    const ROWS: usize = 12;
+    let subject = records::subject();
+    let largest = R::huge(&subject, far());
+    let ids = (0..ROWS).map(|_| R::octets(R::id(&R::first(&subject, far()))));
+    let mut all: Vec<_> = ids.map(|id| R::under(&largest, id)).collect();
+    for row in &all {
+        add(rows, row).await;
+    }
+    all.sort_by_key(|row| R::id(row));
+    let page = rows.list(&subject, Page::first(ROWS)).await;
+    assert!(page == all, "a page of {ROWS} of the largest records holds {}", page.len());
+}
+
 pub(in crate::testing) async fn starts_after_an_id_that_is_gone<R: Rows>(rows: &R) {
     let (subject, end) = (records::subject(), due());
     let mut ids = Vec::new();

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use crate::clock::Timestamp;
-use crate::store::{Insertion, Replacement};
+use crate::store::{Insertion, Page, Replacement};
+use crate::testing::draw;
 use crate::testing::records;
 use crate::testing::rows::Rows;
 use crate::testing::rules::{
@@ -35,6 +36,60 @@ pub(in crate::testing) async fn waits_for_the_end<R: Rows>(rows: &R) {
     assert_there(rows, &row, "after a second insert").await;
     assert_eq!(purge_all(rows, end, 100).await, 1, "the row is due again");
     assert_gone(rows, &row, "after its second purge").await;
+}
+
+/// Entries of purged rows, if there are any, are neither counted nor believed.
+pub(in crate::testing) async fn leaves_no_list_entry<R: Rows>(rows: &R) {
+    const ROWS: usize = 12;
+    let (subject, other, end) = (records::subject(), records::subject(), emptied(rows, 0).await);
+    let (mut alive, mut dead) = (Vec::new(), Vec::new());
+    for number in 0..ROWS {
+        let row = R::first(&subject, if number < ROWS / 2 { end } else { far() });
+        add(rows, &row).await;
+        if number < ROWS / 2 { dead.push(row) } else { alive.push(row) }
+    }
+    assert_eq!(purge_all(rows, end, 100).await, dead.len(), "so many rows are due");
+    alive.sort_by_key(|row| R::id(row));
+    // The first page may drop entries, the second one shows that it dropped no others.
+    for _ in 0..2 {
+        let page = rows.list(&subject, Page::first(alive.len())).await;
+        assert!(page == alive, "after a purge a page of {} holds {}", alive.len(), cut(&page));
+    }
+    let reborn: Vec<_> = dead.iter().map(|row| R::rival(row, &other, far())).collect();
+    for row in &reborn {
+        add(rows, row).await;
+        assert_there(rows, row, "under an id that was purged from another list").await;
+    }
+    let left = listed(rows, &subject).await;
+    assert!(left == alive, "ids that were purged and given to another subject are still listed: {}", cut(&left));
+
+    let newcomer = R::first(&subject, far());
+    add(rows, &newcomer).await;
+    let left = listed(rows, &subject).await;
+    let is_listed = left.contains(&newcomer) && left.len() == alive.len() + 1;
+    assert!(is_listed, "after a purge and an insert the list holds {}", cut(&left));
+}
+
+pub(in crate::testing) async fn takes_rows_without_a_subject<R: Rows>(rows: &R) {
+    let end = emptied(rows, 0).await;
+    let row = R::without_subject(&R::first(&records::subject(), end));
+    let stays = R::without_subject(&R::first(&records::subject(), far()));
+    for row in [&row, &stays] {
+        add(rows, row).await;
+        assert_there(rows, row, "after an insert without a subject").await;
+    }
+    for text in ["null", "NULL", "none", "None", "nil", "undefined", "anonymous", "-", "0", "\0"] {
+        let listed = listed(rows, &draw::subject_of(text)).await;
+        let is_listed = listed.iter().any(|own| R::subject(own).is_none());
+        assert!(!is_listed, "a row without a subject is on the list of {text:?}");
+    }
+    let next = R::without_subject(&R::next(&row, end));
+    change(rows, &row, &next).await;
+    assert_eq!(purge_all(rows, earlier(end, 1), 100).await, 0, "nothing is due yet");
+    assert_there(rows, &next, "before its time").await;
+    assert_eq!(purge_all(rows, end, 100).await, 1, "the row without a subject is due");
+    assert_gone(rows, &next, "after a purge at its time").await;
+    assert_there(rows, &stays, "after a purge of another").await;
 }
 
 pub(in crate::testing) async fn follows_a_moved_end<R: Rows>(rows: &R) {
@@ -125,7 +180,7 @@ pub(in crate::testing) async fn is_bounded_and_finishes<R: Rows>(rows: &R) {
 
     add(rows, &R::first(&subject, end)).await;
     let none = purge_step(rows, end, 0).await;
-    assert!(!none.is_finished(), "a step with limit 0 looks at nothing, and cannot know that it finished");
+    assert!(!none.is_finished(), "a step with limit 0 examines nothing, and cannot know that it finished");
 }
 
 pub(in crate::testing) async fn steps_over_nothing_alive<R: Rows>(rows: &R) {

@@ -2,11 +2,11 @@
 
 use std::future::Future;
 
-use crate::store::{Page, StoreError};
+use crate::store::{Insertion, Page, StoreError};
 use crate::testing::records;
 use crate::testing::rows::Rows;
 use crate::testing::rules::purge::emptied;
-use crate::testing::rules::{ALL, add, earlier, far, purge_step};
+use crate::testing::rules::{ALL, add, change, earlier, far, later, purge_all, purge_step};
 
 pub(in crate::testing) async fn is_named_by_a_list<R: Rows, F>(rows: &R, spoil: impl Fn([u8; 16]) -> F + Send + Sync)
 where
@@ -22,7 +22,7 @@ where
     for id in &spoiled {
         spoil(R::octets(*id)).await;
     }
-    let named = |error: StoreError| error.unreadable_id().copied();
+    let named = |error: StoreError| error.unreadable_key().and_then(<[u8]>::first_chunk).copied();
     let mut page = Page::first(1);
     for row in &all {
         let found = rows.try_list(&subject, page).await.map_err(named);
@@ -64,4 +64,31 @@ pub(in crate::testing) async fn is_stepped_over_by_a_purge<R: Rows, F>(
         let found = rows.find(R::id(row)).await;
         assert!(found.is_none(), "what is due behind a record that cannot be read was not removed");
     }
+}
+
+/// By the end that was written last, which lies beside the record, whatever the purge's index says.
+pub(in crate::testing) async fn is_kept_until_its_end<R: Rows, F>(rows: &R, spoil: impl Fn([u8; 16]) -> F + Send + Sync)
+where
+    F: Future<Output = ()> + Send,
+{
+    let (subject, end) = (records::subject(), emptied(rows, 0).await);
+    let (first, moved) = (R::first(&subject, end), R::first(&subject, earlier(end, 1)));
+    let longer = R::next(&moved, far());
+    add(rows, &first).await;
+    add(rows, &moved).await;
+    change(rows, &moved, &longer).await;
+    spoil(R::octets(R::id(&first))).await;
+    spoil(R::octets(R::id(&longer))).await;
+    for (now, kept) in
+        [(earlier(end, 1), [&first, &longer].as_slice()), (end, &[&longer]), (later(end, 86_400), &[&longer])]
+    {
+        purge_all(rows, now, 10).await;
+        for row in kept {
+            let is_there = rows.try_find(R::id(row)).await.is_err();
+            let exists = rows.insert(row).await == Insertion::Exists;
+            assert!(is_there && exists, "a row that cannot be read was removed before its end");
+        }
+    }
+    let found = rows.try_find(R::id(&first)).await;
+    assert!(matches!(found, Ok(None)), "a row that cannot be read is kept after its end: {found:?}");
 }

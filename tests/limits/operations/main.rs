@@ -13,8 +13,7 @@ mod service;
 
 use std::env;
 use std::hint::black_box;
-
-use time::Duration;
+use std::time::Duration;
 
 use crate::allocator::Counting;
 use crate::service::{Pair, Service, pair, subject};
@@ -76,7 +75,7 @@ fn heap(count: usize) {
     for number in 0..count {
         refresh_tokens.push(service.pair(&format!("user-{number}")).refresh.into());
     }
-    service.advance(Duration::hours(2));
+    service.advance(Duration::from_secs(2 * 60 * 60));
     service.purge();
     let texts: i64 = refresh_tokens.iter().map(|token| allocator::chunk(token.len())).sum();
     let of_one = || (allocator::held() - empty - texts) / i64::try_from(count).expect("a number of grants");

@@ -104,6 +104,10 @@ pub(crate) struct Pair {
     /// When a refresh with a newer pair ended its grace.
     pub(crate) cut_off: Option<u32>,
     pub(crate) is_access_revoked: bool,
+    /// When its access token made room for a newer one.
+    pub(crate) made_room: Option<u32>,
+    /// The pair whose refresh token it repeats.
+    pub(crate) repeats: Option<usize>,
 }
 
 /// The status and the error of an answer; none if all went well.
@@ -120,6 +124,7 @@ impl Answer {
     pub(crate) const NO_GRANT: Self = Self { status: 400, error: "invalid_grant" };
     pub(crate) const BAD_REQUEST: Self = Self { status: 400, error: "invalid_request" };
     pub(crate) const BAD_SCOPE: Self = Self { status: 400, error: "invalid_scope" };
+    pub(crate) const TOO_MANY: Self = Self { status: 429, error: "temporarily_unavailable" };
     pub(crate) const LATER: Self = Self { status: 503, error: "temporarily_unavailable" };
 
     pub(crate) fn is_good(&self) -> bool {
@@ -158,11 +163,18 @@ impl Model {
     /// The end of a pair's access token.
     pub(crate) fn access_end(&self, pair: &Pair) -> u32 {
         let own = pair.issued + ACCESS_LIFE;
-        pair.rotated.map_or(own, |rotated| own.min(rotated + self.rules.access_grace))
+        let own = pair.made_room.map_or(own, |made_room| own.min(made_room));
+        self.holder(pair).rotated.map_or(own, |rotated| own.min(rotated + self.rules.access_grace))
+    }
+
+    /// The pair that brought the refresh token.
+    pub(crate) fn holder<'m>(&'m self, pair: &'m Pair) -> &'m Pair {
+        pair.repeats.map_or(pair, |number| &self.pairs[number])
     }
 
     /// The end of a pair's refresh token.
     pub(crate) fn refresh_end(&self, pair: &Pair) -> u32 {
+        let pair = self.holder(pair);
         let grace = self.rules.refresh_grace(&self.clients[self.families[pair.family].client]);
         let own = pair.issued + REFRESH_LIFE;
         let graced = pair.rotated.map_or(own, |rotated| own.min(rotated + grace));

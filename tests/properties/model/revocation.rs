@@ -22,8 +22,10 @@ impl Model {
             Kind::Refresh => self.refresh_lives(&pair),
         };
         if !lives {
-            let in_own_time = self.now < pair.issued + crate::model::rules::REFRESH_LIFE;
-            if kind == Kind::Refresh && is_own && pair.rotated.is_some() && in_own_time && !self.is_ended(pair.family) {
+            let holder = self.holder(&pair);
+            let in_own_time = self.now < holder.issued + crate::model::rules::REFRESH_LIFE;
+            if kind == Kind::Refresh && is_own && holder.rotated.is_some() && in_own_time && !self.is_ended(pair.family)
+            {
                 self.noticed.push("SupersededTokenAtRevocation");
             }
             return Answer::OK;

@@ -12,6 +12,8 @@ pub(crate) const ACCESS_LIFE: u32 = 8 * 60 * 60;
 pub(crate) const REFRESH_LIFE: u32 = 180 * 24 * 60 * 60;
 /// What is over is kept for an hour, so that a replay is known for one.
 pub(crate) const KEPT: u32 = 60 * 60;
+/// Pairs in grace at once, and access tokens beside one refresh token.
+pub(crate) const MANY: usize = 64;
 
 /// One column of the table of profiles.
 #[derive(Clone, Copy, Debug)]
@@ -21,8 +23,10 @@ pub(crate) struct Rules {
     public_grace: u32,
     /// After the grace, refused without accusing anybody.
     pub(crate) margin: u32,
-    /// The first refresh with any pair ends the refresh grace of those before it.
+    /// A refresh ends the refresh grace of earlier pairs.
     pub(crate) cuts_grace: bool,
+    /// Clients with a secret keep their refresh token.
+    pub(crate) keeps: bool,
     pub(crate) everybody_needs_pkce: bool,
     pub(crate) redirect_status: u16,
 }
@@ -34,6 +38,7 @@ impl Rules {
         public_grace: 300,
         margin: 60,
         cuts_grace: false,
+        keeps: false,
         everybody_needs_pkce: false,
         redirect_status: 302,
     };
@@ -43,6 +48,7 @@ impl Rules {
         public_grace: 0,
         margin: 0,
         cuts_grace: true,
+        keeps: false,
         everybody_needs_pkce: true,
         redirect_status: 303,
     };
@@ -52,9 +58,13 @@ impl Rules {
         public_grace: 60,
         margin: 60,
         cuts_grace: false,
+        keeps: false,
         everybody_needs_pkce: true,
         redirect_status: 302,
     };
+
+    /// The described service, whose confidential clients keep their refresh token.
+    pub(crate) const KEEPING: Self = Self { keeps: true, ..Self::PLATFORM };
 
     pub(crate) fn refresh_grace(&self, client: &Client) -> u32 {
         if client.is_public { self.public_grace } else { self.confidential_grace }

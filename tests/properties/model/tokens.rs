@@ -1,6 +1,6 @@
 //! The token endpoint: from the code to the first pair, and from pair to pair.
 
-use crate::model::rules::REFRESH_LIFE;
+use crate::model::rules::{MANY, REFRESH_LIFE};
 use crate::model::{Answer, Caller, Family, Fate, Model, Pair, Rights, Stage, Standing};
 
 /// What comes along with a code.
@@ -50,7 +50,7 @@ impl Model {
         let (is_revoked, is_purged) = (false, false);
         self.families.push(Family { client, user, granted, withdrawals, code_until: until, is_revoked, is_purged });
         self.requests[number].stage = Stage::Code { until, granted, withdrawals, fate: Fate::Exchanged(family) };
-        self.issue(family, granted);
+        self.issue(family, granted, None);
         self.noticed.push("Exchanged");
         Answer::OK
     }
@@ -65,62 +65,127 @@ impl Model {
         Answer::NO_GRANT
     }
 
-    pub(crate) fn refresh(&mut self, number: usize, caller: Caller, rights: Option<Rights>) -> Answer {
+    /// Returns the pair that the answer brings as well: a new one, or the newest again.
+    pub(crate) fn refresh(&mut self, number: usize, caller: Caller, rights: Option<Rights>) -> (Answer, Option<usize>) {
+        match self.judged(number, caller, rights) {
+            Ok(told) => self.along_the_line(number, told),
+            Err(answer) => (answer, None),
+        }
+    }
+
+    /// What the answer's access token may do.
+    fn judged(&mut self, number: usize, caller: Caller, rights: Option<Rights>) -> Result<Rights, Answer> {
         if !self.admits(caller) {
-            return Answer::NO_CLIENT;
+            return Err(Answer::NO_CLIENT);
         }
         let pair = self.pairs[number].clone();
         let family = self.families[pair.family].clone();
         if family.client != caller.client || self.is_ended(pair.family) {
-            return Answer::NO_GRANT;
+            return Err(Answer::NO_GRANT);
         }
         if !self.refresh_lives(&pair) {
-            return self.used_too_late(&pair);
+            return Err(self.used_too_late(&pair));
         }
         if let Some(refused) = self.refused_for(family.user) {
-            return refused;
+            return Err(refused);
         }
         let available = family.granted.and(self.clients[family.client].registered);
         if available.is_empty() {
-            return Answer::NO_GRANT;
+            return Err(Answer::NO_GRANT);
         }
         let told = rights.unwrap_or(available);
-        if !told.is_within(available) {
-            return Answer::BAD_SCOPE;
+        if told.is_within(available) { Ok(told) } else { Err(Answer::BAD_SCOPE) }
+    }
+
+    /// There is one line of pairs: a token in its grace stands for the newest one.
+    fn along_the_line(&mut self, number: usize, told: Rights) -> (Answer, Option<usize>) {
+        let presented = self.pairs[number].repeats.unwrap_or(number);
+        let family = self.pairs[number].family;
+        let newest = self.newest(family);
+        let is_in_grace = presented != newest;
+        let event = if is_in_grace { "RefreshedInGrace" } else { "Refreshed" };
+        let own = &self.pairs[newest];
+        if is_in_grace && own.told == told && self.access_lives(own) {
+            self.noticed.push(event);
+            return (Answer::OK, Some(newest));
         }
-        self.rotate(number);
-        self.issue(pair.family, told);
-        self.noticed.push(if pair.rotated.is_none() { "Refreshed" } else { "RefreshedInGrace" });
-        Answer::OK
+        if self.rules.keeps && !self.clients[self.families[family].client].is_public {
+            self.make_room(newest);
+            self.issue(family, told, Some(newest));
+        } else {
+            if self.in_grace(family) >= MANY {
+                return (Answer::TOO_MANY, None);
+            }
+            self.rotate(newest, presented);
+            self.issue(family, told, None);
+        }
+        self.noticed.push(event);
+        (Answer::OK, Some(self.pairs.len() - 1))
+    }
+
+    /// The end of the line.
+    pub(crate) fn newest(&self, family: usize) -> usize {
+        let own = |pair: &Pair| pair.family == family && pair.repeats.is_none();
+        self.pairs.iter().rposition(own).expect("a family begins with a pair")
+    }
+
+    /// How many rotated pairs have a token that could still be used.
+    fn in_grace(&self, family: usize) -> usize {
+        let ends_later = |number: &usize| {
+            let own = |(other, pair): &(usize, &Pair)| other == number || pair.repeats == Some(*number);
+            let mut pairs = self.pairs.iter().enumerate().filter(own);
+            pairs.any(|(_, pair)| self.now < self.access_end(pair).max(self.refresh_end(pair)))
+        };
+        let is_rotated = |number: &usize| {
+            let pair = &self.pairs[*number];
+            pair.family == family && pair.rotated.is_some()
+        };
+        (0..self.pairs.len()).filter(is_rotated).filter(ends_later).count()
+    }
+
+    /// The oldest access tokens of a kept refresh token end when there would be too many.
+    fn make_room(&mut self, holder: usize) {
+        let own = |number: &usize| *number == holder || self.pairs[*number].repeats == Some(holder);
+        let live = (0..self.pairs.len()).filter(own).filter(|number| self.access_lives(&self.pairs[*number]));
+        let live: Vec<_> = live.collect();
+        let too_many = (live.len() + 1).saturating_sub(MANY);
+        for number in &live[..too_many] {
+            self.pairs[*number].made_room = Some(self.now);
+        }
     }
 
     /// A rotated token that comes back after its grace and margin is in two hands.
     fn used_too_late(&mut self, pair: &Pair) -> Answer {
-        let is_old_by_itself = self.now >= pair.issued + REFRESH_LIFE;
-        let is_late = pair.rotated.is_some() && self.now >= self.refresh_end(pair) + self.rules.margin;
+        let holder = self.holder(pair);
+        let is_old_by_itself = self.now >= holder.issued + REFRESH_LIFE;
+        let is_late = holder.rotated.is_some() && self.now >= self.refresh_end(pair) + self.rules.margin;
         if is_late && !is_old_by_itself && self.revoke_family(pair.family) {
             self.noticed.push("RefreshTokenReused");
         }
         Answer::NO_GRANT
     }
 
-    /// The first use of a refresh token starts the grace of its pair; a later one moves nothing.
-    fn rotate(&mut self, number: usize) {
-        let (now, family) = (self.now, self.pairs[number].family);
-        if self.pairs[number].rotated.is_some() {
-            return;
-        }
+    /// A refresh starts the grace of the newest pair. Where it ends earlier graces, one with an older token ends only
+    /// those before that token's.
+    fn rotate(&mut self, newest: usize, presented: usize) {
+        let (now, family) = (self.now, self.pairs[newest].family);
         if self.rules.cuts_grace {
-            for other in self.pairs.iter_mut().filter(|pair| pair.family == family && pair.rotated.is_some()) {
-                other.cut_off.get_or_insert(now);
+            let earlier = self.pairs[..presented].iter_mut();
+            for pair in earlier.filter(|pair| pair.family == family && pair.rotated.is_some()) {
+                pair.cut_off.get_or_insert(now);
             }
         }
-        self.pairs[number].rotated = Some(now);
+        self.pairs[newest].rotated = Some(now);
     }
 
-    fn issue(&mut self, family: usize, told: Rights) {
-        let issued = self.now;
-        self.pairs.push(Pair { family, told, issued, rotated: None, cut_off: None, is_access_revoked: false });
+    fn issue(&mut self, family: usize, told: Rights, repeats: Option<usize>) {
+        let (issued, rotated, cut_off, made_room) = (self.now, None, None, None);
+        self.pairs.push(Pair { family, told, issued, rotated, cut_off, is_access_revoked: false, made_room, repeats });
+    }
+
+    /// A token that nobody was given is nobody's: its grant is as it was.
+    pub(crate) fn forged(&self, caller: Caller) -> Answer {
+        if self.admits(caller) { Answer::NO_GRANT } else { Answer::NO_CLIENT }
     }
 
     /// A locked user gets no token; of one that is not known just now, nothing is decided.

@@ -49,7 +49,6 @@ impl EventSink for Noticed {
             Event::Refreshed { .. } => "Refreshed",
             Event::RefreshedInGrace { .. } => "RefreshedInGrace",
             Event::RefreshTokenReused { .. } => "RefreshTokenReused",
-            Event::OldestPairSuperseded { .. } => "OldestPairSuperseded",
             Event::AccessTokenRevoked { .. } => "AccessTokenRevoked",
             Event::SupersededTokenAtRevocation { .. } => "SupersededTokenAtRevocation",
             Event::GrantRevoked { .. } => "GrantRevoked",

@@ -11,6 +11,9 @@ use crate::world::START;
 
 impl Play {
     pub(super) fn agree(&mut self, expected: Answer, found: Told) -> Result<(), String> {
+        if expected == Answer::TOO_MANY {
+            *self.tally.entry("too many in grace").or_default() += 1;
+        }
         *self.tally.entry(if expected.is_good() { "a good answer" } else { "a refusal" }).or_default() += 1;
         self.equal("the answer", &(found.status, found.error.as_str()), &(expected.status, expected.error))
     }

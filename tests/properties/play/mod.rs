@@ -9,12 +9,12 @@ use std::ops::Range;
 
 use grantor::store::{CodeStore, Page, TokenStore};
 use grantor::testing::SeededEntropy;
-use grantor::{Approval, AuthorizationServer, Decision, GrantId, Profile, Subject, Timestamp};
+use grantor::{Approval, AuthorizationServer, Decision, GrantId, Profile, RefreshRotation, Subject, Timestamp};
 
 use crate::action::{Action, By, CLIENTS, USERS};
 use crate::model::{self, Answerer, Model, Rights, Rules, Sent};
 use crate::play::hooks::{Noticed, Standings};
-use crate::world::{Credentials, ISSUER, Pair, Reviewer as _, START, World, form, public_form};
+use crate::world::{Credentials, Pair, Reviewer as _, START, World, config_of, form, public_form};
 
 /// Where a handle has the id of its record, which is that of the grant too.
 const ID: Range<usize> = 3..25;
@@ -35,19 +35,20 @@ pub(crate) struct Play {
     pairs: Vec<Pair>,
     grants: Vec<GrantId>,
     servers: u64,
+    may_keep: bool,
     /// What happened how often.
     pub(crate) tally: BTreeMap<&'static str, usize>,
 }
 
 impl Play {
     pub(crate) async fn new(profile: Profile, rules: Rules) -> Self {
+        let rotation = if rules.keeps { RefreshRotation::Keep } else { RefreshRotation::Rotate };
         let (standings, noticed) = (Standings::default(), Noticed::default());
         let (asked, told) = (standings.clone(), noticed.clone());
-        let world = World::built(|builder| {
-            let builder = builder.profile(profile).configure(|config| config.public_clients = true).issuer(ISSUER);
-            builder.subjects(asked).events(told)
-        });
-        let world = world.await;
+        let mut config = config_of(profile);
+        config.public_clients = true;
+        config.refresh_rotation = rotation;
+        let world = World::built(config, |builder| builder.subjects(asked).events(told)).await;
         let clients = vec![world.client.clone(), world.register(form()).await, world.register(public_form()).await];
         let described = [false, false, true].map(|is_public| model::Client {
             is_public,
@@ -71,6 +72,7 @@ impl Play {
             pairs: Vec::new(),
             grants: Vec::new(),
             servers: 0,
+            may_keep: rules.keeps,
             tally: BTreeMap::new(),
         }
     }
@@ -114,6 +116,21 @@ impl Play {
             Action::Refresh { pair, by, rights } => {
                 if let Some(pair) = pair.among(self.pairs.len()) {
                     self.refresh(pair, *by, *rights).await?;
+                }
+            }
+            Action::Burst { pair, count } => {
+                if let Some(pair) = pair.among(self.pairs.len()) {
+                    let family = self.model.pairs[pair].family;
+                    for _ in 0..*count {
+                        self.refresh(self.model.newest(family), By::ItsClient, None).await?;
+                        self.compare_notices()?;
+                    }
+                }
+            }
+            Action::Forge { pair, other, place, by } => {
+                let count = self.pairs.len();
+                if let (Some(pair), Some(other)) = (pair.among(count), other.among(count)) {
+                    self.forge(pair, other, *place, *by).await?;
                 }
             }
             Action::Revoke { pair, kind, by } => {
@@ -218,12 +235,17 @@ impl Play {
         self.model.purged(&among(&requests), &among(&families))
     }
 
-    /// Another server over the same store.
+    /// Another server over the same store. Where clients keep their refresh token, every other one rotates it.
     fn restart(&mut self) {
         self.servers += 1;
-        let config = self.world.server.config().clone();
-        let builder = AuthorizationServer::builder(self.world.store.clone()).configure(|own| *own = config);
-        let builder = builder.issuer(ISSUER).clock(self.world.clock.clone());
+        let mut config = self.world.server.config().clone();
+        if self.may_keep {
+            self.model.rules.keeps = !self.model.rules.keeps;
+            let keeps = self.model.rules.keeps;
+            config.refresh_rotation = if keeps { RefreshRotation::Keep } else { RefreshRotation::Rotate };
+        }
+        let builder = AuthorizationServer::builder(config, self.world.store.clone());
+        let builder = builder.clock(self.world.clock.clone());
         let builder = builder.entropy(SeededEntropy::new(1000 + self.servers));
         let builder = builder.subjects(self.standings.clone()).events(self.noticed.clone());
         self.world.server = builder.build().unwrap();

@@ -8,6 +8,8 @@ use crate::model::{Answer, Answerer, Caller, Kind, Rights, Sent};
 use crate::play::Play;
 use crate::world::{self, Call, PKCE, REDIRECT_URI, SESSION, VERIFIER, parameters};
 
+/// Where the secret of a refresh token begins, behind its prefix and the id.
+const SECRET: usize = 25;
 /// RFC 7636's characters, and not the verifier of the challenge.
 const WRONG_VERIFIER: &str = "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
 
@@ -107,14 +109,52 @@ impl Play {
 
     pub(super) async fn refresh(&mut self, pair: usize, by: By, rights: Option<Rights>) -> Result<(), String> {
         let caller = self.caller(by, self.owner(pair));
-        let before = self.model.pairs.len();
-        let expected = self.model.refresh(pair, caller, rights);
+        let (expected, brought) = self.model.refresh(pair, caller, rights);
         let scope = rights.map(Rights::text);
         let mut form = vec![("grant_type", "refresh_token"), ("refresh_token", self.pairs[pair].refresh.as_str())];
         form.extend(scope.as_deref().map(|scope| ("scope", scope)));
         let response = self.with_credentials(self.world.token(&form), caller).send().await;
         self.agree(expected, told(&response))?;
-        if self.model.pairs.len() > before { self.keep_pair(&response) } else { Ok(()) }
+        let Some(number) = brought else { return Ok(()) };
+        if number == self.pairs.len() {
+            self.keep_pair(&response)?;
+        } else {
+            self.given_again(number, &response)?;
+        }
+        match self.model.pairs[number].repeats {
+            None => Ok(()),
+            Some(holder) => {
+                self.equal("the refresh token that stays", &self.pairs[number].refresh, &self.pairs[holder].refresh)
+            }
+        }
+    }
+
+    /// The same two texts, with the lifetime that is left.
+    fn given_again(&mut self, number: usize, response: &Response) -> Result<(), String> {
+        *self.tally.entry("a pair again").or_default() += 1;
+        let token = world::ok(response);
+        let left = self.model.access_end(&self.model.pairs[number]) - self.model.now;
+        self.equal("the lifetime that is left", &token.expires_in, &Some(left.into()))?;
+        self.equal("the pair again", &world::pair(response), &self.pairs[number])
+    }
+
+    /// A refresh token that nobody was given, made of two that were.
+    pub(super) async fn forge(&mut self, pair: usize, other: usize, place: usize, by: By) -> Result<(), String> {
+        let caller = self.caller(by, self.owner(pair));
+        let place = SECRET + place;
+        let (own, others) = (&self.pairs[pair].refresh, &self.pairs[other].refresh);
+        let mut forged = format!("{}{}", &own[..place], &others[place..]);
+        if self.pairs.iter().any(|pair| pair.refresh == forged) {
+            let altered = if forged.as_bytes()[place] == b'A' { "B" } else { "A" };
+            forged.replace_range(place..=place, altered);
+        }
+        let expected = self.model.forged(caller);
+        let form = [("grant_type", "refresh_token"), ("refresh_token", forged.as_str())];
+        let refreshed = self.with_credentials(self.world.token(&form), caller).send().await;
+        self.agree(expected, told(&refreshed))?;
+        let revoked = self.world.post(Endpoint::Revocation, &[("token", &forged)]);
+        let revoked = self.with_credentials(revoked, caller).send().await;
+        self.agree(if expected == Answer::NO_GRANT { Answer::OK } else { expected }, told(&revoked))
     }
 
     /// What was told of a new pair, which the client keeps.

@@ -40,7 +40,7 @@ async fn a_user_can_be_shown_what_was_granted_to_whom() {
     assert_eq!((oldest.created().seconds(), oldest.refreshed().seconds()), (START, START + 11));
     assert_eq!((newest.created().seconds(), newest.refreshed().seconds()), (START + 1, START + 1));
     assert_eq!(oldest.ends().seconds(), START + 11 + 15_552_000);
-    assert!(grants.iter().all(|grant| grant.subject() == &world.alice && grant.revoked().is_none()));
+    assert!(grants.iter().all(|grant| grant.subject() == Some(&world.alice) && grant.revoked().is_none()));
 
     let bob = Subject::new("bob").unwrap();
     assert!(world.server.grants_of(&bob).await.unwrap().is_empty());
@@ -116,8 +116,10 @@ async fn withdrawing_a_grant_ends_all_its_tokens_and_no_others() {
 
     assert!(world.server.revoke_grant(id, &world.alice).await.unwrap());
     let client = &world.client.id;
-    let revoked =
-        format!("GrantRevoked {{ grant: {id:?}, client: {client}, subject: {:?}, reason: Withdrawn }}", world.alice);
+    let revoked = format!(
+        "GrantRevoked {{ grant: {id:?}, client: {client}, subject: {:?}, reason: Withdrawn }}",
+        Some(&world.alice)
+    );
     assert_eq!(world.events.take(), [revoked]);
     for pair in [&old, &new] {
         wa(world.access(&pair.access).await.unwrap_err(), 401, "invalid_token");
@@ -147,9 +149,8 @@ async fn a_grant_is_withdrawn_by_its_own_user_and_once() {
     assert!(world.server.revoke_grant(id, &world.alice).await.unwrap());
     let after = TokenStore::find(&world.store, &id).await.unwrap().unwrap();
     assert!(!world.server.revoke_grant(id, &world.alice).await.unwrap());
-    // It was made sure of, and not revoked anew.
     let again = TokenStore::find(&world.store, &id).await.unwrap().unwrap();
-    assert_eq!((again.version(), again.revoked()), (after.version() + 1, after.revoked()));
+    assert_eq!(again, after, "it is not revoked anew");
 
     // What had ended by itself was not alive.
     let live = world.pair().await;

@@ -1,19 +1,20 @@
 //! Records go an hour after their end, grants not before a late exchange could only bring dead tokens.
 
+use std::time::Duration;
+
 use grantor::store::Purge;
 use grantor::{Config, Decision, GrantTypes, Profile};
-use time::Duration;
 
 use crate::world::{PKCE, SESSION, World, e400, empty, form, ok, pair};
 
-const HOUR: i64 = 3600;
+const HOUR: u64 = 3600;
 /// Shorter than that of a code, so that a decision makes the record last longer.
-const HOLD_LIFE: i64 = 60;
-const CODE_LIFE: i64 = 600;
-const REFRESH_LIFE: i64 = 15_552_000;
+const HOLD_LIFE: u64 = 60;
+const CODE_LIFE: u64 = 600;
+const REFRESH_LIFE: u64 = 15_552_000;
 
 async fn world() -> World {
-    World::with(Profile::Platform, |config| config.hold_lifetime = Duration::seconds(HOLD_LIFE)).await
+    World::with(Profile::Platform, |config| config.hold_lifetime = Duration::from_secs(HOLD_LIFE)).await
 }
 
 async fn purge(world: &World, limit: usize) -> Purge {
@@ -26,7 +27,7 @@ async fn stored(world: &World) -> (usize, usize) {
 }
 
 /// Goes to the second before `seconds` and then to it: the record goes there and no sooner.
-async fn goes_after(world: &World, seconds: i64, kept: (usize, usize), left: (usize, usize)) {
+async fn goes_after(world: &World, seconds: u64, kept: (usize, usize), left: (usize, usize)) {
     world.advance(seconds - 1);
     let early = purge(world, 100).await;
     assert_eq!((early.removed(), early.is_finished(), stored(world).await), (0, true, kept));
@@ -121,9 +122,9 @@ async fn a_dead_grant_is_kept_as_long_as_a_late_exchange_could_bring_live_tokens
 #[tokio::test]
 async fn the_longest_of_the_configured_lifetimes_decides() {
     let access_longest = |config: &mut Config| {
-        config.hold_lifetime = Duration::seconds(HOLD_LIFE);
-        config.access_token_lifetime = Duration::seconds(5000);
-        config.refresh_token_lifetime = Duration::seconds(400);
+        config.hold_lifetime = Duration::from_secs(HOLD_LIFE);
+        config.access_token_lifetime = Duration::from_secs(5000);
+        config.refresh_token_lifetime = Duration::from_secs(400);
     };
     let world = World::with(Profile::Platform, access_longest).await;
     let revoked = world.pair().await;

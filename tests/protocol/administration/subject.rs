@@ -133,13 +133,13 @@ async fn grants_are_counted_when_their_codes_are_long_gone() {
 
 /// 9700-4.14.2-04
 #[tokio::test]
-async fn a_denial_that_was_found_is_made_sure_of_by_a_version_of_its_own() {
+async fn a_denial_that_was_found_makes_no_version() {
     let world = World::platform().await;
     held(&world, &world.alice).await;
-    for version in 2..5 {
+    for _ in 0..3 {
         let _ = world.server.revoke_subject(&world.alice).await.unwrap();
         let found = world.store.authorizations_of(&world.alice, grantor::store::Page::first(10)).await.unwrap();
-        assert_eq!((found.len(), found[0].version()), (1, version));
+        assert_eq!((found.len(), found[0].version()), (1, 2));
     }
 }
 

@@ -4,8 +4,8 @@ use std::collections::HashSet;
 
 use grantor::scope::ScopeError;
 use grantor::{
-    ApplicationForm, ApplicationType, Approval, ClientType, Field, GrantTypes, Logo, Problem, RedirectUriError,
-    RegistrarError, RegistrationLimits, Subject,
+    ApplicationForm, ApplicationType, Approval, ClientType, Config, Field, GrantType, GrantTypes, Logo, Problem,
+    RedirectUriError, RegistrarError, RegistrationLimits, Subject,
 };
 
 use crate::registration::{fields, form_with, registrar, submitted, submitted_as};
@@ -134,7 +134,7 @@ async fn hostile_text_of_a_client_is_told_as_text_and_rendered_nowhere() {
 /// D-24, SVC-2.1-05, SVC-2.1-06
 #[tokio::test]
 async fn each_refusal_names_its_field_and_why() {
-    let world = World::built(|builder| builder.issuer(ISSUER)).await;
+    let world = World::built(Config::platform(ISSUER), |builder| builder).await;
     let plain_http = Problem::RedirectUri { number: 2, error: RedirectUriError::PlainHttp };
     for (form, field, problem, text) in [
         (
@@ -168,10 +168,7 @@ async fn each_refusal_names_its_field_and_why() {
             "client_type: has a value that is not offered",
         ),
         (
-            form_with(|form| {
-                form.grant_types = GrantTypes::NONE;
-                form.grant_types.refresh_token = true;
-            }),
+            form_with(|form| form.grant_types = GrantTypes::NONE.with(GrantType::RefreshToken)),
             Field::GrantTypes,
             Problem::RefreshAlone,
             "grant_types: has refresh without the authorization code",
@@ -186,7 +183,7 @@ async fn each_refusal_names_its_field_and_why() {
 /// D-24
 #[tokio::test]
 async fn all_refused_fields_are_told_at_once_in_the_order_of_the_form() {
-    let world = World::built(|builder| builder.issuer(ISSUER)).await;
+    let world = World::built(Config::platform(ISSUER), |builder| builder).await;
     let mut form = ApplicationForm::new("secret\n", "ftp://secret.example");
     form.description = Some("secret\r".into());
     form.client_type = ClientType::Public;

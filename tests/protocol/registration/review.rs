@@ -1,14 +1,17 @@
 //! What a reviewer grants: changes of an approved application, fewer scopes, more demands.
 
+use std::time::Duration;
+
 use grantor::scope::{Permission, Resource, ResourceScope, ScopeError};
 use grantor::{
-    ApplicationForm, Approval, Consent, Decision, Field, Logo, LogoSlot, Problem, RegistrarError, RegistrationLimits,
+    ApplicationForm, Approval, AuthorizationServer, Config, Consent, Decision, Field, Logo, LogoSlot, Problem,
+    RegistrarError, RegistrationLimits,
 };
-use time::Duration;
 
 use crate::registration::{fields, form_with, registrar, submitted};
 use crate::world::{
-    Credentials, PKCE, PNG, REDIRECT_URI, Reviewer as _, START, World, code, form, logo, ok, page, pair, red, text, wa,
+    Credentials, ISSUER, PKCE, PNG, REDIRECT_URI, Reviewer as _, START, World, code, form, logo, ok, page, pair, red,
+    text, wa,
 };
 
 const OTHER_URI: &str = "https://other.example.com/cb";
@@ -221,11 +224,10 @@ async fn what_a_reviewer_demanded_or_gave_stays_through_changes() {
 async fn approval_checks_the_form_under_the_rules_of_now() {
     let world = World::platform().await;
     let id = submitted(&world).await;
-    let stricter = grantor::AuthorizationServer::builder(world.store.clone())
-        .clock(world.clock.clone())
-        .configure(|config| config.registration.name = 5)
-        .build()
-        .unwrap();
+    let mut config = Config::platform(ISSUER);
+    config.registration.name = 5;
+    let stricter = AuthorizationServer::builder(config, world.store.clone()).clock(world.clock.clone());
+    let stricter = stricter.build().unwrap();
     let outcome = stricter.registrar().unwrap().approve_now(&id, Approval::default()).await;
     assert_eq!(fields(outcome), [(Field::Name, Problem::TooManyCharacters { limit: 5 })]);
     assert!(registrar(&world).approve_now(&id, Approval::default()).await.is_ok());
@@ -293,7 +295,7 @@ async fn a_registration_that_is_narrowed_later_narrows_live_tokens() {
     let bounded = world.pair().await;
     narrow(ResourceScope::All).await;
     assert_eq!(world.access(&bounded.access).await.unwrap().resource_scope(), ResourceScope::Public);
-    world.clock.advance(Duration::seconds(1));
+    world.clock.advance(Duration::from_secs(1));
     let next = pair(&world.refresh(&bounded.refresh).await);
     assert_eq!(world.access(&next.access).await.unwrap().resource_scope(), ResourceScope::Public);
 }

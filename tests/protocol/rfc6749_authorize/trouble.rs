@@ -8,11 +8,13 @@ use grantor::store::{Authorization, ClientStore, CodeStore, Insertion, Page, Pur
 use grantor::testing::SeededEntropy;
 use grantor::wire::Endpoint;
 use grantor::{
-    Attempt, AuthorizationId, AuthorizationServer, Client, ClientId, Consent, Decision, Profile, Subject, Throttle,
-    ThrottleDecision, Timestamp,
+    Attempt, AuthorizationId, AuthorizationServer, Client, ClientId, Config, Consent, Decision, Profile, Subject,
+    Throttle, ThrottleDecision, Timestamp,
 };
 
-use crate::world::{AnyStore, ISSUER, PKCE, REDIRECT_URI, World, code, e400, is_error_character, ok, red, text};
+use crate::world::{
+    AnyStore, ISSUER, PKCE, REDIRECT_URI, World, code, config_of, e400, is_error_character, ok, red, text,
+};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Trouble {
@@ -76,6 +78,11 @@ impl CodeStore for Failing {
         CodeStore::replace(&self.0, version, record).await
     }
 
+    async fn confirm(&self, record: Arc<Authorization>) -> Result<Replacement, StoreError> {
+        self.check_write()?;
+        CodeStore::confirm(&self.0, record).await
+    }
+
     async fn authorizations_of(
         &self,
         subject: &Subject,
@@ -94,7 +101,7 @@ async fn failing_world(profile: Profile) -> (World, Arc<Mutex<Trouble>>) {
     let trouble = Arc::new(Mutex::new(Trouble::None));
     let failing = Failing(world.store.clone(), trouble.clone());
     let stores = Stores::new(failing.clone(), failing, world.store.clone());
-    let builder = AuthorizationServer::builder(stores).profile(profile).issuer(ISSUER).events(world.events.clone());
+    let builder = AuthorizationServer::builder(config_of(profile), stores).events(world.events.clone());
     world.server = builder.clock(world.clock.clone()).entropy(SeededEntropy::new(9)).build().unwrap();
     (world, trouble)
 }
@@ -228,7 +235,8 @@ async fn a_store_that_fails_is_no_guess_at_a_secret() {
     let (mut world, trouble) = failing_world(Profile::Platform).await;
     let (failing, counter) = (Failing(world.store.clone(), trouble.clone()), Counter::default());
     let stores = Stores::new(failing.clone(), failing, world.store.clone());
-    world.server = AuthorizationServer::builder(stores).issuer(ISSUER).throttle(counter.clone()).build().unwrap();
+    world.server =
+        AuthorizationServer::builder(Config::platform(ISSUER), stores).throttle(counter.clone()).build().unwrap();
     let guess = || world.token(&[("grant_type", "refresh_token")]).basic(&world.client.id, "guess").send();
     *trouble.lock().unwrap() = Trouble::Clients(true);
     assert_eq!(guess().await.status(), 503);

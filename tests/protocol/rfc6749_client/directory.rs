@@ -8,7 +8,7 @@ use grantor::store::{ClientStore, StoreError, Stores};
 use grantor::testing::SeededEntropy;
 use grantor::{AuthorizationServer, Client, ClientId, ClientSecret, Profile, RedirectUriPolicy, RegisteredRedirectUri};
 
-use crate::world::{Credentials, ISSUER, PKCE, REDIRECT_URI, SCOPES, World, e400, e401, ok, page};
+use crate::world::{Credentials, PKCE, REDIRECT_URI, SCOPES, World, config_of, e400, e401, ok, page};
 
 #[derive(Debug)]
 struct Directory(HashMap<ClientId, Arc<Client>>);
@@ -29,7 +29,7 @@ async fn world_of(profile: Profile, clients: Vec<Client>) -> World {
     let mut world = World::with(profile, |_| {}).await;
     let directory = Directory(clients.into_iter().map(|client| (client.id().clone(), Arc::new(client))).collect());
     let stores = Stores::new(directory, world.store.clone(), world.store.clone());
-    let builder = AuthorizationServer::builder(stores).profile(profile).issuer(ISSUER);
+    let builder = AuthorizationServer::builder(config_of(profile), stores);
     world.server = builder.clock(world.clock.clone()).entropy(SeededEntropy::new(8)).build().unwrap();
     world
 }

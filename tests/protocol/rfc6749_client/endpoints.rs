@@ -1,9 +1,10 @@
 //! RFC 6749, section 3: the two endpoints and the scope parameter.
 
 use grantor::wire::{Endpoint, Request};
-use grantor::{AuthorizationServer, ConfigError, Consent, Decision, MemoryStore, Profile};
+use grantor::{AuthorizationServer, Config, Consent, Decision, MemoryStore, Profile};
 
 use super::exchange;
+use crate::rfc8414::plain_http;
 use crate::world::{
     CHALLENGE, PKCE, REDIRECT_URI, Reviewer as _, SCOPES, VERIFIER, World, code, count, e400, e401, empty, encode,
     form, ok, page, pair, parameters, r401, red, text,
@@ -173,19 +174,21 @@ async fn a_repeated_parameter_of_a_form_is_an_error() {
 #[test]
 fn an_issuer_without_tls_is_refused_but_for_loopback_in_development() {
     let build = |issuer: &str, development: bool| {
-        let builder = AuthorizationServer::builder(MemoryStore::new()).issuer(issuer);
-        builder.configure(|config| config.development = development).build().map(|_| ())
+        let mut config = Config::platform(issuer);
+        config.development = development;
+        AuthorizationServer::new(config, MemoryStore::new()).map(drop).map_err(|error| error.to_string())
     };
     for development in [false, true] {
         assert_eq!(build("https://auth.example", development), Ok(()));
         for issuer in ["http://auth.example", "http://192.0.2.1", "http://localhost.example", "http://10.0.0.1:8080"] {
-            assert_eq!(build(issuer, development), Err(ConfigError::PlainHttpIssuer), "{issuer}");
+            assert_eq!(build(issuer, development), Err(plain_http(issuer)));
         }
         for issuer in ["ftp://auth.example", "auth.example", "", "//auth.example", "https://"] {
-            assert_eq!(build(issuer, development), Err(ConfigError::Issuer), "{issuer}");
+            let error = build(issuer, development).unwrap_err();
+            assert!(error.starts_with(&format!("issuer is {issuer:?}; an https URL with a host")), "{error}");
         }
         for issuer in ["http://localhost:8080", "http://127.0.0.1", "http://[::1]:3000"] {
-            let expected = if development { Ok(()) } else { Err(ConfigError::PlainHttpIssuer) };
+            let expected = if development { Ok(()) } else { Err(plain_http(issuer)) };
             assert_eq!(build(issuer, development), expected, "{issuer}");
         }
     }

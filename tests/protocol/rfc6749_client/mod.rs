@@ -6,7 +6,7 @@ mod endpoints;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use grantor::wire::Endpoint;
-use grantor::{ClientAuthentication, Profile};
+use grantor::{AuthenticationMethod, AuthenticationMethods, Profile};
 
 use crate::world::{Call, Credentials, Reviewer as _, VERIFIER, World, e400, e401, empty, form, ok, public_form, r401};
 
@@ -188,9 +188,11 @@ async fn credentials_in_the_form_are_accepted_unless_another_method_is_registere
         let wrong = Credentials { secret: "wrong".into(), ..world.client.clone() };
         fails_everywhere(&world, |call| call.form_secret(&wrong), "wrong secret").await;
 
-        for (registered, by_basic) in [(ClientAuthentication::Basic, true), (ClientAuthentication::Post, false)] {
+        for (registered, by_basic) in
+            [(AuthenticationMethod::ClientSecretBasic, true), (AuthenticationMethod::ClientSecretPost, false)]
+        {
             let mut form = form();
-            form.authentication = registered;
+            form.authentication_methods = AuthenticationMethods::only(registered);
             let client = world.register(form).await;
             let code = world.code_for(&world.query_of(&client, &crate::world::PKCE)).await;
             let Credentials { id, secret } = &client;

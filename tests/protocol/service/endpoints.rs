@@ -1,9 +1,10 @@
 //! Sections 4 to 8: the endpoints, what a token may do, and the limits.
 
+use std::time::Duration;
+
 use grantor::scope::ResourceScope;
 use grantor::wire::Endpoint;
 use grantor::{Config, Consent, Decision, ExchangeRedirectUri, Field, Logo, Problem, Profile, RegistrationLimits};
-use time::Duration;
 
 use crate::service::application::refusals;
 use crate::world::{
@@ -295,10 +296,10 @@ async fn the_limits_of_the_service_are_the_defaults() {
     let world = World::platform().await;
     let Config { code_lifetime, access_token_lifetime, refresh_token_lifetime, grace, registration, .. } =
         world.server.config();
-    let spans = [code_lifetime, access_token_lifetime, refresh_token_lifetime].map(|life| life.whole_seconds());
+    let spans = [code_lifetime, access_token_lifetime, refresh_token_lifetime].map(|life| life.as_secs());
     assert_eq!(spans, [600, 28_800, 15_552_000]);
     let graces = [grace.access_token, grace.refresh_token, grace.public_refresh_token];
-    assert_eq!(graces, [Duration::seconds(300); 3]);
+    assert_eq!(graces, [Duration::from_secs(300); 3]);
     let RegistrationLimits { name, logo, description, website, .. } = registration;
     assert_eq!([*name, *logo, *description, *website], [50, 1_048_576, 350, 128]);
 }
@@ -307,11 +308,11 @@ async fn the_limits_of_the_service_are_the_defaults() {
 #[tokio::test]
 async fn the_limits_of_the_service_can_be_changed() {
     let world = World::with(Profile::Platform, |config| {
-        config.code_lifetime = Duration::seconds(60);
-        config.access_token_lifetime = Duration::seconds(100);
-        config.refresh_token_lifetime = Duration::seconds(1000);
-        config.grace.access_token = Duration::seconds(10);
-        config.grace.refresh_token = Duration::seconds(10);
+        config.code_lifetime = Duration::from_secs(60);
+        config.access_token_lifetime = Duration::from_secs(100);
+        config.refresh_token_lifetime = Duration::from_secs(1000);
+        config.grace.access_token = Duration::from_secs(10);
+        config.grace.refresh_token = Duration::from_secs(10);
         config.registration.name = 11;
         config.registration.logo = PNG.len();
         config.registration.description = 3;

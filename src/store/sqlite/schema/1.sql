@@ -1,52 +1,84 @@
 -- Names beginning with grantor_ are the store's, all others are the embedder's.
--- Columns are what an operator asks about; everything else is in the record. Times are seconds since 1970.
-CREATE TABLE grantor_grants (
-    id          BLOB    NOT NULL UNIQUE,
-    version     INTEGER NOT NULL,
-    client      TEXT    NOT NULL,
-    subject     TEXT    NOT NULL,
-    created     INTEGER NOT NULL,
-    purge_check INTEGER NOT NULL, -- not later than the record's own
-    revoked_at  INTEGER,
-    revoked_why TEXT,
-    record      BLOB    NOT NULL
-) STRICT;
-CREATE INDEX grantor_grants_of_subject ON grantor_grants (subject, id);
-CREATE INDEX grantor_grants_by_purge ON grantor_grants (purge_check);
-
+-- Columns are for operators and for indexes; everything else is in the record. Times are seconds since 1970.
+-- The four tables of records have the same columns. A refresh writes no column that an index holds.
 CREATE TABLE grantor_authorizations (
-    id          BLOB    NOT NULL UNIQUE,
-    version     INTEGER NOT NULL,
-    client      TEXT    NOT NULL,
-    subject     TEXT    NOT NULL,
-    created     INTEGER NOT NULL,
-    purge_check INTEGER NOT NULL, -- not later than the record's own
-    record      BLOB    NOT NULL
+    key       BLOB    NOT NULL UNIQUE,
+    version   INTEGER NOT NULL,
+    client    TEXT,
+    subject   TEXT,    -- the list that the row is on
+    created   INTEGER,
+    state     TEXT    NOT NULL,
+    ended_at  INTEGER,
+    ended_why TEXT,
+    due       INTEGER, -- from when the row may be removed; NULL: it stays
+    due_check INTEGER, -- when the purge compares due next
+    record    BLOB    NOT NULL
 ) STRICT;
-CREATE INDEX grantor_authorizations_of_subject ON grantor_authorizations (subject, id);
-CREATE INDEX grantor_authorizations_by_purge ON grantor_authorizations (purge_check);
+CREATE INDEX grantor_authorizations_of_subject ON grantor_authorizations (subject, key) WHERE subject IS NOT NULL;
+CREATE INDEX grantor_authorizations_by_due ON grantor_authorizations (due_check);
+
+CREATE TABLE grantor_grants (
+    key       BLOB    NOT NULL UNIQUE,
+    version   INTEGER NOT NULL,
+    client    TEXT,
+    subject   TEXT,    -- the list that the row is on
+    created   INTEGER,
+    state     TEXT    NOT NULL,
+    ended_at  INTEGER,
+    ended_why TEXT,
+    due       INTEGER,
+    due_check INTEGER,
+    record    BLOB    NOT NULL
+) STRICT;
+CREATE INDEX grantor_grants_of_subject ON grantor_grants (subject, key) WHERE subject IS NOT NULL;
+CREATE INDEX grantor_grants_by_due ON grantor_grants (due_check);
+
+CREATE TABLE grantor_replays (
+    key       BLOB    NOT NULL UNIQUE,
+    version   INTEGER NOT NULL,
+    client    TEXT,
+    subject   TEXT,    -- the list that the row is on
+    created   INTEGER,
+    state     TEXT    NOT NULL,
+    ended_at  INTEGER,
+    ended_why TEXT,
+    due       INTEGER,
+    due_check INTEGER,
+    record    BLOB    NOT NULL
+) STRICT;
+CREATE INDEX grantor_replays_of_subject ON grantor_replays (subject, key) WHERE subject IS NOT NULL;
+CREATE INDEX grantor_replays_by_due ON grantor_replays (due_check);
 
 CREATE TABLE grantor_clients (
-    id      TEXT    NOT NULL PRIMARY KEY,
-    version INTEGER NOT NULL,
-    record  BLOB    NOT NULL
+    key       BLOB    NOT NULL UNIQUE,
+    version   INTEGER NOT NULL,
+    client    TEXT,
+    subject   TEXT,    -- the applicant
+    created   INTEGER,
+    state     TEXT    NOT NULL,
+    ended_at  INTEGER,
+    ended_why TEXT,
+    due       INTEGER,
+    due_check INTEGER,
+    record    BLOB    NOT NULL
 ) STRICT;
+CREATE INDEX grantor_clients_by_due ON grantor_clients (due_check);
 
-CREATE TABLE grantor_applications (
-    id     TEXT NOT NULL PRIMARY KEY,
-    record BLOB NOT NULL
-) STRICT;
-
-CREATE TABLE grantor_application_lists (
-    filter TEXT NOT NULL,
-    id     TEXT NOT NULL,
-    PRIMARY KEY (filter, id)
+CREATE TABLE grantor_clients_lists (
+    name TEXT NOT NULL,
+    key  BLOB NOT NULL,
+    PRIMARY KEY (name, key)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX grantor_application_lists_by_id ON grantor_application_lists (id);
+CREATE INDEX grantor_clients_lists_by_key ON grantor_clients_lists (key);
 
-CREATE TABLE grantor_logos (
-    id    TEXT NOT NULL,
-    slot  TEXT NOT NULL, -- in-force or proposed
-    image BLOB NOT NULL,
-    PRIMARY KEY (id, slot)
+CREATE TABLE grantor_clients_parts (
+    key   BLOB NOT NULL,
+    part  TEXT NOT NULL, -- application, logo or proposed_logo
+    bytes BLOB NOT NULL,
+    PRIMARY KEY (key, part)
 ) STRICT;
+
+CREATE TRIGGER grantor_clients_removed AFTER DELETE ON grantor_clients BEGIN
+    DELETE FROM grantor_clients_lists WHERE key = OLD.key;
+    DELETE FROM grantor_clients_parts WHERE key = OLD.key;
+END;

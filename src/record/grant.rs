@@ -1,45 +1,47 @@
-//! All that grew from one consent.
+//! The grant: all tokens of one consent, or a part of a client's own tokens.
 
 use crate::clock::Timestamp;
 use crate::id::{ClientId, GrantId};
+use crate::record::{Pairs, RETENTION, TokenPair};
 use crate::scope::{ResourceScope, ScopeSet};
-use crate::secret::refresh::LineageDigest;
-use crate::store::record::{Pairs, RETENTION, TokenPair};
+use crate::secret::refresh::Family;
 use crate::subject::Subject;
 
-/// Versions that no refresh takes.
+/// Versions below `u32::MAX` that no refresh takes: they are kept for revocation.
 const VERSIONS_KEPT: u32 = 1 << 16;
 
 /// All tokens that grew from one consent: the row that rotation and revocation both swap.
 ///
-/// Its size is bounded: pairs whose ends are past leave it, and what a dropped refresh token was can
-/// be told from the token itself.
-// repr(C) keeps this order, which is no promise to anybody outside: what a check of an access token reads comes
-// first, beside the counts of an Arc, so that it fetches fewer lines of memory. That is a twentieth of a check.
+/// A grant without a [`subject`](Self::subject) holds a part of the tokens that a client got for itself
+/// [RFC 6749 section 4.4].
+///
+/// Its size is bounded: pairs leave it after grace and margin. A refresh token that has left is recognized by its
+/// lineage and its tag.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[repr(C)]
 pub struct Grant {
     pub(crate) id: GrantId,
     pub(crate) version: u32,
-    /// The client's epoch when the user consented.
+    /// The client's epoch when the user consented, or when the client got its newest token for itself.
     pub(crate) epoch: u32,
     pub(crate) client: ClientId,
     pub(crate) pairs: Pairs,
     pub(crate) revoked: Option<Revocation>,
-    /// Pairs ever made, the number of the newest refresh token.
+    /// Pairs ever made, which is the number of the newest; the others count down from it.
     pub(crate) pairs_made: u32,
     pub(crate) created: Timestamp,
-    pub(crate) subject: Subject,
+    /// The user who consented; absent where the client acts for itself.
+    pub(crate) subject: Option<Subject>,
     pub(crate) scopes: ScopeSet,
     pub(crate) resource_scope: ResourceScope,
-    /// The end of its code plus the longest token lifetime: an insert that comes late can only carry
-    /// dead tokens.
+    /// The end of its code plus the longest token lifetime: an exchange that inserts the grant later can only carry
+    /// expired tokens.
     pub(crate) keep_until: Timestamp,
-    pub(crate) lineage: LineageDigest,
+    /// What makes its refresh tokens recognizable, however old they are.
+    pub(crate) family: Family,
 }
 
 impl Grant {
-    /// Returns the key of the record.
+    /// Returns the id, which is the key of the record.
     #[must_use]
     pub const fn id(&self) -> GrantId {
         self.id
@@ -57,34 +59,39 @@ impl Grant {
         &self.client
     }
 
-    /// Returns the user who consented.
+    /// Returns the user who consented; `None` for a grant of the client to itself
+    /// [RFC 6749 section 4.4].
     #[must_use]
-    pub const fn subject(&self) -> &Subject {
-        &self.subject
+    pub const fn subject(&self) -> Option<&Subject> {
+        self.subject.as_ref()
     }
 
-    /// Returns the scopes that the user granted.
+    /// Returns the scopes that the user granted. Without a user, each token has its own scopes, and these are those
+    /// of the first.
     #[must_use]
     pub const fn scopes(&self) -> &ScopeSet {
         &self.scopes
     }
 
-    /// Returns the resources that the user granted.
+    /// Returns the resources that the user granted. Without a user it is [`ResourceScope::All`]: the client's
+    /// [`machine_resources`](crate::Client::machine_resources) limit its tokens.
     #[must_use]
     pub const fn resource_scope(&self) -> &ResourceScope {
         &self.resource_scope
     }
 
-    /// Returns when the code was exchanged, or when the grant was withdrawn before that.
+    /// Returns when the code was exchanged, or when the grant was withdrawn before that. Without a user, it is the
+    /// issue of the first token.
     #[must_use]
     pub const fn created(&self) -> Timestamp {
         self.created
     }
 
-    /// Returns when the newest pair of tokens was issued.
+    /// Returns when the newest token was issued.
     #[must_use]
     pub fn refreshed(&self) -> Timestamp {
-        self.pairs.iter().map(TokenPair::issued).max().unwrap_or(self.created)
+        let issued = self.pairs.iter().flat_map(TokenPair::accesses).map(|access| access.issued);
+        issued.max().unwrap_or(self.created)
     }
 
     /// Returns the latest end of any of its tokens; a revoked grant ended when it was revoked.
@@ -96,7 +103,7 @@ impl Grant {
         }
     }
 
-    /// Tells whether any token of the grant is good at `now`, its client apart.
+    /// Returns whether any token of the grant is valid at `now`, ignoring the client's state.
     #[must_use]
     pub fn is_live(&self, now: Timestamp) -> bool {
         self.revoked.is_none() && self.pairs.iter().any(|pair| pair.is_live(now))
@@ -108,41 +115,46 @@ impl Grant {
         self.revoked
     }
 
-    /// Returns the time from which the record may be removed: an hour after its last token's end, and
-    /// not before a late exchange of its code could only bring dead tokens.
+    /// Returns the time from which the record may be removed: an hour after the end of its last token, or after the
+    /// time from which an exchange of its code could only carry expired tokens, whichever is later.
     #[must_use]
     pub fn purge_after(&self) -> Timestamp {
         self.last_end().max(self.keep_until).plus(RETENTION)
     }
 
-    /// The next state with other pairs. The text of its scopes is the registration's if that is equal; written
-    /// out, so that what changes is not copied for nothing.
-    pub(crate) fn refreshed_with(&self, pairs: Pairs, pairs_made: u32, registered: &ScopeSet) -> Self {
+    /// The next state with other pairs. It is written field by field, so that the old pairs are not cloned.
+    pub(crate) fn refreshed_with(&self, pairs: Pairs, pairs_made: u32) -> Self {
         Self {
             id: self.id,
             version: self.version.saturating_add(1),
             client: self.client.clone(),
             epoch: self.epoch,
             subject: self.subject.clone(),
-            scopes: self.scopes.sharing(registered),
+            scopes: self.scopes.clone(),
             resource_scope: self.resource_scope.clone(),
             created: self.created,
             keep_until: self.keep_until,
-            lineage: self.lineage,
+            family: self.family,
             pairs_made,
             pairs,
             revoked: self.revoked,
         }
     }
 
-    /// Tells whether the last versions have come: they are kept for revocation, which must not lose its
-    /// place to a version that can no longer rise.
+    /// Returns whether only [`VERSIONS_KEPT`] versions are left. They are for revocation, which needs a higher version
+    /// than the one that it replaces.
     pub(crate) const fn is_worn_out(&self) -> bool {
         self.version >= u32::MAX - VERSIONS_KEPT
     }
 
+    /// The next state, revoked. Lineage and tag key stay, so that its client's repeated revocation is recognized.
     pub(crate) fn revoked_at(&self, at: Timestamp, reason: RevocationReason) -> Self {
-        Self { version: self.version.saturating_add(1), revoked: Some(Revocation { at, reason }), ..self.clone() }
+        Self {
+            version: self.version.saturating_add(1),
+            pairs: self.pairs.clone().without_links(),
+            revoked: Some(Revocation { at, reason }),
+            ..self.clone()
+        }
     }
 
     fn last_end(&self) -> Timestamp {

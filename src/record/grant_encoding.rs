@@ -2,20 +2,20 @@
 
 use std::ops::RangeInclusive;
 
-use crate::client::encoding::{read_resource_scope, read_scopes, write_scopes};
+use crate::client::encoding::{read_resource_scope, read_scopes, read_subject, write_scopes};
 use crate::codec::{DecodeError, Reader, Writer, kind};
 use crate::id::{ClientId, GrantId};
+use crate::record::{FurtherAccess, Grant, Pairs, Revocation, RevocationReason, SupersededPair, TokenPair};
 use crate::secret::Digest;
-use crate::secret::refresh::LineageDigest;
-use crate::store::record::{Grant, Pairs, Revocation, RevocationReason, TokenPair};
-use crate::subject::Subject;
+use crate::secret::derive::Link;
+use crate::secret::refresh::{Family, LineageDigest, TagKey};
 
 /// The layout that is written, and those that are read.
 const WRITES: u8 = 1;
 const READS: RangeInclusive<u8> = 1..=1;
 
 impl Grant {
-    /// Writes the record as octets, digests in place of secrets.
+    /// Writes the record as bytes, digests in place of secrets.
     #[must_use]
     pub fn encode(&self) -> Vec<u8> {
         let Self {
@@ -28,7 +28,7 @@ impl Grant {
             resource_scope,
             created,
             keep_until,
-            lineage,
+            family,
             pairs_made,
             pairs,
             revoked,
@@ -38,19 +38,21 @@ impl Grant {
         writer.number(*version);
         writer.text(client.as_str());
         writer.number(*epoch);
-        writer.text(subject.as_str());
+        writer.optional(subject.as_ref(), |writer, subject| writer.text(subject.as_str()));
         write_scopes(&mut writer, scopes, resource_scope);
         writer.time(*created);
         writer.time(*keep_until);
-        writer.array(lineage.octets());
+        writer.array(family.lineage.octets());
+        writer.array(family.tag_key.bytes());
         writer.number(*pairs_made);
         writer.optional(*revoked, |writer, revocation| {
             writer.time(revocation.at);
             writer.octet(reason_octet(revocation.reason));
         });
-        writer.count(pairs.len());
-        for pair in pairs.iter() {
-            write_pair(&mut writer, pair);
+        writer.optional(pairs.newest.as_ref(), write_pair);
+        writer.count(pairs.superseded.len());
+        for superseded in &pairs.superseded {
+            write_superseded(&mut writer, superseded);
         }
         writer.finish()
     }
@@ -59,7 +61,7 @@ impl Grant {
     ///
     /// # Errors
     ///
-    /// [`DecodeError`] if the octets are no grant, or were written by an unknown release.
+    /// [`DecodeError`] if the bytes are no grant, or were written by an unknown release.
     pub fn decode(octets: &[u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::new(octets, kind::GRANT, &READS)?;
         let grant = Self {
@@ -67,16 +69,19 @@ impl Grant {
             version: reader.number()?,
             client: ClientId::new(reader.text()?).map_err(|_| DecodeError::Malformed)?,
             epoch: reader.number()?,
-            subject: Subject::new(reader.text()?).map_err(|_| DecodeError::Malformed)?,
+            subject: reader.optional(read_subject)?,
             scopes: read_scopes(&mut reader)?,
             resource_scope: read_resource_scope(&mut reader)?,
             created: reader.time()?,
             keep_until: reader.time()?,
-            lineage: LineageDigest::from_octets(reader.array()?),
+            family: Family {
+                lineage: LineageDigest::from_octets(reader.array()?),
+                tag_key: TagKey::from_bytes(reader.array()?),
+            },
             pairs_made: reader.number()?,
             revoked: reader
                 .optional(|reader| Ok(Revocation { at: reader.time()?, reason: reason(reader.octet()?)? }))?,
-            pairs: Pairs::from_newest_first(reader.list(read_pair)?.into_iter()),
+            pairs: Pairs { newest: reader.optional(read_pair)?, superseded: reader.list(read_superseded)?.into() },
         };
         reader.finish()?;
         Ok(grant)
@@ -84,14 +89,23 @@ impl Grant {
 }
 
 fn write_pair(writer: &mut Writer, pair: &TokenPair) {
-    writer.array(pair.access.octets());
+    let access = pair.access();
+    writer.array(access.digest.octets());
     writer.optional(pair.refresh_digest(), |writer, digest| writer.array(digest.octets()));
-    writer.time(pair.issued());
-    writer.time(pair.access_end);
+    writer.time(access.issued);
+    writer.time(access.end);
     writer.time(pair.refresh_end());
-    writer.optional(pair.superseded(), Writer::time);
-    writer.flag(pair.access_revoked());
-    writer.optional(pair.narrowed(), |writer, scopes| writer.text(scopes.as_str()));
+    writer.flag(access.revoked);
+    writer.optional(access.narrowed, |writer, scopes| writer.text(scopes.as_str()));
+    writer.count(pair.further().len());
+    for access in pair.further() {
+        let FurtherAccess { digest, issued, end, revoked, narrowed } = access;
+        writer.array(digest.octets());
+        writer.time(*issued);
+        writer.time(*end);
+        writer.flag(*revoked);
+        writer.optional(narrowed.as_ref(), |writer, scopes| writer.text(scopes.as_str()));
+    }
 }
 
 fn read_pair(reader: &mut Reader<'_>) -> Result<TokenPair, DecodeError> {
@@ -102,16 +116,41 @@ fn read_pair(reader: &mut Reader<'_>) -> Result<TokenPair, DecodeError> {
     if let Some(digest) = refresh {
         pair = pair.with_refresh(digest, refresh_end);
     }
-    if let Some(time) = reader.optional(Reader::time)? {
-        pair = pair.superseded_at(time);
-    }
     if reader.flag()? {
-        pair.revoke_access();
+        pair.revoke_access(&access);
     }
     if let Some(scopes) = reader.optional(read_scopes)? {
         pair = pair.narrowed_to(scopes);
     }
+    for access in reader.list(read_further)? {
+        pair.push_further(access);
+    }
     Ok(pair)
+}
+
+fn read_further(reader: &mut Reader<'_>) -> Result<FurtherAccess, DecodeError> {
+    Ok(FurtherAccess {
+        digest: Digest::from_octets(reader.array()?),
+        issued: reader.time()?,
+        end: reader.time()?,
+        revoked: reader.flag()?,
+        narrowed: reader.optional(read_scopes)?,
+    })
+}
+
+fn write_superseded(writer: &mut Writer, superseded: &SupersededPair) {
+    let SupersededPair { pair, since, link } = superseded;
+    write_pair(writer, pair);
+    writer.time(*since);
+    writer.optional(link.as_ref(), |writer, link| writer.array(link.bytes()));
+}
+
+fn read_superseded(reader: &mut Reader<'_>) -> Result<SupersededPair, DecodeError> {
+    Ok(SupersededPair {
+        pair: read_pair(reader)?,
+        since: reader.time()?,
+        link: reader.optional(|reader| reader.array().map(Link::from_bytes))?,
+    })
 }
 
 const fn reason_octet(reason: RevocationReason) -> u8 {
@@ -139,19 +178,37 @@ const fn reason(octet: u8) -> Result<RevocationReason, DecodeError> {
 mod tests {
     use super::*;
     use crate::clock::Timestamp;
+    use crate::codec::layout;
     use crate::scope::{ResourceScope, ScopeSet};
+    use crate::subject::Subject;
+
+    fn at(seconds: u32) -> Timestamp {
+        Timestamp::from_seconds(seconds)
+    }
 
     fn pair(seed: &str) -> TokenPair {
         let mut pair = bare_pair(seed)
-            .with_refresh(Digest::of(b"refresh"), Timestamp::from_seconds(20))
-            .superseded_at(Timestamp::from_seconds(5))
+            .with_refresh(Digest::of(b"refresh"), at(20))
             .narrowed_to(ScopeSet::from_canonical("repo-code:r"));
-        pair.revoke_access();
+        pair.revoke_access(&Digest::of(seed.as_bytes()));
+        let narrowed = Some(ScopeSet::from_canonical("repo-code:r"));
+        pair.push_further(FurtherAccess {
+            digest: Digest::of(b"f"),
+            issued: at(5),
+            end: at(9),
+            revoked: true,
+            narrowed,
+        });
         pair
     }
 
     fn bare_pair(seed: &str) -> TokenPair {
-        TokenPair::new(Digest::of(seed.as_bytes()), Timestamp::from_seconds(4), Timestamp::from_seconds(10))
+        TokenPair::new(Digest::of(seed.as_bytes()), at(4), at(10))
+    }
+
+    fn superseded(seed: &str) -> SupersededPair {
+        let link = (seed != "1").then_some(Link::from_bytes([8; Link::BYTES]));
+        SupersededPair { pair: pair(seed), since: at(5), link }
     }
 
     fn grant(pairs: usize) -> Grant {
@@ -160,15 +217,18 @@ mod tests {
             version: 2,
             client: ClientId::new("client").unwrap(),
             epoch: 3,
-            subject: Subject::new("alice").unwrap(),
+            subject: Some(Subject::new("alice").unwrap()),
             scopes: ScopeSet::from_canonical("repo-code:rw"),
             resource_scope: ResourceScope::All,
             created: Timestamp::from_seconds(4),
             keep_until: Timestamp::from_seconds(6),
-            lineage: LineageDigest::from_octets([7; 16]),
+            family: Family { lineage: LineageDigest::from_octets([7; 16]), tag_key: TagKey::from_bytes([6; 16]) },
             pairs_made: 9,
             revoked: None,
-            pairs: Pairs::from_newest_first((0..pairs).map(|number| pair(&number.to_string()))),
+            pairs: Pairs {
+                newest: (pairs > 0).then(|| pair("0")),
+                superseded: (1..pairs).map(|number| superseded(&number.to_string())).collect(),
+            },
         }
     }
 
@@ -192,19 +252,9 @@ mod tests {
     #[test]
     fn layout_1_stays_as_it_is() {
         let revoked = Some(Revocation { at: Timestamp::from_seconds(8), reason: RevocationReason::Withdrawn });
-        let expected = [
-            b"G\x01\x01\x01\x01\x01\x01\x01\x01\x01\x01\x01\x01\x01\x01\x01\x01\x01\0\0\0\x02\0\0\0\x06client".to_vec(),
-            b"\0\0\0\x03\0\0\0\x05alice\0\0\0\x0crepo-code:rw\0\0\0\0\x04\0\0\0\x06".to_vec(),
-            b"\x07\x07\x07\x07\x07\x07\x07\x07\x07\x07\x07\x07\x07\x07\x07\x07\0\0\0\x09\x01\0\0\0\x08\x03\0\0\0\x01"
-                .to_vec(),
-            Digest::of(b"0").octets().to_vec(),
-            b"\x01".to_vec(),
-            Digest::of(b"refresh").octets().to_vec(),
-            b"\0\0\0\x04\0\0\0\x0a\0\0\0\x14\x01\0\0\0\x05\x01\x01\0\0\0\x0brepo-code:r".to_vec(),
-        ];
-        let record = Grant { revoked, ..grant(1) };
-        assert_eq!(record.encode(), expected.concat());
-        assert_eq!(Grant::decode(&expected.concat()), Ok(record));
+        let record = Grant { revoked, ..grant(2) };
+        let file = layout::compared("grant.1", &record.encode());
+        assert_eq!(Grant::decode(&file), Ok(record));
     }
 
     #[test]

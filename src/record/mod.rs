@@ -1,11 +1,13 @@
-//! What is remembered of a consent and of all that grew from it: digests, never secrets.
+//! The records of authorizations, grants and replays. They hold digests of secrets, and no secret that a client
+//! presents.
 
 mod authorization;
 mod grant;
 mod grant_encoding;
 mod pairs;
+mod replay;
 
-use time::Duration;
+use std::time::Duration;
 
 use crate::clock::Timestamp;
 use crate::codec::DecodeError;
@@ -15,34 +17,28 @@ use crate::subject::Subject;
 pub use self::authorization::Authorization;
 pub(crate) use self::authorization::{RETENTION, Stage};
 pub use self::grant::{Grant, Revocation, RevocationReason};
-pub(crate) use self::pairs::{Pairs, TokenPair};
+pub(crate) use self::pairs::{AccessPart, FurtherAccess, GraceEnds, Pairs, Placed, SupersededPair, TokenPair};
+pub use self::replay::Replay;
 
-/// The time within which a write is applied, counted from its call, or never.
-pub(crate) const WRITE_BOUND: Duration = Duration::HOUR;
+/// A store applies a write within this time from its call, or never.
+pub(crate) const WRITE_BOUND: Duration = Duration::from_secs(60 * 60);
 
-const _: () = assert!(
-    RETENTION.whole_seconds() >= WRITE_BOUND.whole_seconds(),
-    "an insert that comes late would bring back what was purged"
-);
+const _: () =
+    assert!(RETENTION.as_secs() >= WRITE_BOUND.as_secs(), "an insert that comes late would bring back what was purged");
 
-/// What stores know of a record, whichever of the two it is.
-#[cfg_attr(
-    not(feature = "postgres"),
-    expect(
-        dead_code,
-        reason = "the stores that keep records as octets, and the one that copies fields, come with features"
-    )
-)]
+/// What stores know of an authorization or a grant.
 pub(crate) trait Record: Sized + Send + Sync + 'static {
     fn key(&self) -> &[u8; 16];
     fn version(&self) -> u32;
     fn client(&self) -> &ClientId;
-    fn subject(&self) -> &Subject;
+    /// The user whose list the record is on; a record without one is on no list.
+    fn subject(&self) -> Option<&Subject>;
     fn created(&self) -> Timestamp;
+    fn state(&self) -> &'static str;
     fn revoked(&self) -> Option<Revocation>;
     fn purge_after(&self) -> Timestamp;
     fn encode(&self) -> Vec<u8>;
-    fn decode(octets: &[u8]) -> Result<Self, DecodeError>;
+    fn decode(bytes: &[u8]) -> Result<Self, DecodeError>;
 }
 
 impl Record for Authorization {
@@ -58,12 +54,16 @@ impl Record for Authorization {
         &self.client
     }
 
-    fn subject(&self) -> &Subject {
-        &self.subject
+    fn subject(&self) -> Option<&Subject> {
+        self.subject()
     }
 
     fn created(&self) -> Timestamp {
         self.created
+    }
+
+    fn state(&self) -> &'static str {
+        self.stage.as_str()
     }
 
     fn revoked(&self) -> Option<Revocation> {
@@ -78,8 +78,8 @@ impl Record for Authorization {
         self.encode()
     }
 
-    fn decode(octets: &[u8]) -> Result<Self, DecodeError> {
-        Self::decode(octets)
+    fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
+        Self::decode(bytes)
     }
 }
 
@@ -96,12 +96,16 @@ impl Record for Grant {
         &self.client
     }
 
-    fn subject(&self) -> &Subject {
-        &self.subject
+    fn subject(&self) -> Option<&Subject> {
+        self.subject()
     }
 
     fn created(&self) -> Timestamp {
         self.created
+    }
+
+    fn state(&self) -> &'static str {
+        if self.revoked.is_some() { "revoked" } else { "granted" }
     }
 
     fn revoked(&self) -> Option<Revocation> {
@@ -116,7 +120,7 @@ impl Record for Grant {
         self.encode()
     }
 
-    fn decode(octets: &[u8]) -> Result<Self, DecodeError> {
-        Self::decode(octets)
+    fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
+        Self::decode(bytes)
     }
 }

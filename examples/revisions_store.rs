@@ -1,0 +1,306 @@
+//! A store over single keys with revisions, as etcd and the base tables of DynamoDB are: `put` if the key still has
+//! the revision that was seen, no transaction over two keys, no secondary index.
+//!
+//! The comments of `RevisionsStore` are the protocol that keeps lists complete on such a database; the guide
+//! `writing_a_store` has its reasons. Its tests: `cargo test --features testing --example revisions_store`.
+
+use std::collections::BTreeMap;
+use std::error::Error;
+use std::ops::Bound;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use grantor::store::{Engine, Insertion, List, Part, Purge, Replacement, Row, StoreError, Table, Write};
+use grantor::{AuthorizationServer, Clock, Config, SystemClock, Timestamp};
+
+/// An hour, within which a write is applied or never, and an hour for what clocks of servers differ by and for the one
+/// request that is under way: each has a timeout of seconds.
+const STALE_AFTER: Duration = Duration::from_secs(2 * 60 * 60);
+
+/// Three kinds of keys: rows; entries of lists; entries of the purge index, in the order of time.
+///
+/// A row has all its parts, the names of its lists, which decide what entries are valid, and its exact `due`. The
+/// purge index may hold an earlier time than that, never none.
+#[derive(Clone, Debug, Default)]
+struct RevisionsStore(Database);
+
+impl RevisionsStore {
+    async fn row(&self, table: Table, key: &[u8]) -> Option<(Write, u64)> {
+        match self.0.get(&row_key(table, key)).await? {
+            Found { value: Value::Row(row), revision, .. } => Some((*row, revision)),
+            Found { value: Value::Entry(_), .. } => None,
+        }
+    }
+
+    /// Writes the entries of a row, before the row: a crash in between leaves an entry too many, never one too few.
+    ///
+    /// An entry that is there already is renewed: its new revision stops any reader that is about to drop it. A
+    /// writer that was held up for an hour between entry and row gives up, since the entry may be dropped soon.
+    async fn enter(&self, write: &Write) -> Result<(), StoreError> {
+        let began = SystemClock.now();
+        for name in &write.lists {
+            self.renew(&list_key(write.table, name, &write.key)).await;
+        }
+        if let Some(due) = write.due {
+            self.renew(&due_key(write.table, due, &write.key)).await;
+        }
+        let is_late = SystemClock.now() >= began.plus(STALE_AFTER / 2);
+        if is_late { Err(StoreError::transient("the write took too long")) } else { Ok(()) }
+    }
+
+    /// An entry holds the time when it was written last, by the writer's clock.
+    async fn renew(&self, entry: &[u8]) {
+        loop {
+            let seen = self.0.get(entry).await.map_or(0, |found| found.revision);
+            if self.0.put(entry, seen, Value::Entry(SystemClock.now())).await {
+                return;
+            }
+        }
+    }
+
+    /// Drops an entry that was read before its row was found to be gone, or to have left the list, unless a writer
+    /// may be between entry and row: that one has renewed the entry less than two hours ago.
+    async fn drop_stale(&self, entry: &Found) {
+        if entry.is_stale() {
+            self.0.delete(&entry.key, entry.revision).await;
+        }
+    }
+
+    /// Removes a row, then its entries, which were read before the row was deleted.
+    async fn remove(&self, row: &Write, seen: u64) -> bool {
+        let mut entries = Vec::new();
+        for name in &row.lists {
+            entries.extend(self.0.get(&list_key(row.table, name, &row.key)).await);
+        }
+        let is_removed = self.0.delete(&row_key(row.table, &row.key), seen).await;
+        for entry in entries.iter().filter(|_| is_removed) {
+            self.drop_stale(entry).await;
+        }
+        is_removed
+    }
+}
+
+impl Engine for RevisionsStore {
+    /// Both databases read where they write: etcd by default, DynamoDB with `ConsistentRead`.
+    fn reads_settled(&self) -> bool {
+        true
+    }
+
+    async fn find(&self, table: Table, key: &[u8], part: Part) -> Result<Option<Vec<u8>>, StoreError> {
+        Ok(self.row(table, key).await.and_then(|(row, _)| row.part(part).map(<[u8]>::to_vec)))
+    }
+
+    async fn insert(&self, write: Write) -> Result<Insertion, StoreError> {
+        self.enter(&write).await?;
+        let key = row_key(write.table, &write.key);
+        // If the row exists, the entries stay until they are stale: they may be those of its own insert.
+        Ok(if self.0.put(&key, 0, Value::Row(write.into())).await { Insertion::Inserted } else { Insertion::Exists })
+    }
+
+    async fn replace(&self, version: u32, write: Write) -> Result<Replacement, StoreError> {
+        loop {
+            let found = self.row(write.table, &write.key).await;
+            let Some((row, seen)) = found.filter(|(row, _)| row.version == version) else {
+                return Ok(Replacement::Lost);
+            };
+            // A refresh moves no list, so it writes one key. The purge index moves when the purge meets the row.
+            if write.lists_moved {
+                self.enter(&write).await?;
+            }
+            // A revision that was not seen may be a confirm of the same version: the row is read again.
+            if self.0.put(&row_key(row.table, &row.key), seen, Value::Row(over(row, write.clone()).into())).await {
+                return Ok(Replacement::Replaced);
+            }
+        }
+    }
+
+    async fn confirm(&self, write: Write) -> Result<Replacement, StoreError> {
+        loop {
+            let found = self.row(write.table, &write.key).await;
+            let Some((row, seen)) = found.filter(|(row, _)| is_same(row, &write)) else {
+                return Ok(Replacement::Lost);
+            };
+            if self.0.put(&row_key(row.table, &row.key), seen, Value::Row(row.into())).await {
+                return Ok(Replacement::Replaced);
+            }
+        }
+    }
+
+    /// An entry counts if the row names the list. Others are passed over, so that a page is full, and dropped if old.
+    async fn list(&self, list: &List, after: Option<&[u8]>, limit: usize) -> Result<Vec<Row>, StoreError> {
+        let prefix = list_key(list.table, &list.name, &[]);
+        let mut after = [&prefix, after.unwrap_or_default()].concat();
+        let mut rows = Vec::new();
+        loop {
+            let entries = self.0.range(&prefix, &after, limit).await;
+            for entry in &entries {
+                let found = self.row(list.table, &entry.key[prefix.len()..]).await;
+                match found.filter(|(row, _)| row.lists.contains(&list.name)) {
+                    Some((row, _)) => rows.extend(listed(&row)),
+                    None => self.drop_stale(entry).await,
+                }
+                if rows.len() == limit {
+                    return Ok(rows);
+                }
+            }
+            let Some(last) = entries.last().filter(|_| entries.len() == limit) else { return Ok(rows) };
+            after.clone_from(&last.key);
+        }
+    }
+
+    /// Meets entries in the order of time. One whose row lives on moves to the row's time, the new one written first;
+    /// one without a row moves on until it is stale, since its row may be on its way.
+    async fn purge(&self, table: Table, now: Timestamp, limit: usize) -> Result<Purge, StoreError> {
+        let latest = due_key(table, now, &[]);
+        let prefix = &latest[..latest.len() - 4];
+        let mut entries = self.0.range(prefix, prefix, limit).await;
+        entries.retain(|entry| entry.key[..latest.len()] <= latest[..]);
+        let (mut removed, mut is_finished) = (0, entries.len() < limit);
+        for entry in entries {
+            let key = &entry.key[latest.len()..];
+            let next = match self.row(table, key).await {
+                Some((row, _)) if row.due.is_some_and(|due| due > now) => row.due,
+                Some((row, seen)) if self.remove(&row, seen).await => {
+                    removed += 1;
+                    None
+                }
+                // It was written meanwhile: the next step reads it again.
+                Some(_) => {
+                    is_finished = false;
+                    continue;
+                }
+                None => (!entry.is_stale()).then(|| now.plus(STALE_AFTER)),
+            };
+            if let Some(next) = next {
+                self.renew(&due_key(table, next, key)).await;
+            }
+            self.0.delete(&entry.key, entry.revision).await;
+        }
+        let purge = Purge::new(removed);
+        Ok(if is_finished { purge.finished() } else { purge })
+    }
+}
+
+/// Parts that the write does not name stay as they are.
+fn over(mut before: Write, mut write: Write) -> Write {
+    before.parts.retain(|(part, _)| write.parts.iter().all(|(named, _)| named != part));
+    write.parts.extend(before.parts);
+    write
+}
+
+fn is_same(row: &Write, write: &Write) -> bool {
+    let mut parts = write.parts.iter();
+    let is_same = row.version == write.version && row.record == write.record;
+    is_same && parts.all(|(part, bytes)| row.part(*part) == bytes.as_deref())
+}
+
+fn listed(row: &Write) -> Option<Row> {
+    Some(Row::new(row.key.clone(), row.part(row.table.listed_part())?))
+}
+
+fn row_key(table: Table, key: &[u8]) -> Vec<u8> {
+    [b"row/", table.as_str().as_bytes(), b"/", key].concat()
+}
+
+/// The length in front of the name, so that no list begins with the name of another one.
+fn list_key(table: Table, name: &[u8], key: &[u8]) -> Vec<u8> {
+    [b"list/", table.as_str().as_bytes(), b"/", &name.len().to_be_bytes(), name, key].concat()
+}
+
+fn due_key(table: Table, due: Timestamp, key: &[u8]) -> Vec<u8> {
+    [b"due/", table.as_str().as_bytes(), b"/", &due.seconds().to_be_bytes(), key].concat()
+}
+
+/// The simulator: ordered keys, each with a revision that no later value gets again. A real one keeps bytes.
+#[derive(Clone, Debug, Default)]
+struct Database(Arc<Mutex<Contents>>);
+
+#[derive(Debug, Default)]
+struct Contents {
+    last_revision: u64,
+    found: BTreeMap<Vec<u8>, Found>,
+}
+
+#[derive(Clone, Debug)]
+enum Value {
+    Row(Box<Write>),
+    Entry(Timestamp),
+}
+
+#[derive(Clone, Debug)]
+struct Found {
+    key: Vec<u8>,
+    value: Value,
+    revision: u64,
+}
+
+impl Found {
+    fn is_stale(&self) -> bool {
+        matches!(self.value, Value::Entry(written) if written.plus(STALE_AFTER) <= SystemClock.now())
+    }
+}
+
+impl Database {
+    async fn get(&self, key: &[u8]) -> Option<Found> {
+        tokio::task::yield_now().await;
+        self.0.lock().unwrap().found.get(key).cloned()
+    }
+
+    /// Writes a key if it has the revision that was seen; 0 is that of a missing key.
+    async fn put(&self, key: &[u8], seen: u64, value: Value) -> bool {
+        tokio::task::yield_now().await;
+        let Contents { last_revision, found: values } = &mut *self.0.lock().unwrap();
+        let is_seen = values.get(key).map_or(0, |found| found.revision) == seen;
+        if is_seen {
+            *last_revision += 1;
+            values.insert(key.to_vec(), Found { key: key.to_vec(), value, revision: *last_revision });
+        }
+        is_seen
+    }
+
+    async fn delete(&self, key: &[u8], seen: u64) -> bool {
+        tokio::task::yield_now().await;
+        let values = &mut self.0.lock().unwrap().found;
+        values.get(key).is_some_and(|found| found.revision == seen) && values.remove(key).is_some()
+    }
+
+    /// Returns what is under keys that begin with `prefix` and come after `after`, in order.
+    async fn range(&self, prefix: &[u8], after: &[u8], limit: usize) -> Vec<Found> {
+        tokio::task::yield_now().await;
+        let values = &self.0.lock().unwrap().found;
+        let found = values.range::<[u8], _>((Bound::Excluded(after), Bound::Unbounded)).map(|(_, found)| found);
+        found.take_while(|found| found.key.starts_with(prefix)).take(limit).cloned().collect()
+    }
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let server = AuthorizationServer::new(Config::platform("https://auth.example"), RevisionsStore::default())?;
+    println!("{server:?}");
+    Ok(())
+}
+
+#[cfg(all(test, feature = "testing"))]
+mod tests {
+    use super::*;
+
+    grantor::store_tests!(#[tokio::test] => store: RevisionsStore::default(), another: store.clone());
+
+    /// An entry too many is neither listed nor counted, and goes when it is old and nobody has renewed it.
+    #[tokio::test]
+    async fn a_stale_entry_is_dropped_unless_it_was_renewed() {
+        let store = RevisionsStore::default();
+        let [old, young] = [1, 2].map(|key| list_key(Table::Grants, b"alice", &[key; 16]));
+        store.0.put(&old, 0, Value::Entry(Timestamp::default())).await;
+        store.renew(&young).await;
+        let read = store.0.get(&old).await.unwrap();
+        store.renew(&old).await;
+        store.drop_stale(&read).await;
+        assert!(store.0.get(&old).await.is_some(), "it was renewed after it was read");
+        let seen = store.0.get(&old).await.unwrap().revision;
+        store.0.put(&old, seen, Value::Entry(Timestamp::default())).await;
+        let alice = grantor::Subject::new("alice").unwrap();
+        let listed = grantor::store::TokenStore::grants_of(&store, &alice, grantor::store::Page::first(10)).await;
+        assert_eq!(listed.unwrap(), []);
+        assert!(store.0.get(&old).await.is_none() && store.0.get(&young).await.is_some());
+    }
+}

@@ -1,0 +1,217 @@
+//! Evaluates a presented access token: the check at a resource and introspection both use it.
+
+use std::sync::Arc;
+
+use crate::client::{Client, GrantType};
+use crate::clock::Timestamp;
+use crate::context::Context;
+use crate::id::GrantId;
+use crate::record::Grant;
+use crate::scope::{Permission, Resource, ResourceScope, ScopeSet};
+use crate::secret::Digest;
+use crate::secret::opaque::Presented;
+use crate::store::StoreError;
+use crate::subject::Subject;
+
+/// An access token that may be used: by which client, for whom, for what, and until when.
+#[derive(Clone, Debug)]
+pub(crate) struct UsableToken {
+    grant: Arc<Grant>,
+    client: Arc<Client>,
+    part: Part,
+}
+
+#[derive(Clone, Debug)]
+struct Part {
+    issued: Timestamp,
+    end: Timestamp,
+    narrowed: Option<ScopeSet>,
+}
+
+/// Looks a token up; `None` for anything but a live access token.
+///
+/// # Errors
+///
+/// [`StoreError`] if a store failed.
+pub(crate) async fn find(context: &Context, token: &[u8]) -> Result<Option<UsableToken>, StoreError> {
+    let Some(presented) = Presented::parse(&context.config.prefixes.access_token, token) else { return Ok(None) };
+    let id = GrantId::from_octets(presented.id);
+    let Some(grant) = context.stores.tokens.find(&id).await? else { return Ok(None) };
+    let Some(part) = live_part(&grant, &presented.digest, context.now()) else { return Ok(None) };
+    let client = match context.stores.clients.find(&grant.client).await? {
+        // It was cached before its grants were withdrawn, and the user consented anew since.
+        Some(client) if client.epoch < grant.epoch => context.stores.clients.current(&grant.client).await?,
+        client => client,
+    };
+    let client = client.filter(|client| is_served(client, &grant));
+    Ok(client.map(|client| UsableToken { grant, client, part }))
+}
+
+/// What the grant says of a token, if it is live.
+fn live_part(grant: &Grant, digest: &Digest, now: Timestamp) -> Option<Part> {
+    let access = grant.pairs.with_access(digest)?;
+    let is_live = grant.revoked.is_none() && access.is_live(now);
+    let (issued, end, narrowed) = (access.issued, access.end, access.narrowed.cloned());
+    is_live.then_some(Part { issued, end, narrowed })
+}
+
+/// Returns whether the grant's client may use its tokens now.
+fn is_served(client: &Client, grant: &Grant) -> bool {
+    let may_act = grant.subject.is_some() || client.grant_types.contains(GrantType::ClientCredentials);
+    client.is_approved() && client.epoch == grant.epoch && may_act
+}
+
+impl UsableToken {
+    /// The user on whose behalf the client acts; `None` where it acts for itself.
+    pub(crate) fn subject(&self) -> Option<&Subject> {
+        self.grant.subject()
+    }
+
+    pub(crate) fn client(&self) -> &Client {
+        &self.client
+    }
+
+    pub(crate) fn grant(&self) -> GrantId {
+        self.grant.id
+    }
+
+    /// The scopes of the token, as far as the client may still have them.
+    pub(crate) fn scopes(&self) -> ScopeSet {
+        self.granted().intersection(self.bound().0)
+    }
+
+    /// The resources of the token, as far as the client may still have them.
+    pub(crate) fn resource_scope(&self) -> ResourceScope {
+        self.grant.resource_scope.narrowed_to(self.bound().1)
+    }
+
+    pub(crate) const fn issued(&self) -> Timestamp {
+        self.part.issued
+    }
+
+    pub(crate) const fn end(&self) -> Timestamp {
+        self.part.end
+    }
+
+    /// Returns whether the token covers this scope, with this permission, on this resource.
+    pub(crate) fn permits(&self, scope: &str, permission: Permission, resource: Resource<'_>) -> bool {
+        let (registered, resources) = self.bound();
+        let granted = self.granted();
+        // Without a user there is no account.
+        let has_resource = self.grant.subject.is_some() || !matches!(resource, Resource::Account);
+        has_resource
+            && granted.contains(scope, permission)
+            && (granted == registered || registered.contains(scope, permission))
+            && self.grant.resource_scope.permits(resource)
+            && resources.permits(resource)
+    }
+
+    /// The scopes and resources that the client is registered for now: on behalf of users, or for itself.
+    fn bound(&self) -> (&ScopeSet, &ResourceScope) {
+        let client = &*self.client;
+        match self.grant.subject {
+            Some(_) => (&client.scopes, &client.resource_scope),
+            None => (&client.machine_scopes, &client.machine_resources),
+        }
+    }
+
+    fn granted(&self) -> &ScopeSet {
+        self.part.narrowed.as_ref().unwrap_or(&self.grant.scopes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::client::ClientState;
+    use crate::grant::fixtures::{Line, at, client, scopes};
+    use crate::record::FurtherAccess;
+
+    #[test]
+    fn an_access_token_is_live_until_its_end() {
+        type Change = fn(Line) -> Line;
+        let alone: Change = |mut line| {
+            let access = line.access[0];
+            line.grant.pairs.iter_mut().for_each(|pair| pair.revoke_access(&access));
+            line
+        };
+        let rows: [(&str, Change, u32, Option<u32>); 9] = [
+            ("new", |line| line, 0, Some(28_800)),
+            ("last second", |line| line, 28_799, Some(28_800)),
+            ("expired", |line| line, 28_800, None),
+            ("in grace", |line| line.refreshed(100), 399, Some(400)),
+            ("past grace", |line| line.refreshed(100), 400, None),
+            ("own end before the grace's", |line| line.refreshed(28_700), 28_799, Some(28_800)),
+            ("left the record", |line| line.refreshed(100).without_superseded(), 100, None),
+            ("revoked alone", alone, 0, None),
+            ("of a revoked grant", Line::revoked, 0, None),
+        ];
+        for (state, change, seconds, end) in rows {
+            let line = change(Line::new());
+            let part = live_part(&line.grant, &line.access[0], at(seconds));
+            assert_eq!(part.map(|part| part.end), end.map(at), "{state}");
+        }
+        let line = Line::new();
+        assert!(live_part(&line.grant, &Digest::of(b"another"), at(0)).is_none());
+    }
+
+    #[test]
+    fn a_further_access_token_has_its_own_scope_and_end() {
+        let mut line = Line::new();
+        let digest = Digest::of(b"further");
+        let narrowed = Some(scopes("repo-code:r"));
+        let further = FurtherAccess { digest, issued: at(50), end: at(60), revoked: false, narrowed };
+        line.grant.pairs.newest.as_mut().unwrap().push_further(further);
+        let part = live_part(&line.grant, &digest, at(59)).unwrap();
+        assert_eq!((part.issued, part.end, part.narrowed), (at(50), at(60), Some(scopes("repo-code:r"))));
+        assert!(live_part(&line.grant, &digest, at(60)).is_none());
+        line.grant.pairs.newest.as_mut().unwrap().revoke_access(&digest);
+        assert!(live_part(&line.grant, &digest, at(59)).is_none());
+        assert!(live_part(&line.grant, &line.access[0], at(59)).is_some());
+    }
+
+    #[test]
+    fn a_client_is_served_while_it_is_approved() {
+        let line = Line::new();
+        for (state, epoch, expected) in [
+            (ClientState::Approved, 0, true),
+            (ClientState::Approved, 1, false),
+            (ClientState::Suspended, 0, false),
+            (ClientState::Pending, 0, false),
+            (ClientState::Rejected, 0, false),
+        ] {
+            let mut client = client("own");
+            (client.state, client.epoch) = (state, epoch);
+            assert_eq!(is_served(&client, &line.grant), expected, "{state:?}, {epoch}");
+        }
+    }
+
+    #[test]
+    fn a_token_permits_what_grant_and_client_both_have() {
+        let line = Line::new();
+        let usable = |narrowed: Option<&str>, registered: &str| {
+            let mut client = client("own");
+            client.scopes = scopes(registered);
+            let part = Part { issued: at(0), end: at(9), narrowed: narrowed.map(scopes) };
+            UsableToken { grant: Arc::new(line.grant.clone()), client: Arc::new(client), part }
+        };
+        let rows = [
+            (None, "repo-code:rw repo-issue:rw", [true, true, true]),
+            (Some("repo-code:r"), "repo-code:rw repo-issue:rw", [true, false, false]),
+            (None, "repo-code:r", [true, false, false]),
+            (Some("repo-code:rw"), "repo-issue:rw", [false, false, false]),
+        ];
+        for (narrowed, registered, expected) in rows {
+            let token = usable(narrowed, registered);
+            let permits = |scope, permission| token.permits(scope, permission, Resource::Public("any"));
+            let seen = [
+                permits("repo-code", Permission::Read),
+                permits("repo-code", Permission::ReadWrite),
+                permits("repo-issue", Permission::Read),
+            ];
+            assert_eq!(seen, expected, "{narrowed:?}, {registered}");
+            let shown = token.scopes();
+            assert_eq!(shown.contains("repo-code", Permission::Read), expected[0]);
+        }
+    }
+}

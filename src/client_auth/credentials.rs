@@ -1,0 +1,74 @@
+//! What the methods of authentication share: where they look, what they find, how they are described.
+
+use std::borrow::Cow;
+
+use crate::config::Config;
+use crate::error::Reason;
+use crate::secret::Digest;
+use crate::wire::Endpoint;
+use crate::wire::params::Params;
+use crate::wire::request::HeaderLine;
+
+/// A method of authentication, as the table in [`client_auth`](crate::client_auth) lists it.
+pub(crate) struct Definition {
+    /// The parameters of the form that it reads, beside [`CLIENT_ID`].
+    pub(crate) parameters: &'static [&'static str],
+    /// Whether that endpoint accepts it under these settings.
+    pub(crate) is_offered: fn(&Config, Endpoint) -> bool,
+    /// Whether the request uses it.
+    pub(crate) is_used: fn(&Presented<'_>) -> bool,
+    /// Reads the credentials of a request that uses it.
+    pub(crate) read: for<'a> fn(&Presented<'a>) -> Result<Credentials<'a>, Reason>,
+}
+
+/// The parameter that names the client, whatever the method.
+pub(crate) const CLIENT_ID: &str = "client_id";
+
+/// The parts of a request that may authenticate its client.
+#[derive(Clone, Copy)]
+pub(crate) struct Presented<'a> {
+    pub(crate) header: HeaderLine<'a>,
+    pub(crate) form: &'a Params<'a>,
+    pub(crate) config: &'a Config,
+}
+
+impl<'a> Presented<'a> {
+    /// The client that the form names.
+    pub(crate) fn named(&self) -> Option<&'a str> {
+        self.form.text(CLIENT_ID)
+    }
+}
+
+/// What was presented; Basic may be read in two ways, the likelier one first.
+#[derive(Default)]
+pub(crate) struct Credentials<'a> {
+    pub(crate) readings: [Option<Reading<'a>>; 2],
+}
+
+/// One way to read credentials.
+pub(crate) struct Reading<'a> {
+    pub(crate) id: Cow<'a, str>,
+    /// The digest of the secret, if there is one.
+    pub(crate) secret: Option<Digest>,
+}
+
+impl<'a> Credentials<'a> {
+    pub(crate) fn one(reading: Reading<'a>) -> Self {
+        Self { readings: [Some(reading), None] }
+    }
+
+    pub(crate) fn first_id(&self) -> Option<&str> {
+        self.readings.iter().flatten().next().map(|reading| &*reading.id)
+    }
+
+    pub(crate) fn may_be_of(&self, id: &str) -> bool {
+        self.readings.iter().flatten().any(|reading| reading.id == id)
+    }
+}
+
+impl<'a> Reading<'a> {
+    /// An empty secret counts as none [RFC 6749 section 2.3.1].
+    pub(crate) fn new(id: impl Into<Cow<'a, str>>, secret: &[u8]) -> Self {
+        Self { id: id.into(), secret: (!secret.is_empty()).then(|| Digest::of(secret)) }
+    }
+}

@@ -1,0 +1,20 @@
+//! `none`: a public client names itself in the form and proves nothing [RFC 6749 section 3.2.1].
+
+use crate::client::ClientType;
+use crate::client_auth::credentials::{Credentials, Definition, Presented, Reading};
+use crate::error::Reason;
+use crate::wire::Endpoint;
+
+/// No request shows that it uses this method: it is what is left if it uses no other.
+pub(crate) const DEFINITION: Definition = Definition {
+    parameters: &[],
+    // RFC 7662 section 2.1: who asks about tokens has to be authorized, and a name alone proves nothing.
+    is_offered: |config, endpoint| config.serves(ClientType::Public) && endpoint != Endpoint::Introspection,
+    is_used: |_| false,
+    read,
+};
+
+fn read<'a>(presented: &Presented<'a>) -> Result<Credentials<'a>, Reason> {
+    let id = presented.named().ok_or(Reason::NoCredentials)?;
+    Ok(Credentials::one(Reading::new(id, b"")))
+}

@@ -1,0 +1,27 @@
+//! What the endpoints for clients have in common: the form that a client sends, and the answer to one
+//! that is refused.
+
+use crate::client_auth;
+use crate::context::Context;
+use crate::endpoint::form;
+use crate::error::{Reason, delivery};
+use crate::id::ClientId;
+use crate::wire::params::Params;
+use crate::wire::{Endpoint, Request, Response};
+
+/// Reads the form of a request, before its client is authenticated; `names` are the parameters that the
+/// endpoint reads itself.
+pub(crate) fn read<'a>(
+    context: &Context,
+    request: &Request<'a>,
+    endpoint: Endpoint,
+    names: impl Iterator<Item = &'static str> + Clone,
+) -> Result<Params<'a>, Reason> {
+    form::read(request, endpoint, names.chain(client_auth::parameters()), &context.config)
+}
+
+/// Answers a refused request and raises the event for it.
+pub(crate) fn refused(context: &Context, endpoint: Endpoint, client: Option<&ClientId>, reason: &Reason) -> Response {
+    context.note_refusal(endpoint, client, reason);
+    delivery::to_client(reason, endpoint, &context.config)
+}

@@ -1,0 +1,440 @@
+//! Gives a client an access token of its own [RFC 6749 section 4.4]: no user, no refresh token.
+//!
+//! A client's tokens are in eight grants, the slots, whose ids derive from the client id. So they are counted by
+//! primary key, without a list. A request starts at a random slot and takes the first one with room.
+
+use std::sync::Arc;
+
+use crate::claim::{ATTEMPTS, After, Contended, Flow, Seen, Step, claim};
+use crate::client::{Client, GrantType};
+use crate::clock::Timestamp;
+use crate::config::Config;
+use crate::context::Context;
+use crate::entropy::Entropy;
+use crate::error::Reason;
+use crate::grant::definition::Definition;
+use crate::grant::issue::Issued;
+use crate::hooks::Event;
+use crate::id::{ClientId, GrantId};
+use crate::record::{AccessPart, FurtherAccess, Grant, Pairs, TokenPair};
+use crate::scope::{ResourceScope, ScopeSet};
+use crate::secret::Digest;
+use crate::secret::opaque::{self, MintedOpaque};
+use crate::secret::refresh::Family;
+use crate::store::StoreError;
+use crate::wire::params::Params;
+
+pub(crate) const DEFINITION: Definition =
+    Definition { parameters: &["scope"], is_offered: |config| config.client_credentials };
+
+/// The number of grants that hold the tokens of one client. With eight, a read or write moves an eighth of the tokens,
+/// and eight requests can write at once.
+const SLOTS: usize = 8;
+/// Separates this use of SHA-256 from all others.
+const LABEL: &[u8] = b"client credentials";
+
+/// When a live access token of a client itself was issued and expires, for a page that lists such tokens. It does
+/// not hold the token [RFC 6749 section 4.4].
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct MachineToken {
+    /// When the token was issued.
+    pub issued: Timestamp,
+    /// When the token expires.
+    pub expires: Timestamp,
+    /// The scopes that it was issued with.
+    pub scopes: ScopeSet,
+}
+
+/// What a client presents.
+pub(crate) struct Credentials<'a> {
+    client: &'a Client,
+    scope: Option<&'a [u8]>,
+}
+
+impl<'a> Credentials<'a> {
+    pub(crate) fn read(client: &'a Client, form: &'a Params<'_>) -> Self {
+        Self { client, scope: form.octets("scope") }
+    }
+}
+
+/// Issues one access token, unless the client has [`machine_tokens`](Config::machine_tokens) of them.
+///
+/// # Errors
+///
+/// [`Reason::TooManyMachineTokens`] if all slots are full; what [`judge`] refuses; a store's error.
+pub(crate) async fn issue(context: &Context, request: &Credentials<'_>) -> Result<Issued, Reason> {
+    let (client, now) = (request.client, context.now());
+    let scopes = judge(request, &context.config)?;
+    let token = opaque::mint(&*context.entropy);
+    let (start, first_version) = draw(&*context.entropy);
+    let access = FurtherAccess {
+        digest: token.digest,
+        issued: now,
+        end: now.plus(context.config.machine_token_lifetime),
+        revoked: false,
+        narrowed: Some(scopes),
+    };
+    let mut first_end = access.end;
+    for slot in (0..SLOTS).map(|step| (start + step) % SLOTS) {
+        let id = slot_id(&client.id, slot);
+        let room = room(&context.config, slot);
+        let slot = Slot { client, id, access: &access, room, first_version };
+        let mut flow = Filling { context, slot };
+        match claim(&context.stores, &mut flow, Some(ATTEMPTS)).await? {
+            Filled::Issued => return Ok(issued(context, client, id, &access, token)),
+            Filled::Full { end } => first_end = first_end.min(end),
+        }
+    }
+    Err(Reason::TooManyMachineTokens { retry_after: first_end.seconds_since(now).max(1) })
+}
+
+/// Decides which scopes the token gets: those that the request names, or else all `machine_scopes` of the client.
+fn judge(request: &Credentials<'_>, config: &Config) -> Result<ScopeSet, Reason> {
+    // § 4.4: "The client credentials grant type MUST only be used by confidential clients."
+    if request.client.counts_as_public() {
+        return Err(Reason::GrantTypeNotRegistered);
+    }
+    let available = &request.client.machine_scopes;
+    let scopes = match request.scope {
+        Some(scope) => config.scopes.parse(scope).map_err(Reason::Scope)?,
+        None => available.clone(),
+    };
+    if !scopes.is_empty() && scopes.is_subset_of(available) { Ok(scopes) } else { Err(Reason::ExcessScope) }
+}
+
+fn issued(context: &Context, client: &Client, grant: GrantId, access: &FurtherAccess, token: MintedOpaque) -> Issued {
+    let scopes = access.narrowed.clone().unwrap_or_default();
+    context.raise(&Event::MachineTokenIssued { grant, client: &client.id, scopes: &scopes });
+    let expires_in = access.end.seconds_since(access.issued);
+    Issued { grant, access_token: token, refresh_token: None, expires_in, scopes }
+}
+
+/// Puts one token into a slot.
+struct Filling<'a> {
+    context: &'a Context,
+    slot: Slot<'a>,
+}
+
+/// A slot, and the token that is to be put into it.
+struct Slot<'a> {
+    client: &'a Client,
+    id: GrantId,
+    access: &'a FurtherAccess,
+    /// Live tokens that the slot may hold.
+    room: usize,
+    first_version: u32,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum Filled {
+    Issued,
+    /// The slot has no room until its first token ends.
+    Full {
+        end: Timestamp,
+    },
+}
+
+impl Flow for Filling<'_> {
+    type Row = Grant;
+    type Won = Filled;
+    type Error = Reason;
+
+    async fn look(&mut self) -> Result<Seen<Grant>, Reason> {
+        Ok(self.context.stores.tokens.find(&self.slot.id).await?.into())
+    }
+
+    fn judge(&mut self, seen: &Seen<Grant>) -> Result<Step<Grant, Filled>, Reason> {
+        let found = match seen {
+            Seen::Found(grant) => Some(&**grant),
+            Seen::Unread | Seen::Missing | Seen::Torn => None,
+        };
+        self.slot.step(found)
+    }
+
+    fn is_done(&self, found: &Grant, _: &Grant, _: After) -> bool {
+        found.pairs.with_access(&self.slot.access.digest).is_some()
+    }
+}
+
+impl Slot<'_> {
+    /// Adds the token if there is room.
+    fn step(&self, found: Option<&Grant>) -> Result<Step<Grant, Filled>, Reason> {
+        // All grants of the client were withdrawn after it was read: a token of the old epoch would be dead.
+        let now = self.access.issued;
+        if found.is_some_and(|grant| grant.epoch > self.client.epoch && grant.is_live(now)) {
+            return Err(StoreError::transient(Contended).into());
+        }
+        let live = live_tokens(found, self.client.epoch, now);
+        if live.len() >= self.room {
+            let end = live.iter().map(|token| token.end).min().unwrap_or(self.access.end);
+            return Ok(Step::Leave(Filled::Full { end }));
+        }
+        Ok(match found {
+            Some(grant) => Step::Replace(Arc::new(self.next(grant, live)), Filled::Issued),
+            None => Step::Insert(Arc::new(self.first()), Filled::Issued),
+        })
+    }
+
+    /// The slot with its first token.
+    fn first(&self) -> Grant {
+        let now = self.access.issued;
+        let scopes = self.access.narrowed.clone().unwrap_or_default();
+        Grant {
+            id: self.id,
+            version: self.first_version,
+            client: self.client.id.clone(),
+            epoch: self.client.epoch,
+            subject: None,
+            pairs: pairs_of(vec![self.access.clone()], &scopes),
+            scopes,
+            // The client's `machine_resources` limit the token when it is used.
+            resource_scope: ResourceScope::All,
+            created: now,
+            keep_until: now,
+            family: Family::NONE,
+            pairs_made: 1,
+            revoked: None,
+        }
+    }
+
+    /// The slot with one more token; `tokens` are its live ones, and the others leave it.
+    fn next(&self, grant: &Grant, mut tokens: Vec<FurtherAccess>) -> Grant {
+        tokens.push(self.access.clone());
+        let version = grant.version.saturating_add(1);
+        let scopes = self.access.narrowed.clone().unwrap_or_default();
+        let pairs = pairs_of(tokens, &scopes);
+        Grant { version, epoch: self.client.epoch, scopes, pairs, revoked: None, ..grant.clone() }
+    }
+}
+
+/// The tokens of a slot that may still be used under that epoch, the oldest first.
+fn live_tokens(slot: Option<&Grant>, epoch: u32, now: Timestamp) -> Vec<FurtherAccess> {
+    let Some(grant) = slot.filter(|grant| grant.epoch == epoch && grant.revoked.is_none()) else { return Vec::new() };
+    let accesses = grant.pairs.newest.iter().flat_map(TokenPair::accesses);
+    accesses.filter(|access| access.is_live(now)).map(|access| owned(&access, &grant.scopes)).collect()
+}
+
+fn owned(access: &AccessPart<'_>, of_slot: &ScopeSet) -> FurtherAccess {
+    FurtherAccess {
+        digest: *access.digest,
+        issued: access.issued,
+        end: access.end,
+        revoked: access.revoked,
+        narrowed: Some(access.narrowed.unwrap_or(of_slot).clone()),
+    }
+}
+
+/// Access tokens without a refresh token: the first one stands for the pair. Scopes are kept where they differ
+/// from those of the slot.
+fn pairs_of(tokens: Vec<FurtherAccess>, of_slot: &ScopeSet) -> Pairs {
+    let mut tokens = tokens
+        .into_iter()
+        .map(|token| FurtherAccess { narrowed: token.narrowed.filter(|scopes| scopes != of_slot), ..token });
+    let Some(first) = tokens.next() else { return Pairs::default() };
+    let mut pair = TokenPair::new(first.digest, first.issued, first.end);
+    if let Some(scopes) = first.narrowed {
+        pair = pair.narrowed_to(scopes);
+    }
+    tokens.for_each(|token| pair.push_further(token));
+    Pairs::one(pair)
+}
+
+/// The id of a slot: it recurs after a purge.
+fn slot_id(client: &ClientId, slot: usize) -> GrantId {
+    let slot = u8::try_from(slot).unwrap_or_default();
+    let digest = Digest::of(&[LABEL, &[slot], client.as_str().as_bytes()].concat());
+    let mut id = [0; 16];
+    id.iter_mut().zip(digest.octets()).for_each(|(to, from)| *to = *from);
+    GrantId::from_octets(id)
+}
+
+/// Live tokens that a slot may hold, so that all slots hold `machine_tokens`.
+fn room(config: &Config, slot: usize) -> usize {
+    config.machine_tokens / SLOTS + usize::from(slot < config.machine_tokens % SLOTS)
+}
+
+/// Draws the slot to start with, and the version of a new slot. An id recurs after a purge, so its versions start at
+/// a random number below 2^31: a late write to the old row does not match the new one.
+fn draw(entropy: &dyn Entropy) -> (usize, u32) {
+    let mut bytes = [0; 5];
+    entropy.fill(&mut bytes);
+    let [slot, version @ ..] = bytes;
+    (usize::from(slot) % SLOTS, u32::from_be_bytes(version) >> 1)
+}
+
+/// The live tokens of a client, the oldest first.
+pub(crate) async fn tokens_of(context: &Context, id: &ClientId) -> Result<Vec<MachineToken>, StoreError> {
+    let Some(client) = context.stores.clients.find(id).await? else { return Ok(Vec::new()) };
+    let now = context.now();
+    let mut tokens = Vec::new();
+    for slot in 0..SLOTS {
+        let grant = context.stores.tokens.find(&slot_id(id, slot)).await?;
+        tokens.extend(live_tokens(grant.as_deref(), client.epoch, now));
+    }
+    tokens.sort_by_key(|token| token.issued);
+    let listed = |token: FurtherAccess| MachineToken {
+        issued: token.issued,
+        expires: token.end,
+        scopes: token.narrowed.unwrap_or_default(),
+    };
+    let has_them = client.grant_types.contains(GrantType::ClientCredentials) && client.is_approved();
+    Ok(if has_them { tokens.into_iter().map(listed).collect() } else { Vec::new() })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use crate::client::{ApplicationType, ClientType, GrantTypes};
+    use crate::entropy::SystemEntropy;
+    use crate::grant::fixtures::{at, scopes};
+    use crate::record::{Revocation, RevocationReason};
+
+    fn client() -> Client {
+        Client::builder(ClientId::new("machine").unwrap())
+            .grant_types(GrantTypes::NONE.with(GrantType::ClientCredentials))
+            .machine_scopes(scopes("repo-code:rw repo-issue:r"))
+            .epoch(3)
+            .build()
+    }
+
+    /// A client, what it asks for, and how the refusal is told.
+    type Refusal = (Client, Option<&'static [u8]>, fn(&Reason) -> bool);
+
+    /// Each fault alone, and the first with the later ones.
+    #[test]
+    fn a_request_is_refused_in_the_order_of_the_rfc() {
+        let config = Config::platform("https://auth.example");
+        let public = || Client { client_type: ClientType::Public, ..client() };
+        let native = || Client { application_type: ApplicationType::Native, ..client() };
+        let without = || Client { machine_scopes: ScopeSet::empty(), ..client() };
+        let not_registered: fn(&Reason) -> bool = |reason| matches!(reason, Reason::GrantTypeNotRegistered);
+        let unreadable: fn(&Reason) -> bool = |reason| matches!(reason, Reason::Scope(_));
+        let excess: fn(&Reason) -> bool = |reason| matches!(reason, Reason::ExcessScope);
+        let cases: [Refusal; 8] = [
+            (public(), None, not_registered),
+            (public(), Some(b"no-such-scope"), not_registered),
+            (native(), None, not_registered),
+            (client(), Some(b"no-such-scope"), unreadable),
+            (without(), Some(b"no-such-scope"), unreadable),
+            (client(), Some(b"repo-issue:rw"), excess),
+            (client(), Some(b"account-profile:r"), excess),
+            (without(), None, excess),
+        ];
+        for (client, scope, is_meant) in &cases {
+            let reason = judge(&Credentials { client, scope: *scope }, &config).unwrap_err();
+            assert!(is_meant(&reason), "{scope:?}: {reason:?}");
+        }
+        for (scope, granted) in [(None, "repo-code:rw repo-issue:r"), (Some(b"repo-code:r".as_slice()), "repo-code:r")]
+        {
+            assert_eq!(judge(&Credentials { client: &client(), scope }, &config).unwrap(), scopes(granted));
+        }
+    }
+
+    #[test]
+    fn the_slots_of_a_client_are_its_own_and_hold_the_bound_together() {
+        let mut config = Config::platform("https://auth.example");
+        for tokens in [1, 7, 8, 9, 1024, 4096] {
+            config.machine_tokens = tokens;
+            assert_eq!((0..SLOTS).map(|slot| room(&config, slot)).sum::<usize>(), tokens);
+        }
+        let ids: BTreeSet<_> = ["a", "b", "ab"]
+            .into_iter()
+            .flat_map(|client| (0..SLOTS).map(move |slot| slot_id(&ClientId::new(client).unwrap(), slot)))
+            .collect();
+        assert_eq!(ids.len(), 3 * SLOTS);
+        for _ in 0..64 {
+            let (slot, version) = draw(&SystemEntropy);
+            assert!(slot < SLOTS && version < 1 << 31);
+        }
+    }
+
+    fn access(number: u8, issued: u32) -> FurtherAccess {
+        let narrowed = Some(scopes("repo-code:r"));
+        FurtherAccess {
+            digest: Digest::of(&[number]),
+            issued: at(issued),
+            end: at(issued + 100),
+            revoked: false,
+            narrowed,
+        }
+    }
+
+    fn slot<'a>(client: &'a Client, access: &'a FurtherAccess) -> Slot<'a> {
+        Slot { client, id: slot_id(&client.id, 0), access, room: 3, first_version: 70 }
+    }
+
+    /// A slot after these writes.
+    fn filled(client: &Client, tokens: &[FurtherAccess]) -> Grant {
+        let mut grant: Option<Grant> = None;
+        for token in tokens {
+            grant = match slot(client, token).step(grant.as_ref()).unwrap() {
+                Step::Insert(next, Filled::Issued) | Step::Replace(next, Filled::Issued) => Some(Grant::clone(&next)),
+                other @ (Step::Insert(..) | Step::Replace(..) | Step::Confirm(_) | Step::Leave(_)) => {
+                    panic!("{other:?}")
+                }
+            };
+        }
+        grant.unwrap()
+    }
+
+    fn issued(grant: &Grant) -> Vec<u32> {
+        grant
+            .pairs
+            .iter()
+            .flat_map(TokenPair::accesses)
+            .map(|access| access.issued.seconds() - at(0).seconds())
+            .collect()
+    }
+
+    #[test]
+    fn tokens_that_ended_make_room_and_live_ones_stay() {
+        let client = client();
+        let tokens = [access(1, 0), access(2, 10), access(3, 20)];
+        let full = filled(&client, &tokens);
+        assert_eq!((full.version, full.epoch, issued(&full)), (72, 3, vec![0, 10, 20]));
+
+        let next = access(4, 99);
+        let Ok(Step::Leave(Filled::Full { end })) = slot(&client, &next).step(Some(&full)) else {
+            panic!("it has room")
+        };
+        assert_eq!(end, at(100));
+
+        let next = access(4, 100);
+        let Ok(Step::Replace(grant, Filled::Issued)) = slot(&client, &next).step(Some(&full)) else {
+            panic!("it has no room")
+        };
+        assert_eq!((grant.version, issued(&grant)), (73, vec![10, 20, 100]));
+
+        let mut revoked = full;
+        revoked.pairs.iter_mut().for_each(|pair| pair.revoke_access(&tokens[1].digest));
+        let next = access(4, 30);
+        let Ok(Step::Replace(grant, Filled::Issued)) = slot(&client, &next).step(Some(&revoked)) else {
+            panic!("it has no room")
+        };
+        assert_eq!(issued(&grant), [0, 20, 30]);
+    }
+
+    #[test]
+    fn what_was_withdrawn_leaves_a_slot_and_a_client_read_before_that_writes_nothing() {
+        let before = client();
+        let full = filled(&before, &[access(1, 0), access(2, 10), access(3, 20)]);
+        let after = Client { epoch: 4, ..client() };
+        let next = access(4, 30);
+        let Ok(Step::Replace(grant, Filled::Issued)) = slot(&after, &next).step(Some(&full)) else {
+            panic!("it is full")
+        };
+        assert_eq!((grant.epoch, issued(&grant)), (4, vec![30]));
+        let stale = slot(&before, &next).step(Some(&grant)).unwrap_err();
+        assert!(matches!(stale, Reason::Store(error) if error.is_transient()));
+
+        let reason = RevocationReason::Withdrawn;
+        let revoked = Grant { revoked: Some(Revocation { at: at(25), reason }), ..full };
+        let Ok(Step::Replace(grant, Filled::Issued)) = slot(&before, &next).step(Some(&revoked)) else {
+            panic!("it is full")
+        };
+        assert_eq!((grant.revoked, issued(&grant)), (None, vec![30]));
+    }
+}

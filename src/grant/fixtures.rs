@@ -1,0 +1,118 @@
+//! Records for the tables of the judges.
+
+use std::time::Duration;
+
+use crate::client::Client;
+use crate::clock::Timestamp;
+use crate::config::Config;
+use crate::entropy::SystemEntropy;
+use crate::grant::issue::{self, NewPair, Place};
+use crate::id::{ClientId, GrantId, IdText};
+use crate::record::{GraceEnds, Grant, Pairs, Revocation, RevocationReason, SupersededPair};
+use crate::scope::{ResourceScope, ScopeSet};
+use crate::secret::Digest;
+use crate::secret::derive::{Link, PairSecrets};
+use crate::secret::refresh::{Family, Lineage, PresentedRefresh, TagKey};
+use crate::subject::Subject;
+
+/// When the grant of a [`Line`] began.
+pub(crate) const BEGIN: u32 = 1_000_000;
+
+pub(crate) fn at(seconds: u32) -> Timestamp {
+    Timestamp::from_seconds(BEGIN + seconds)
+}
+
+pub(crate) fn scopes(text: &str) -> ScopeSet {
+    Config::platform("https://auth.example").scopes.parse(text.as_bytes()).unwrap()
+}
+
+pub(crate) fn client(id: &str) -> Client {
+    let builder = Client::builder(ClientId::new(id).unwrap());
+    builder.scopes(scopes("repo-code:rw repo-issue:rw")).resource_scope(ResourceScope::All).build()
+}
+
+/// A grant of one client with its line of pairs, oldest first.
+pub(crate) struct Line {
+    pub(crate) config: Config,
+    pub(crate) client: Client,
+    pub(crate) grant: Grant,
+    /// The refresh token of each pair.
+    pub(crate) refresh: Vec<String>,
+    /// The access token of each pair.
+    pub(crate) access: Vec<Digest>,
+}
+
+impl Line {
+    /// A grant with its first pair.
+    pub(crate) fn new() -> Self {
+        let (config, client) = (Config::platform("https://auth.example"), client("own"));
+        let lineage = Lineage::draw(&SystemEntropy);
+        let grant = Grant {
+            id: GrantId::from_octets([7; 16]),
+            version: 1,
+            client: client.id.clone(),
+            epoch: client.epoch,
+            subject: Some(Subject::new("alice").unwrap()),
+            scopes: client.scopes.clone(),
+            resource_scope: client.resource_scope.clone(),
+            created: at(0),
+            keep_until: at(0),
+            family: Family { lineage: lineage.digest(), tag_key: TagKey::draw(&SystemEntropy) },
+            pairs_made: 0,
+            pairs: Pairs::default(),
+            revoked: None,
+        };
+        let mut line = Self { config, client, grant, refresh: Vec::new(), access: Vec::new() };
+        line.grant.pairs.newest = Some(line.pair(&lineage, PairSecrets::draw(&SystemEntropy), 0));
+        line
+    }
+
+    /// Supersedes the newest pair, with the graces of the platform profile.
+    pub(crate) fn refreshed(mut self, seconds: u32) -> Self {
+        let presented = self.presented(self.refresh.len() - 1);
+        let link = Link::draw(&SystemEntropy, self.config.derivation_keys.first());
+        let secrets = link.follow(&presented.fresh, &self.config.derivation_keys).unwrap();
+        let newest = self.pair(&presented.lineage, secrets, seconds);
+        let end = at(seconds).plus(Duration::from_secs(300));
+        let old = self.grant.pairs.newest.replace(newest).unwrap();
+        let old = SupersededPair::new(old, at(seconds), GraceEnds { access: end, refresh: end }, Some(link));
+        self.grant.pairs.superseded = std::iter::once(old).chain(self.grant.pairs.superseded).collect();
+        self
+    }
+
+    /// The same after all superseded pairs have left the record.
+    pub(crate) fn without_superseded(mut self) -> Self {
+        self.grant.pairs.superseded = Box::default();
+        self
+    }
+
+    pub(crate) fn revoked(mut self) -> Self {
+        self.grant.revoked = Some(Revocation { at: at(0), reason: RevocationReason::Withdrawn });
+        self
+    }
+
+    /// The refresh token of that pair, as a client presents it.
+    pub(crate) fn presented(&self, place: usize) -> PresentedRefresh {
+        PresentedRefresh::parse("rt_", self.refresh[place].as_bytes()).unwrap()
+    }
+
+    fn pair(&mut self, lineage: &Lineage, secrets: PairSecrets, seconds: u32) -> crate::record::TokenPair {
+        self.grant.pairs_made += 1;
+        let place = Place {
+            grant: self.grant.id,
+            client: &self.client,
+            lineage,
+            tag_key: &self.grant.family.tag_key,
+            number: self.grant.pairs_made,
+            now: at(seconds),
+            created: self.grant.created,
+            granted: &self.grant.scopes,
+            scopes: self.grant.scopes.clone(),
+        };
+        let NewPair { record, issued } = issue::pair(&self.config, secrets, place);
+        let id = IdText::of(self.grant.id.octets());
+        self.refresh.push(issued.refresh_token.unwrap().text("rt_", &id));
+        self.access.push(*record.access_digest());
+        record
+    }
+}

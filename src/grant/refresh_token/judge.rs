@@ -1,0 +1,328 @@
+//! What a refresh writes and answers, as rules over plain data.
+
+use std::sync::Arc;
+
+use crate::client::{Client, RefreshRotation};
+use crate::clock::Timestamp;
+use crate::config::{Config, GraceEnd};
+use crate::entropy::Entropy;
+use crate::error::Reason;
+use crate::grant::issue::{self, Issued, NewPair, Place};
+use crate::grant::refresh_token::standing::{Standing, standing};
+use crate::record::{FurtherAccess, GraceEnds, Grant, Pairs, Placed, SupersededPair, TokenPair};
+use crate::scope::ScopeSet;
+use crate::secret::derive::{Link, MissingKey, PairSecrets};
+use crate::secret::opaque::{self, MintedOpaque};
+use crate::secret::refresh::{self, Fresh, MintedRefresh, Position, PresentedRefresh};
+use crate::wire::params::Params;
+
+/// Pairs of a grant that may be in grace at once: with the default grace, 64 refreshes in five minutes. It bounds the
+/// record, and the links that a request may have to follow.
+pub(crate) const PAIRS_IN_GRACE: usize = 64;
+/// Superseded pairs in grace or in the margin. With the settings of a profile, the bound of those in grace comes first.
+const PAIRS_KEPT: usize = 2 * PAIRS_IN_GRACE;
+/// Access tokens of a grant that may be live at once under [`RefreshRotation::Keep`]. It bounds the record.
+pub(crate) const LIVE_ACCESS_TOKENS: usize = 64;
+
+/// What a client presents.
+pub(crate) struct Refresh<'a> {
+    pub(crate) client: &'a Client,
+    pub(crate) token: &'a [u8],
+    pub(crate) scope: Option<&'a [u8]>,
+}
+
+impl<'a> Refresh<'a> {
+    pub(crate) fn read(client: &'a Client, form: &'a Params<'_>) -> Result<Self, Reason> {
+        Ok(Self {
+            client,
+            token: form.octets("refresh_token").ok_or(Reason::MissingParameter("refresh_token"))?,
+            scope: form.octets("scope"),
+        })
+    }
+}
+
+/// One request, with everything that it is judged by but the record.
+pub(super) struct Judge<'a> {
+    pub(super) request: &'a Refresh<'a>,
+    pub(super) presented: &'a PresentedRefresh,
+    pub(super) config: &'a Config,
+    pub(super) now: Timestamp,
+    pub(super) drawn: Drawn,
+}
+
+/// The random parts of the next pair, drawn once for a request. A claim that is tried again uses the same, so that the
+/// caller recognizes its own write.
+pub(super) enum Drawn {
+    /// The next pair is derived from the newest.
+    Link(Link),
+    /// The next pair is drawn: the old refresh token has no grace.
+    Pair(PairSecrets),
+    /// A further access token is drawn: the refresh token stays.
+    Access(MintedOpaque),
+}
+
+impl Drawn {
+    pub(super) fn new(client: &Client, config: &Config, entropy: &dyn Entropy) -> Self {
+        match config.refresh_rotation(client) {
+            RefreshRotation::Keep => Self::Access(opaque::mint(entropy)),
+            RefreshRotation::Rotate if config.refresh_token_grace(client).is_zero() => {
+                Self::Pair(PairSecrets::draw(entropy))
+            }
+            RefreshRotation::Rotate => Self::Link(Link::draw(entropy, config.derivation_keys.first())),
+        }
+    }
+}
+
+/// A refresh that is granted.
+pub(super) struct Verdict {
+    /// What is written; nothing if the newest pair is the answer.
+    pub(super) next: Option<Arc<Grant>>,
+    pub(super) issued: Issued,
+    /// Seconds since the token was superseded, for a use in grace.
+    pub(super) in_grace_since: Option<u32>,
+}
+
+/// The newest pair of a grant, with the secrets that the presented token gave access to.
+struct Newest<'a> {
+    pair: &'a TokenPair,
+    fresh: Fresh,
+    /// For a use in grace: the access token of the pair, and how the presented token stands behind it.
+    in_grace: Option<InGrace<'a>>,
+}
+
+/// Whether the newest pair is the answer.
+enum Again<'a> {
+    Issued(Issued),
+    Not(Newest<'a>),
+}
+
+struct InGrace<'a> {
+    secrets: PairSecrets,
+    refresh_token: MintedRefresh,
+    /// The place of the presented pair among the superseded ones.
+    place: usize,
+    presented: &'a SupersededPair,
+}
+
+impl Judge<'_> {
+    /// Returns where the token stands if it may be used at all, in the order in which a wrong party learns
+    /// least.
+    pub(super) fn usable<'g>(&self, grant: &'g Grant) -> Result<Placed<'g>, Reason> {
+        // § 6: "the refresh token is bound to the client to which it was issued"
+        if grant.client != self.request.client.id {
+            return Err(Reason::RefreshTokenOfAnotherClient);
+        }
+        if grant.revoked.is_some() || grant.epoch != self.request.client.epoch {
+            return Err(Reason::GrantRevoked);
+        }
+        match standing(grant, self.presented, self.config.reuse_margin, self.now) {
+            Standing::Usable(placed) => Ok(placed),
+            Standing::Unknown => Err(Reason::UnknownRefreshToken),
+            Standing::Expired => Err(Reason::RefreshTokenExpired),
+            Standing::InMargin => Err(Reason::RefreshTokenSuperseded),
+            Standing::AboveCount | Standing::Forked => Err(Reason::StoreWentBack),
+            Standing::Superseded => Err(Reason::RefreshTokenReused),
+        }
+    }
+
+    /// Decides: a token in its grace stands for the newest one, and is judged as that one would be.
+    pub(super) fn verdict(&self, grant: &Grant) -> Result<Verdict, Reason> {
+        let placed = self.usable(grant)?;
+        let available = self.request.client.still_granted(&grant.scopes, &grant.resource_scope);
+        let available = available.filter(|_| !grant.is_worn_out()).ok_or(Reason::GrantRevoked)?;
+        let scopes = self.asked(available.scopes)?;
+        let newest = self.newest(grant, placed)?;
+        let in_grace_since = newest.in_grace.as_ref().map(|own| self.now.seconds_since(own.presented.since));
+        let newest = match self.newest_again(grant, newest, &scopes) {
+            Again::Issued(issued) => return Ok(Verdict { next: None, issued, in_grace_since }),
+            Again::Not(newest) => newest,
+        };
+        let (next, issued) = match &self.drawn {
+            Drawn::Access(access) => self.keep(grant, newest, scopes, access.clone()),
+            Drawn::Link(link) => {
+                let secrets = link.follow(&newest.fresh, &self.config.derivation_keys);
+                let secrets = secrets.map_err(|MissingKey| Reason::MissingDerivationKey)?;
+                self.rotate(grant, &newest, scopes, secrets, Some(*link))?
+            }
+            Drawn::Pair(secrets) => self.rotate(grant, &newest, scopes, secrets.clone(), None)?,
+        };
+        Ok(Verdict { next: Some(Arc::new(next)), issued, in_grace_since })
+    }
+
+    /// § 6: "The requested scope MUST NOT include any scope not originally granted by the resource owner, and if
+    /// omitted is treated as equal to the scope originally granted by the resource owner."
+    fn asked(&self, available: ScopeSet) -> Result<ScopeSet, Reason> {
+        let Some(scope) = self.request.scope else { return Ok(available) };
+        let asked = self.config.scopes.parse(scope).map_err(Reason::Scope)?;
+        if asked.is_subset_of(&available) { Ok(asked) } else { Err(Reason::ExcessScope) }
+    }
+
+    /// Derives the secrets of the newest pair: from the token itself, or from an old one link by link, whatever the
+    /// ends of the pairs between.
+    fn newest<'g>(&self, grant: &'g Grant, placed: Placed<'g>) -> Result<Newest<'g>, Reason> {
+        let (place, presented) = match placed {
+            Placed::Newest(pair) => return Ok(Newest { pair, fresh: self.presented.fresh.clone(), in_grace: None }),
+            Placed::Superseded(place, presented) => (place, presented),
+        };
+        let pair = grant.pairs.newest.as_ref().ok_or(Reason::RefreshTokenSuperseded)?;
+        let mut fresh = self.presented.fresh.clone();
+        let mut opened = None;
+        for superseded in grant.pairs.superseded.iter().take(place + 1).rev() {
+            // A link is missing where a refresh token had no grace, perhaps under earlier settings.
+            let link = superseded.link.ok_or(Reason::RefreshTokenSuperseded)?;
+            let secrets = link.follow(&fresh, &self.config.derivation_keys);
+            let secrets = secrets.map_err(|MissingKey| Reason::MissingDerivationKey)?;
+            fresh = secrets.fresh.clone();
+            opened = Some(secrets);
+        }
+        let secrets = opened.ok_or(Reason::RefreshTokenSuperseded)?;
+        let refresh_token = self.refresh_token(grant, pair, &fresh);
+        // The digests in the record prove the derivation.
+        let is_proven =
+            *pair.access_digest() == secrets.access.digest && pair.refresh_digest() == Some(&refresh_token.digest);
+        if !is_proven {
+            return Err(Reason::RefreshTokenSuperseded);
+        }
+        Ok(Newest { pair, fresh, in_grace: Some(InGrace { secrets, refresh_token, place, presented }) })
+    }
+
+    /// The refresh token of the newest pair. Its end was never shortened, and its number is the grant's count.
+    fn refresh_token(&self, grant: &Grant, newest: &TokenPair, fresh: &Fresh) -> MintedRefresh {
+        let position = Position { end: newest.refresh_end(), number: grant.pairs_made };
+        refresh::mint(position, &self.presented.lineage, fresh, &grant.family.tag_key)
+    }
+
+    /// Answers a use in grace with the newest pair, if that is exactly what this request would be given now.
+    fn newest_again<'g>(&self, grant: &Grant, newest: Newest<'g>, scopes: &ScopeSet) -> Again<'g> {
+        let access = newest.pair.access();
+        let is_same = access.narrowed.unwrap_or(&grant.scopes) == scopes;
+        match newest.in_grace {
+            Some(InGrace { secrets, refresh_token, .. }) if is_same && access.is_live(self.now) => {
+                Again::Issued(Issued {
+                    grant: grant.id,
+                    access_token: secrets.access,
+                    refresh_token: Some(refresh_token),
+                    expires_in: access.end.seconds_since(self.now),
+                    scopes: scopes.clone(),
+                })
+            }
+            in_grace => Again::Not(Newest { in_grace, ..newest }),
+        }
+    }
+
+    /// Refuses a further pair while [`PAIRS_IN_GRACE`] have a token in grace, since such pairs stay in the record.
+    fn check_room(&self, grant: &Grant) -> Result<(), Reason> {
+        if grant.pairs.superseded.len() < PAIRS_IN_GRACE {
+            return Ok(());
+        }
+        let ends = grant.pairs.superseded.iter().map(|superseded| superseded.pair.last_end());
+        let in_grace = ends.filter(|end| self.now < *end);
+        let (count, first_end) =
+            in_grace.fold((0, Timestamp::from_seconds(u32::MAX)), |(count, first), end| (count + 1, first.min(end)));
+        if count >= PAIRS_IN_GRACE {
+            return Err(Reason::TooManyInGrace { retry_after: first_end.seconds_since(self.now).max(1) });
+        }
+        // Pairs in the margin are bounded too: without a grace there are no others.
+        let kept = self.kept(&grant.pairs.superseded);
+        match kept.last().filter(|_| kept.len() >= PAIRS_KEPT) {
+            Some(oldest) => {
+                let spent = oldest.pair.last_end().plus(self.config.reuse_margin);
+                Err(Reason::TooManyInGrace { retry_after: spent.seconds_since(self.now).max(1) })
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// The superseded pairs without those at the old end that neither grace nor margin keeps.
+    fn kept<'g>(&self, old: &'g [SupersededPair]) -> &'g [SupersededPair] {
+        let is_spent = |old: &&SupersededPair| old.is_spent(self.now, self.config.reuse_margin);
+        let spent = old.iter().rev().take_while(is_spent).count();
+        old.split_at(old.len() - spent).0
+    }
+
+    /// Puts a new pair in front of the newest.
+    fn rotate(
+        &self,
+        grant: &Grant,
+        newest: &Newest<'_>,
+        scopes: ScopeSet,
+        secrets: PairSecrets,
+        link: Option<Link>,
+    ) -> Result<(Grant, Issued), Reason> {
+        self.check_room(grant)?;
+        let number = grant.pairs_made.saturating_add(1);
+        let place = Place {
+            grant: grant.id,
+            client: self.request.client,
+            lineage: &self.presented.lineage,
+            tag_key: &grant.family.tag_key,
+            number,
+            now: self.now,
+            created: grant.created,
+            granted: &grant.scopes,
+            scopes,
+        };
+        let NewPair { record, issued } = issue::pair(self.config, secrets, place);
+        let ends = GraceEnds {
+            access: self.now.plus(self.config.grace.access_token),
+            refresh: self.now.plus(self.config.refresh_token_grace(self.request.client)),
+        };
+        let replaced = SupersededPair::new(newest.pair.clone(), self.now, ends, link);
+        let presented = newest.in_grace.as_ref().map(|own| own.place);
+        let superseded = self.aged(&grant.pairs.superseded, replaced, presented);
+        let pairs = Pairs { newest: Some(record), superseded };
+        Ok((grant.refreshed_with(pairs, number), issued))
+    }
+
+    /// The superseded pairs with one more in front. Pairs leave from the old end alone, so that no link is missing
+    /// between those that stay.
+    fn aged(
+        &self,
+        old: &[SupersededPair],
+        replaced: SupersededPair,
+        presented: Option<usize>,
+    ) -> Box<[SupersededPair]> {
+        let margin = self.config.reuse_margin;
+        let kept = self.kept(old);
+        if kept.is_empty() && replaced.is_spent(self.now, margin) {
+            return Box::default();
+        }
+        let older = kept.iter().enumerate().map(|(place, old)| {
+            let mut old = old.clone();
+            // In the strict profile a refresh ends the grace of the pairs before it. One on behalf of an older token
+            // ends only graces older than that token's, so that an honest retry is never accused.
+            let is_older = presented.is_none_or(|presented| presented < place);
+            if is_older && self.config.grace.end == GraceEnd::WithNextRefresh {
+                old.end_grace(self.now);
+            }
+            old
+        });
+        std::iter::once(replaced).chain(older).collect()
+    }
+
+    /// Gives a new access token beside the newest pair, whose refresh token stays as it is.
+    fn keep(&self, grant: &Grant, newest: Newest<'_>, scopes: ScopeSet, access_token: MintedOpaque) -> (Grant, Issued) {
+        let refresh_token = match newest.in_grace {
+            Some(in_grace) => in_grace.refresh_token,
+            None => self.refresh_token(grant, newest.pair, &newest.fresh),
+        };
+        let end = issue::access_end(self.config, grant.created, self.now);
+        let access = FurtherAccess {
+            digest: access_token.digest,
+            issued: self.now,
+            end,
+            revoked: false,
+            narrowed: (scopes != grant.scopes).then(|| scopes.clone()),
+        };
+        let pair = newest.pair.clone().with_further(access, LIVE_ACCESS_TOKENS);
+        let pairs = Pairs { newest: Some(pair), superseded: grant.pairs.superseded.clone() };
+        let issued = Issued {
+            grant: grant.id,
+            access_token,
+            refresh_token: Some(refresh_token),
+            expires_in: end.seconds_since(self.now),
+            scopes,
+        };
+        (grant.refreshed_with(pairs, grant.pairs_made), issued)
+    }
+}

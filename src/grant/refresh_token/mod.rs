@@ -1,0 +1,136 @@
+//! Issues the next pair for a refresh token [RFC 6749 section 6]; within its grace, returns the newest pair again.
+//!
+//! The claim is one compare-and-swap of the grant. Losing it means that another request rotated first: the
+//! record is read and judged again, and the token is now in its grace.
+
+mod judge;
+mod standing;
+#[cfg(test)]
+mod tests;
+
+pub(crate) use judge::Refresh;
+#[cfg(feature = "testing")]
+pub(crate) use judge::{LIVE_ACCESS_TOKENS, PAIRS_IN_GRACE};
+pub(crate) use standing::{Standing, standing};
+
+use std::sync::Arc;
+
+use crate::claim::{ATTEMPTS, After, Flow, Seen, Step, claim};
+use crate::client::Client;
+use crate::config::ReuseResponse;
+use crate::context::Context;
+use crate::error::Reason;
+use crate::grant::definition::Definition;
+use crate::grant::issue::Issued;
+use crate::grant::refresh_token::judge::{Drawn, Judge, Verdict};
+use crate::grant::withdraw;
+use crate::hooks::Event;
+use crate::record::{Grant, RevocationReason, TokenPair};
+use crate::secret::Digest;
+use crate::secret::refresh::PresentedRefresh;
+
+pub(crate) const DEFINITION: Definition = Definition { parameters: &["refresh_token", "scope"], is_offered: |_| true };
+
+/// Returns the next pair, or the newest one again.
+pub(crate) async fn refresh(context: &Context, request: &Refresh<'_>) -> Result<Issued, Reason> {
+    let config = &context.config;
+    let presented =
+        PresentedRefresh::parse(&config.prefixes.refresh_token, request.token).ok_or(Reason::UnknownRefreshToken)?;
+    let drawn = Drawn::new(request.client, config, &*context.entropy);
+    let judge = Judge { request, presented: &presented, config, now: context.now(), drawn };
+    let mut flow = Refreshing { context, judge, subject_asked: context.subjects.is_none(), found: None };
+    let won = claim(&context.stores, &mut flow, Some(ATTEMPTS)).await;
+    match (won, &flow.found) {
+        (Ok(Won { issued, in_grace_since }), Some(grant)) => {
+            let (grant, client, subject) = (grant.id, &grant.client, grant.subject());
+            match in_grace_since {
+                None => context.raise(&Event::Refreshed { grant, client, subject }),
+                Some(age) => context.raise(&Event::RefreshedInGrace { grant, client, subject, age }),
+            }
+            Ok(issued)
+        }
+        (Ok(Won { issued, .. }), None) => Ok(issued),
+        (Err(reason), Some(grant)) => Err(refused(context, grant, request.client, reason).await?),
+        (Err(reason), None) => Err(reason),
+    }
+}
+
+struct Refreshing<'a> {
+    context: &'a Context,
+    judge: Judge<'a>,
+    subject_asked: bool,
+    found: Option<Arc<Grant>>,
+}
+
+struct Won {
+    issued: Issued,
+    in_grace_since: Option<u32>,
+}
+
+impl Flow for Refreshing<'_> {
+    type Row = Grant;
+    type Won = Won;
+    type Error = Reason;
+
+    async fn look(&mut self) -> Result<Seen<Grant>, Reason> {
+        self.found = self.context.stores.tokens.find(&self.judge.presented.grant).await?;
+        // The subject is asked once, and only for a token that would be honoured.
+        if let Some(found) = &self.found
+            && !self.subject_asked
+            && self.judge.usable(found).is_ok()
+        {
+            self.subject_asked = true;
+            self.context.check_subject(found.subject(), self.judge.request.client).await?;
+        }
+        Ok(self.found.clone().into())
+    }
+
+    fn judge(&mut self, seen: &Seen<Grant>) -> Result<Step<Grant, Won>, Reason> {
+        let Seen::Found(found) = seen else { return Err(Reason::UnknownRefreshToken) };
+        let Verdict { next, issued, in_grace_since } = self.judge.verdict(found)?;
+        let won = Won { issued, in_grace_since };
+        Ok(match next {
+            Some(next) => Step::Replace(next, won),
+            None => Step::Confirm(won),
+        })
+    }
+
+    fn is_done(&self, found: &Grant, meant: &Grant, _: After) -> bool {
+        youngest_access(meant).is_some_and(|own| found.pairs.with_access(own).is_some())
+    }
+}
+
+/// The access token that was issued last.
+fn youngest_access(grant: &Grant) -> Option<&Digest> {
+    let newest: &TokenPair = grant.pairs.newest.as_ref()?;
+    Some(newest.further().last().map_or_else(|| newest.access_digest(), |access| &access.digest))
+}
+
+/// Raises the event of a refusal, and revokes the grant if the token was reused.
+async fn refused(context: &Context, grant: &Grant, client: &Client, reason: Reason) -> Result<Reason, Reason> {
+    let (id, client_id, subject) = (grant.id, &grant.client, grant.subject());
+    if matches!(reason, Reason::StoreWentBack) {
+        context.raise(&Event::StoreWentBack { grant: id, client: client_id });
+    }
+    if matches!(reason, Reason::MissingDerivationKey) {
+        context.raise(&Event::DerivationKeyMissing { grant: id, client: client_id });
+    }
+    if !matches!(reason, Reason::RefreshTokenReused) {
+        return Ok(reason);
+    }
+    let revokes = match context.config.reuse {
+        ReuseResponse::RevokeGrant => true,
+        ReuseResponse::RevokeGrantOfPublicClients => client.counts_as_public(),
+        ReuseResponse::Refuse => false,
+    };
+    let mut revoked = false;
+    if revokes {
+        let outcome = withdraw::revoke(context, id, RevocationReason::RefreshTokenReused).await?;
+        revoked = outcome == withdraw::Outcome::Revoked;
+        if !revoked {
+            return Ok(Reason::GrantRevoked);
+        }
+    }
+    context.raise(&Event::RefreshTokenReused { grant: id, client: client_id, subject, revoked });
+    Ok(reason)
+}

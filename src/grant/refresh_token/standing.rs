@@ -1,0 +1,60 @@
+//! What a presented refresh token is, by its grant's record.
+
+use std::time::Duration;
+
+use crate::clock::Timestamp;
+use crate::record::{Grant, Placed};
+use crate::secret::refresh::PresentedRefresh;
+
+/// Where a refresh token of a live grant stands.
+#[derive(Debug)]
+pub(crate) enum Standing<'a> {
+    /// Lineage or tag is wrong: the grant did not make it.
+    Unknown,
+    /// Current, or in its grace.
+    Usable(Placed<'a>),
+    /// Past its own end.
+    Expired,
+    /// Superseded and past its grace, within the margin.
+    InMargin,
+    /// Superseded, and past grace and margin.
+    Superseded,
+    /// Its number is above the grant's count.
+    AboveCount,
+    /// Its number is that of another token in the record.
+    Forked,
+}
+
+/// Returns where a token stands, whichever client presents it.
+pub(crate) fn standing<'g>(
+    grant: &'g Grant,
+    presented: &PresentedRefresh,
+    margin: Duration,
+    now: Timestamp,
+) -> Standing<'g> {
+    let placed = grant.pairs.with_refresh(&presented.digest);
+    // The digest is over the lineage too, so that only the tag is left to compare.
+    let is_own =
+        if placed.is_some() { presented.has_tag(&grant.family.tag_key) } else { presented.is_of(&grant.family) };
+    if !is_own {
+        return Standing::Unknown;
+    }
+    if let Some(placed) = placed
+        && placed.pair().refresh_is_live(now)
+    {
+        return Standing::Usable(placed);
+    }
+    if now >= presented.position.end {
+        return Standing::Expired;
+    }
+    if let Some(placed) = placed {
+        let in_margin = now < placed.pair().refresh_end().plus(margin);
+        return if in_margin { Standing::InMargin } else { Standing::Superseded };
+    }
+    // The newest pair has the number `pairs_made`; older ones count down from it.
+    match grant.pairs_made.checked_sub(presented.position.number) {
+        None => Standing::AboveCount,
+        Some(place) if grant.pairs.iter().count() > usize::try_from(place).unwrap_or(usize::MAX) => Standing::Forked,
+        Some(_) => Standing::Superseded,
+    }
+}

@@ -1,0 +1,315 @@
+//! The rules of a refresh as tables, without a runtime.
+
+use std::time::Duration;
+
+use super::Refresh;
+use super::judge::{Drawn, Judge, LIVE_ACCESS_TOKENS, PAIRS_IN_GRACE, Verdict};
+use super::standing::{Standing, standing};
+use crate::client::{ApplicationType, RefreshRotation};
+use crate::config::GraceEnd;
+use crate::entropy::SystemEntropy;
+use crate::error::Reason;
+use crate::grant::fixtures::{Line, at, client, scopes};
+use crate::id::IdText;
+use crate::record::{GraceEnds, Grant, Pairs, SupersededPair};
+use crate::scope::ScopeSet;
+use crate::secret::derive::DerivationKey;
+use crate::secret::refresh::TagKey;
+
+const MARGIN: Duration = Duration::from_secs(60);
+
+fn verdict(line: &Line, place: usize, scope: Option<&str>, seconds: u32) -> Result<Verdict, Reason> {
+    let presented = line.presented(place);
+    let request = Refresh { client: &line.client, token: b"", scope: scope.map(str::as_bytes) };
+    let drawn = Drawn::new(&line.client, &line.config, &SystemEntropy);
+    Judge { request: &request, presented: &presented, config: &line.config, now: at(seconds), drawn }
+        .verdict(&line.grant)
+}
+
+/// The reason of a refusal, by its name.
+fn refusal(line: &Line, place: usize, scope: Option<&str>, seconds: u32) -> String {
+    verdict(line, place, scope, seconds).err().map_or_else(|| "granted".to_owned(), |reason| format!("{reason:?}"))
+}
+
+/// What a verdict writes; a failure of the test if it writes nothing.
+fn written(line: &Line, place: usize, scope: Option<&str>, seconds: u32) -> Grant {
+    let next = verdict(line, place, scope, seconds).unwrap_or_else(|reason| panic!("{reason:?}")).next;
+    Grant::clone(&next.expect("a write"))
+}
+
+// Where a token stands.
+
+#[test]
+fn each_token_stands_where_its_record_says() {
+    let line = || Line::new().refreshed(1000);
+    type Change = fn(Line) -> Line;
+    let same: Change = |line| line;
+    let forgotten: Change = |line| line.refreshed(28_000).without_superseded();
+    let rows: [(&str, Change, usize, u32, &str); 14] = [
+        ("newest", same, 1, 1000, "Usable(Newest"),
+        ("in grace", same, 0, 1299, "Usable(Superseded(0"),
+        ("in grace, two pairs on", |line| line.refreshed(1200), 0, 1299, "Usable(Superseded(1"),
+        ("in margin", same, 0, 1300, "InMargin"),
+        ("end of the margin", same, 0, 1359, "InMargin"),
+        ("past margin", same, 0, 1360, "Superseded"),
+        ("past margin, last second", same, 0, 15_551_999, "Superseded"),
+        ("superseded and expired", same, 0, 15_552_000, "Expired"),
+        ("newest, last second", same, 1, 15_552_999, "Usable(Newest"),
+        ("newest, expired", same, 1, 15_553_000, "Expired"),
+        ("forgotten", forgotten, 0, 28_400, "Superseded"),
+        ("forgotten and expired", forgotten, 0, 15_552_000, "Expired"),
+        (
+            "of another family",
+            |mut line| {
+                line.grant.family.tag_key = TagKey::from_bytes([0; 16]);
+                line
+            },
+            1,
+            1000,
+            "Unknown",
+        ),
+        (
+            "of no pair at all",
+            |mut line| {
+                line.grant.pairs = Pairs::default();
+                line
+            },
+            1,
+            1000,
+            "Superseded",
+        ),
+    ];
+    for (name, change, place, seconds, expected) in rows {
+        let line = change(line());
+        let presented = line.presented(place);
+        let seen = format!("{:?}", standing(&line.grant, &presented, MARGIN, at(seconds)));
+        assert!(seen.starts_with(expected), "{name}: {seen}");
+    }
+    // The store went back to the first pair; then another second one was made.
+    let genuine = line();
+    let mut lost = Line { grant: genuine.grant.clone(), ..Line::new() };
+    lost.grant.pairs_made = 1;
+    lost.grant.pairs = Pairs::one(genuine.grant.pairs.superseded[0].pair.clone());
+    let of = |grant: &Grant, seconds| format!("{:?}", standing(grant, &genuine.presented(1), MARGIN, at(seconds)));
+    assert_eq!(of(&lost.grant, 2000), "AboveCount");
+    assert_eq!(of(&lost.grant, 15_553_000), "Expired");
+    lost.refresh = vec![genuine.refresh[0].clone()];
+    let forked = lost.refreshed(2000);
+    assert_eq!(of(&forked.grant, 2000), "Forked");
+    let later = forked.refreshed(3000);
+    assert_eq!(of(&later.grant, 3000), "Forked");
+    assert_eq!(of(&later.without_superseded().grant, 4000), "Superseded");
+}
+
+// The refusals, in the order of the RFC.
+
+/// One fault each; a request that has this and all later ones is refused for this one.
+type Fault = (&'static str, fn(&mut Line));
+
+const FAULTS: [Fault; 8] = [
+    ("RefreshTokenOfAnotherClient", |line| line.client = client("other")),
+    ("GrantRevoked", |line| line.grant = line.grant.revoked_at(at(0), crate::record::RevocationReason::Withdrawn)),
+    ("GrantRevoked", |line| line.client.epoch = 1),
+    ("UnknownRefreshToken", |line| line.grant.family.tag_key = TagKey::from_bytes([0; 16])),
+    ("GrantRevoked", |line| line.client.scopes = ScopeSet::empty()),
+    ("ExcessScope", |line| line.client.scopes = line.client.scopes.intersection(&scopes("repo-issue:rw"))),
+    ("MissingDerivationKey", |line| line.config.derivation_keys = vec![DerivationKey::new([2; 32])]),
+    ("TooManyInGrace", |line| {
+        let superseded = line.grant.pairs.superseded[0].clone();
+        line.grant.pairs.superseded = vec![superseded; PAIRS_IN_GRACE].into();
+    }),
+];
+
+/// A token in grace that asks for a part, which rotates the newest pair on its behalf.
+fn faultless() -> Line {
+    let mut line = Line::new();
+    line.config.derivation_keys = vec![DerivationKey::new([1; 32])];
+    line.refreshed(1000)
+}
+
+#[test]
+fn a_refresh_is_refused_in_the_order_of_the_rfc() {
+    const SCOPE: Option<&str> = Some("repo-code:r");
+    assert_eq!(refusal(&faultless(), 0, SCOPE, 1100), "granted");
+    for (place, (expected, _)) in FAULTS.iter().enumerate() {
+        let mut alone = faultless();
+        FAULTS[place].1(&mut alone);
+        let seen = refusal(&alone, 0, SCOPE, 1100);
+        assert!(seen.starts_with(expected), "{place} alone: {seen}");
+        let mut all = faultless();
+        for (_, fault) in FAULTS[place..].iter().rev() {
+            fault(&mut all);
+        }
+        let seen = refusal(&all, 0, SCOPE, 1100);
+        assert!(seen.starts_with(expected), "{place} with all later ones: {seen}");
+    }
+    // What a request asks for is judged before any link is opened.
+    for (scope, expected) in [("repo-cod:r", "Scope("), ("a\"b", "Scope("), ("account-profile:r", "ExcessScope")] {
+        let mut line = faultless();
+        FAULTS[6].1(&mut line);
+        let seen = refusal(&line, 0, Some(scope), 1100);
+        assert!(seen.starts_with(expected), "{scope}: {seen}");
+    }
+}
+
+#[test]
+fn an_old_token_is_refused_by_its_standing() {
+    let line = Line::new().refreshed(1000);
+    let rows = [
+        (0, 1299, "granted"),
+        (0, 1300, "RefreshTokenSuperseded"),
+        (0, 1360, "RefreshTokenReused"),
+        (0, 15_552_000, "RefreshTokenExpired"),
+        (1, 15_552_999, "granted"),
+        (1, 15_553_000, "RefreshTokenExpired"),
+    ];
+    for (place, seconds, expected) in rows {
+        assert_eq!(refusal(&line, place, None, seconds), expected, "{place}, {seconds}");
+    }
+    let mut lost = Line::new().refreshed(1000);
+    lost.grant.pairs_made = 1;
+    lost.grant.pairs = Pairs::one(lost.grant.pairs.superseded[0].pair.clone());
+    assert_eq!(refusal(&lost, 1, None, 1100), "StoreWentBack");
+    let mut worn = Line::new();
+    worn.grant.version = u32::MAX - 1;
+    assert_eq!(refusal(&worn, 0, None, 10), "GrantRevoked");
+}
+
+// What is written and answered.
+
+#[test]
+fn a_token_in_grace_gets_the_newest_pair_again() {
+    let line = Line::new().refreshed(1000).refreshed(1100).refreshed(1200);
+    let id = IdText::of(line.grant.id.octets());
+    for (place, since) in [(0, 1000), (1, 1100), (2, 1200)] {
+        let Verdict { next, issued, in_grace_since } = verdict(&line, place, None, 1250).ok().unwrap();
+        assert!(next.is_none());
+        assert_eq!(in_grace_since, Some(1250 - since));
+        assert_eq!(issued.access_token.digest, line.access[3]);
+        assert_eq!(issued.refresh_token.unwrap().text("rt_", &id), line.refresh[3]);
+        assert_eq!(issued.expires_in, 28_800 - 50);
+    }
+}
+
+#[test]
+fn another_request_in_grace_rotates_the_newest() {
+    type Change = fn(&mut Line);
+    let revoke: Change = |line| {
+        let access = line.access[1];
+        line.grant.pairs.newest.as_mut().unwrap().revoke_access(&access);
+    };
+    let shorten: Change = |line| {
+        let newest = line.grant.pairs.newest.take().unwrap();
+        let short = crate::record::TokenPair::new(*newest.access_digest(), at(1000), at(1100));
+        line.grant.pairs.newest = Some(short.with_refresh(*newest.refresh_digest().unwrap(), newest.refresh_end()));
+    };
+    let narrow: Change = |line| line.client.scopes = scopes("repo-code:rw");
+    let rows: [(&str, Change, Option<&str>, bool); 6] = [
+        ("the same", |_| {}, None, false),
+        ("the same by name", |_| {}, Some("repo-issue:rw repo-code:rw"), false),
+        ("less", |_| {}, Some("repo-code:r"), true),
+        ("a registration that was narrowed", narrow, None, true),
+        ("a revoked access token", revoke, None, true),
+        ("an expired access token", shorten, None, true),
+    ];
+    for (name, change, scope, rotates) in rows {
+        let mut line = Line::new().refreshed(1000);
+        change(&mut line);
+        let next = verdict(&line, 0, scope, 1100).ok().unwrap().next;
+        assert_eq!(next.is_some(), rotates, "{name}");
+        if let Some(next) = next {
+            assert_eq!((next.pairs_made, next.pairs.superseded.len(), next.version), (3, 2, 2), "{name}");
+        }
+    }
+}
+
+#[test]
+fn without_a_grace_nothing_is_derived() {
+    let mut line = Line::new();
+    for (application_type, has_link) in [(ApplicationType::Web, true), (ApplicationType::Native, false)] {
+        line.client.application_type = application_type;
+        line.config.grace.public_refresh_token = Duration::ZERO;
+        let next = written(&line, 0, None, 10);
+        assert_eq!(next.pairs.superseded[0].link.is_some(), has_link);
+    }
+}
+
+#[test]
+fn pairs_leave_from_the_old_end_alone() {
+    let line = Line::new().refreshed(1000).refreshed(1100);
+    for (seconds, left) in [(1359, 3), (1360, 2), (1459, 2), (1460, 1), (20_000, 1)] {
+        assert_eq!(written(&line, 2, None, seconds).pairs.superseded.len(), left, "{seconds}");
+    }
+    // The older one has its grace still: the one between, whose clock was behind, stays with its link.
+    let mut line = Line::new().refreshed(1000).refreshed(1100);
+    let behind = &line.grant.pairs.superseded[0];
+    let ends = GraceEnds { access: at(1100), refresh: at(1100) };
+    let behind = SupersededPair::new(behind.pair.clone(), behind.since, ends, behind.link);
+    line.grant.pairs.superseded[0] = behind;
+    let next = written(&line, 2, None, 1299);
+    assert_eq!(next.pairs.superseded.len(), 3);
+    assert!(next.pairs.superseded.iter().all(|old| old.link.is_some()));
+    assert!(verdict(&line, 0, None, 1299).is_ok_and(|verdict| verdict.next.is_none()));
+}
+
+#[test]
+fn strict_ends_only_graces_older_than_the_presented() {
+    let mut line = Line::new().refreshed(1000).refreshed(1010).refreshed(1020);
+    for (end, presented, in_grace) in [
+        (GraceEnd::ByTheClock, 3, [true, true, true, true]),
+        (GraceEnd::WithNextRefresh, 3, [true, false, false, false]),
+        (GraceEnd::WithNextRefresh, 2, [true, true, false, false]),
+        (GraceEnd::WithNextRefresh, 1, [true, true, true, false]),
+        (GraceEnd::WithNextRefresh, 0, [true, true, true, true]),
+    ] {
+        line.config.grace.end = end;
+        let next = written(&line, presented, Some("repo-code:r"), 1030);
+        let seen: Vec<_> = next.pairs.superseded.iter().map(|old| old.pair.refresh_is_live(at(1030))).collect();
+        assert_eq!(seen, in_grace, "{end:?}, {presented}");
+    }
+}
+
+#[test]
+fn the_seconds_to_wait_are_exact() {
+    let mut line = Line::new();
+    for number in 0..PAIRS_IN_GRACE {
+        let seconds = 1000 + 2 * u32::try_from(number).unwrap();
+        assert_eq!(refusal(&line, number, None, seconds), "granted");
+        line = line.refreshed(seconds);
+    }
+    for (seconds, retry_after) in [(1127, 173), (1200, 100), (1299, 1)] {
+        let expected = format!("TooManyInGrace {{ retry_after: {retry_after} }}");
+        assert_eq!(refusal(&line, PAIRS_IN_GRACE, None, seconds), expected);
+    }
+    assert_eq!(refusal(&line, PAIRS_IN_GRACE, None, 1300), "granted");
+    // The first that ends is not always the oldest.
+    let newest = line.grant.pairs.superseded[0].pair.clone();
+    let ends = GraceEnds { access: at(1150), refresh: at(1150) };
+    line.grant.pairs.superseded[0] = SupersededPair::new(newest, at(1126), ends, None);
+    assert_eq!(refusal(&line, PAIRS_IN_GRACE, None, 1127), "TooManyInGrace { retry_after: 23 }");
+}
+
+#[test]
+fn a_kept_token_gets_further_access_tokens() {
+    let mut line = Line::new();
+    line.config.refresh_rotation = RefreshRotation::Keep;
+    let id = IdText::of(line.grant.id.octets());
+    for number in 1..=LIVE_ACCESS_TOKENS + 5 {
+        let Verdict { next, issued, in_grace_since } = verdict(&line, 0, None, 10).ok().unwrap();
+        assert_eq!(in_grace_since, None);
+        assert_eq!(issued.refresh_token.unwrap().text("rt_", &id), line.refresh[0]);
+        line.grant = Grant::clone(&next.unwrap());
+        let newest = line.grant.pairs.newest.as_ref().unwrap();
+        let live = newest.accesses().filter(|access| access.is_live(at(10))).count();
+        assert_eq!(live, LIVE_ACCESS_TOKENS.min(number + 1));
+        assert_eq!((line.grant.pairs_made, line.grant.pairs.superseded.len()), (1, 0));
+    }
+    // What is superseded afterwards takes all of them along.
+    line.config.refresh_rotation = RefreshRotation::Rotate;
+    let next = written(&line, 0, None, 20);
+    assert!(next.pairs.superseded[0].pair.accesses().all(|access| access.end <= at(320)));
+    assert!(matches!(
+        standing(&next, &line.presented(0), MARGIN, at(20)),
+        Standing::Usable(crate::record::Placed::Superseded(0, _))
+    ));
+}

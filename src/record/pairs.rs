@@ -1,0 +1,335 @@
+//! The tokens of a grant: one line of pairs, each of which replaced the one before it.
+
+use std::num::NonZeroU32;
+
+use std::time::Duration;
+
+use crate::clock::Timestamp;
+use crate::scope::ScopeSet;
+use crate::secret::Digest;
+use crate::secret::derive::Link;
+
+/// What one token response carried: the digests of an access token and, mostly, a refresh token.
+///
+/// A store holds one or two for every consent, so it is kept small: what few pairs have is in a box.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct TokenPair {
+    access: Digest,
+    refresh: Option<RefreshPart>,
+    issued: Timestamp,
+    access_end: Timestamp,
+    /// In the pair itself: its unused values stand for an absent pair, which so needs no room of its own.
+    access_revoked: bool,
+    rare: Option<Box<Rare>>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct RefreshPart {
+    digest: Digest,
+    /// Seconds since 1970. Zero never occurs, so `Option<RefreshPart>` needs no more room.
+    end: NonZeroU32,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Rare {
+    /// What the access token may do where a refresh narrowed it; otherwise all that was granted.
+    narrowed: Option<ScopeSet>,
+    /// Access tokens issued later with the same refresh token, the oldest first.
+    further: Vec<FurtherAccess>,
+}
+
+/// An access token that was issued beside a pair, whose refresh token stayed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct FurtherAccess {
+    pub(crate) digest: Digest,
+    pub(crate) issued: Timestamp,
+    pub(crate) end: Timestamp,
+    pub(crate) revoked: bool,
+    pub(crate) narrowed: Option<ScopeSet>,
+}
+
+/// One access token of a grant, wherever it stands.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct AccessPart<'a> {
+    pub(crate) digest: &'a Digest,
+    pub(crate) issued: Timestamp,
+    pub(crate) end: Timestamp,
+    pub(crate) revoked: bool,
+    /// What it may do where a refresh narrowed it; otherwise all that was granted.
+    pub(crate) narrowed: Option<&'a ScopeSet>,
+}
+
+impl AccessPart<'_> {
+    pub(crate) fn is_live(&self, now: Timestamp) -> bool {
+        !self.revoked && now < self.end
+    }
+}
+
+impl TokenPair {
+    /// A pair without refresh token.
+    pub(crate) fn new(access: Digest, issued: Timestamp, access_end: Timestamp) -> Self {
+        Self { access, refresh: None, issued, access_end, access_revoked: false, rare: None }
+    }
+
+    pub(crate) fn with_refresh(self, digest: Digest, end: Timestamp) -> Self {
+        Self { refresh: Some(RefreshPart { digest, end: nonzero(end) }), ..self }
+    }
+
+    pub(crate) fn narrowed_to(mut self, scopes: ScopeSet) -> Self {
+        self.rare.get_or_insert_default().narrowed = Some(scopes);
+        self
+    }
+
+    /// The same with one more access token. The oldest ones end, so that at most `most` are live.
+    pub(crate) fn with_further(mut self, access: FurtherAccess, most: usize) -> Self {
+        let now = access.issued;
+        let mut live = self.accesses().filter(|access| access.is_live(now)).count() + 1;
+        if live > most && self.access().is_live(now) {
+            self.access_end = now;
+            live -= 1;
+        }
+        let further = &mut self.rare.get_or_insert_default().further;
+        further.retain(|own| {
+            let is_live = !own.revoked && now < own.end;
+            let stays = is_live && live <= most;
+            live -= usize::from(is_live && !stays);
+            stays
+        });
+        further.push(access);
+        self
+    }
+
+    pub(crate) const fn access_digest(&self) -> &Digest {
+        &self.access
+    }
+
+    pub(crate) fn refresh_digest(&self) -> Option<&Digest> {
+        self.refresh.as_ref().map(|refresh| &refresh.digest)
+    }
+
+    /// The end of the refresh token; of the access token where there is no other.
+    pub(crate) fn refresh_end(&self) -> Timestamp {
+        self.refresh.as_ref().map_or(self.access_end, |refresh| Timestamp::from_seconds(refresh.end.get()))
+    }
+
+    /// The access token of the pair itself.
+    pub(crate) fn access(&self) -> AccessPart<'_> {
+        AccessPart {
+            digest: &self.access,
+            issued: self.issued,
+            end: self.access_end,
+            revoked: self.access_revoked,
+            narrowed: self.rare.as_ref().and_then(|rare| rare.narrowed.as_ref()),
+        }
+    }
+
+    /// Access tokens that were issued later with the same refresh token, the oldest first.
+    pub(crate) fn further(&self) -> &[FurtherAccess] {
+        self.rare.as_ref().map_or(&[], |rare| &rare.further)
+    }
+
+    /// All its access tokens.
+    pub(crate) fn accesses(&self) -> impl Iterator<Item = AccessPart<'_>> {
+        let further = self.further().iter().map(|access| AccessPart {
+            digest: &access.digest,
+            issued: access.issued,
+            end: access.end,
+            revoked: access.revoked,
+            narrowed: access.narrowed.as_ref(),
+        });
+        std::iter::once(self.access()).chain(further)
+    }
+
+    /// Revokes the access token of that digest, if the pair has it.
+    pub(crate) fn revoke_access(&mut self, digest: &Digest) {
+        if self.access == *digest {
+            self.access_revoked = true;
+        }
+        let further = self.rare.iter_mut().flat_map(|rare| &mut rare.further);
+        further.filter(|access| access.digest == *digest).for_each(|access| access.revoked = true);
+    }
+
+    pub(crate) fn push_further(&mut self, access: FurtherAccess) {
+        self.rare.get_or_insert_default().further.push(access);
+    }
+
+    /// Ends the refresh token at `end`, unless it ends before.
+    fn end_refresh(&mut self, end: Timestamp) {
+        if let Some(refresh) = &mut self.refresh {
+            refresh.end = refresh.end.min(nonzero(end));
+        }
+    }
+
+    /// Ends all access tokens at `end`, unless they end before.
+    fn end_accesses(&mut self, end: Timestamp) {
+        self.access_end = self.access_end.min(end);
+        let further = self.rare.iter_mut().flat_map(|rare| &mut rare.further);
+        further.for_each(|access| access.end = access.end.min(end));
+    }
+
+    /// The latest end of its tokens.
+    pub(crate) fn last_end(&self) -> Timestamp {
+        let accesses = self.accesses().map(|access| access.end).max();
+        accesses.unwrap_or_default().max(self.refresh_end())
+    }
+
+    pub(crate) fn is_live(&self, now: Timestamp) -> bool {
+        self.accesses().any(|access| access.is_live(now)) || self.refresh_is_live(now)
+    }
+
+    pub(crate) fn refresh_is_live(&self, now: Timestamp) -> bool {
+        self.refresh.is_some() && now < self.refresh_end()
+    }
+}
+
+fn nonzero(time: Timestamp) -> NonZeroU32 {
+    NonZeroU32::new(time.seconds()).unwrap_or(NonZeroU32::MIN)
+}
+
+/// A pair that a refresh replaced, with what leads to the pair that took its place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct SupersededPair {
+    pub(crate) pair: TokenPair,
+    pub(crate) since: Timestamp,
+    /// Absent where the refresh token has no grace, and in a revoked grant.
+    pub(crate) link: Option<Link>,
+}
+
+impl SupersededPair {
+    /// Gives both kinds of tokens their grace; it never lengthens a life.
+    pub(crate) fn new(mut pair: TokenPair, since: Timestamp, ends: GraceEnds, link: Option<Link>) -> Self {
+        pair.end_accesses(ends.access);
+        pair.end_refresh(ends.refresh);
+        Self { pair, since, link }
+    }
+
+    /// Ends the grace of the refresh token at `end`, unless it ends before.
+    pub(crate) fn end_grace(&mut self, end: Timestamp) {
+        self.pair.end_refresh(end);
+    }
+
+    /// Returns whether neither grace nor margin of any of its tokens is left.
+    pub(crate) fn is_spent(&self, now: Timestamp, margin: Duration) -> bool {
+        self.pair.last_end().plus(margin) <= now
+    }
+}
+
+/// When the grace of a superseded pair ends.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct GraceEnds {
+    pub(crate) access: Timestamp,
+    pub(crate) refresh: Timestamp,
+}
+
+/// The pairs of a grant: the newest, which lies in the record itself, and those that it superseded, newest
+/// first.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Pairs {
+    pub(crate) newest: Option<TokenPair>,
+    pub(crate) superseded: Box<[SupersededPair]>,
+}
+
+/// Where a refresh token stands in the line.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Placed<'a> {
+    Newest(&'a TokenPair),
+    /// A superseded pair, by its place from the newest of them, which is 0.
+    Superseded(usize, &'a SupersededPair),
+}
+
+impl Pairs {
+    pub(crate) fn one(pair: TokenPair) -> Self {
+        Self { newest: Some(pair), superseded: Box::default() }
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &TokenPair> {
+        self.newest.iter().chain(self.superseded.iter().map(|superseded| &superseded.pair))
+    }
+
+    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = &mut TokenPair> {
+        self.newest.iter_mut().chain(self.superseded.iter_mut().map(|superseded| &mut superseded.pair))
+    }
+
+    pub(crate) fn with_access(&self, digest: &Digest) -> Option<AccessPart<'_>> {
+        self.iter().flat_map(TokenPair::accesses).find(|access| access.digest == digest)
+    }
+
+    pub(crate) fn with_refresh(&self, digest: &Digest) -> Option<Placed<'_>> {
+        let is_own = |pair: &TokenPair| pair.refresh_digest() == Some(digest);
+        if let Some(newest) = self.newest.as_ref().filter(|pair| is_own(pair)) {
+            return Some(Placed::Newest(newest));
+        }
+        let (place, superseded) = self.superseded.iter().enumerate().find(|(_, own)| is_own(&own.pair))?;
+        Some(Placed::Superseded(place, superseded))
+    }
+
+    /// The same without any link, for a grant that is revoked.
+    pub(crate) fn without_links(mut self) -> Self {
+        self.superseded.iter_mut().for_each(|superseded| superseded.link = None);
+        self
+    }
+}
+
+impl Placed<'_> {
+    pub(crate) const fn pair(&self) -> &TokenPair {
+        match self {
+            Self::Newest(pair) => pair,
+            Self::Superseded(_, superseded) => &superseded.pair,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(seconds: u32) -> Timestamp {
+        Timestamp::from_seconds(seconds)
+    }
+
+    fn further(number: u8, issued: u32) -> FurtherAccess {
+        let digest = Digest::of(&[number]);
+        FurtherAccess { digest, issued: at(issued), end: at(issued + 100), revoked: false, narrowed: None }
+    }
+
+    #[test]
+    fn the_oldest_access_token_ends_when_one_is_too_many() {
+        let mut pair = TokenPair::new(Digest::of(b"first"), at(0), at(100)).with_refresh(Digest::of(b"r"), at(1000));
+        for number in 1..=4 {
+            pair = pair.with_further(further(number, 10), 3);
+            let live = pair.accesses().filter(|access| access.is_live(at(10))).count();
+            assert_eq!(live, usize::from(number).min(2) + 1, "{number}");
+        }
+        assert!(!pair.access().is_live(at(10)), "the pair's own is the oldest");
+        let left: Vec<_> = pair.further().iter().map(|access| access.digest).collect();
+        assert_eq!(left, [2, 3, 4].map(|number: u8| Digest::of(&[number])));
+    }
+
+    #[test]
+    fn expired_and_revoked_access_tokens_make_room() {
+        let mut pair = TokenPair::new(Digest::of(b"first"), at(0), at(100)).with_refresh(Digest::of(b"r"), at(1000));
+        pair = pair.with_further(further(1, 10), 3).with_further(further(2, 20), 3);
+        pair.revoke_access(&Digest::of(&[1]));
+        pair = pair.with_further(further(3, 90), 3);
+        assert!(pair.access().is_live(at(90)));
+        assert_eq!(pair.further().len(), 2);
+        pair = pair.with_further(further(4, 120), 3);
+        assert_eq!(
+            pair.accesses().filter(|access| access.is_live(at(120))).count(),
+            2,
+            "20 + 100 is the end of the second"
+        );
+    }
+
+    #[test]
+    fn grace_ends_every_token_of_a_pair_and_lengthens_none() {
+        let pair = TokenPair::new(Digest::of(b"a"), at(0), at(50)).with_refresh(Digest::of(b"r"), at(1000));
+        let pair = pair.with_further(further(1, 10), 9);
+        let ends = GraceEnds { access: at(60), refresh: at(70) };
+        let old = SupersededPair::new(pair, at(40), ends, None);
+        assert_eq!(old.pair.accesses().map(|access| access.end).collect::<Vec<_>>(), [at(50), at(60)]);
+        assert_eq!(old.pair.refresh_end(), at(70));
+        assert!(!old.is_spent(at(79), Duration::from_secs(10)));
+        assert!(old.is_spent(at(80), Duration::from_secs(10)));
+    }
+}

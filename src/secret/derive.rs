@@ -1,0 +1,219 @@
+//! The successor of a refresh token, derived from it.
+//!
+//! A refresh derives the next pair from the old refresh token and the link, random bytes that stay in the record. So
+//! the server can return the same pair again to a client that presents the old token, though the record holds no
+//! token. A reader of the record alone cannot derive anything: the old token is the secret input. A
+//! [`DerivationKey`] is a second one, for a reader who has that token too.
+
+use std::fmt;
+
+use hkdf::Hkdf;
+use sha2::Sha256;
+use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
+
+use crate::entropy::Entropy;
+use crate::secret::Digest;
+use crate::secret::opaque::{self, MintedOpaque};
+use crate::secret::refresh::{FRESH_BYTES, Fresh};
+
+/// Separates this use of SHA-256 from all others.
+const LABEL: [u8; 4] = *b"next";
+const NONCE_BYTES: usize = 12;
+const NAME_BYTES: usize = 4;
+/// Bytes of the secret of an access token.
+const ACCESS_BYTES: usize = 32;
+
+/// The link from a superseded pair to the next one: 12 random bytes, and 4 that name the derivation key, or are
+/// zero if none was used.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Link([u8; Self::BYTES]);
+
+impl fmt::Debug for Link {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Link([redacted])")
+    }
+}
+
+impl Link {
+    pub(crate) const BYTES: usize = NONCE_BYTES + NAME_BYTES;
+
+    /// Draws a link whose successor is derived with `key`, if there is one.
+    pub(crate) fn draw(entropy: &dyn Entropy, key: Option<&DerivationKey>) -> Self {
+        let mut bytes = [0; Self::BYTES];
+        let (nonce, name) = bytes.split_at_mut(NONCE_BYTES);
+        entropy.fill(nonce);
+        name.copy_from_slice(&key.map_or([0; NAME_BYTES], DerivationKey::name));
+        Self(bytes)
+    }
+
+    pub(crate) const fn from_bytes(bytes: [u8; Self::BYTES]) -> Self {
+        Self(bytes)
+    }
+
+    pub(crate) const fn bytes(&self) -> &[u8; Self::BYTES] {
+        &self.0
+    }
+
+    /// Derives the successor of `old`.
+    ///
+    /// # Errors
+    ///
+    /// [`MissingKey`] if the key that the link names is not among `keys`.
+    pub(crate) fn follow(&self, old: &Fresh, keys: &[DerivationKey]) -> Result<PairSecrets, MissingKey> {
+        let (_, name) = self.0.split_at(NONCE_BYTES);
+        if name == [0; NAME_BYTES] {
+            return Ok(self.plain(old));
+        }
+        let key = keys.iter().find(|key| key.name() == name).ok_or(MissingKey)?;
+        Ok(self.keyed(old, key))
+    }
+
+    /// NIST SP 800-56C section 4.1, option 1: `SHA-256(counter ‖ old fresh part ‖ label ‖ link)`, 55 bytes, one
+    /// block each.
+    fn plain(&self, old: &Fresh) -> PairSecrets {
+        let block = |counter: u32| {
+            let mut message = Zeroizing::new([0; 4 + FRESH_BYTES + LABEL.len() + Self::BYTES]);
+            let mut rest = message.as_mut_slice();
+            for part in [counter.to_be_bytes().as_slice(), old.bytes(), &LABEL, &self.0] {
+                let (place, after) = rest.split_at_mut(part.len());
+                place.copy_from_slice(part);
+                rest = after;
+            }
+            Zeroizing::new(*Digest::of(message.as_slice()).octets())
+        };
+        PairSecrets::new(&block(1), &block(2))
+    }
+
+    /// RFC 5869 with the key as the salt, the old fresh part as the secret, label and link as the context.
+    fn keyed(&self, old: &Fresh, key: &DerivationKey) -> PairSecrets {
+        let mut bytes = Zeroizing::new([0; 2 * ACCESS_BYTES]);
+        let context = [LABEL.as_slice(), &self.0].concat();
+        let expanded = Hkdf::<Sha256>::new(Some(&key.0), old.bytes()).expand(&context, bytes.as_mut_slice());
+        debug_assert!(expanded.is_ok(), "64 bytes are far below what HKDF gives");
+        let (access, fresh) = bytes.split_at(ACCESS_BYTES);
+        let half = |bytes: &[u8]| {
+            let mut half = Zeroizing::new([0; ACCESS_BYTES]);
+            half.copy_from_slice(bytes);
+            half
+        };
+        PairSecrets::new(&half(access), &half(fresh))
+    }
+}
+
+/// The secrets of one pair of tokens.
+#[derive(Clone)]
+pub(crate) struct PairSecrets {
+    pub(crate) access: MintedOpaque,
+    pub(crate) fresh: Fresh,
+}
+
+impl PairSecrets {
+    /// Draws the secrets of a pair that replaces no other.
+    pub(crate) fn draw(entropy: &dyn Entropy) -> Self {
+        Self { access: opaque::mint(entropy), fresh: Fresh::draw(entropy) }
+    }
+
+    fn new(access: &[u8; ACCESS_BYTES], fresh: &[u8; ACCESS_BYTES]) -> Self {
+        let mut part = Zeroizing::new([0; FRESH_BYTES]);
+        part.copy_from_slice(fresh.split_at(FRESH_BYTES).0);
+        Self { access: opaque::of_bytes(access), fresh: Fresh::from_bytes(*part) }
+    }
+}
+
+/// A link names a derivation key that the server does not have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct MissingKey;
+
+/// A key of 32 random bytes, kept outside the database, with which the successors of refresh tokens are derived.
+///
+/// Without one, a reader of the database who also has the refresh token that was superseded last can derive the
+/// pair after it. Give every server of one store the same keys: see
+/// [`Config::derivation_keys`](crate::Config::derivation_keys), also for how to replace a key.
+///
+/// # Examples
+///
+/// ```
+/// use grantor::{Config, DerivationKey};
+///
+/// # let (new, old) = ([1; 32], [2; 32]);
+/// let mut config = Config::strict("https://auth.example");
+/// // `new` and `old` are 32 bytes each, from a cryptographic generator. The first key derives.
+/// config.derivation_keys = vec![DerivationKey::new(new), DerivationKey::new(old)];
+/// ```
+#[derive(Clone, Zeroize, ZeroizeOnDrop)]
+pub struct DerivationKey([u8; 32]);
+
+impl DerivationKey {
+    /// Creates a key from 32 bytes of a cryptographic generator. A password or a text is not random enough.
+    #[must_use]
+    pub const fn new(bytes: [u8; 32]) -> Self {
+        Self(bytes)
+    }
+
+    /// Four bytes of a digest that distinguish the keys of a server; never zero. They do not reveal the key.
+    pub(crate) fn name(&self) -> [u8; NAME_BYTES] {
+        let digest = Digest::of(&[b"grantor key".as_slice(), &self.0].concat());
+        let mut name = [0; NAME_BYTES];
+        name.copy_from_slice(digest.octets().split_at(NAME_BYTES).0);
+        if name == [0; NAME_BYTES] { [1; NAME_BYTES] } else { name }
+    }
+}
+
+impl fmt::Debug for DerivationKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("DerivationKey([redacted])")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::entropy::SystemEntropy;
+
+    fn hex(digest: &[u8]) -> String {
+        digest.iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+
+    /// Computed with Python's hashlib over the same bytes.
+    #[test]
+    fn a_successor_is_the_derivation_of_the_standard() {
+        let old = Fresh::from_bytes([7; FRESH_BYTES]);
+        let link = Link::from_bytes([0; Link::BYTES]);
+        let successor = link.follow(&old, &[]).unwrap();
+        assert_eq!(hex(successor.fresh.bytes()), "303136c83ab846ec33e24265090084719772c2395555759ed0a201025f96e8");
+        let key = DerivationKey::new([9; 32]);
+        let mut bytes = [3; Link::BYTES];
+        bytes[NONCE_BYTES..].copy_from_slice(&key.name());
+        let keyed = Link::from_bytes(bytes).follow(&old, &[key]).unwrap();
+        assert_eq!(hex(keyed.fresh.bytes()), "8c9e84756329666ab8ea1b739239329b86012ef6464c132f685428ff5b3a50");
+    }
+
+    #[test]
+    fn one_token_and_one_link_have_one_successor() {
+        let [old, other] = [(); 2].map(|()| Fresh::draw(&SystemEntropy));
+        let key = DerivationKey::new([9; 32]);
+        for key in [None, Some(key)] {
+            let keys: Vec<_> = key.iter().cloned().collect();
+            let [link, other_link] = [(); 2].map(|()| Link::draw(&SystemEntropy, key.as_ref()));
+            let of = |fresh: &Fresh, link: &Link| {
+                let successor = link.follow(fresh, &keys).unwrap();
+                (successor.access.digest, *successor.fresh.bytes())
+            };
+            assert_eq!(of(&old, &link), of(&old, &link));
+            assert_ne!(of(&old, &link), of(&other, &link));
+            assert_ne!(of(&old, &link), of(&old, &other_link));
+        }
+    }
+
+    #[test]
+    fn a_link_is_followed_with_the_key_that_it_names() {
+        let old = Fresh::draw(&SystemEntropy);
+        let keys = [DerivationKey::new([1; 32]), DerivationKey::new([2; 32])];
+        let link = Link::draw(&SystemEntropy, keys.last());
+        let access = |keys: &[DerivationKey]| link.follow(&old, keys).map(|successor| successor.access.digest);
+        assert_eq!(access(&keys), access(&keys[1..]));
+        assert_eq!(access(&keys[..1]), Err(MissingKey));
+        assert_eq!(access(&[]), Err(MissingKey));
+        assert_eq!(format!("{:?}", keys[0]), "DerivationKey([redacted])");
+    }
+}

@@ -1,0 +1,317 @@
+//! What a database has to offer.
+
+use std::fmt;
+
+use crate::clock::Timestamp;
+use crate::id::ClientId;
+use crate::store::answer::{Insertion, Replacement};
+use crate::store::error::StoreError;
+use crate::store::purge::Purge;
+use crate::subject::Subject;
+
+/// A database: bytes under a key with a version, listed in order, with a time from which they may be removed.
+///
+/// Every engine is a [`ClientStore`](crate::store::ClientStore), a
+/// [`ClientRegistry`](crate::store::ClientRegistry), a [`CodeStore`](crate::store::CodeStore), a
+/// [`TokenStore`](crate::store::TokenStore) and a [`ReplayStore`](crate::store::ReplayStore): those implementations
+/// encode, decode and report unreadable records, once for all engines. The [guide](crate::guide::writing_a_store) has
+/// tables in SQL and two complete examples.
+///
+/// # Contract
+///
+/// The rules are those of the typed traits, which the kit of the feature `testing` checks
+/// (`grantor::store_tests!`). In the words of an engine:
+///
+/// 1. **One winner.** Of all callers that insert one key, exactly one gets [`Insertion::Inserted`]. Of all
+///    callers that replace one version of a row, exactly one gets [`Replacement::Replaced`]. The others
+///    change nothing.
+/// 2. **One write.** Record, parts, lists and columns of a [`Write`] change together or not at all.
+/// 3. **Acknowledged means found.** Every later `find`, on every node, returns an acknowledged write; if the
+///    engine is durable, also after a crash. `find` never reads a replica that may lag.
+/// 4. **Lists never lag.** An acknowledged row is on its lists at once. A list may return a row that has just
+///    left it, since the caller checks the record; it must never omit one.
+/// 5. **The purge is housekeeping.** It removes only rows whose [`due`](Write::due) is not later than `now`,
+///    and loses no write that happens at the same time. Its index may lag, and rows may be left to the
+///    engine's own expiry.
+/// 6. **Late writes are bounded.** A write is applied within an hour of its call, or never.
+/// 7. **Size does not matter.** Each call costs the same at a thousand and at a hundred million rows.
+///
+/// After an error, a write may have been applied or not. The caller reads the row and recognizes its own
+/// write, so an engine needs no exactly-once machinery.
+///
+/// A call may block its thread only as long as a lock in memory does. An engine over a blocking driver moves the
+/// call to another thread.
+pub trait Engine: fmt::Debug + Send + Sync + 'static {
+    /// Returns whether `find` returns only writes that no fail-over can undo.
+    ///
+    /// Return `true` only where a write becomes visible after it is durable, as in one process's memory or one
+    /// file. With `false`, the default, a write may be readable before its replicas have it. The core then
+    /// [confirms](Self::confirm) a row before it acknowledges anything that relies on having read it.
+    fn reads_settled(&self) -> bool {
+        false
+    }
+
+    /// Returns a part of the row with that key, if the row and the part exist.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the database failed.
+    fn find(
+        &self,
+        table: Table,
+        key: &[u8],
+        part: Part,
+    ) -> impl Future<Output = Result<Option<Vec<u8>>, StoreError>> + Send;
+
+    /// Adds a row if none has its key.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the database failed; the write may have been applied or not.
+    fn insert(&self, write: Write) -> impl Future<Output = Result<Insertion, StoreError>> + Send;
+
+    /// Replaces the row with that key if it has `version`.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the database failed; the write may have been applied or not.
+    fn replace(&self, version: u32, write: Write) -> impl Future<Output = Result<Replacement, StoreError>> + Send;
+
+    /// Writes a row again, unchanged and durably, if it is byte for byte this one; the version stays.
+    ///
+    /// It compares the version, the record and the parts that the write names. Any number of callers succeed.
+    /// [`Replacement::Lost`] means that the row is missing or differs; nothing is written then. Where
+    /// [`reads_settled`](Self::reads_settled) is `true`, the core never calls it, but the kit does.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the database failed; the row is then not known to be durable.
+    fn confirm(&self, write: Write) -> impl Future<Output = Result<Replacement, StoreError>> + Send;
+
+    /// Returns up to `limit` rows of a list in the order of their keys as bytes, starting behind the key `after`.
+    ///
+    /// If there are fewer rows than `limit`, the list ends here. `limit` is at least 1.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the database failed.
+    fn list(
+        &self,
+        list: &List,
+        after: Option<&[u8]>,
+        limit: usize,
+    ) -> impl Future<Output = Result<Vec<Row>, StoreError>> + Send;
+
+    /// Removes rows that are due at `now`, examining at most `limit`; with a `limit` of 0 nothing is done.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the database failed; rows removed before that stay removed.
+    fn purge(
+        &self,
+        table: Table,
+        now: Timestamp,
+        limit: usize,
+    ) -> impl Future<Output = Result<Purge, StoreError>> + Send;
+}
+
+/// A kind of record, each with keys of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum Table {
+    /// Authorization requests and their codes; keys of 16 bytes.
+    Authorizations,
+    /// Clients with their applications and logos; keys are client ids of up to 255 bytes.
+    Clients,
+    /// Grants with their tokens; keys of 16 bytes.
+    Grants,
+    /// Identifiers that must not be used twice; keys of 32 bytes.
+    Replays,
+}
+
+impl Table {
+    /// Every table.
+    pub const ALL: [Self; 4] = [Self::Authorizations, Self::Clients, Self::Grants, Self::Replays];
+
+    /// Returns the table's name: `authorizations`, `clients`, `grants` or `replays`.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Authorizations => "authorizations",
+            Self::Clients => "clients",
+            Self::Grants => "grants",
+            Self::Replays => "replays",
+        }
+    }
+
+    /// Returns the part that [`Engine::list`] returns of each row.
+    #[must_use]
+    pub const fn listed_part(self) -> Part {
+        match self {
+            Self::Clients => Part::Application,
+            Self::Authorizations | Self::Grants | Self::Replays => Part::Record,
+        }
+    }
+
+    /// Returns whether a row is on at most one list, which it never leaves: a column of the row then serves
+    /// as the index.
+    #[must_use]
+    pub const fn has_fixed_list(self) -> bool {
+        !matches!(self, Self::Clients)
+    }
+}
+
+/// A part of a row that is read by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum Part {
+    /// What every row has.
+    Record,
+    /// The form and the review of a client.
+    Application,
+    /// The logo in force.
+    Logo,
+    /// The logo that awaits review.
+    ProposedLogo,
+}
+
+impl Part {
+    /// Every part.
+    pub const ALL: [Self; 4] = [Self::Record, Self::Application, Self::Logo, Self::ProposedLogo];
+
+    /// Returns the part's name: `record`, `application`, `logo` or `proposed_logo`.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Record => "record",
+            Self::Application => "application",
+            Self::Logo => "logo",
+            Self::ProposedLogo => "proposed_logo",
+        }
+    }
+}
+
+/// One row as it is to be stored.
+#[derive(Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Write {
+    /// The table that the row is in.
+    pub table: Table,
+    /// The primary key.
+    pub key: Vec<u8>,
+    /// The version that the row has after the write.
+    pub version: u32,
+    /// The bytes of [`Part::Record`].
+    pub record: Vec<u8>,
+    /// Further parts that change: the bytes to store, or `None` to remove the part. Parts that are not named
+    /// stay as they are.
+    pub parts: Vec<(Part, Option<Vec<u8>>)>,
+    /// The names of all lists that the row is on after the write.
+    pub lists: Vec<Vec<u8>>,
+    /// Whether `lists` may differ from the lists of the previous version. If it is `false`, a `replace` need not
+    /// change the index of a list. An `insert` always puts the row on its lists.
+    pub lists_moved: bool,
+    /// The time from which the row may be removed; `None` for rows that stay.
+    pub due: Option<Timestamp>,
+    /// Values for columns that operators query.
+    pub columns: Columns,
+}
+
+impl Write {
+    /// Returns the bytes that this write stores for a part, if it names the part and does not remove it.
+    #[must_use]
+    pub fn part(&self, part: Part) -> Option<&[u8]> {
+        if part == Part::Record {
+            return Some(&self.record);
+        }
+        self.parts.iter().find(|(own, _)| *own == part).and_then(|(_, bytes)| bytes.as_deref())
+    }
+}
+
+impl fmt::Debug for Write {
+    /// Leaves out the bytes of the row.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Write")
+            .field("table", &self.table)
+            .field("version", &self.version)
+            .field("due", &self.due)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Values for columns beside the bytes of a row, which operators query. The core never reads them back.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Columns {
+    /// The client of the row.
+    pub client: Option<ClientId>,
+    /// The user of the row, or the applicant.
+    pub subject: Option<Subject>,
+    /// When the row was made, or an application was last submitted.
+    pub created: Option<Timestamp>,
+    /// The state of the row as a word: `held`, `code_issued` or `denied`; `granted` or `revoked`; `pending`,
+    /// `approved`, `rejected` or `suspended`; `used`.
+    pub state: &'static str,
+    /// When and why the row ended.
+    pub ended: Option<Ended>,
+}
+
+/// When and why a row ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Ended {
+    /// The time.
+    pub at: Timestamp,
+    /// The reason as a word.
+    pub why: &'static str,
+}
+
+/// A list of rows: those of one user, or the applications in one state.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub struct List {
+    /// The table whose rows are listed.
+    pub table: Table,
+    /// The name, one of [`Write::lists`]; at most 261 bytes of any value.
+    pub name: Vec<u8>,
+}
+
+impl List {
+    pub(crate) fn new(table: Table, name: impl Into<Vec<u8>>) -> Self {
+        Self { table, name: name.into() }
+    }
+}
+
+/// A row of a list.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Row {
+    key: Vec<u8>,
+    bytes: Vec<u8>,
+}
+
+impl Row {
+    /// Creates a row from its key and the bytes of [`Table::listed_part`].
+    #[must_use]
+    pub fn new(key: impl Into<Vec<u8>>, bytes: impl Into<Vec<u8>>) -> Self {
+        Self { key: key.into(), bytes: bytes.into() }
+    }
+
+    /// Returns the primary key.
+    #[must_use]
+    pub fn key(&self) -> &[u8] {
+        &self.key
+    }
+
+    /// Returns the bytes of the listed part.
+    #[must_use]
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+impl fmt::Debug for Row {
+    /// Leaves out the bytes.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Row").field("key", &self.key).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,450 @@
+//! Every [`Engine`] is a store of all kinds: encoding, decoding and lists, written once.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+
+use crate::client::application::{Application, ApplicationFilter, Logo, LogoSlot};
+use crate::client::{Client, ClientState};
+use crate::clock::Timestamp;
+use crate::codec::DecodeError;
+use crate::id::{AuthorizationId, ClientId, GrantId};
+use crate::record::{Authorization, Grant, Record, Replay};
+use crate::store::answer::{Insertion, Replacement};
+use crate::store::client_registry::ClientRegistry;
+use crate::store::client_store::ClientStore;
+use crate::store::code_store::CodeStore;
+use crate::store::engine::{Columns, Ended, Engine, List, Part, Row, Table, Write};
+use crate::store::error::StoreError;
+use crate::store::page::Page;
+use crate::store::purge::Purge;
+use crate::store::registration::{LogoWrite, Registration};
+use crate::store::replay_store::ReplayStore;
+use crate::store::token_store::TokenStore;
+use crate::subject::Subject;
+
+/// A record with a table of its own, listed by its subject.
+trait Tabled: Record + PartialEq {
+    const TABLE: Table;
+}
+
+impl Tabled for Authorization {
+    const TABLE: Table = Table::Authorizations;
+}
+
+impl Tabled for Grant {
+    const TABLE: Table = Table::Grants;
+}
+
+fn write_of<R: Tabled>(record: &R) -> Write {
+    let ended = record.revoked().map(|revoked| Ended { at: revoked.at, why: revoked.reason.as_str() });
+    Write {
+        table: R::TABLE,
+        key: record.key().to_vec(),
+        version: record.version(),
+        record: record.encode(),
+        parts: Vec::new(),
+        lists: record.subject().map(|subject| subject.as_str().as_bytes().to_vec()).into_iter().collect(),
+        lists_moved: false,
+        due: Some(record.purge_after()),
+        columns: Columns {
+            client: Some(record.client().clone()),
+            subject: record.subject().cloned(),
+            created: Some(record.created()),
+            state: record.state(),
+            ended,
+        },
+    }
+}
+
+async fn find_record<R: Tabled>(engine: &impl Engine, key: &[u8; 16]) -> Result<Option<Arc<R>>, StoreError> {
+    let bytes = engine.find(R::TABLE, key, Part::Record).await?;
+    bytes.map(|bytes| decoded(key, R::decode(&bytes))).transpose()
+}
+
+/// Confirms a row. Where an older release wrote it in an older layout, its bytes differ from those of the same
+/// record now, and it is confirmed as it stands.
+async fn confirm_record<R: Tabled>(engine: &impl Engine, record: &R) -> Result<Replacement, StoreError> {
+    let answer = engine.confirm(write_of(record)).await?;
+    if answer == Replacement::Replaced {
+        return Ok(answer);
+    }
+    match engine.find(R::TABLE, record.key(), Part::Record).await? {
+        Some(bytes) if R::decode(&bytes).as_ref() == Ok(record) => {
+            engine.confirm(Write { record: bytes, ..write_of(record) }).await
+        }
+        Some(_) | None => Ok(Replacement::Lost),
+    }
+}
+
+async fn list_records<R: Tabled>(
+    engine: &impl Engine,
+    subject: &Subject,
+    after: Option<&[u8; 16]>,
+    limit: usize,
+) -> Result<Vec<Arc<R>>, StoreError> {
+    let list = List::new(R::TABLE, subject.as_str());
+    let read = |row: &Row| {
+        let record: Arc<R> = decoded(row.key(), R::decode(row.bytes()))?;
+        Ok((record.subject() == Some(subject)).then_some(record))
+    };
+    list_rows(engine, &list, after.map(<[u8; 16]>::as_slice), limit, read).await
+}
+
+/// Reads a page, and skips rows that have left the list.
+async fn list_rows<T: Send>(
+    engine: &impl Engine,
+    list: &List,
+    after: Option<&[u8]>,
+    limit: usize,
+    read: impl Fn(&Row) -> Result<Option<T>, StoreError> + Send + Sync,
+) -> Result<Vec<T>, StoreError> {
+    let mut listed = Vec::new();
+    let mut after = after.map(<[u8]>::to_vec);
+    loop {
+        let wanted = limit - listed.len();
+        let rows = engine.list(list, after.as_deref(), wanted).await?;
+        for row in &rows {
+            listed.extend(read(row)?);
+        }
+        match rows.last() {
+            Some(last) if rows.len() >= wanted && listed.len() < limit => after = Some(last.key().to_vec()),
+            _ => return Ok(listed),
+        }
+    }
+}
+
+fn decoded<T>(key: &[u8], decoded: Result<T, DecodeError>) -> Result<Arc<T>, StoreError> {
+    decoded.map(Arc::new).map_err(|error| StoreError::unreadable(key, error))
+}
+
+#[async_trait]
+impl<E: Engine> CodeStore for E {
+    fn reads_settled(&self) -> bool {
+        Engine::reads_settled(self)
+    }
+
+    async fn find(&self, id: &AuthorizationId) -> Result<Option<Arc<Authorization>>, StoreError> {
+        find_record(self, id.octets()).await
+    }
+
+    async fn insert(&self, record: Arc<Authorization>) -> Result<Insertion, StoreError> {
+        Engine::insert(self, write_of(&*record)).await
+    }
+
+    async fn replace(&self, version: u32, record: Arc<Authorization>) -> Result<Replacement, StoreError> {
+        Engine::replace(self, version, write_of(&*record)).await
+    }
+
+    async fn confirm(&self, record: Arc<Authorization>) -> Result<Replacement, StoreError> {
+        confirm_record(self, &*record).await
+    }
+
+    async fn authorizations_of(
+        &self,
+        subject: &Subject,
+        page: Page<AuthorizationId>,
+    ) -> Result<Vec<Arc<Authorization>>, StoreError> {
+        list_records(self, subject, page.start().map(AuthorizationId::octets), page.limit()).await
+    }
+
+    async fn purge_expired(&self, now: Timestamp, limit: usize) -> Result<Purge, StoreError> {
+        Engine::purge(self, Table::Authorizations, now, limit).await
+    }
+}
+
+#[async_trait]
+impl<E: Engine> TokenStore for E {
+    fn reads_settled(&self) -> bool {
+        Engine::reads_settled(self)
+    }
+
+    async fn find(&self, id: &GrantId) -> Result<Option<Arc<Grant>>, StoreError> {
+        find_record(self, id.octets()).await
+    }
+
+    async fn insert(&self, record: Arc<Grant>) -> Result<Insertion, StoreError> {
+        Engine::insert(self, write_of(&*record)).await
+    }
+
+    async fn replace(&self, version: u32, record: Arc<Grant>) -> Result<Replacement, StoreError> {
+        Engine::replace(self, version, write_of(&*record)).await
+    }
+
+    async fn confirm(&self, record: Arc<Grant>) -> Result<Replacement, StoreError> {
+        confirm_record(self, &*record).await
+    }
+
+    async fn grants_of(&self, subject: &Subject, page: Page<GrantId>) -> Result<Vec<Arc<Grant>>, StoreError> {
+        list_records(self, subject, page.start().map(GrantId::octets), page.limit()).await
+    }
+
+    async fn purge_expired(&self, now: Timestamp, limit: usize) -> Result<Purge, StoreError> {
+        Engine::purge(self, Table::Grants, now, limit).await
+    }
+}
+
+#[async_trait]
+impl<E: Engine> ReplayStore for E {
+    async fn insert(&self, record: Replay) -> Result<Insertion, StoreError> {
+        let write = Write {
+            table: Table::Replays,
+            key: record.digest().to_vec(),
+            version: 1,
+            record: record.encode(),
+            parts: Vec::new(),
+            lists: Vec::new(),
+            lists_moved: false,
+            due: Some(record.end()),
+            columns: Columns { state: "used", ..Columns::default() },
+        };
+        Engine::insert(self, write).await
+    }
+
+    async fn purge_expired(&self, now: Timestamp, limit: usize) -> Result<Purge, StoreError> {
+        Engine::purge(self, Table::Replays, now, limit).await
+    }
+}
+
+#[async_trait]
+impl<E: Engine> ClientStore for E {
+    async fn find(&self, id: &ClientId) -> Result<Option<Arc<Client>>, StoreError> {
+        self.current(id).await
+    }
+
+    async fn current(&self, id: &ClientId) -> Result<Option<Arc<Client>>, StoreError> {
+        find_part(self, id, Part::Record, |bytes| Client::decode(&bytes)).await
+    }
+}
+
+async fn find_part<T>(
+    engine: &impl Engine,
+    id: &ClientId,
+    part: Part,
+    decode: impl Fn(Vec<u8>) -> Result<T, DecodeError> + Send + Sync,
+) -> Result<Option<Arc<T>>, StoreError> {
+    let key = id.as_str().as_bytes();
+    let bytes = engine.find(Table::Clients, key, part).await?;
+    bytes.map(|bytes| decoded(key, decode(bytes))).transpose()
+}
+
+/// Whether a registration may be on other lists than its previous version was.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Lists {
+    Moved,
+    Unmoved,
+}
+
+fn write_of_registration(registration: &Registration, lists: Lists) -> Write {
+    let Registration { client, application, logo, proposed_logo } = registration;
+    let mut parts = vec![(Part::Application, Some(application.encode()))];
+    for (part, write) in [(Part::Logo, logo), (Part::ProposedLogo, proposed_logo)] {
+        match write {
+            LogoWrite::Keep => {}
+            LogoWrite::Clear => parts.push((part, None)),
+            LogoWrite::Put(logo) => parts.push((part, Some(logo.octets().to_vec()))),
+        }
+    }
+    Write {
+        table: Table::Clients,
+        key: client.id.as_str().as_bytes().to_vec(),
+        version: client.version,
+        record: client.encode(),
+        parts,
+        lists: application.filters().map(|filter| filter.key().into_bytes()).collect(),
+        lists_moved: lists == Lists::Moved,
+        due: None,
+        columns: Columns {
+            client: Some(client.id.clone()),
+            subject: Some(application.applicant.clone()),
+            created: Some(application.submitted),
+            state: state_of(application.state),
+            ended: None,
+        },
+    }
+}
+
+const fn state_of(state: ClientState) -> &'static str {
+    match state {
+        ClientState::Pending => "pending",
+        ClientState::Approved => "approved",
+        ClientState::Rejected => "rejected",
+        ClientState::Suspended => "suspended",
+    }
+}
+
+#[async_trait]
+impl<E: Engine> ClientRegistry for E {
+    fn reads_settled(&self) -> bool {
+        Engine::reads_settled(self)
+    }
+
+    async fn insert(&self, registration: Registration) -> Result<Insertion, StoreError> {
+        Engine::insert(self, write_of_registration(&registration, Lists::Moved)).await
+    }
+
+    async fn replace(&self, version: u32, registration: Registration) -> Result<Replacement, StoreError> {
+        Engine::replace(self, version, write_of_registration(&registration, Lists::Moved)).await
+    }
+
+    async fn confirm(&self, registration: Registration) -> Result<Replacement, StoreError> {
+        let write = || write_of_registration(&registration, Lists::Unmoved);
+        let answer = Engine::confirm(self, write()).await?;
+        if answer == Replacement::Replaced {
+            return Ok(answer);
+        }
+        // As in `confirm_record`, for two parts.
+        let key = registration.client.id.as_str().as_bytes();
+        let record = self.find(Table::Clients, key, Part::Record).await?;
+        let part = self.find(Table::Clients, key, Part::Application).await?;
+        let (Some(record), Some(part)) = (record, part) else { return Ok(Replacement::Lost) };
+        let is_client = Client::decode(&record).as_ref() == Ok(&registration.client);
+        let is_application = Application::decode(&part).as_ref() == Ok(&registration.application);
+        if !is_client || !is_application {
+            return Ok(Replacement::Lost);
+        }
+        let mut write = Write { record, ..write() };
+        write.parts.retain(|(name, _)| *name != Part::Application);
+        write.parts.push((Part::Application, Some(part)));
+        Engine::confirm(self, write).await
+    }
+
+    async fn application(&self, id: &ClientId) -> Result<Option<Arc<Application>>, StoreError> {
+        find_part(self, id, Part::Application, |bytes| Application::decode(&bytes)).await
+    }
+
+    async fn logo(&self, id: &ClientId, slot: LogoSlot) -> Result<Option<Arc<Logo>>, StoreError> {
+        let part = match slot {
+            LogoSlot::InForce => Part::Logo,
+            LogoSlot::Proposed => Part::ProposedLogo,
+        };
+        find_part(self, id, part, Logo::decode).await
+    }
+
+    async fn list(
+        &self,
+        filter: &ApplicationFilter,
+        page: Page<ClientId>,
+    ) -> Result<Vec<Arc<Application>>, StoreError> {
+        let list = List::new(Table::Clients, filter.key());
+        let read = |row: &Row| {
+            let application = decoded(row.key(), Application::decode(row.bytes()))?;
+            let is_listed = application.filters().any(|own| own == *filter);
+            Ok(is_listed.then_some(application))
+        };
+        let after = page.start().map(|id| id.as_str().as_bytes());
+        list_rows(self, &list, after, page.limit(), read).await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use super::*;
+    use crate::record::Revocation;
+
+    /// One row, compared by its bytes.
+    #[derive(Debug, Default)]
+    struct OneRow(Mutex<Vec<u8>>);
+
+    impl Engine for OneRow {
+        async fn find(&self, _: Table, _: &[u8], _: Part) -> Result<Option<Vec<u8>>, StoreError> {
+            Ok(Some(self.0.lock().unwrap().clone()))
+        }
+
+        async fn insert(&self, write: Write) -> Result<Insertion, StoreError> {
+            *self.0.lock().unwrap() = write.record;
+            Ok(Insertion::Inserted)
+        }
+
+        async fn replace(&self, _: u32, _: Write) -> Result<Replacement, StoreError> {
+            Ok(Replacement::Lost)
+        }
+
+        async fn confirm(&self, write: Write) -> Result<Replacement, StoreError> {
+            let is_same = *self.0.lock().unwrap() == write.record;
+            Ok(if is_same { Replacement::Replaced } else { Replacement::Lost })
+        }
+
+        async fn list(&self, _: &List, _: Option<&[u8]>, _: usize) -> Result<Vec<Row>, StoreError> {
+            Ok(Vec::new())
+        }
+
+        async fn purge(&self, _: Table, _: Timestamp, _: usize) -> Result<Purge, StoreError> {
+            Ok(Purge::new(0).finished())
+        }
+    }
+
+    /// A grant that is written in layout 2; its layout 1 is read too.
+    #[derive(Debug, PartialEq)]
+    struct Later(Grant);
+
+    impl Later {
+        fn in_layout(&self, layout: u8) -> Vec<u8> {
+            [&[layout], &self.0.encode()[..]].concat()
+        }
+    }
+
+    impl Tabled for Later {
+        const TABLE: Table = Table::Grants;
+    }
+
+    impl Record for Later {
+        fn key(&self) -> &[u8; 16] {
+            self.0.key()
+        }
+
+        fn version(&self) -> u32 {
+            self.0.version
+        }
+
+        fn client(&self) -> &ClientId {
+            &self.0.client
+        }
+
+        fn subject(&self) -> Option<&Subject> {
+            self.0.subject()
+        }
+
+        fn created(&self) -> Timestamp {
+            self.0.created
+        }
+
+        fn state(&self) -> &'static str {
+            self.0.state()
+        }
+
+        fn revoked(&self) -> Option<Revocation> {
+            self.0.revoked
+        }
+
+        fn purge_after(&self) -> Timestamp {
+            self.0.purge_after()
+        }
+
+        fn encode(&self) -> Vec<u8> {
+            self.in_layout(2)
+        }
+
+        fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
+            match bytes {
+                [1 | 2, grant @ ..] => Grant::decode(grant).map(Self),
+                _ => Err(DecodeError::UnknownVersion),
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn a_row_of_an_older_layout_is_confirmed_as_it_stands() {
+        let record = Later(Grant::decode(include_bytes!("../../tests/data/layouts/grant.1.bin")).unwrap());
+        let changed = Later(Grant { version: record.0.version + 1, ..record.0.clone() });
+        for layout in [1, 2] {
+            let engine = OneRow(Mutex::new(record.in_layout(layout)));
+            assert_eq!(confirm_record(&engine, &record).await.unwrap(), Replacement::Replaced, "layout {layout}");
+            assert_eq!(confirm_record(&engine, &changed).await.unwrap(), Replacement::Lost, "layout {layout}");
+        }
+        let unreadable = OneRow(Mutex::new(record.in_layout(3)));
+        assert_eq!(confirm_record(&unreadable, &record).await.unwrap(), Replacement::Lost);
+    }
+}

@@ -1,0 +1,161 @@
+//! The statements on each table, all of the same shape.
+
+use std::sync::LazyLock;
+
+use crate::store::Table;
+
+/// The SQL for the rows of one table, and for their lists and parts.
+pub(super) struct Statements {
+    pub(super) find: String,
+    pub(super) find_part: String,
+    pub(super) insert: String,
+    pub(super) replace: String,
+    pub(super) confirm: String,
+    pub(super) list: String,
+    pub(super) remove_due: String,
+    /// Only ever to a later time: a row is met when its index is past, and is moved when its own time is not.
+    pub(super) postpone: String,
+    pub(super) move_list: String,
+    pub(super) clear_lists: String,
+    pub(super) add_list: String,
+    pub(super) put_part: String,
+    pub(super) remove_part: String,
+}
+
+impl Statements {
+    pub(super) fn of(table: Table) -> &'static Self {
+        static AUTHORIZATIONS: LazyLock<Statements> = LazyLock::new(|| Statements::new(Table::Authorizations));
+        static CLIENTS: LazyLock<Statements> = LazyLock::new(|| Statements::new(Table::Clients));
+        static GRANTS: LazyLock<Statements> = LazyLock::new(|| Statements::new(Table::Grants));
+        static REPLAYS: LazyLock<Statements> = LazyLock::new(|| Statements::new(Table::Replays));
+        match table {
+            Table::Authorizations => &AUTHORIZATIONS,
+            Table::Clients => &CLIENTS,
+            Table::Grants => &GRANTS,
+            Table::Replays => &REPLAYS,
+        }
+    }
+
+    fn new(of: Table) -> Self {
+        let table = format!("grantor_{}", of.as_str());
+        // What no later version changes is not written again, so that a refresh writes no index, an operator's neither.
+        let (list, more) = if of.has_fixed_list() {
+            (format!("SELECT key, record FROM {table} WHERE subject = ?1 AND key > ?2 ORDER BY key LIMIT ?3"), "")
+        } else {
+            (
+                format!(
+                    "SELECT key, bytes FROM {table}_lists JOIN {table}_parts USING (key)
+                     WHERE name = ?1 AND key > ?2 AND part = '{}' ORDER BY key LIMIT ?3",
+                    of.listed_part().as_str()
+                ),
+                ", due_check = ?6, client = ?9, created = ?10, subject = ?11",
+            )
+        };
+        let due = format!("SELECT rowid FROM {table} WHERE due_check <= ?1 ORDER BY due_check, rowid LIMIT ?2");
+        Self {
+            find: format!("SELECT record FROM {table} WHERE key = ?1"),
+            find_part: format!("SELECT bytes FROM {table}_parts WHERE key = ?1 AND part = ?2"),
+            insert: format!(
+                "INSERT INTO {table}
+                 (key, version, client, created, state, ended_at, ended_why, due, due_check, record, subject)
+                 VALUES (?1, ?2, ?9, ?10, ?3, ?4, ?5, ?6, ?6, ?7, ?11) ON CONFLICT (key) DO NOTHING"
+            ),
+            replace: format!(
+                "UPDATE {table} SET version = ?2, state = ?3, ended_at = ?4, ended_why = ?5, due = ?6, record = ?7{more}
+                 WHERE key = ?1 AND version = ?8"
+            ),
+            confirm: format!("UPDATE {table} SET version = version WHERE key = ?1 AND version = ?2 AND record = ?3"),
+            list,
+            remove_due: format!("DELETE FROM {table} WHERE rowid IN ({due}) AND due <= ?1"),
+            postpone: format!("UPDATE {table} SET due_check = due WHERE rowid IN ({due})"),
+            move_list: format!("UPDATE {table} SET subject = ?2 WHERE key = ?1"),
+            clear_lists: format!("DELETE FROM {table}_lists WHERE key = ?1"),
+            add_list: format!("INSERT INTO {table}_lists (name, key) VALUES (?1, ?2)"),
+            put_part: format!("INSERT OR REPLACE INTO {table}_parts (key, part, bytes) VALUES (?1, ?2, ?3)"),
+            remove_part: format!("DELETE FROM {table}_parts WHERE key = ?1 AND part = ?2"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rusqlite::Connection;
+
+    use super::*;
+    use crate::store::sqlite::schema;
+
+    /// What SQLite answers to `EXPLAIN`, one column of it.
+    fn explained(connection: &Connection, sql: &str, column: usize) -> Vec<String> {
+        let mut statement = connection.prepare(sql).unwrap();
+        let mut steps = statement.raw_query();
+        let mut explained = Vec::new();
+        while let Some(step) = steps.next().unwrap() {
+            explained.push(step.get(column).unwrap());
+        }
+        explained
+    }
+
+    fn plan(connection: &Connection, sql: &str) -> String {
+        explained(connection, &format!("EXPLAIN QUERY PLAN {sql}"), 3).join(";")
+    }
+
+    fn file() -> Connection {
+        let connection = Connection::open_in_memory().unwrap();
+        schema::migrate(&connection).unwrap();
+        connection
+    }
+
+    /// Each statement finds its rows by an index and sorts nothing.
+    #[test]
+    fn what_a_statement_costs_does_not_depend_on_the_size_of_the_table() {
+        let connection = file();
+        for of in Table::ALL {
+            let table = format!("grantor_{}", of.as_str());
+            let Statements { find, replace, confirm, list, remove_due, postpone, .. } = Statements::of(of);
+            let by_key = format!("SEARCH {table} USING INDEX sqlite_autoindex_{table}_1 (key=?)");
+            for sql in [find, replace, confirm] {
+                assert_eq!(plan(&connection, sql), by_key);
+            }
+            let due = format!(
+                "SEARCH {table} USING INTEGER PRIMARY KEY (rowid=?);LIST SUBQUERY 1;\
+                 SEARCH {table} USING COVERING INDEX {table}_by_due (due_check<?)"
+            );
+            for sql in [remove_due, postpone] {
+                assert_eq!(plan(&connection, sql), due);
+            }
+            let listed = if of.has_fixed_list() {
+                format!("SEARCH {table} USING INDEX {table}_of_subject (subject=? AND key>?)")
+            } else {
+                format!(
+                    "SEARCH {table}_lists USING PRIMARY KEY (name=? AND key>?);\
+                     SEARCH {table}_parts USING INDEX sqlite_autoindex_{table}_parts_1 (key=? AND part=?)"
+                )
+            };
+            assert_eq!(plan(&connection, list), listed);
+        }
+    }
+
+    #[test]
+    fn a_refresh_writes_no_index() {
+        let connection = file();
+        let writes_index = |table| {
+            let steps = explained(&connection, &format!("EXPLAIN {}", Statements::of(table).replace), 1);
+            steps.iter().any(|step| ["IdxInsert", "IdxDelete"].contains(&step.as_str()))
+        };
+        assert_eq!(Table::ALL.map(writes_index), [false, true, false, false]);
+    }
+
+    #[test]
+    fn lists_and_parts_of_a_client_are_found_by_their_indexes() {
+        let connection = file();
+        let Statements { find_part, clear_lists, remove_part, .. } = Statements::of(Table::Clients);
+        let part =
+            "SEARCH grantor_clients_parts USING INDEX sqlite_autoindex_grantor_clients_parts_1 (key=? AND part=?)";
+        assert_eq!(plan(&connection, find_part), part);
+        assert_eq!(plan(&connection, remove_part), part);
+        assert_eq!(
+            plan(&connection, clear_lists),
+            "SEARCH grantor_clients_lists USING COVERING INDEX grantor_clients_lists_by_key (key=?)"
+        );
+    }
+}

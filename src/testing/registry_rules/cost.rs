@@ -1,0 +1,59 @@
+//! A call costs the same, however many applications there are.
+
+use crate::client::application::ApplicationFilter;
+use crate::store::{ClientRegistry, Insertion, Page, Replacement};
+use crate::testing::applications::Applications;
+use crate::testing::records;
+
+/// Applications that are there when the calls are counted again.
+const ROWS: usize = 200;
+
+pub(in crate::testing) async fn of_calls_stays_the_same<S: ClientRegistry>(
+    store: &S,
+    count: impl Fn() -> u64 + Send + Sync,
+) {
+    let store = &Applications(store);
+    // What is prepared once is prepared now.
+    let _ = costs(store, &count).await;
+    let before = costs(store, &count).await;
+    for _ in 0..ROWS {
+        store.begin(&records::registration(&records::subject())).await;
+    }
+    let after = costs(store, &count).await;
+    for ((call, before), (_, after)) in before.into_iter().zip(after) {
+        assert_eq!(after, before, "{call} costs more after {ROWS} more applications than before");
+    }
+}
+
+/// What each call costs, one after the other.
+async fn costs<S: ClientRegistry>(
+    store: &Applications<'_, S>,
+    count: &(impl Fn() -> u64 + Send + Sync),
+) -> [(&'static str, u64); 8] {
+    let owner = records::subject();
+    let first = records::registration(&owner);
+    let (id, version) = (first.client.id(), first.client.version());
+    let next = records::changed(&first);
+    let mut spent = count();
+    let mut costs = |call| {
+        let before = std::mem::replace(&mut spent, count());
+        (call, spent - before)
+    };
+    assert_eq!(store.insert(&first).await, Insertion::Inserted);
+    let inserted = costs("an insert");
+    assert_eq!(store.insert(&first).await, Insertion::Exists);
+    let exists = costs("an insert of what exists");
+    assert_eq!(store.replace(version, &next).await, Replacement::Replaced);
+    let replaced = costs("a replace that moves an application");
+    assert_eq!(store.replace(version, &next).await, Replacement::Lost);
+    let lost = costs("a replace that loses");
+    assert_eq!(store.confirm(&next).await, Replacement::Replaced);
+    let confirmed = costs("a confirm");
+    assert!(store.current(id).await.is_some());
+    let found = costs("a look-up of a client");
+    assert!(store.application(id).await.is_some());
+    let application = costs("a look-up of an application");
+    assert_eq!(store.list(&ApplicationFilter::OwnedBy(owner), Page::first(10)).await.len(), 1);
+    let listed = costs("a page of a list");
+    [inserted, exists, replaced, lost, confirmed, found, application, listed]
+}

@@ -1,0 +1,370 @@
+//! `RefreshRotation::Keep`: a refresh gives a new access token, and the refresh token stays.
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
+use std::time::Duration;
+
+use grantor::scope::{ResourceScope, ScopeCatalog};
+use grantor::store::{ClientStore, StoreError, Stores};
+use grantor::{
+    ApplicationType, Approval, AuthorizationServer, Client, ClientBuilder, ClientId, ClientSecret, ClientType, Config,
+    Profile, RedirectUriPolicy, RefreshRotation, RegisteredRedirectUri, RegistrarError, Subject,
+};
+
+use crate::interleaved::{CALLERS, from_threads, reconfigured};
+use crate::rfc6749_refresh::{native_form, records};
+use crate::world::{
+    Credentials, Pair, REDIRECT_URI, Reviewer, SCOPES, World, config_of, e400, empty, form, logo, ok, pair, public_form,
+};
+
+const ACCESS_TOKENS: usize = 64;
+
+fn keep(config: &mut Config) {
+    config.refresh_rotation = RefreshRotation::Keep;
+}
+
+fn rotate(config: &mut Config) {
+    config.refresh_rotation = RefreshRotation::Rotate;
+}
+
+async fn keeping() -> World {
+    World::with(Profile::Platform, keep).await
+}
+
+/// FAPI-KEEP-01
+#[tokio::test]
+async fn the_refresh_token_and_its_end_stay() {
+    for profile in [Profile::Platform, Profile::Strict, Profile::Mcp] {
+        let world = World::with(profile, keep).await;
+        let first = world.pair().await;
+        let mut seen = BTreeSet::from([first.access.clone()]);
+        for seconds in [0, 0, 1000, 86_400, 15_551_999 - 87_400] {
+            world.advance(seconds);
+            let response = world.refresh(&first.refresh).await;
+            let next = pair(&response);
+            assert_eq!(ok(&response).expires_in, Some(28_800));
+            assert_eq!((&next.refresh, &next.scope), (&first.refresh, &first.scope), "{profile:?}");
+            assert!(seen.insert(next.access.clone()), "{profile:?}: a new access token each time");
+            assert!(world.opens(&next.access).await);
+        }
+        assert!(!world.events.saw("RefreshedInGrace"));
+        world.advance(1);
+        e400(&world.refresh(&first.refresh).await, "invalid_grant");
+        assert!(!world.events.saw("RefreshTokenReused"));
+    }
+}
+
+/// FAPI-KEEP-02
+#[tokio::test(flavor = "multi_thread", worker_threads = 8)]
+async fn parallel_refreshes_with_a_kept_token_all_succeed() {
+    let world = Arc::new(keeping().await);
+    let first = world.pair().await;
+    let [id, secret] = [world.client.id.clone(), world.client.secret.clone()];
+    let form = [
+        ("grant_type", "refresh_token"),
+        ("refresh_token", first.refresh.as_str()),
+        ("client_id", id.as_str()),
+        ("client_secret", secret.as_str()),
+    ];
+    let pairs: Vec<_> = from_threads(&world, &form).await.iter().map(pair).collect();
+    let accesses: BTreeSet<_> = pairs.iter().map(|own| own.access.clone()).collect();
+    assert_eq!(accesses.len(), CALLERS);
+    for own in &pairs {
+        assert_eq!(own.refresh, first.refresh);
+        assert!(world.opens(&own.access).await);
+    }
+    world.advance(3600);
+    assert_eq!(pair(&world.refresh(&first.refresh).await).refresh, first.refresh);
+    let events = world.events.take();
+    assert_eq!(events.iter().filter(|event| event.starts_with("Refreshed {")).count(), CALLERS + 1);
+    assert!(!events.iter().any(|event| event.contains("Reused") || event.contains("InGrace")));
+}
+
+/// FAPI-KEEP-03
+#[tokio::test]
+async fn earlier_access_tokens_live_to_their_own_end() {
+    let world = keeping().await;
+    let first = world.pair().await;
+    world.advance(3600);
+    let second = pair(&world.refresh(&first.refresh).await);
+    world.advance(28_800 - 3600 - 1);
+    assert!(world.opens(&first.access).await && world.opens(&second.access).await);
+    world.advance(1);
+    assert!(!world.opens(&first.access).await && world.opens(&second.access).await);
+    let shown = world.introspect_as(&world.client, &second.access).await;
+    assert_eq!(shown["exp"], 1_000_000_000 + 3600 + 28_800);
+    world.advance(3600);
+    assert!(!world.opens(&second.access).await);
+}
+
+/// FAPI-KEEP-03
+#[tokio::test]
+async fn the_oldest_of_64_access_tokens_ends_first() {
+    let world = keeping().await;
+    let first = world.pair().await;
+    let mut accesses = vec![first.access.clone()];
+    for _ in 1..ACCESS_TOKENS {
+        world.advance(1);
+        accesses.push(pair(&world.refresh(&first.refresh).await).access);
+    }
+    for access in &accesses {
+        assert!(world.opens(access).await);
+    }
+    let size = records(&world).await[0].len();
+    for ended in 0..200 {
+        world.advance(1);
+        accesses.push(pair(&world.refresh(&first.refresh).await).access);
+        assert!(!world.opens(&accesses[ended]).await, "{ended}");
+        assert!(world.opens(&accesses[ended + 1]).await, "{ended}");
+    }
+    assert!(records(&world).await[0].len() < size + 100, "the record stays small");
+    // One that was revoked or has expired makes room.
+    empty(&world.revoke(&accesses[263]).await);
+    accesses.push(pair(&world.refresh(&first.refresh).await).access);
+    assert!(world.opens(&accesses[200]).await && !world.opens(&accesses[263]).await);
+}
+
+/// FAPI-KEEP-04
+#[tokio::test]
+async fn revocation_stops_a_kept_token_and_all_access() {
+    for way in 0..3 {
+        let world = keeping().await;
+        let first = world.pair().await;
+        let all =
+            [first.clone(), pair(&world.refresh(&first.refresh).await), pair(&world.refresh(&first.refresh).await)];
+        match way {
+            0 => empty(&world.revoke(&first.refresh).await),
+            1 => assert_eq!(world.server.revoke_subject(&world.alice).await.unwrap(), 1),
+            _ => {
+                let registrar = world.server.registrar().unwrap();
+                registrar.withdraw_grants(&world.client.client_id()).await.unwrap();
+            }
+        }
+        for own in &all {
+            assert!(!world.opens(&own.access).await, "{way}");
+            e400(&world.refresh(&own.refresh).await, "invalid_grant");
+        }
+    }
+    let world = World::with(Profile::Platform, |config| {
+        keep(config);
+        config.grant_lifetime = Some(Duration::from_secs(3600));
+    })
+    .await;
+    let first = world.pair().await;
+    world.advance(3599);
+    let response = world.refresh(&first.refresh).await;
+    assert_eq!(ok(&response).expires_in, Some(1));
+    world.advance(1);
+    assert!(!world.opens(&pair(&response).access).await);
+    e400(&world.refresh(&first.refresh).await, "invalid_grant");
+}
+
+/// FAPI-KEEP-04, D-13
+#[tokio::test]
+async fn one_of_many_access_tokens_is_revoked_alone() {
+    let world = keeping().await;
+    let first = world.pair().await;
+    let second = pair(&world.refresh(&first.refresh).await);
+    let third = pair(&world.refresh(&first.refresh).await);
+    for _ in 0..2 {
+        empty(&world.revoke(&second.access).await);
+        assert!(!world.opens(&second.access).await);
+        assert!(world.opens(&first.access).await && world.opens(&third.access).await);
+    }
+    empty(&world.revoke(&first.access).await);
+    assert!(!world.opens(&first.access).await && world.opens(&third.access).await);
+    assert!(world.opens(&pair(&world.refresh(&first.refresh).await).access).await);
+}
+
+/// FAPI-KEEP-01, 6749-6-03
+#[tokio::test]
+async fn narrowing_holds_for_one_access_token_of_many() {
+    let world = keeping().await;
+    let first = world.pair().await;
+    let narrow = [("grant_type", "refresh_token"), ("refresh_token", &first.refresh), ("scope", "repo-code:r")];
+    let narrow = pair(&world.token(&narrow).client(&world.client).send().await);
+    assert_eq!((narrow.scope.as_str(), &narrow.refresh), ("repo-code:r", &first.refresh));
+    let full = pair(&world.refresh(&first.refresh).await);
+    for (token, scope) in [(&first, &first.scope), (&narrow, &narrow.scope), (&full, &first.scope)] {
+        assert_eq!(world.introspect_as(&world.client, &token.access).await["scope"], **scope);
+    }
+}
+
+/// FAPI-KEEP-02
+#[tokio::test]
+async fn public_and_native_clients_rotate_anyway() {
+    for profile in [Profile::Platform, Profile::Strict, Profile::Mcp] {
+        for form in [public_form(), native_form()] {
+            let world = World::with(profile, keep).await;
+            let client = world.register(form).await;
+            let first = world.pair_of(&client).await;
+            let second = pair(&world.refresh_as(&client, &first.refresh).await);
+            assert_ne!(second.refresh, first.refresh, "{profile:?}");
+            world.advance(360);
+            e400(&world.refresh_as(&client, &first.refresh).await, "invalid_grant");
+            assert!(!world.opens(&second.access).await, "{profile:?}: reuse is noticed");
+        }
+    }
+}
+
+/// FAPI-KEEP-04
+#[tokio::test]
+async fn moving_from_rotate_to_keep_breaks_no_token() {
+    let mut world = World::platform().await;
+    let first = world.pair().await;
+    let second = pair(&world.refresh(&first.refresh).await);
+    reconfigured(&mut world, keep);
+    let third = pair(&world.refresh(&second.refresh).await);
+    assert_eq!(third.refresh, second.refresh);
+    // In grace, the older token still stands for the newest pair.
+    assert_eq!(pair(&world.refresh(&first.refresh).await), second);
+    empty(&world.revoke(&second.access).await);
+    let fourth = pair(&world.refresh(&first.refresh).await);
+    assert_eq!(fourth.refresh, second.refresh);
+    for token in [&first, &third, &fourth] {
+        assert!(world.opens(&token.access).await);
+    }
+    world.advance(299);
+    assert_eq!(pair(&world.refresh(&first.refresh).await).refresh, second.refresh);
+    world.advance(1);
+    assert!(!world.opens(&first.access).await && world.opens(&third.access).await);
+    // What was superseded before still accuses after grace and margin.
+    world.advance(60);
+    assert_eq!(pair(&world.refresh(&second.refresh).await).refresh, second.refresh);
+    world.events.take();
+    e400(&world.refresh(&first.refresh).await, "invalid_grant");
+    assert!(world.events.saw("RefreshTokenReused"));
+}
+
+/// FAPI-KEEP-04
+#[tokio::test]
+async fn moving_from_keep_to_rotate_breaks_no_token() {
+    let mut world = keeping().await;
+    let first = world.pair().await;
+    let all = [first.clone(), pair(&world.refresh(&first.refresh).await), pair(&world.refresh(&first.refresh).await)];
+    reconfigured(&mut world, rotate);
+    let next = pair(&world.refresh(&first.refresh).await);
+    assert_ne!(next.refresh, first.refresh);
+    // Every holder of the kept token gets the same pair, and its access token has its grace.
+    world.advance(299);
+    for own in &all {
+        assert!(world.opens(&own.access).await);
+        assert_eq!(pair(&world.refresh(&own.refresh).await), next);
+    }
+    world.advance(1);
+    for own in &all {
+        assert!(!world.opens(&own.access).await);
+    }
+    e400(&world.refresh(&first.refresh).await, "invalid_grant");
+    reconfigured(&mut world, keep);
+    assert_eq!(pair(&world.refresh(&next.refresh).await).refresh, next.refresh);
+}
+
+// A client's own setting.
+
+#[derive(Debug)]
+struct Directory(HashMap<ClientId, Arc<Client>>);
+
+#[async_trait::async_trait]
+impl ClientStore for Directory {
+    async fn find(&self, id: &ClientId) -> Result<Option<Arc<Client>>, StoreError> {
+        Ok(self.0.get(id).cloned())
+    }
+
+    async fn current(&self, id: &ClientId) -> Result<Option<Arc<Client>>, StoreError> {
+        self.find(id).await
+    }
+}
+
+const SECRET: &str = "0123456789abcdef0123456789abcdef";
+
+/// The first pair and the one after it, of a client that is described so.
+async fn two_pairs(of_server: RefreshRotation, describe: impl FnOnce(ClientBuilder) -> ClientBuilder) -> [Pair; 2] {
+    let mut world = World::platform().await;
+    let uri = RegisteredRedirectUri::parse(REDIRECT_URI, &RedirectUriPolicy::default()).unwrap();
+    let id = ClientId::new("own").unwrap();
+    let builder = Client::builder(id.clone())
+        .scopes(ScopeCatalog::platform().parse(SCOPES.as_bytes()).unwrap())
+        .resource_scope(ResourceScope::All)
+        .redirect_uri(uri)
+        .secret(&ClientSecret::new(SECRET))
+        .unwrap();
+    let client = describe(builder).build();
+    let is_public = client.client_type() == ClientType::Public;
+    let known = Credentials { id: "own".into(), secret: if is_public { String::new() } else { SECRET.into() } };
+    let directory = Directory(HashMap::from([(id, Arc::new(client))]));
+    let stores = Stores::new(directory, world.store.clone(), world.store.clone());
+    let mut config = config_of(Profile::Platform);
+    config.public_clients = true;
+    config.refresh_rotation = of_server;
+    let builder = AuthorizationServer::builder(config, stores);
+    world.server = builder.clock(world.clock.clone()).build().unwrap();
+    let first = world.pair_of(&known).await;
+    let second = pair(&world.refresh_as(&known, &first.refresh).await);
+    [first, second]
+}
+
+/// FAPI-KEEP-01, FAPI-KEEP-04
+#[tokio::test]
+async fn a_client_has_a_setting_of_its_own() {
+    use RefreshRotation::{Keep, Rotate};
+    for (server, own, keeps) in [
+        (Rotate, None, false),
+        (Keep, None, true),
+        (Rotate, Some(Keep), true),
+        (Keep, Some(Rotate), false),
+        (Keep, Some(Keep), true),
+    ] {
+        let describe = |builder: ClientBuilder| match own {
+            Some(own) => builder.refresh_rotation(own),
+            None => builder,
+        };
+        let [first, second] = two_pairs(server, describe).await;
+        assert_eq!(first.refresh == second.refresh, keeps, "{server:?}, {own:?}");
+    }
+    let public = |builder: ClientBuilder| builder.refresh_rotation(Keep).client_type(ClientType::Public);
+    let native = |builder: ClientBuilder| builder.refresh_rotation(Keep).application_type(ApplicationType::Native);
+    for [first, second] in [two_pairs(Keep, public).await, two_pairs(Keep, native).await] {
+        assert_ne!(first.refresh, second.refresh);
+    }
+}
+
+/// FAPI-KEEP-03
+#[tokio::test]
+async fn a_registered_client_keeps_by_the_servers_setting() {
+    let world = keeping().await;
+    let client = world.register(form()).await;
+    let first = world.pair_of(&client).await;
+    assert_eq!(pair(&world.refresh_as(&client, &first.refresh).await).refresh, first.refresh);
+}
+
+/// FAPI-KEEP-01, FAPI-KEEP-04
+#[tokio::test]
+async fn a_reviewer_sets_it_for_one_client_and_never_for_a_public_or_native_one() {
+    let world = World::platform().await;
+    let keeping = world.register_as(form(), Approval::default().refresh_rotation(RefreshRotation::Keep)).await;
+    let first = world.pair_of(&keeping).await;
+    assert_eq!(pair(&world.refresh_as(&keeping, &first.refresh).await).refresh, first.refresh);
+    let first = world.pair().await;
+    assert_ne!(pair(&world.refresh(&first.refresh).await).refresh, first.refresh);
+
+    // A later approval says otherwise, and one that says nothing changes nothing.
+    let registrar = world.server.registrar().unwrap();
+    for (approval, kept) in
+        [(Approval::default(), true), (Approval::default().refresh_rotation(RefreshRotation::Rotate), false)]
+    {
+        registrar.change(&keeping.client_id(), form(), None).await.unwrap();
+        registrar.approve_now(&keeping.client_id(), approval).await.unwrap();
+        let first = world.pair_of(&keeping).await;
+        assert_eq!(pair(&world.refresh_as(&keeping, &first.refresh).await).refresh == first.refresh, kept);
+    }
+
+    for form in [public_form(), native_form()] {
+        let id = registrar.submit(Subject::new("developer").unwrap(), form, Some(logo())).await.unwrap();
+        let keep = Approval::default().refresh_rotation(RefreshRotation::Keep);
+        let refused = registrar.approve_now(&id, keep).await;
+        assert!(matches!(refused, Err(RegistrarError::PublicClient)), "{refused:?}");
+        let rotate = Approval::default().refresh_rotation(RefreshRotation::Rotate);
+        registrar.approve_now(&id, rotate).await.unwrap();
+    }
+}

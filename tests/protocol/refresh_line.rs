@@ -1,0 +1,384 @@
+//! The one line of pairs: a refresh token in its grace stands for the newest pair.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use grantor::Profile;
+use grantor::wire::Response;
+
+use crate::grant_states::record;
+use crate::interleaved::{CALLERS, reconfigured, side_by_side};
+use crate::rfc6749_refresh::records;
+use crate::unreliable::Unreliable;
+use crate::world::{Credentials, Pair, World, e400, form, ok, pair, public_form};
+
+async fn refresh_scope(world: &World, token: &Pair, scope: &str) -> Response {
+    let form = [("grant_type", "refresh_token"), ("refresh_token", &token.refresh), ("scope", scope)];
+    world.token(&form).client(&world.client).send().await
+}
+
+/// D-11
+#[tokio::test]
+async fn a_chain_in_grace_leads_to_the_newest_pair() {
+    for profile in [Profile::Platform, Profile::Mcp] {
+        for form in [form(), public_form()] {
+            let world = World::with(profile, |_| {}).await;
+            let client = world.register(form).await;
+            let mut line = vec![world.pair_of(&client).await];
+            for number in 1..=40 {
+                line.push(pair(&world.refresh_as(&client, &line[number - 1].refresh).await));
+                world.advance(1);
+            }
+            let (newest, older) = line.split_last().unwrap();
+            let before = records(&world).await;
+            for old in older {
+                assert_eq!(pair(&world.refresh_as(&client, &old.refresh).await), *newest, "{profile:?}");
+            }
+            assert_eq!(records(&world).await, before);
+            // The oldest leave one after the other, and the rest still lead there.
+            let grace = world.server.config().grace.refresh_token.as_secs();
+            world.advance(grace - 40);
+            e400(&world.refresh_as(&client, &line[0].refresh).await, "invalid_grant");
+            assert_eq!(pair(&world.refresh_as(&client, &line[1].refresh).await), *newest, "{profile:?}");
+            world.advance(38);
+            assert_eq!(pair(&world.refresh_as(&client, &line[39].refresh).await), *newest, "{profile:?}");
+        }
+    }
+}
+
+/// D-11
+/// Links are followed whatever the ends of the pairs between: a clock that is ahead superseded the first.
+#[tokio::test]
+async fn links_are_followed_over_pairs_past_their_grace() {
+    let mut world = World::platform().await;
+    let first = world.pair().await;
+    let second = pair(&world.refresh(&first.refresh).await);
+    reconfigured(&mut world, |config| config.grace.refresh_token = Duration::from_secs(5));
+    let third = pair(&world.refresh(&second.refresh).await);
+    world.advance(10);
+    e400(&world.refresh(&second.refresh).await, "invalid_grant");
+    assert_eq!(pair(&world.refresh(&first.refresh).await), third);
+}
+
+/// D-11, 6749-5.1-03
+#[tokio::test]
+async fn an_answer_in_grace_has_the_remaining_expires_in() {
+    let world = World::platform().await;
+    let first = world.pair().await;
+    let json = |response: &Response| -> serde_json::Value { serde_json::from_slice(response.body()).unwrap() };
+    let mut expected = json(&world.refresh(&first.refresh).await);
+    for (seconds, left) in [(0, 28_800), (1, 28_799), (149, 28_650), (149, 28_501)] {
+        world.advance(seconds);
+        let response = world.refresh(&first.refresh).await;
+        ok(&response);
+        expected["expires_in"] = left.into();
+        assert_eq!(json(&response), expected);
+    }
+}
+
+/// D-11, 6749-6-02
+#[tokio::test]
+async fn another_scope_in_grace_rotates_on_its_behalf() {
+    let world = World::platform().await;
+    let first = world.pair().await;
+    let second = pair(&world.refresh(&first.refresh).await);
+    world.events.take();
+    let narrow = pair(&refresh_scope(&world, &first, "repo-code:r").await);
+    assert_eq!(narrow.scope, "repo-code:r");
+    assert!(narrow.refresh != second.refresh && narrow.access != second.access);
+    assert!(world.events.saw("RefreshedInGrace"));
+    // A retry gets the same, whichever token in grace it presents.
+    let before = record(&world).await;
+    for old in [&first, &second] {
+        assert_eq!(pair(&refresh_scope(&world, old, "repo-code:r").await), narrow);
+    }
+    assert_eq!(record(&world).await, before);
+    // A request for all is for something else again.
+    let full = pair(&world.refresh(&second.refresh).await);
+    assert_eq!(full.scope, first.scope);
+    for old in [&first, &second, &narrow] {
+        assert_eq!(pair(&world.refresh(&old.refresh).await), full);
+    }
+    // The same set by another text is no other scope.
+    let reordered = "account-profile:r repo-issue:rw repo-code:rw repo-code:r";
+    assert_eq!(pair(&refresh_scope(&world, &first, reordered).await), full);
+    let before = record(&world).await;
+    for wrong in ["repo-delete:rw", "repo-cod:r", "a\"b"] {
+        e400(&refresh_scope(&world, &first, wrong).await, "invalid_scope");
+    }
+    assert_eq!(record(&world).await, before);
+    for token in [&first, &second, &narrow, &full] {
+        assert!(world.opens(&token.access).await);
+    }
+}
+
+/// D-11
+#[tokio::test]
+async fn parallel_rotations_on_behalf_are_one() {
+    for profile in [Profile::Platform, Profile::Strict, Profile::Mcp] {
+        let mut world = World::with(profile, |_| {}).await;
+        let first = world.pair().await;
+        let second = pair(&world.refresh(&first.refresh).await);
+        world.events.take();
+        let call = async |world: &World| refresh_scope(world, &first, "repo-code:r").await;
+        let responses = side_by_side(&mut world, call).await;
+        let pairs: Vec<_> = responses.iter().map(pair).collect();
+        assert!(pairs.iter().all(|own| *own == pairs[0] && *own != second), "{profile:?}");
+        let events = world.events.take();
+        assert_eq!(events.iter().filter(|event| event.starts_with("RefreshedInGrace")).count(), CALLERS);
+        assert_eq!(events.len(), CALLERS, "{profile:?}");
+        assert_eq!(record(&world).await.version(), 3, "one write");
+    }
+}
+
+/// D-11
+#[tokio::test]
+async fn an_expired_access_token_in_grace_is_replaced() {
+    let world = World::with(Profile::Platform, |config| {
+        config.access_token_lifetime = Duration::from_secs(100);
+        config.grace.access_token = Duration::from_secs(100);
+    })
+    .await;
+    let first = world.pair().await;
+    let second = pair(&world.refresh(&first.refresh).await);
+    world.advance(99);
+    let response = world.refresh(&first.refresh).await;
+    assert_eq!((pair(&response), ok(&response).expires_in), (second.clone(), Some(1)));
+    world.advance(1);
+    let response = world.refresh(&first.refresh).await;
+    let third = pair(&response);
+    assert_eq!(ok(&response).expires_in, Some(100));
+    assert_ne!(third, second);
+    world.advance(50);
+    for old in [&first, &second] {
+        let response = world.refresh(&old.refresh).await;
+        assert_eq!((pair(&response), ok(&response).expires_in), (third.clone(), Some(50)));
+    }
+}
+
+/// D-11, D-13
+#[tokio::test]
+async fn a_revoked_access_token_in_grace_is_replaced() {
+    let world = World::platform().await;
+    let first = world.pair().await;
+    let second = pair(&world.refresh(&first.refresh).await);
+    world.revoke(&second.access).await;
+    let third = pair(&world.refresh(&first.refresh).await);
+    assert_ne!(third, second);
+    for old in [&first, &second] {
+        assert_eq!(pair(&world.refresh(&old.refresh).await), third);
+    }
+    assert!(world.opens(&third.access).await && !world.opens(&second.access).await);
+    // The access token of an older pair says nothing about the newest.
+    world.revoke(&first.access).await;
+    assert_eq!(pair(&world.refresh(&first.refresh).await), third);
+}
+
+/// D-11, 9700-4.14.2-02
+#[tokio::test]
+async fn strict_ends_only_older_graces_on_behalf() {
+    let world = World::strict().await;
+    let first = world.pair().await;
+    let second = pair(&world.refresh(&first.refresh).await);
+    // The client cannot decide what it wants; each request is a rotation on behalf of the first token.
+    let mut newest = second.clone();
+    for scope in ["repo-code:r", "repo-issue:r", "repo-code:r", "account-profile:r", "repo-issue:rw"] {
+        world.advance(5);
+        let next = pair(&refresh_scope(&world, &first, scope).await);
+        assert_ne!(next, newest);
+        // Honest retries of all who were there before.
+        for old in [&first, &second, &newest] {
+            assert_eq!(pair(&refresh_scope(&world, old, scope).await), next);
+        }
+        newest = next;
+    }
+    assert!(!world.events.saw("RefreshTokenReused"));
+    // On behalf of the second it ends the first one's grace, and no other.
+    let next = pair(&refresh_scope(&world, &second, "repo-code:r").await);
+    for old in [&second, &newest] {
+        assert_eq!(pair(&refresh_scope(&world, old, "repo-code:r").await), next);
+    }
+    e400(&world.refresh(&first.refresh).await, "invalid_grant");
+    assert!(world.events.saw("RefreshTokenReused"));
+    e400(&world.refresh(&next.refresh).await, "invalid_grant");
+}
+
+/// D-11, 9700-4.14.2-02
+#[tokio::test]
+async fn strict_ends_every_older_grace_with_the_newest() {
+    let world = World::strict().await;
+    let first = world.pair().await;
+    let second = pair(&world.refresh(&first.refresh).await);
+    let third = pair(&refresh_scope(&world, &first, "repo-code:r").await);
+    let fourth = pair(&world.refresh(&third.refresh).await);
+    assert_eq!(pair(&world.refresh(&third.refresh).await), fourth);
+    for old in [&second, &first] {
+        e400(&world.refresh(&old.refresh).await, "invalid_grant");
+    }
+    assert!(!world.opens(&fourth.access).await);
+}
+
+/// D-11
+#[tokio::test]
+async fn a_use_in_grace_is_an_event_without_a_write() {
+    // Where reads are not settled, the others confirm what they found.
+    let (world, store) = Unreliable::world(Profile::Platform).await;
+    let first = world.pair().await;
+    store.counted();
+    world.events.take();
+    let second = pair(&world.refresh(&first.refresh).await);
+    for _ in 1..CALLERS {
+        assert_eq!(pair(&world.refresh(&first.refresh).await), second);
+    }
+    assert_eq!(store.counted(), (1, CALLERS - 1));
+    let events = world.events.take();
+    let count = |name: &str| events.iter().filter(|event| event.starts_with(name)).count();
+    assert_eq!([count("Refreshed {"), count("RefreshedInGrace {"), events.len()], [1, CALLERS - 1, CALLERS]);
+
+    // A confirmation that fails is an answer of 503, and nothing is lost.
+    store.fail(crate::unreliable::Fault::Writes);
+    assert_eq!(world.refresh(&first.refresh).await.status(), 503);
+    store.fail(crate::unreliable::Fault::None);
+    assert_eq!(pair(&world.refresh(&first.refresh).await), second);
+}
+
+/// D-11, D-12
+/// Workers that share one stored pair; each has read it up to 250 s before it refreshes.
+#[tokio::test]
+async fn two_hundred_workers_on_one_token_accuse_nobody() {
+    for profile in [Profile::Platform, Profile::Mcp] {
+        let world = World::with(profile, |config| config.access_token_lifetime = Duration::from_secs(900)).await;
+        let spread = world.server.config().grace.refresh_token.as_secs() * 5 / 6;
+        let mut shared = world.pair().await;
+        for _ in 0..24 {
+            world.advance(900);
+            let stale = shared.clone();
+            let mut passed = 0;
+            for worker in 0..200 {
+                let at = worker * spread / 200;
+                world.advance(at - passed);
+                passed = at;
+                let got = pair(&world.refresh(&stale.refresh).await);
+                assert!(worker == 0 || got == shared, "{profile:?}: one pair for all");
+                assert!(world.opens(&got.access).await);
+                shared = got;
+            }
+        }
+        let events = world.events.take();
+        assert!(events.iter().all(|event| !event.contains("Reused") && !event.starts_with("Refused")));
+        assert_eq!(events.iter().filter(|event| event.starts_with("Refreshed {")).count(), 24);
+    }
+}
+
+/// D-11, D-12
+/// Issue of an earlier design: the 129th pair pushed out one whose holder was accused later.
+#[tokio::test]
+async fn a_hundred_and_thirty_workers_all_stay_signed_in() {
+    for profile in [Profile::Platform, Profile::Mcp] {
+        let world = Arc::new(World::with(profile, |_| {}).await);
+        let mut shared = world.pair().await;
+        for _ in 0..3 {
+            let calls = (0..130).map(|_| world.refresh(&shared.refresh));
+            let pairs: Vec<_> = futures::future::join_all(calls).await.iter().map(pair).collect();
+            assert!(pairs.iter().all(|own| *own == pairs[0]), "{profile:?}");
+            // Each goes on with what it got, a day later.
+            world.advance(86_400);
+            shared = pairs[129].clone();
+        }
+        ok(&world.refresh(&shared.refresh).await);
+        let events = world.events.take();
+        assert!(events.iter().all(|event| !event.contains("Reused") && !event.contains("Revoked")), "{profile:?}");
+    }
+}
+
+/// What the party that comes second with the same token gets.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Second {
+    Shares,
+    Refused,
+    Noticed,
+}
+
+/// D-12, 9700-4.14.2-02
+#[tokio::test]
+async fn a_thief_past_grace_and_margin_is_noticed() {
+    use Second::{Noticed, Refused, Shares};
+    let cases = [(0, Shares), (299, Shares), (300, Refused), (359, Refused), (360, Noticed), (90 * 86_400, Noticed)];
+    for thief_first in [false, true] {
+        for (seconds, outcome) in cases {
+            let world = World::platform().await;
+            let stolen = world.pair().await;
+            world.advance(28_800);
+            let mut winner = pair(&world.refresh(&stolen.refresh).await);
+            if seconds > 86_400 {
+                // Whoever came first refreshes on, and the stolen pair leaves the record.
+                world.advance(seconds - 10);
+                winner = pair(&world.refresh(&winner.refresh).await);
+                world.advance(10);
+            } else {
+                world.advance(seconds);
+            }
+            world.events.take();
+            let response = world.refresh(&stolen.refresh).await;
+            let noticed = world.events.saw("RefreshTokenReused");
+            let name = format!("thief first: {thief_first}, after {seconds} s");
+            assert_eq!(noticed, outcome == Noticed, "{name}");
+            if outcome == Shares {
+                assert_eq!(pair(&response), winner, "{name}");
+            } else {
+                e400(&response, "invalid_grant");
+            }
+            // Whoever is the thief, nobody has anything once he was noticed.
+            assert_eq!(world.opens(&winner.access).await, !noticed, "{name}");
+            assert_eq!(world.refresh(&winner.refresh).await.status() == 200, !noticed, "{name}");
+        }
+    }
+}
+
+/// D-12, D-11
+/// A thief who shares the line within the grace is noticed at the first refresh that comes later.
+#[tokio::test]
+async fn a_thief_who_shared_the_line_is_noticed_later() {
+    for thief_is_late in [true, false] {
+        let world = World::platform().await;
+        let mut owner = world.pair().await;
+        let mut thief = owner.clone();
+        for _ in 0..5 {
+            world.advance(28_800);
+            owner = pair(&world.refresh(&owner.refresh).await);
+            world.advance(299);
+            thief = pair(&world.refresh(&thief.refresh).await);
+            assert_eq!(owner, thief);
+        }
+        let (early, late) = if thief_is_late { (&owner, &thief) } else { (&thief, &owner) };
+        world.advance(28_800);
+        let newest = pair(&world.refresh(&early.refresh).await);
+        world.advance(360);
+        world.events.take();
+        e400(&world.refresh(&late.refresh).await, "invalid_grant");
+        assert!(world.events.saw("RefreshTokenReused"));
+        assert!(!world.opens(&newest.access).await);
+    }
+}
+
+/// D-11, 6749-6-05
+#[tokio::test]
+async fn a_use_in_grace_is_checked_as_the_newest_would() {
+    let world = World::platform().await;
+    let other = world.register(form()).await;
+    let first = world.pair().await;
+    let second = pair(&world.refresh(&first.refresh).await);
+    let wrong = Credentials { secret: "wrong".into(), ..world.client.clone() };
+    let before = records(&world).await;
+    for token in [&first, &second] {
+        for (client, status) in [(&other, 400), (&wrong, 401)] {
+            assert_eq!(world.refresh_as(client, &token.refresh).await.status(), status);
+        }
+    }
+    let text = |response: Response| (response.status(), response.body().to_vec());
+    for scope in ["repo-cod:r", "repo-delete:rw"] {
+        let [old, new] = [refresh_scope(&world, &first, scope).await, refresh_scope(&world, &second, scope).await];
+        assert_eq!(text(old), text(new), "{scope}");
+    }
+    assert_eq!(records(&world).await, before);
+}
