@@ -240,10 +240,25 @@ impl Client {
         (!nothing_left).then_some(Granted { scopes, resource_scope })
     }
 
+    /// Returns whether what was granted under that epoch was withdrawn with all grants of the client.
+    ///
+    /// # Errors
+    ///
+    /// [`StaleClient`] if the client was read, from a cache perhaps, before its grants were last withdrawn: what was
+    /// granted since must not be taken for dead.
+    pub(crate) const fn has_withdrawn(&self, epoch: u32) -> Result<bool, StaleClient> {
+        if epoch > self.epoch { Err(StaleClient) } else { Ok(epoch < self.epoch) }
+    }
+
     pub(crate) fn is_approved(&self) -> bool {
         self.state == ClientState::Approved
     }
 }
+
+/// The client was read before all its grants were withdrawn. A later request reads it as it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the client was read before its grants were withdrawn")]
+pub(crate) struct StaleClient;
 
 /// What a user granted, as far as the client may have it.
 pub(crate) struct Granted {

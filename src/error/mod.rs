@@ -4,6 +4,7 @@ pub(crate) mod delivery;
 
 use std::fmt;
 
+use crate::client::StaleClient;
 use crate::client::redirect_uri::RedirectUriError;
 use crate::scope::ScopeError;
 use crate::store::StoreError;
@@ -278,6 +279,12 @@ impl fmt::Display for ErrorCode {
 pub(crate) struct Told {
     pub(crate) code: ErrorCode,
     pub(crate) description: &'static str,
+}
+
+impl From<StaleClient> for Reason {
+    fn from(stale: StaleClient) -> Self {
+        Self::Store(StoreError::transient(stale))
+    }
 }
 
 impl Reason {

@@ -95,7 +95,7 @@ fn judge(
     }
     judge_verifier(authorization, request.verifier)?;
     // All grants of the client were withdrawn since.
-    if authorization.epoch != request.client.epoch {
+    if request.client.has_withdrawn(authorization.epoch)? {
         return Err(Reason::CodeSpent);
     }
     if now >= authorization.end {

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use crate::claim::{ATTEMPTS, After, Contended, Flow, Seen, Step, claim};
+use crate::claim::{ATTEMPTS, After, Flow, Seen, Step, claim};
 use crate::client::{Client, GrantType};
 use crate::clock::Timestamp;
 use crate::config::Config;
@@ -162,8 +162,8 @@ impl Slot<'_> {
     fn step(&self, found: Option<&Grant>) -> Result<Step<Grant, Filled>, Reason> {
         // All grants of the client were withdrawn after it was read: a token of the old epoch would be dead.
         let now = self.access.issued;
-        if found.is_some_and(|grant| grant.epoch > self.client.epoch && grant.is_live(now)) {
-            return Err(StoreError::transient(Contended).into());
+        if let Some(grant) = found.filter(|grant| grant.is_live(now)) {
+            let _ = self.client.has_withdrawn(grant.epoch)?;
         }
         let live = live_tokens(found, self.client.epoch, now);
         if live.len() >= self.room {

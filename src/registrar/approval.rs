@@ -42,6 +42,9 @@ impl Approval {
     }
 
     /// Approves these resources only for tokens without a user; the application must have asked for all of them.
+    ///
+    /// An application that asks for [`ResourceScope::All`], every resource that has a name, gets none of them unless
+    /// this says `All` too.
     #[must_use]
     pub fn machine_resources(self, resources: ResourceScope) -> Self {
         Self { machine_resources: Some(resources), ..self }

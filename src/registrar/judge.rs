@@ -204,15 +204,19 @@ fn approve(
         }
         *asked = scopes;
     }
-    if let Some(resources) = &approval.machine_resources {
-        if *resources == ResourceScope::Public {
+    let had_all = next.application.state != ClientState::Pending && next.client.machine_resources == ResourceScope::All;
+    match &approval.machine_resources {
+        Some(ResourceScope::Public) => {
             let refused = FieldError::new(Field::MachineResources, Problem::NotOffered);
             return Err(RegistrarError::Invalid(vec![refused]));
         }
-        if !form.machine_resources.covers(resources) {
-            return Err(RegistrarError::ScopesNotAsked);
+        Some(resources) if form.machine_resources.covers(resources) => form.machine_resources = resources.clone(),
+        Some(_) => return Err(RegistrarError::ScopesNotAsked),
+        // Every named resource has to be approved in so many words.
+        None if form.machine_resources == ResourceScope::All && !had_all => {
+            form.machine_resources = ResourceScope::none();
         }
-        form.machine_resources = resources.clone();
+        None => {}
     }
     let counts_as_public = form.client_type == ClientType::Public || form.application_type == ApplicationType::Native;
     let keeps = approval.refresh_rotation == Some(RefreshRotation::Keep);

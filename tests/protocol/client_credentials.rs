@@ -228,13 +228,24 @@ async fn without_a_user_there_is_no_account() {
     let access = token(&world, &machine).await;
     let mut every = machine_form();
     every.machine_resources = Some(ResourceScope::All);
-    let every = world.register(every).await;
+    let unseen = world.register(every.clone()).await;
+    let approval = Approval::default().machine_resources(ResourceScope::All);
+    let every = world.register_as(every, approval).await;
+    // A later approval keeps what the reviewer gave.
+    let registrar = world.server.registrar().unwrap();
+    let mut again = machine_form();
+    again.machine_resources = Some(ResourceScope::All);
+    registrar.change(&every.client_id(), again, None).await.unwrap();
+    registrar.approve_now(&every.client_id(), Approval::default()).await.unwrap();
     let mut none = machine_form();
     none.machine_resources = None;
     let none = world.register(none).await;
-    for (access, listed, unlisted) in
-        [(access, true, false), (token(&world, &every).await, true, true), (token(&world, &none).await, false, false)]
-    {
+    for (access, listed, unlisted) in [
+        (access, true, false),
+        (token(&world, &every).await, true, true),
+        (token(&world, &none).await, false, false),
+        (token(&world, &unseen).await, false, false),
+    ] {
         let token = world.access(&access).await.unwrap();
         for (resource, expected) in [
             (Resource::Account, false),

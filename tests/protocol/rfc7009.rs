@@ -458,6 +458,15 @@ async fn a_cached_client_hides_no_newer_token() {
     assert!(!world.opens(&first.access).await && !world.opens(&second.access).await);
 
     let third = world.pair().await;
+    let code = world.code().await;
+    with(&mut world, &there);
+    // Nothing that was granted since is told to be dead, and nothing is used up.
+    for response in [world.refresh(&third.refresh).await, world.exchange(&code).await] {
+        assert_eq!((response.status(), response.header("Retry-After")), (503, Some("1")));
+    }
+    with(&mut world, &here);
+    ok(&world.exchange(&code).await);
+    ok(&world.refresh(&third.refresh).await);
     with(&mut world, &there);
     assert!(world.opens(&third.access).await && !world.opens(&old.access).await);
     assert!(!there.grants_of(&world.alice).await.unwrap().is_empty());

@@ -112,7 +112,7 @@ impl Judge<'_> {
         if grant.client != self.request.client.id {
             return Err(Reason::RefreshTokenOfAnotherClient);
         }
-        if grant.revoked.is_some() || grant.epoch != self.request.client.epoch {
+        if grant.revoked.is_some() || self.request.client.has_withdrawn(grant.epoch)? {
             return Err(Reason::GrantRevoked);
         }
         match standing(grant, self.presented, self.config.reuse_margin, self.now) {
