@@ -49,10 +49,8 @@ pub(crate) async fn find(context: &Context, token: &[u8]) -> Result<Option<Usabl
 
 /// What the grant says of a token, if it is live.
 fn live_part(grant: &Grant, digest: &Digest, now: Timestamp) -> Option<Part> {
-    let access = grant.pairs.with_access(digest)?;
-    let is_live = grant.revoked.is_none() && access.is_live(now);
-    let (issued, end, narrowed) = (access.issued, access.end, access.narrowed.cloned());
-    is_live.then_some(Part { issued, end, narrowed })
+    let access = grant.live_access(digest, now)?;
+    Some(Part { issued: access.issued, end: access.end, narrowed: access.narrowed.cloned() })
 }
 
 /// Returns whether the grant's client may use its tokens now.

@@ -223,7 +223,7 @@ impl Client {
     /// the hands of every user [RFC 8252 section 8.5].
     #[must_use]
     pub fn counts_as_public(&self) -> bool {
-        self.client_type == ClientType::Public || self.application_type == ApplicationType::Native
+        counts_as_public(self.client_type, self.application_type)
     }
 
     /// Returns whether every authorization of this client needs PKCE [RFC 7636].
@@ -259,6 +259,11 @@ impl Client {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the client was read before its grants were withdrawn")]
 pub(crate) struct StaleClient;
+
+/// The rule of [`Client::counts_as_public`], for forms too.
+pub(crate) fn counts_as_public(client_type: ClientType, application_type: ApplicationType) -> bool {
+    client_type == ClientType::Public || application_type == ApplicationType::Native
+}
 
 /// What a user granted, as far as the client may have it.
 pub(crate) struct Granted {

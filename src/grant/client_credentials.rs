@@ -265,7 +265,10 @@ fn draw(entropy: &dyn Entropy) -> (usize, u32) {
 
 /// The live tokens of a client, the oldest first.
 pub(crate) async fn tokens_of(context: &Context, id: &ClientId) -> Result<Vec<MachineToken>, StoreError> {
-    let Some(client) = context.stores.clients.find(id).await? else { return Ok(Vec::new()) };
+    let client = context.stores.clients.find(id).await?;
+    let has_them =
+        |client: &Arc<Client>| client.is_approved() && client.grant_types.contains(GrantType::ClientCredentials);
+    let Some(client) = client.filter(has_them) else { return Ok(Vec::new()) };
     let now = context.now();
     let mut tokens = Vec::new();
     for slot in 0..SLOTS {
@@ -278,8 +281,7 @@ pub(crate) async fn tokens_of(context: &Context, id: &ClientId) -> Result<Vec<Ma
         expires: token.end,
         scopes: token.narrowed.unwrap_or_default(),
     };
-    let has_them = client.grant_types.contains(GrantType::ClientCredentials) && client.is_approved();
-    Ok(if has_them { tokens.into_iter().map(listed).collect() } else { Vec::new() })
+    Ok(tokens.into_iter().map(listed).collect())
 }
 
 #[cfg(test)]

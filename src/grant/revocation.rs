@@ -113,9 +113,7 @@ fn judge_access(
     if is_own && is_revoked(grant, digest) {
         return Ok(OfAccess::IsRevoked);
     }
-    let access = grant.pairs.with_access(digest);
-    let is_live = grant.revoked.is_none() && access.is_some_and(|access| access.is_live(now));
-    if !is_live || grant.epoch < holder.epoch {
+    if grant.live_access(digest, now).is_none() || grant.epoch < holder.epoch {
         return Ok(OfAccess::Nothing);
     }
     if !is_own {

@@ -2,8 +2,9 @@
 
 use crate::clock::Timestamp;
 use crate::id::{ClientId, GrantId};
-use crate::record::{Pairs, RETENTION, TokenPair};
+use crate::record::{AccessPart, Pairs, RETENTION, TokenPair};
 use crate::scope::{ResourceScope, ScopeSet};
+use crate::secret::Digest;
 use crate::secret::refresh::Family;
 use crate::subject::Subject;
 
@@ -107,6 +108,12 @@ impl Grant {
     #[must_use]
     pub fn is_live(&self, now: Timestamp) -> bool {
         self.revoked.is_none() && self.pairs.iter().any(|pair| pair.is_live(now))
+    }
+
+    /// The access token of that digest, if it may be used at `now`, ignoring the client's state.
+    pub(crate) fn live_access(&self, digest: &Digest, now: Timestamp) -> Option<AccessPart<'_>> {
+        let access = self.pairs.with_access(digest)?;
+        (self.revoked.is_none() && access.is_live(now)).then_some(access)
     }
 
     /// Returns when and why the grant was revoked.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::client::application::{Application, CheckedForm, Field, FieldError, Logo, Problem};
-use crate::client::{ApplicationType, Client, ClientState, ClientType, RefreshRotation};
+use crate::client::{Client, ClientState, ClientType, RefreshRotation, counts_as_public};
 use crate::clock::Timestamp;
 use crate::id::ClientId;
 use crate::registrar::approval::Approval;
@@ -218,7 +218,7 @@ fn approve(
         }
         None => {}
     }
-    let counts_as_public = form.client_type == ClientType::Public || form.application_type == ApplicationType::Native;
+    let counts_as_public = counts_as_public(form.client_type, form.application_type);
     let keeps = approval.refresh_rotation == Some(RefreshRotation::Keep);
     if approval.may_introspect && form.client_type == ClientType::Public || keeps && counts_as_public {
         return Err(RegistrarError::PublicClient);
@@ -294,7 +294,7 @@ mod tests {
     use super::*;
     use crate::client::application::{ApplicationForm, RegistrationLimits};
     use crate::client::redirect_uri::RedirectUriPolicy;
-    use crate::client::{GrantType, GrantTypes};
+    use crate::client::{ApplicationType, GrantType, GrantTypes};
     use crate::scope::{ScopeCatalog, ScopeDefinition};
 
     const NOW: Timestamp = Timestamp::from_seconds(100);

@@ -52,15 +52,15 @@ impl RegistrationRules {
         let checked = form.check(&self.limits, &self.catalog, &self.redirect_uris);
         let not_served = form.client_type == ClientType::Public && !self.public_clients;
         let not_offered = form.grant_types.iter().any(|grant_type| !self.grant_types.contains(grant_type));
-        let refused = [(Field::ClientType, not_served), (Field::GrantTypes, not_offered)];
-        if !not_served && !not_offered {
+        let mut refused = Vec::new();
+        refused.extend(not_served.then_some(Field::ClientType));
+        refused.extend(not_offered.then_some(Field::GrantTypes));
+        if refused.is_empty() {
             return checked;
         }
         let mut errors = checked.err().unwrap_or_default();
-        for (field, _) in refused.into_iter().filter(|(_, is_refused)| *is_refused) {
-            errors.retain(|error| error.field() != field);
-            errors.push(FieldError::new(field, Problem::NotOffered));
-        }
+        errors.retain(|error| !refused.contains(&error.field()));
+        errors.extend(refused.into_iter().map(|field| FieldError::new(field, Problem::NotOffered)));
         errors.sort_by_key(FieldError::field);
         Err(errors)
     }

@@ -1,5 +1,6 @@
 //! Every [`Engine`] is a store of all kinds: encoding, decoding and lists, written once.
 
+use std::iter;
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -63,18 +64,30 @@ async fn find_record<R: Tabled>(engine: &impl Engine, key: &[u8; 16]) -> Result<
 }
 
 /// Confirms a row. Where an older release wrote it in an older layout, its bytes differ from those of the same
-/// record now, and it is confirmed as it stands.
-async fn confirm_record<R: Tabled>(engine: &impl Engine, record: &R) -> Result<Replacement, StoreError> {
-    let answer = engine.confirm(write_of(record)).await?;
+/// record now: what `is_same` takes for the same is confirmed as it stands.
+async fn confirm_row(
+    engine: &impl Engine,
+    write: impl Fn() -> Write + Send,
+    is_same: impl Fn(Part, &[u8]) -> bool + Send,
+) -> Result<Replacement, StoreError> {
+    let answer = engine.confirm(write()).await?;
     if answer == Replacement::Replaced {
         return Ok(answer);
     }
-    match engine.find(R::TABLE, record.key(), Part::Record).await? {
-        Some(bytes) if R::decode(&bytes).as_ref() == Ok(record) => {
-            engine.confirm(Write { record: bytes, ..write_of(record) }).await
+    let mut stored = write();
+    let parts = stored.parts.iter_mut().filter_map(|(part, bytes)| Some((*part, bytes.as_mut()?)));
+    for (part, bytes) in iter::once((Part::Record, &mut stored.record)).chain(parts) {
+        match engine.find(stored.table, &stored.key, part).await? {
+            Some(found) if found == *bytes || is_same(part, &found) => *bytes = found,
+            Some(_) | None => return Ok(Replacement::Lost),
         }
-        Some(_) | None => Ok(Replacement::Lost),
     }
+    engine.confirm(stored).await
+}
+
+async fn confirm_record<R: Tabled>(engine: &impl Engine, record: &R) -> Result<Replacement, StoreError> {
+    let is_same = |_, bytes: &[u8]| R::decode(bytes).as_ref() == Ok(record);
+    confirm_row(engine, || write_of(record), is_same).await
 }
 
 async fn list_records<R: Tabled>(
@@ -228,14 +241,7 @@ async fn find_part<T>(
     bytes.map(|bytes| decoded(key, decode(bytes))).transpose()
 }
 
-/// Whether a registration may be on other lists than its previous version was.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Lists {
-    Moved,
-    Unmoved,
-}
-
-fn write_of_registration(registration: &Registration, lists: Lists) -> Write {
+fn write_of_registration(registration: &Registration) -> Write {
     let Registration { client, application, logo, proposed_logo } = registration;
     let mut parts = vec![(Part::Application, Some(application.encode()))];
     for (part, write) in [(Part::Logo, logo), (Part::ProposedLogo, proposed_logo)] {
@@ -252,7 +258,7 @@ fn write_of_registration(registration: &Registration, lists: Lists) -> Write {
         record: client.encode(),
         parts,
         lists: application.filters().map(|filter| filter.key().into_bytes()).collect(),
-        lists_moved: lists == Lists::Moved,
+        lists_moved: true,
         due: None,
         columns: Columns {
             client: Some(client.id.clone()),
@@ -280,33 +286,20 @@ impl<E: Engine> ClientRegistry for E {
     }
 
     async fn insert(&self, registration: Registration) -> Result<Insertion, StoreError> {
-        Engine::insert(self, write_of_registration(&registration, Lists::Moved)).await
+        Engine::insert(self, write_of_registration(&registration)).await
     }
 
     async fn replace(&self, version: u32, registration: Registration) -> Result<Replacement, StoreError> {
-        Engine::replace(self, version, write_of_registration(&registration, Lists::Moved)).await
+        Engine::replace(self, version, write_of_registration(&registration)).await
     }
 
     async fn confirm(&self, registration: Registration) -> Result<Replacement, StoreError> {
-        let write = || write_of_registration(&registration, Lists::Unmoved);
-        let answer = Engine::confirm(self, write()).await?;
-        if answer == Replacement::Replaced {
-            return Ok(answer);
-        }
-        // As in `confirm_record`, for two parts.
-        let key = registration.client.id.as_str().as_bytes();
-        let record = self.find(Table::Clients, key, Part::Record).await?;
-        let part = self.find(Table::Clients, key, Part::Application).await?;
-        let (Some(record), Some(part)) = (record, part) else { return Ok(Replacement::Lost) };
-        let is_client = Client::decode(&record).as_ref() == Ok(&registration.client);
-        let is_application = Application::decode(&part).as_ref() == Ok(&registration.application);
-        if !is_client || !is_application {
-            return Ok(Replacement::Lost);
-        }
-        let mut write = Write { record, ..write() };
-        write.parts.retain(|(name, _)| *name != Part::Application);
-        write.parts.push((Part::Application, Some(part)));
-        Engine::confirm(self, write).await
+        let is_same = |part, bytes: &[u8]| match part {
+            Part::Record => Client::decode(bytes).as_ref() == Ok(&registration.client),
+            Part::Application => Application::decode(bytes).as_ref() == Ok(&registration.application),
+            Part::Logo | Part::ProposedLogo => false,
+        };
+        confirm_row(self, || write_of_registration(&registration), is_same).await
     }
 
     async fn application(&self, id: &ClientId) -> Result<Option<Arc<Application>>, StoreError> {

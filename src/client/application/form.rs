@@ -3,7 +3,9 @@
 use crate::client::application::field::{Field, FieldError, Problem};
 use crate::client::application::text;
 use crate::client::redirect_uri::{RedirectUriPolicy, RegisteredRedirectUri};
-use crate::client::{ApplicationType, AuthenticationMethod, AuthenticationMethods, ClientType, GrantType, GrantTypes};
+use crate::client::{
+    ApplicationType, AuthenticationMethod, AuthenticationMethods, ClientType, GrantType, GrantTypes, counts_as_public,
+};
 use crate::scope::{ResourceScope, ScopeCatalog, ScopeSet};
 
 /// What an applicant submits, unchecked.
@@ -178,9 +180,8 @@ impl ApplicationForm {
     }
 
     fn check_grant_types(&self) -> Result<GrantTypes, Problem> {
-        let is_confidential =
-            self.client_type == ClientType::Confidential && self.application_type == ApplicationType::Web;
-        if self.grant_types.contains(GrantType::ClientCredentials) && !is_confidential {
+        let counts_as_public = counts_as_public(self.client_type, self.application_type);
+        if self.grant_types.contains(GrantType::ClientCredentials) && counts_as_public {
             return Err(Problem::MachineNotConfidential);
         }
         if self.grant_types.contains(GrantType::RefreshToken)

@@ -1,0 +1,266 @@
+//! Writes a record once, and finds out after a lost claim or a store error whether the write was applied.
+//!
+//! Every flow of the server changes its record here. A flow states how to read the record, what to write (by a
+//! pure function), and how to recognize its own write. Nothing else in the library calls the `insert`,
+//! `replace` and `confirm` of a store.
+//!
+//! Two rules stand behind it:
+//!
+//! - An error of a store leaves the outcome open: the write may have been applied or not. So the record is read
+//!   again. If it has what the flow was to write, the flow won; if not, the error is returned. The flow does not judge
+//!   it again, because a caller must not take its own write for another caller's.
+//! - A read acknowledges nothing where reads are not settled. A write that failed may be visible on one server
+//!   and be lost in a fail-over. So a record that was read instead of written is
+//!   [confirmed](crate::store::TokenStore::confirm) before the answer.
+
+use std::num::NonZeroU32;
+use std::sync::Arc;
+
+use crate::record::{Authorization, Grant};
+use crate::store::{Insertion, Registration, Replacement, StoreError, Stores};
+
+/// Attempts of a flow that may give up: 128, far more than the requests that change one record at a time.
+pub(crate) const ATTEMPTS: NonZeroU32 = NonZeroU32::MIN.saturating_add(127);
+
+/// What one caller wants to write.
+pub(crate) trait Flow: Send {
+    type Row: Row;
+    /// What the caller gets once the record is as it should be.
+    type Won: Send;
+    type Error: From<StoreError> + Send;
+
+    /// Reads the record, and whatever else the judgement needs; asks hooks. Called again before each attempt.
+    ///
+    /// # Errors
+    ///
+    /// A store's error, or a hook's refusal.
+    fn look(&mut self) -> impl Future<Output = Result<Seen<Self::Row>, Self::Error>> + Send;
+
+    /// Decides by what was read. Pure: no read, no write, no clock.
+    ///
+    /// # Errors
+    ///
+    /// Why the request is refused.
+    fn judge(&mut self, seen: &Seen<Self::Row>) -> Result<Step<Self::Row, Self::Won>, Self::Error>;
+
+    /// Returns whether the record that was found shows that `meant` was written, or has the same effect.
+    fn is_done(&self, found: &Self::Row, meant: &Self::Row, after: After) -> bool;
+}
+
+/// What a flow knows of its record.
+#[derive(Debug)]
+pub(crate) enum Seen<R> {
+    /// It was not read: an insert needs no read before it.
+    Unread,
+    Missing,
+    /// Its parts were read at different versions; it is read again.
+    Torn,
+    Found(Arc<R>),
+}
+
+impl<R> From<Option<Arc<R>>> for Seen<R> {
+    fn from(found: Option<Arc<R>>) -> Self {
+        found.map_or(Self::Missing, Self::Found)
+    }
+}
+
+/// What a flow does next, and what it gets for it.
+#[derive(Debug)]
+pub(crate) enum Step<R, W> {
+    Insert(Arc<R>, W),
+    /// Replaces the record that was found.
+    Replace(Arc<R>, W),
+    /// Writes nothing, but the answer relies on the record that was found: it is confirmed.
+    Confirm(W),
+    /// Writes nothing, and the answer relies on no record.
+    Leave(W),
+}
+
+/// After what a record is compared with the one that was to be written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum After {
+    /// The store answered that another write came first. A store that sends a write twice says so of its own.
+    Loss,
+    /// The store failed: the write may have been applied or not.
+    Error,
+}
+
+/// A record that is claimed, and the store that keeps it.
+pub(crate) trait Row: Send + Sync + Sized + 'static {
+    fn version(&self) -> u32;
+    fn reads_settled(stores: &Stores) -> bool;
+    fn insert(row: Arc<Self>, stores: &Stores) -> impl Future<Output = Result<Insertion, StoreError>> + Send;
+    fn replace(
+        version: u32,
+        row: Arc<Self>,
+        stores: &Stores,
+    ) -> impl Future<Output = Result<Replacement, StoreError>> + Send;
+    fn confirm(row: Arc<Self>, stores: &Stores) -> impl Future<Output = Result<Replacement, StoreError>> + Send;
+}
+
+/// Reads, judges and writes until the record is as the flow wants it, or the flow refuses.
+///
+/// With `None` as `attempts` it never gives up: a withdrawal must win against whatever is in flight.
+///
+/// # Errors
+///
+/// The error of `look` or `judge`; the store's error if a write failed and is not known to have been applied;
+/// [`Contended`], as a transient store error, if every attempt lost.
+pub(crate) async fn claim<F: Flow>(
+    stores: &Stores,
+    flow: &mut F,
+    attempts: Option<NonZeroU32>,
+) -> Result<F::Won, F::Error> {
+    let mut left = attempts.map(NonZeroU32::get);
+    let mut lost: Option<(Arc<F::Row>, F::Won)> = None;
+    while left != Some(0) {
+        left = left.map(|left| left - 1);
+        let seen = flow.look().await?;
+        if matches!(seen, Seen::Torn) {
+            continue;
+        }
+        if let Some((meant, won)) = lost.take()
+            && let Seen::Found(found) = &seen
+            && flow.is_done(found, &meant, After::Loss)
+        {
+            if is_confirmed(stores, found).await? {
+                return Ok(won);
+            }
+            lost = Some((meant, won));
+            continue;
+        }
+        lost = match (flow.judge(&seen)?, &seen) {
+            (Step::Leave(won), _) => return Ok(won),
+            (Step::Confirm(won), Seen::Found(found)) => {
+                if is_confirmed(stores, found).await? {
+                    return Ok(won);
+                }
+                None
+            }
+            (Step::Replace(row, won), Seen::Found(found)) => {
+                match F::Row::replace(found.version(), row.clone(), stores).await {
+                    Ok(Replacement::Replaced) => return Ok(won),
+                    Ok(Replacement::Lost) => Some((row, won)),
+                    Err(error) => return after_error(stores, flow, &row, error).await.map(|()| won),
+                }
+            }
+            (Step::Insert(row, won), _) => match F::Row::insert(row.clone(), stores).await {
+                Ok(Insertion::Inserted) => return Ok(won),
+                Ok(Insertion::Exists) => Some((row, won)),
+                Err(error) => return after_error(stores, flow, &row, error).await.map(|()| won),
+            },
+            // There is no record to replace or to rely on: it is read again.
+            (Step::Replace(..) | Step::Confirm(_), Seen::Unread | Seen::Missing | Seen::Torn) => None,
+        };
+    }
+    Err(StoreError::transient(Contended).into())
+}
+
+/// Finds out whether a write was applied although the store returned an error.
+///
+/// # Errors
+///
+/// That error, if the write was not applied or this cannot be found out.
+async fn after_error<F: Flow>(
+    stores: &Stores,
+    flow: &mut F,
+    meant: &F::Row,
+    error: StoreError,
+) -> Result<(), F::Error> {
+    for _ in 0..ATTEMPTS.get() {
+        let found = match flow.look().await {
+            Ok(Seen::Found(found)) => found,
+            Ok(Seen::Torn) => continue,
+            Ok(Seen::Unread | Seen::Missing) | Err(_) => break,
+        };
+        if !flow.is_done(&found, meant, After::Error) {
+            break;
+        }
+        match is_confirmed(stores, &found).await {
+            Ok(true) => return Ok(()),
+            Ok(false) => {}
+            Err(_) => break,
+        }
+    }
+    Err(error.into())
+}
+
+/// Confirms a record that was read, unless reads are settled; `false` if it has changed since.
+async fn is_confirmed<R: Row>(stores: &Stores, found: &Arc<R>) -> Result<bool, StoreError> {
+    Ok(R::reads_settled(stores) || R::confirm(found.clone(), stores).await? == Replacement::Replaced)
+}
+
+/// Other callers changed the record at every attempt.
+#[derive(Clone, Copy, Debug, thiserror::Error)]
+#[error("other requests changed the record at every attempt")]
+pub(crate) struct Contended;
+
+impl Row for Grant {
+    fn version(&self) -> u32 {
+        self.version
+    }
+
+    fn reads_settled(stores: &Stores) -> bool {
+        stores.tokens.reads_settled()
+    }
+
+    async fn insert(row: Arc<Self>, stores: &Stores) -> Result<Insertion, StoreError> {
+        stores.tokens.insert(row).await
+    }
+
+    async fn replace(version: u32, row: Arc<Self>, stores: &Stores) -> Result<Replacement, StoreError> {
+        stores.tokens.replace(version, row).await
+    }
+
+    async fn confirm(row: Arc<Self>, stores: &Stores) -> Result<Replacement, StoreError> {
+        stores.tokens.confirm(row).await
+    }
+}
+
+impl Row for Authorization {
+    fn version(&self) -> u32 {
+        self.version
+    }
+
+    fn reads_settled(stores: &Stores) -> bool {
+        stores.codes.reads_settled()
+    }
+
+    async fn insert(row: Arc<Self>, stores: &Stores) -> Result<Insertion, StoreError> {
+        stores.codes.insert(row).await
+    }
+
+    async fn replace(version: u32, row: Arc<Self>, stores: &Stores) -> Result<Replacement, StoreError> {
+        stores.codes.replace(version, row).await
+    }
+
+    async fn confirm(row: Arc<Self>, stores: &Stores) -> Result<Replacement, StoreError> {
+        stores.codes.confirm(row).await
+    }
+}
+
+/// Client and application of one version. The flow compares no logos.
+impl Row for Registration {
+    fn version(&self) -> u32 {
+        self.client.version
+    }
+
+    fn reads_settled(stores: &Stores) -> bool {
+        stores.registry.as_ref().is_some_and(|registry| registry.reads_settled())
+    }
+
+    async fn insert(row: Arc<Self>, stores: &Stores) -> Result<Insertion, StoreError> {
+        stores.registry()?.insert(Self::clone(&row)).await
+    }
+
+    async fn replace(version: u32, row: Arc<Self>, stores: &Stores) -> Result<Replacement, StoreError> {
+        stores.registry()?.replace(version, Self::clone(&row)).await
+    }
+
+    async fn confirm(row: Arc<Self>, stores: &Stores) -> Result<Replacement, StoreError> {
+        stores.registry()?.confirm(Self::clone(&row)).await
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,656 @@
+//! The claim against stores of every behaviour: by a table of calls, and in every order of calls and faults.
+
+//! First every answer of every call in a table, then every order of calls with every fault.
+
+use std::collections::VecDeque;
+use std::pin::Pin;
+use std::sync::Mutex;
+use std::task::{Context, Poll, Waker};
+
+use super::*;
+use crate::MemoryStore;
+
+#[derive(Debug, PartialEq, Eq)]
+enum Trouble {
+    Store(String),
+    Refused,
+}
+
+impl From<StoreError> for Trouble {
+    fn from(error: StoreError) -> Self {
+        Self::Store(std::error::Error::source(&error).map_or_else(|| error.to_string(), ToString::to_string))
+    }
+}
+
+/// The flow uses its rows alone, which bring their store with them.
+fn no_stores() -> Stores {
+    MemoryStore::new().into()
+}
+
+/// What is called in which order, and what each call answers, such as `look:found`.
+#[derive(Clone, Debug)]
+struct Script(Arc<Mutex<VecDeque<String>>>);
+
+impl Script {
+    fn new(text: &str) -> Self {
+        Self(Arc::new(Mutex::new(text.split(' ').map(str::to_owned).collect())))
+    }
+
+    #[track_caller]
+    fn answer(&self, call: &str) -> String {
+        let next = self.0.lock().unwrap().pop_front();
+        let next = next.unwrap_or_else(|| panic!("{call} comes after the end"));
+        let answer = next.strip_prefix(call).and_then(|rest| rest.strip_prefix(':'));
+        answer.unwrap_or_else(|| panic!("{call} comes in the place of {next}")).to_owned()
+    }
+
+    fn store<T>(&self, call: &'static str, answers: [(&str, T); 2]) -> Result<T, StoreError> {
+        let answer = self.answer(call);
+        let found = answers.into_iter().find(|(name, _)| *name == answer);
+        found.map(|(_, value)| value).ok_or_else(|| StoreError::transient(call))
+    }
+
+    fn row<const SETTLED: bool>(&self) -> Arc<Scripted<SETTLED>> {
+        Arc::new(Scripted(self.clone()))
+    }
+}
+
+#[derive(Debug)]
+struct Scripted<const SETTLED: bool>(Script);
+
+impl<const SETTLED: bool> Row for Scripted<SETTLED> {
+    fn version(&self) -> u32 {
+        7
+    }
+
+    fn reads_settled(_: &Stores) -> bool {
+        SETTLED
+    }
+
+    async fn insert(row: Arc<Self>, _: &Stores) -> Result<Insertion, StoreError> {
+        row.0.store("insert", [("ok", Insertion::Inserted), ("exists", Insertion::Exists)])
+    }
+
+    async fn replace(version: u32, row: Arc<Self>, _: &Stores) -> Result<Replacement, StoreError> {
+        assert_eq!(version, 7, "the version that was found");
+        row.0.store("replace", [("ok", Replacement::Replaced), ("lost", Replacement::Lost)])
+    }
+
+    async fn confirm(row: Arc<Self>, _: &Stores) -> Result<Replacement, StoreError> {
+        row.0.store("confirm", [("ok", Replacement::Replaced), ("lost", Replacement::Lost)])
+    }
+}
+
+struct Following<const SETTLED: bool>(Script);
+
+impl<const SETTLED: bool> Flow for Following<SETTLED> {
+    type Row = Scripted<SETTLED>;
+    type Won = ();
+    type Error = Trouble;
+
+    async fn look(&mut self) -> Result<Seen<Self::Row>, Trouble> {
+        Ok(match self.0.answer("look").as_str() {
+            "unread" => Seen::Unread,
+            "missing" => Seen::Missing,
+            "torn" => Seen::Torn,
+            "found" => Seen::Found(self.0.row()),
+            _ => return Err(StoreError::transient("look").into()),
+        })
+    }
+
+    fn judge(&mut self, _: &Seen<Self::Row>) -> Result<Step<Self::Row, ()>, Trouble> {
+        Ok(match self.0.answer("judge").as_str() {
+            "insert" => Step::Insert(self.0.row(), ()),
+            "replace" => Step::Replace(self.0.row(), ()),
+            "confirm" => Step::Confirm(()),
+            "leave" => Step::Leave(()),
+            _ => return Err(Trouble::Refused),
+        })
+    }
+
+    fn is_done(&self, _: &Self::Row, _: &Self::Row, after: After) -> bool {
+        let call = if after == After::Loss { "done-after-loss" } else { "done-after-error" };
+        self.0.answer(call) == "yes"
+    }
+}
+
+fn go<F: Flow>(flow: &mut F, attempts: Option<NonZeroU32>) -> Result<F::Won, F::Error> {
+    let stores = no_stores();
+    let claim = std::pin::pin!(claim(&stores, flow, attempts));
+    match claim.poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(outcome) => outcome,
+        Poll::Pending => panic!("nothing waits"),
+    }
+}
+
+fn follow<const SETTLED: bool>(text: &str, attempts: Option<NonZeroU32>) {
+    let (calls, outcome) = text.split_once(" => ").unwrap();
+    let script = Script::new(calls);
+    let found = match go(&mut Following::<SETTLED>(script.clone()), attempts) {
+        Ok(()) => "won".to_owned(),
+        Err(Trouble::Refused) => "refused".to_owned(),
+        Err(Trouble::Store(call)) => call,
+    };
+    assert_eq!(found, outcome, "{text}");
+    assert!(script.0.lock().unwrap().is_empty(), "{text}: {script:?} is left");
+}
+
+/// What does not depend on whether reads are settled.
+const EITHER: [&str; 32] = [
+    // What is seen, and what is made of it.
+    "look:error => look",
+    "look:unread judge:insert insert:ok => won",
+    "look:missing judge:insert insert:ok => won",
+    "look:found judge:insert insert:ok => won",
+    "look:found judge:replace replace:ok => won",
+    "look:unread judge:leave => won",
+    "look:missing judge:leave => won",
+    "look:found judge:leave => won",
+    "look:found judge:refuse => refused",
+    "look:torn look:found judge:replace replace:ok => won",
+    // Nothing is there to replace or to rely on.
+    "look:unread judge:replace look:found judge:replace replace:ok => won",
+    "look:missing judge:replace look:found judge:replace replace:ok => won",
+    "look:unread judge:confirm look:missing judge:leave => won",
+    "look:missing judge:confirm look:missing judge:refuse => refused",
+    // Another came first.
+    "look:unread judge:insert insert:exists look:error => look",
+    "look:unread judge:insert insert:exists look:missing judge:insert insert:ok => won",
+    "look:unread judge:insert insert:exists look:found done-after-loss:no judge:refuse => refused",
+    "look:unread judge:insert insert:exists look:torn look:found done-after-loss:no judge:leave => won",
+    "look:found judge:replace replace:lost look:error => look",
+    "look:found judge:replace replace:lost look:missing judge:refuse => refused",
+    "look:found judge:replace replace:lost look:found done-after-loss:no judge:replace replace:ok => won",
+    "look:found judge:replace replace:lost look:torn look:found done-after-loss:no judge:leave => won",
+    // Nobody knows whether it was applied: what is found is not judged.
+    "look:unread judge:insert insert:error look:error => insert",
+    "look:unread judge:insert insert:error look:unread => insert",
+    "look:unread judge:insert insert:error look:missing => insert",
+    "look:unread judge:insert insert:error look:found done-after-error:no => insert",
+    "look:unread judge:insert insert:error look:torn look:missing => insert",
+    "look:found judge:replace replace:error look:error => replace",
+    "look:found judge:replace replace:error look:unread => replace",
+    "look:found judge:replace replace:error look:missing => replace",
+    "look:found judge:replace replace:error look:found done-after-error:no => replace",
+    "look:found judge:replace replace:lost look:found done-after-loss:no judge:replace replace:error look:missing => replace",
+];
+
+const SETTLED: [&str; 6] = [
+    "look:found judge:confirm => won",
+    "look:unread judge:insert insert:exists look:found done-after-loss:yes => won",
+    "look:found judge:replace replace:lost look:found done-after-loss:yes => won",
+    "look:found judge:replace replace:lost look:torn look:found done-after-loss:yes => won",
+    "look:unread judge:insert insert:error look:found done-after-error:yes => won",
+    "look:found judge:replace replace:error look:torn look:found done-after-error:yes => won",
+];
+
+const UNSETTLED: [&str; 18] = [
+    "look:found judge:confirm confirm:ok => won",
+    "look:found judge:confirm confirm:error => confirm",
+    "look:found judge:confirm confirm:lost look:found judge:confirm confirm:ok => won",
+    "look:found judge:confirm confirm:lost look:found judge:replace replace:ok => won",
+    "look:found judge:confirm confirm:lost look:missing judge:refuse => refused",
+    "look:unread judge:insert insert:exists look:found done-after-loss:yes confirm:ok => won",
+    "look:found judge:replace replace:lost look:found done-after-loss:yes confirm:ok => won",
+    "look:found judge:replace replace:lost look:found done-after-loss:yes confirm:error => confirm",
+    // It is gone when it is confirmed: the write is still remembered.
+    "look:found judge:replace replace:lost look:found done-after-loss:yes confirm:lost look:found done-after-loss:yes confirm:ok => won",
+    "look:found judge:replace replace:lost look:found done-after-loss:yes confirm:lost look:found done-after-loss:no judge:replace replace:ok => won",
+    "look:found judge:replace replace:lost look:found done-after-loss:yes confirm:lost look:missing judge:leave => won",
+    "look:unread judge:insert insert:error look:found done-after-error:yes confirm:ok => won",
+    "look:found judge:replace replace:error look:found done-after-error:yes confirm:ok => won",
+    "look:found judge:replace replace:error look:found done-after-error:yes confirm:error => replace",
+    "look:found judge:replace replace:error look:found done-after-error:yes confirm:lost look:found done-after-error:yes confirm:ok => won",
+    "look:found judge:replace replace:error look:found done-after-error:yes confirm:lost look:found done-after-error:no => replace",
+    "look:found judge:replace replace:error look:found done-after-error:yes confirm:lost look:missing => replace",
+    "look:found judge:replace replace:error look:torn look:found done-after-error:yes confirm:ok => won",
+];
+
+#[test]
+fn every_answer_leads_to_the_call_or_the_outcome_that_it_should() {
+    for attempts in [Some(ATTEMPTS), None] {
+        EITHER.iter().for_each(|text| follow::<true>(text, attempts));
+        EITHER.iter().for_each(|text| follow::<false>(text, attempts));
+        SETTLED.iter().for_each(|text| follow::<true>(text, attempts));
+        UNSETTLED.iter().for_each(|text| follow::<false>(text, attempts));
+    }
+}
+
+#[test]
+fn a_number_of_attempts_ends_and_none_goes_on() {
+    let contended = Contended.to_string();
+    let tries = [
+        "look:torn",
+        "look:missing judge:confirm",
+        "look:missing judge:replace",
+        "look:missing judge:insert insert:exists",
+        "look:found judge:confirm confirm:lost",
+    ];
+    for each in tries {
+        let all = [each; 3].join(" ");
+        follow::<false>(&format!("{all} => {contended}"), NonZeroU32::new(3));
+        let many = vec![each; 1000].join(" ");
+        follow::<false>(&format!("{many} look:missing judge:leave => won"), None);
+    }
+    let lost = "look:found done-after-loss:no judge:replace replace:lost";
+    let all = vec![lost; 1000].join(" ");
+    let first = "look:found judge:replace replace:lost";
+    follow::<true>(&format!("{first} {lost} => {contended}"), NonZeroU32::new(2));
+    follow::<true>(&format!("{first} {all} look:missing judge:leave => won"), None);
+}
+
+/// The search for a write of unknown outcome ends as well.
+#[test]
+fn after_an_error_a_record_that_changes_for_ever_is_given_up() {
+    let changing = "look:found done-after-error:yes confirm:lost";
+    let attempts = usize::try_from(ATTEMPTS.get()).unwrap();
+    let all = vec![changing; attempts].join(" ");
+    follow::<false>(&format!("look:found judge:replace replace:error {all} => replace"), None);
+}
+
+/// Picks one way after the other, until every way was gone.
+#[derive(Debug, Default)]
+struct Ways {
+    picked: Vec<(usize, usize)>,
+    place: usize,
+}
+
+impl Ways {
+    fn pick(&mut self, count: usize) -> usize {
+        if self.place == self.picked.len() {
+            self.picked.push((0, count));
+        }
+        let (pick, of) = self.picked[self.place];
+        assert_eq!(of, count, "the same way is the same again");
+        self.place += 1;
+        pick
+    }
+
+    fn next(&mut self) -> bool {
+        self.place = 0;
+        while let Some((pick, of)) = self.picked.pop() {
+            if pick + 1 < of {
+                self.picked.push((pick + 1, of));
+                return true;
+            }
+        }
+        false
+    }
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Content {
+    version: u32,
+    marks: Vec<u8>,
+    has_ended: bool,
+}
+
+/// A store of one record. Where reads are not settled, a write whose answer was lost is visible, and only the next
+/// acknowledged one makes it durable.
+#[derive(Debug, Default)]
+struct Shelf {
+    ways: Ways,
+    faults: usize,
+    is_settled: bool,
+    visible: Option<Content>,
+    durable: Option<Content>,
+    /// A write that was answered with an error and is still under way.
+    late: Option<Write>,
+    confirms: usize,
+}
+
+#[derive(Clone, Debug)]
+enum Write {
+    Insert(Content),
+    Replace(u32, Content),
+    Confirm(Content),
+}
+
+impl Shelf {
+    fn apply(&mut self, write: &Write) -> bool {
+        let (fits, content) = match write {
+            Write::Insert(content) => (self.visible.is_none(), content),
+            Write::Replace(version, content) => {
+                (self.visible.as_ref().is_some_and(|row| row.version == *version), content)
+            }
+            Write::Confirm(content) => (self.visible.as_ref() == Some(content), content),
+        };
+        if fits {
+            self.visible = Some(content.clone());
+        }
+        fits
+    }
+
+    fn land(&mut self) {
+        if let Some(write) = self.late.take() {
+            self.apply(&write);
+            self.durable.clone_from(&self.visible);
+        }
+    }
+
+    fn fail_over(&mut self) {
+        self.visible.clone_from(&self.durable);
+    }
+
+    /// Whether a write under way arrives now.
+    fn pass(&mut self) {
+        if self.late.is_some() && self.ways.pick(2) == 1 {
+            self.land();
+        }
+    }
+
+    fn fault(&mut self, kinds: usize) -> usize {
+        let fault = if self.faults == 0 { 0 } else { self.ways.pick(kinds + 1) };
+        self.faults -= usize::from(fault > 0);
+        fault
+    }
+
+    fn write(&mut self, write: &Write) -> Result<bool, StoreError> {
+        self.pass();
+        self.confirms += usize::from(matches!(write, Write::Confirm(_)));
+        let fits = match self.fault(4) {
+            0 => self.apply(write),
+            1 => return Err(StoreError::transient("it was not applied")),
+            2 => {
+                self.apply(write);
+                if self.is_settled {
+                    self.durable.clone_from(&self.visible);
+                }
+                return Err(StoreError::transient("its answer was lost"));
+            }
+            3 => {
+                self.apply(write);
+                if self.is_settled {
+                    self.durable.clone_from(&self.visible);
+                }
+                self.apply(write)
+            }
+            _ => {
+                self.late = Some(write.clone());
+                return Err(StoreError::transient("it is under way"));
+            }
+        };
+        // What was written durably brings everything before it along.
+        if fits {
+            self.durable.clone_from(&self.visible);
+        }
+        Ok(fits)
+    }
+}
+
+/// Every call waits once, so that another caller may come first.
+async fn give_way() {
+    let mut has_waited = false;
+    std::future::poll_fn(|_| match std::mem::replace(&mut has_waited, true) {
+        true => Poll::Ready(()),
+        false => Poll::Pending,
+    })
+    .await;
+}
+
+type SharedShelf = Arc<Mutex<Shelf>>;
+
+#[derive(Debug)]
+struct Marks<const SETTLED: bool>(Content, SharedShelf);
+
+impl<const SETTLED: bool> Marks<SETTLED> {
+    async fn write(shelf: &SharedShelf, write: Write) -> Result<bool, StoreError> {
+        give_way().await;
+        shelf.lock().unwrap().write(&write)
+    }
+}
+
+impl<const SETTLED: bool> Row for Marks<SETTLED> {
+    fn version(&self) -> u32 {
+        self.0.version
+    }
+
+    fn reads_settled(_: &Stores) -> bool {
+        SETTLED
+    }
+
+    async fn insert(row: Arc<Self>, _: &Stores) -> Result<Insertion, StoreError> {
+        let fits = Self::write(&row.1, Write::Insert(row.0.clone())).await?;
+        Ok(if fits { Insertion::Inserted } else { Insertion::Exists })
+    }
+
+    async fn replace(version: u32, row: Arc<Self>, _: &Stores) -> Result<Replacement, StoreError> {
+        let fits = Self::write(&row.1, Write::Replace(version, row.0.clone())).await?;
+        Ok(if fits { Replacement::Replaced } else { Replacement::Lost })
+    }
+
+    async fn confirm(row: Arc<Self>, _: &Stores) -> Result<Replacement, StoreError> {
+        let fits = Self::write(&row.1, Write::Confirm(row.0.clone())).await?;
+        Ok(if fits { Replacement::Replaced } else { Replacement::Lost })
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Wish {
+    /// Sets a mark of its own, in a record that is there or in a new one.
+    Mark(u8),
+    /// Inserts a record with its mark, without a read before it.
+    First(u8),
+    /// Relies on the marks that are there.
+    Read,
+    /// Ends the record.
+    End,
+}
+
+struct Caller<const SETTLED: bool> {
+    wish: Wish,
+    shelf: SharedShelf,
+    has_looked: bool,
+}
+
+/// What a caller was promised.
+#[derive(Debug, PartialEq, Eq)]
+enum Won {
+    Marks(Vec<u8>),
+    Ended,
+}
+
+impl<const SETTLED: bool> Flow for Caller<SETTLED> {
+    type Row = Marks<SETTLED>;
+    type Won = Won;
+    type Error = Trouble;
+
+    async fn look(&mut self) -> Result<Seen<Self::Row>, Trouble> {
+        let is_first = !std::mem::replace(&mut self.has_looked, true);
+        if is_first && matches!(self.wish, Wish::First(_)) {
+            return Ok(Seen::Unread);
+        }
+        give_way().await;
+        let mut shelf = self.shelf.lock().unwrap();
+        shelf.pass();
+        match shelf.fault(2) {
+            0 => {
+                let row = |content: &Content| Arc::new(Marks(content.clone(), self.shelf.clone()));
+                Ok(shelf.visible.as_ref().map(row).into())
+            }
+            1 => Err(StoreError::transient("it was not read").into()),
+            _ => Ok(Seen::Torn),
+        }
+    }
+
+    fn judge(&mut self, seen: &Seen<Self::Row>) -> Result<Step<Self::Row, Won>, Trouble> {
+        let row = |content| Arc::new(Marks(content, self.shelf.clone()));
+        let found = match seen {
+            Seen::Found(found) => Some(&found.0),
+            Seen::Unread | Seen::Missing | Seen::Torn => None,
+        };
+        let next = |found: &Content| Content { version: found.version + 1, ..found.clone() };
+        Ok(match (self.wish, found) {
+            (Wish::Mark(_), Some(found)) if found.has_ended => return Err(Trouble::Refused),
+            (Wish::Mark(mark), Some(found)) => {
+                let marks = [found.marks.as_slice(), &[mark]].concat();
+                Step::Replace(row(Content { marks, ..next(found) }), Won::Marks(vec![mark]))
+            }
+            (Wish::First(_), Some(_)) => return Err(Trouble::Refused),
+            (Wish::Mark(mark) | Wish::First(mark), None) => {
+                let content = Content { version: 1, marks: vec![mark], has_ended: false };
+                Step::Insert(row(content), Won::Marks(vec![mark]))
+            }
+            (Wish::Read, Some(found)) => Step::Confirm(Won::Marks(found.marks.clone())),
+            (Wish::End, Some(found)) if found.has_ended => Step::Confirm(Won::Ended),
+            (Wish::End, Some(found)) => Step::Replace(row(Content { has_ended: true, ..next(found) }), Won::Ended),
+            (Wish::Read | Wish::End, None) => Step::Leave(Won::Marks(Vec::new())),
+        })
+    }
+
+    fn is_done(&self, found: &Self::Row, _: &Self::Row, after: After) -> bool {
+        match self.wish {
+            Wish::Mark(mark) | Wish::First(mark) => found.0.marks.contains(&mark),
+            Wish::Read => false,
+            Wish::End => after == After::Error && found.0.has_ended,
+        }
+    }
+}
+
+type Outcome = (Wish, Result<Won, Trouble>);
+
+/// What may happen beside the order of calls.
+#[derive(Clone, Copy, Debug)]
+struct Mishaps {
+    faults: usize,
+    /// Callers that go away between two of their calls.
+    drops: usize,
+    /// Times that the store is taken over by one that has only what is durable.
+    fail_overs: usize,
+}
+
+/// Goes every way there is, and returns how many there are. A record is there at first if `begun` is.
+fn explore<const SETTLED: bool>(begun: bool, wishes: &[Wish], mishaps: Mishaps) -> usize {
+    let (stores, begun) = (no_stores(), begun.then(|| Content { version: 1, ..Content::default() }));
+    let mut ways = Ways::default();
+    let mut count = 0;
+    loop {
+        let shelf = Shelf {
+            ways,
+            faults: mishaps.faults,
+            is_settled: SETTLED,
+            visible: begun.clone(),
+            durable: begun.clone(),
+            ..Shelf::default()
+        };
+        let shelf = Arc::new(Mutex::new(shelf));
+        once::<SETTLED>(&stores, &shelf, wishes, mishaps);
+        count += 1;
+        ways = std::mem::take(&mut shelf.lock().unwrap().ways);
+        if !ways.next() {
+            return count;
+        }
+    }
+}
+
+fn once<const SETTLED: bool>(stores: &Stores, shelf: &SharedShelf, wishes: &[Wish], mut mishaps: Mishaps) {
+    let run = |wish: Wish| -> Pin<Box<dyn Future<Output = Outcome> + '_>> {
+        let shelf = shelf.clone();
+        let attempts = (wish != Wish::End).then_some(ATTEMPTS);
+        Box::pin(async move {
+            let mut caller = Caller::<SETTLED> { wish, shelf, has_looked: false };
+            (wish, claim(stores, &mut caller, attempts).await)
+        })
+    };
+    let mut callers: Vec<_> = wishes.iter().copied().map(run).collect();
+    let mut outcomes = Vec::new();
+    while !callers.is_empty() {
+        let alive = callers.len();
+        let drops = if mishaps.drops > 0 { alive } else { 0 };
+        let fail_overs = usize::from(mishaps.fail_overs > 0);
+        let pick = shelf.lock().unwrap().ways.pick(alive + drops + fail_overs);
+        if pick == alive + drops {
+            mishaps.fail_overs -= 1;
+            shelf.lock().unwrap().fail_over();
+        } else if pick >= alive {
+            mishaps.drops -= 1;
+            drop(callers.remove(pick - alive));
+        } else if let Poll::Ready(outcome) = callers[pick].as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+            outcomes.push(outcome);
+            drop(callers.remove(pick));
+        }
+    }
+    let mut shelf = shelf.lock().unwrap();
+    shelf.land();
+    check(&shelf, &outcomes);
+}
+
+/// A fail-over leaves what is durable: everything that was promised is in it, and nothing twice.
+fn check(shelf: &Shelf, outcomes: &[Outcome]) {
+    let durable = shelf.durable.clone().unwrap_or_default();
+    for content in [&durable, &shelf.visible.clone().unwrap_or_default()] {
+        let mut marks = content.marks.clone();
+        marks.sort_unstable();
+        marks.dedup();
+        assert_eq!(marks.len(), content.marks.len(), "a mark is there twice: {shelf:?}, {outcomes:?}");
+    }
+    for (wish, outcome) in outcomes {
+        match outcome {
+            Ok(Won::Marks(marks)) => {
+                assert!(marks.iter().all(|mark| durable.marks.contains(mark)), "{wish:?}: {shelf:?}, {outcomes:?}");
+            }
+            Ok(Won::Ended) => assert!(durable.has_ended, "{shelf:?}, {outcomes:?}"),
+            Err(Trouble::Refused) => assert!(!matches!(wish, Wish::Read | Wish::End), "{shelf:?}, {outcomes:?}"),
+            Err(Trouble::Store(_)) => {}
+        }
+    }
+    if shelf.is_settled {
+        assert_eq!(shelf.confirms, 0, "{shelf:?}");
+    }
+}
+
+#[test]
+fn one_caller_keeps_its_promise_whatever_the_store_does() {
+    let mut count = 0;
+    for wish in [Wish::Mark(1), Wish::First(1), Wish::Read, Wish::End] {
+        for begun in [false, true] {
+            let mishaps = Mishaps { faults: 3, drops: 1, fail_overs: 0 };
+            count += explore::<true>(begun, &[wish], mishaps) + explore::<false>(begun, &[wish], mishaps);
+        }
+    }
+    println!("one caller: {count} ways");
+}
+
+#[test]
+fn two_callers_keep_their_promises_in_every_order_with_a_fault_and_a_drop() {
+    let mut count = 0;
+    let wishes = [Wish::Mark(1), Wish::First(1), Wish::Read, Wish::End];
+    for first in wishes {
+        for second in [Wish::Mark(2), Wish::First(2), Wish::Read, Wish::End] {
+            for begun in [false, true] {
+                let both = [first, second];
+                count += explore::<true>(begun, &both, Mishaps { faults: 1, drops: 1, fail_overs: 0 });
+                count += explore::<false>(begun, &both, Mishaps { faults: 1, drops: 1, fail_overs: 0 });
+            }
+        }
+    }
+    println!("two callers: {count} ways");
+}
+
+/// What one read before the store was taken over may be gone when it writes.
+#[test]
+fn two_callers_keep_their_promises_through_a_fail_over() {
+    let mut count = 0;
+    for first in [Wish::Mark(1), Wish::First(1), Wish::Read, Wish::End] {
+        for second in [Wish::Mark(2), Wish::First(2), Wish::Read, Wish::End] {
+            for begun in [false, true] {
+                let mishaps = Mishaps { faults: 1, drops: 0, fail_overs: 1 };
+                count += explore::<false>(begun, &[first, second], mishaps);
+            }
+        }
+    }
+    println!("two callers and a fail-over: {count} ways");
+}
+
+#[test]
+fn three_callers_keep_their_promises_in_every_order() {
+    let mut count = 0;
+    for third in [Wish::Read, Wish::End] {
+        for begun in [false, true] {
+            let all = [Wish::Mark(1), Wish::Mark(2), third];
+            let calm = Mishaps { faults: 0, drops: 0, fail_overs: 0 };
+            count += explore::<true>(begun, &all, calm) + explore::<false>(begun, &all, calm);
+        }
+    }
+    println!("three callers: {count} ways");
+}
