@@ -48,6 +48,18 @@ pub(crate) struct FurtherAccess {
     pub(crate) narrowed: Option<ScopeSet>,
 }
 
+impl FurtherAccess {
+    fn part(&self) -> AccessPart<'_> {
+        AccessPart {
+            digest: &self.digest,
+            issued: self.issued,
+            end: self.end,
+            revoked: self.revoked,
+            narrowed: self.narrowed.as_ref(),
+        }
+    }
+}
+
 /// One access token of a grant, wherever it stands.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct AccessPart<'a> {
@@ -130,14 +142,15 @@ impl TokenPair {
 
     /// All its access tokens.
     pub(crate) fn accesses(&self) -> impl Iterator<Item = AccessPart<'_>> {
-        let further = self.further().iter().map(|access| AccessPart {
-            digest: &access.digest,
-            issued: access.issued,
-            end: access.end,
-            revoked: access.revoked,
-            narrowed: access.narrowed.as_ref(),
-        });
-        std::iter::once(self.access()).chain(further)
+        std::iter::once(self.access()).chain(self.further().iter().map(FurtherAccess::part))
+    }
+
+    /// The access token of that digest, if the pair has it.
+    fn with_access(&self, digest: &Digest) -> Option<AccessPart<'_>> {
+        if self.access == *digest {
+            return Some(self.access());
+        }
+        self.further().iter().find(|access| access.digest == *digest).map(FurtherAccess::part)
     }
 
     /// Revokes the access token of that digest, if the pair has it.
@@ -251,7 +264,7 @@ impl Pairs {
     }
 
     pub(crate) fn with_access(&self, digest: &Digest) -> Option<AccessPart<'_>> {
-        self.iter().flat_map(TokenPair::accesses).find(|access| access.digest == digest)
+        self.iter().find_map(|pair| pair.with_access(digest))
     }
 
     pub(crate) fn with_refresh(&self, digest: &Digest) -> Option<Placed<'_>> {

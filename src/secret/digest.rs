@@ -17,12 +17,12 @@ pub(crate) struct Digest([u8; DIGEST_BYTES]);
 
 impl Digest {
     pub(crate) fn of(secret: &[u8]) -> Self {
-        padded(secret).map_or_else(|| Self(Sha256::digest(secret).into()), |block| Self::of_block(&block))
-    }
-
-    fn of_block(block: &[u8; BLOCK_BYTES]) -> Self {
+        let mut block = [0; BLOCK_BYTES];
+        if pad(secret, &mut block).is_none() {
+            return Self(Sha256::digest(secret).into());
+        }
         let mut state = INITIAL_STATE;
-        compress256(&mut state, std::slice::from_ref(block));
+        compress256(&mut state, std::slice::from_ref(&block));
         let mut bytes = [0; DIGEST_BYTES];
         for (four, word) in bytes.as_chunks_mut().0.iter_mut().zip(state) {
             *four = word.to_be_bytes();
@@ -62,20 +62,19 @@ const ONE_BLOCK_BYTES: usize = BLOCK_BYTES - 1 - 8;
 const INITIAL_STATE: [u32; 8] =
     [0x6a09_e667, 0xbb67_ae85, 0x3c6e_f372, 0xa54f_f53a, 0x510e_527f, 0x9b05_688c, 0x1f83_d9ab, 0x5be0_cd19];
 
-/// Pads a message that fits into one block [FIPS 180-4 section 5.1.1].
+/// Pads a message that fits into one block of zeros [FIPS 180-4 section 5.1.1]; `None` if it is longer.
 ///
 /// A refresh hashes eight of them. The library's way for messages of any length adds 1 % to its instructions.
-fn padded(message: &[u8]) -> Option<[u8; BLOCK_BYTES]> {
+fn pad(message: &[u8], block: &mut [u8; BLOCK_BYTES]) -> Option<()> {
     if message.len() > ONE_BLOCK_BYTES {
         return None;
     }
-    let mut block = [0; BLOCK_BYTES];
     let (start, rest) = block.split_at_mut_checked(message.len())?;
     start.copy_from_slice(message);
     *rest.first_mut()? = 0x80;
     let bits = u64::try_from(message.len()).ok()? * 8;
     *block.last_chunk_mut()? = bits.to_be_bytes();
-    Some(block)
+    Some(())
 }
 
 /// Compares in a time that depends on the length alone.
@@ -108,7 +107,7 @@ mod tests {
         for length in 0..=message.len() {
             let message = &message[..length];
             assert_eq!(Digest::of(message).octets()[..], Sha256::digest(message)[..], "{length}");
-            assert_eq!(padded(message).is_some(), length <= 55, "{length}");
+            assert_eq!(pad(message, &mut [0; BLOCK_BYTES]).is_some(), length <= 55, "{length}");
         }
     }
 

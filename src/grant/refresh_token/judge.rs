@@ -146,7 +146,7 @@ impl Judge<'_> {
             }
             Drawn::Pair(secrets) => self.rotate(grant, &newest, scopes, secrets.clone(), None)?,
         };
-        Ok(Verdict { next: Some(Arc::new(next)), issued, in_grace_since })
+        Ok(Verdict { next: Some(next), issued, in_grace_since })
     }
 
     /// § 6: "The requested scope MUST NOT include any scope not originally granted by the resource owner, and if
@@ -248,7 +248,7 @@ impl Judge<'_> {
         scopes: ScopeSet,
         secrets: PairSecrets,
         link: Option<Link>,
-    ) -> Result<(Grant, Issued), Reason> {
+    ) -> Result<(Arc<Grant>, Issued), Reason> {
         self.check_room(grant)?;
         let number = grant.pairs_made.saturating_add(1);
         let place = Place {
@@ -271,7 +271,7 @@ impl Judge<'_> {
         let presented = newest.in_grace.as_ref().map(|own| own.place);
         let superseded = self.aged(&grant.pairs.superseded, replaced, presented);
         let pairs = Pairs { newest: Some(record), superseded };
-        Ok((grant.refreshed_with(pairs, number), issued))
+        Ok((Arc::new(grant.refreshed_with(pairs, number)), issued))
     }
 
     /// The superseded pairs with one more in front. Pairs leave from the old end alone, so that no link is missing
@@ -287,7 +287,9 @@ impl Judge<'_> {
         if kept.is_empty() && replaced.is_spent(self.now, margin) {
             return Box::default();
         }
-        let older = kept.iter().enumerate().map(|(place, old)| {
+        let mut aged = Vec::with_capacity(kept.len() + 1);
+        aged.push(replaced);
+        aged.extend(kept.iter().enumerate().map(|(place, old)| {
             let mut old = old.clone();
             // In the strict profile a refresh ends the grace of the pairs before it. One on behalf of an older token
             // ends only graces older than that token's, so that an honest retry is never accused.
@@ -296,12 +298,18 @@ impl Judge<'_> {
                 old.end_grace(self.now);
             }
             old
-        });
-        std::iter::once(replaced).chain(older).collect()
+        }));
+        aged.into()
     }
 
     /// Gives a new access token beside the newest pair, whose refresh token stays as it is.
-    fn keep(&self, grant: &Grant, newest: Newest<'_>, scopes: ScopeSet, access_token: MintedOpaque) -> (Grant, Issued) {
+    fn keep(
+        &self,
+        grant: &Grant,
+        newest: Newest<'_>,
+        scopes: ScopeSet,
+        access_token: MintedOpaque,
+    ) -> (Arc<Grant>, Issued) {
         let refresh_token = match newest.in_grace {
             Some(in_grace) => in_grace.refresh_token,
             None => self.refresh_token(grant, newest.pair, &newest.fresh),
@@ -323,6 +331,6 @@ impl Judge<'_> {
             expires_in: end.seconds_since(self.now),
             scopes,
         };
-        (grant.refreshed_with(pairs, grant.pairs_made), issued)
+        (Arc::new(grant.refreshed_with(pairs, grant.pairs_made)), issued)
     }
 }
