@@ -94,6 +94,7 @@ impl World {
     pub(crate) fn purge_as_after(&self, span: Duration) {
         let now = self.clock.now();
         self.clock.advance(span);
+        ready(self.server.confirm_clock()).expect("memory does not fail");
         while !ready(self.server.purge_expired(10_000)).expect("memory does not fail").is_finished() {}
         self.clock.set(now);
     }
@@ -103,8 +104,9 @@ impl World {
 pub(crate) fn register(server: &AuthorizationServer, applicant: &Subject, approval: Approval) -> Credentials {
     let registrar = server.registrar().expect("the memory store takes registrations");
     let id = ready(registrar.submit(applicant.clone(), form(), Some(logo()))).expect("the form is good");
-    let approved = ready(registrar.approve(&id, 1, approval)).expect("it awaits its review");
-    let secret = approved.client_secret().expect("the client is confidential").expose().to_owned();
+    ready(registrar.approve(&id, 1, approval)).expect("it awaits its review");
+    let claimed = ready(registrar.claim_secret(&id, applicant, 2)).expect("the client is confidential");
+    let secret = claimed.expose().to_owned();
     Credentials { id: id.to_string(), secret }
 }
 

@@ -141,8 +141,9 @@ async fn register(server: &AuthorizationServer) -> Result<(ClientId, String), Bo
     form.scopes = "account-profile:r".to_owned();
     form.resource_scope = Some(ResourceScope::All);
     let logo = Logo::new(*b"GIF89a\x01\0\x01\0\0\0\0", registrar.limits())?;
-    let id = registrar.submit(Subject::new("developer")?, form, Some(logo)).await?;
-    let approved = registrar.approve(&id, 1, Approval::default()).await?;
-    let secret = approved.client_secret().ok_or("a confidential client has a secret")?;
+    let developer = Subject::new("developer")?;
+    let id = registrar.submit(developer.clone(), form, Some(logo)).await?;
+    registrar.approve(&id, 1, Approval::default()).await?;
+    let secret = registrar.claim_secret(&id, &developer, 2).await?;
     Ok((id, secret.expose().to_owned()))
 }

@@ -103,8 +103,9 @@ impl Engine for RevisionsStore {
             let Some((row, seen)) = found.filter(|(row, _)| row.version == version) else {
                 return Ok(Replacement::Lost);
             };
-            // A refresh moves no list, so it writes one key. The purge index moves when the purge meets the row.
-            if write.lists_moved {
+            // A refresh moves no list, so it writes one key. The purge index moves when the purge meets the row, or
+            // where it has to be earlier.
+            if write.lists_moved || write.due_moved {
                 self.enter(&write).await?;
             }
             // A revision that was not seen may be a confirm of the same version: the row is read again.

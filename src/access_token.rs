@@ -39,8 +39,10 @@ pub(crate) async fn find(context: &Context, token: &[u8]) -> Result<Option<Usabl
     let Some(grant) = context.stores.tokens.find(&id).await? else { return Ok(None) };
     let Some(part) = live_part(&grant, &presented.digest, context.now()) else { return Ok(None) };
     let client = match context.stores.clients.find(&grant.client).await? {
-        // It was cached before its grants were withdrawn, and the user consented anew since.
-        Some(client) if client.epoch < grant.epoch => context.stores.clients.current(&grant.client).await?,
+        // It was cached before its grants were withdrawn or its resources replaced, and the user consented since.
+        Some(client) if client.epoch < grant.epoch || !client.has_list_of(&grant.resources) => {
+            context.stores.clients.current(&grant.client).await?
+        }
         client => client,
     };
     let client = client.filter(|client| is_served(client, &grant));
@@ -49,7 +51,7 @@ pub(crate) async fn find(context: &Context, token: &[u8]) -> Result<Option<Usabl
 
 /// What the grant says of a token, if it is live.
 fn live_part(grant: &Grant, digest: &Digest, now: Timestamp) -> Option<Part> {
-    let access = grant.live_access(digest, now)?;
+    let access = grant.live_access(digest, now).filter(|access| access.is_usable(now))?;
     Some(Part { issued: access.issued, end: access.end, narrowed: access.narrowed.cloned() })
 }
 
@@ -80,7 +82,7 @@ impl UsableToken {
 
     /// The resources of the token, as far as the client may still have them.
     pub(crate) fn resource_scope(&self) -> ResourceScope {
-        self.grant.resource_scope.narrowed_to(self.bound().1)
+        self.client.resources_of(&self.grant.resources).narrowed_to(self.bound().1)
     }
 
     pub(crate) const fn issued(&self) -> Timestamp {
@@ -100,8 +102,13 @@ impl UsableToken {
         has_resource
             && granted.contains(scope, permission)
             && (granted == registered || registered.contains(scope, permission))
-            && self.grant.resource_scope.permits(resource)
             && resources.permits(resource)
+            && self.client.covers(&self.grant.resources, resource)
+    }
+
+    /// Returns whether the token covers this plain scope, which says nothing of resources.
+    pub(crate) fn permits_plain(&self, scope: &str) -> bool {
+        self.granted().contains_plain(scope) && self.bound().0.contains_plain(scope)
     }
 
     /// The scopes and resources that the client is registered for now: on behalf of users, or for itself.
@@ -166,6 +173,16 @@ mod tests {
         line.grant.pairs.newest.as_mut().unwrap().revoke_access(&digest);
         assert!(live_part(&line.grant, &digest, at(59)).is_none());
         assert!(live_part(&line.grant, &line.access[0], at(59)).is_some());
+    }
+
+    /// CLK-02
+    #[test]
+    fn an_access_token_of_the_future_is_dead_until_then() {
+        let line = Line::new();
+        let is_live = |now| live_part(&line.grant, &line.access[0], now).is_some();
+        let before = |seconds| Timestamp::from_seconds(at(0).seconds() - seconds);
+        assert!(!is_live(before(864_000)) && !is_live(before(61)));
+        assert!(is_live(before(60)) && is_live(at(0)));
     }
 
     #[test]

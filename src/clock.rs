@@ -6,6 +6,9 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
+/// How far the clocks of servers on one store may be apart.
+const ALLOWED_SKEW: u32 = 60;
+
 /// A point in time in whole seconds since 1970-01-01T00:00:00Z, up to the year 2106.
 ///
 /// Every lifetime is half-open: a thing issued at `t` with life `n` is good while `now < t + n`.
@@ -30,6 +33,17 @@ impl Timestamp {
     #[must_use]
     pub fn plus(self, life: Duration) -> Self {
         Self(self.0.saturating_add(u32::try_from(life.as_secs()).unwrap_or(u32::MAX)))
+    }
+
+    /// Returns this time minus the whole seconds of `life`.
+    pub(crate) fn minus(self, life: Duration) -> Self {
+        Self(self.0.saturating_sub(u32::try_from(life.as_secs()).unwrap_or(u32::MAX)))
+    }
+
+    /// Returns whether a thing issued at this time may be used at `now`. The clock of the server that issued it may be
+    /// ahead by the allowed skew of 60 seconds.
+    pub(crate) const fn has_come(self, now: Self) -> bool {
+        self.0 <= now.0.saturating_add(ALLOWED_SKEW)
     }
 
     /// Returns the seconds from `earlier` to this time, 0 if `earlier` is not earlier.
@@ -78,8 +92,9 @@ pub struct TimestampError;
 
 /// A source of the time of day.
 ///
-/// It is read once per request. Clocks of several servers on one store may be at most 60 seconds
-/// apart.
+/// It is read once per request. Clocks of several servers on one store may be at most 60 seconds apart: what was issued
+/// further in the future than that is refused until then. The [guide](crate::guide::operating#clocks) says what else
+/// clocks have to do.
 pub trait Clock: fmt::Debug + Send + Sync + 'static {
     /// Returns the time of day.
     fn now(&self) -> Timestamp;
@@ -108,6 +123,13 @@ mod tests {
         assert_eq!(Timestamp(u32::MAX).plus(Duration::from_secs(1)), Timestamp(u32::MAX));
         assert_eq!(Timestamp(10).plus(Duration::MAX), Timestamp(u32::MAX));
         assert_eq!(Timestamp(5).seconds_since(Timestamp(9)), 0);
+    }
+
+    #[test]
+    fn a_time_has_come_from_a_minute_before_it() {
+        for (now, expected) in [(939, false), (940, true), (1000, true), (u32::MAX, true)] {
+            assert_eq!(Timestamp(1000).has_come(Timestamp(now)), expected, "{now}");
+        }
     }
 
     #[test]

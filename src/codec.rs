@@ -106,6 +106,7 @@ pub(crate) mod kind {
     pub(crate) const AUTHORIZATION: u8 = b'A';
     pub(crate) const CLIENT: u8 = b'C';
     pub(crate) const GRANT: u8 = b'G';
+    pub(crate) const LAST_PURGE: u8 = b'L';
     pub(crate) const APPLICATION: u8 = b'P';
     pub(crate) const REPLAY: u8 = b'R';
 }

@@ -1,14 +1,17 @@
 //! What every request meets: stores, settings, clock, generator, hooks.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::client::Client;
+use crate::client::{Client, StaleClient, redirect_uri};
 use crate::clock::{Clock, Timestamp};
 use crate::config::Config;
 use crate::entropy::Entropy;
 use crate::error::{ErrorCode, Reason};
-use crate::hooks::{Attempt, Event, EventSink, SubjectStatus, Subjects, Throttle, ThrottleDecision};
+use crate::hooks::{Attempt, AttemptKind, Event, EventSink, SubjectStatus, Subjects, Throttle, ThrottleDecision};
 use crate::id::ClientId;
+use crate::newest_time::NewestTime;
+use crate::scope::ConsentedResources;
 use crate::store::Stores;
 use crate::subject::Subject;
 use crate::wire::Endpoint;
@@ -21,15 +24,20 @@ pub(crate) struct Context {
     /// The document of the metadata endpoint.
     pub(crate) metadata: Box<[u8]>,
     pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) newest: NewestTime,
     pub(crate) entropy: Arc<dyn Entropy>,
     pub(crate) events: Option<Arc<dyn EventSink>>,
     pub(crate) throttle: Option<Arc<dyn Throttle>>,
     pub(crate) subjects: Option<Arc<dyn Subjects>>,
+    /// Whether the event was raised for a throttle that is given no addresses.
+    pub(crate) misses_peers: AtomicBool,
 }
 
 impl Context {
     pub(crate) fn now(&self) -> Timestamp {
-        self.clock.now()
+        let now = self.clock.now();
+        self.newest.follow(now, self.config.clock_leap);
+        now
     }
 
     pub(crate) fn raise(&self, event: &Event<'_>) {
@@ -40,26 +48,65 @@ impl Context {
 
     /// Tells the sink why a request was refused, unless a more telling event was raised for it.
     pub(crate) fn note_refusal(&self, endpoint: Endpoint, client: Option<&ClientId>, reason: &Reason) {
+        self.note_refusal_of_uri(endpoint, client, None, reason);
+    }
+
+    /// The same where a redirect URI is what was wrong; the event has as much of it as a log may show.
+    pub(crate) fn note_refusal_of_uri(
+        &self,
+        endpoint: Endpoint,
+        client: Option<&ClientId>,
+        uri: Option<&[u8]>,
+        reason: &Reason,
+    ) {
         let unauthenticated = endpoint != Endpoint::Authorization && reason.code() == ErrorCode::InvalidClient;
         if !unauthenticated && !matches!(reason, Reason::Throttled { .. }) {
-            self.raise(&Event::Refused { endpoint, client, reason });
+            let uri = uri.map(redirect_uri::shown);
+            self.raise(&Event::Refused { endpoint, client, redirect_uri: uri.as_deref(), reason });
         }
     }
 
     /// Asks the throttle; refused attempts raise an event.
     pub(crate) async fn check_throttle(&self, attempt: &Attempt<'_>) -> Result<(), Reason> {
         let Some(throttle) = &self.throttle else { return Ok(()) };
+        let Attempt { kind, endpoint, client, peer, .. } = *attempt;
+        if peer.is_none() && !self.misses_peers.swap(true, Ordering::Relaxed) {
+            self.raise(&Event::PeerAddressMissing { endpoint });
+        }
         match throttle.check(attempt).await {
             ThrottleDecision::Allow => Ok(()),
             ThrottleDecision::Refuse { retry_after } => {
-                let Attempt { endpoint, client, peer, .. } = *attempt;
-                // A request that is held has been found to come from a client.
-                let client = if endpoint == Endpoint::Authorization { client } else { attempt.client_to_tell() };
+                let client = match kind {
+                    // It has been found to come from a client.
+                    AttemptKind::HeldRequest => client,
+                    AttemptKind::Authentication => attempt.client_to_tell(),
+                };
                 self.raise(&Event::Throttled { endpoint, client, peer });
                 let begun = u64::from(retry_after.subsec_nanos() > 0);
                 let seconds = retry_after.as_secs().saturating_add(begun).max(1);
                 Err(Reason::Throttled { retry_after: u32::try_from(seconds).unwrap_or(u32::MAX) })
             }
+        }
+    }
+
+    /// Checks that the client has the list of resources that its user's consent refers to, if it has been stored.
+    ///
+    /// # Errors
+    ///
+    /// [`StaleClient`] if the client was read, from a cache perhaps, before it had the list: what was granted since
+    /// must not be taken for dead. Or the store's error.
+    pub(crate) async fn check_list(&self, client: &Client, consented: &ConsentedResources) -> Result<(), Reason> {
+        if client.has_list_of(consented) {
+            return Ok(());
+        }
+        // In a box, because it is rare, and every token request would have the room for it.
+        Box::pin(self.check_stored_list(client, consented)).await
+    }
+
+    async fn check_stored_list(&self, client: &Client, consented: &ConsentedResources) -> Result<(), Reason> {
+        match self.stores.clients.current(&client.id).await? {
+            Some(current) if current.has_list_of(consented) => Err(StaleClient.into()),
+            Some(_) | None => Ok(()),
         }
     }
 
@@ -70,6 +117,13 @@ impl Context {
         self.raise(&Event::AuthenticationFailed { endpoint, client, peer, reason });
         if let Some(throttle) = &self.throttle {
             throttle.failed(attempt).await;
+        }
+    }
+
+    /// Informs the throttle that the client proved itself.
+    pub(crate) async fn note_authentication(&self, attempt: &Attempt<'_>) {
+        if let Some(throttle) = &self.throttle {
+            throttle.authenticated(attempt).await;
         }
     }
 
@@ -93,6 +147,10 @@ impl Context {
 const fn is_of_a_client(reason: &Reason) -> bool {
     matches!(
         reason,
-        Reason::ClientNotApproved | Reason::MissingSecret | Reason::UnregisteredAuthentication | Reason::WrongSecret
+        Reason::ClientNotApproved
+            | Reason::MissingSecret
+            | Reason::PublicClientsOff
+            | Reason::UnregisteredAuthentication
+            | Reason::WrongSecret
     )
 }

@@ -1,17 +1,20 @@
 //! What the embedder may observe, slow down and veto.
 
+use std::error::Error;
 use std::fmt;
 use std::net::{IpAddr, Ipv6Addr};
 use std::time::Duration;
 
 use async_trait::async_trait;
 
-use crate::client::Client;
+use crate::client::{Client, Privileges};
+use crate::clock::Timestamp;
 use crate::error::Reason;
 use crate::id::{ClientId, GrantId};
 use crate::record::RevocationReason;
 use crate::scope::ScopeSet;
 use crate::secret::CLIENT_SECRET_CHARACTERS;
+use crate::store::StoreError;
 use crate::subject::Subject;
 use crate::wire::Endpoint;
 
@@ -34,8 +37,13 @@ pub enum Event<'a> {
     Application {
         /// The application.
         client: &'a ClientId,
+        /// The version that the step made.
+        version: u32,
+        /// Who took the step: the owner that it names, or who was given to
+        /// [`Registrar::with_actor`](crate::Registrar::with_actor).
+        actor: Option<&'a Subject>,
         /// What was done.
-        change: ApplicationChange,
+        change: ApplicationChange<'a>,
     },
     /// The user consented, and the browser was redirected with a code.
     #[non_exhaustive]
@@ -169,13 +177,23 @@ pub enum Event<'a> {
         /// The application.
         client: &'a ClientId,
     },
+    /// A purge was refused: the clock is further ahead than [`clock_leap`](crate::Config::clock_leap) accepts, or no
+    /// purge was called for as long. Nothing was removed, and nothing will be until the clock is corrected or
+    /// [confirmed](crate::AuthorizationServer::confirm_clock).
+    #[non_exhaustive]
+    PurgeRefused {
+        /// The time of the clock.
+        now: Timestamp,
+        /// The newest time that this process and the store have seen.
+        newest: Timestamp,
+    },
     /// Client authentication failed.
     #[non_exhaustive]
     AuthenticationFailed {
         /// Where.
         endpoint: Endpoint,
         /// Whom the request claimed to come from: one that led to a client, or else a text of fewer than
-        /// 32 octets, too short to be a secret in the wrong place.
+        /// 32 bytes, too short to be a secret in the wrong place.
         client: Option<&'a str>,
         /// From where it came.
         peer: Option<IpAddr>,
@@ -187,11 +205,28 @@ pub enum Event<'a> {
     Throttled {
         /// Where.
         endpoint: Endpoint,
-        /// Whom the request claimed to come from, unless it has 32 octets or more, as a secret in the wrong
-        /// place has, and was not looked up yet: an id of your own that is as long is not told here.
+        /// Whom the request claimed to come from. A text of 32 bytes or more that was not looked up yet is left out, since
+        /// it may be a secret in the wrong place; so an id of your own that is as long is missing here.
         client: Option<&'a str>,
         /// From where it came.
         peer: Option<IpAddr>,
+    },
+    /// The adapter passes no address of the peer, so a [`Throttle`] cannot count by it. Raised once by each server that
+    /// has one.
+    #[non_exhaustive]
+    PeerAddressMissing {
+        /// Where it was noticed.
+        endpoint: Endpoint,
+    },
+    /// A client asked about a live token of another client, and is no resource server: see
+    /// [`may_introspect`](crate::Client::may_introspect). The answer said that the token is not active
+    /// [RFC 7662 section 2.2].
+    #[non_exhaustive]
+    IntrospectionRefused {
+        /// The grant that the token belongs to.
+        grant: GrantId,
+        /// The client that asked.
+        client: &'a ClientId,
     },
     /// A request was refused for any other reason, or failed.
     #[non_exhaustive]
@@ -200,15 +235,256 @@ pub enum Event<'a> {
         endpoint: Endpoint,
         /// The client, as far as it is known.
         client: Option<&'a ClientId>,
+        /// The redirect URI, where it is what was wrong: without user, query and fragment, at most 255 bytes, and
+        /// with `…` for each part of 32 bytes or more, which may be a secret in the wrong place. It comes from the
+        /// request. Control characters are escaped; it may hold any other character.
+        redirect_uri: Option<&'a str>,
         /// Exactly what was wrong.
         reason: &'a Reason,
     },
 }
 
+/// How much attention an [`Event`] needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum Severity {
+    /// It belongs to the normal course of things.
+    Info,
+    /// Someone should read it: a possible attack, or a store failure that may pass.
+    Warning,
+    /// Someone has to act: a store that stays broken or lost acknowledged writes, a key that is missing, a purge that is
+    /// refused.
+    Error,
+}
+
+/// What any sink needs to filter and to count, without a `match` over all variants.
+impl Event<'_> {
+    /// Returns the name of the event, such as `refresh_token_reused`.
+    ///
+    /// The names are few and fixed, so they can be labels of a metric.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        self.facts().name
+    }
+
+    /// Returns how much attention it needs.
+    #[must_use]
+    pub fn severity(&self) -> Severity {
+        self.facts().severity
+    }
+
+    /// Returns the client, as far as it is known.
+    ///
+    /// For `authentication_failed` and `throttled` it is what the request claimed, which may be any text of a stranger:
+    /// no label of a metric.
+    #[must_use]
+    pub fn client(&self) -> Option<&str> {
+        self.facts().client
+    }
+
+    /// Returns the user, where the event has one.
+    #[must_use]
+    pub fn subject(&self) -> Option<&Subject> {
+        self.facts().subject
+    }
+
+    /// Returns who took a step on an application: who was named with [`Registrar::with_actor`](crate::Registrar::with_actor),
+    /// or else the owner, for the owner's own steps.
+    #[must_use]
+    pub fn actor(&self) -> Option<&Subject> {
+        self.facts().actor
+    }
+
+    /// Returns the grant, where the event has one.
+    #[must_use]
+    pub fn grant(&self) -> Option<GrantId> {
+        self.facts().grant
+    }
+
+    /// Returns the endpoint, for events about a request.
+    #[must_use]
+    pub fn endpoint(&self) -> Option<Endpoint> {
+        self.facts().endpoint
+    }
+
+    /// Returns the address that the request came from, where the event has it.
+    #[must_use]
+    pub fn peer(&self) -> Option<IpAddr> {
+        self.facts().peer
+    }
+
+    /// Returns what was granted, where the event has it.
+    #[must_use]
+    pub fn scopes(&self) -> Option<&ScopeSet> {
+        self.facts().scopes
+    }
+
+    /// Returns the redirect URI that was refused, as in [`Event::Refused`].
+    #[must_use]
+    pub fn redirect_uri(&self) -> Option<&str> {
+        self.facts().redirect_uri
+    }
+
+    /// Returns what was wrong or why it was done, with its causes: `the store failed: connection refused`.
+    #[must_use]
+    pub fn reason(&self) -> Option<String> {
+        self.facts().why.map(|why| why.to_string())
+    }
+
+    /// The one place that knows all variants: a new one gets its row here.
+    pub(crate) fn facts(&self) -> Facts<'_> {
+        use Severity::{Error, Info, Warning};
+
+        match *self {
+            Self::Application { client, version: _, actor, change } => {
+                Facts { actor, ..Facts::of_client(change.event_name(), Info, client) }
+            }
+            Self::CodeIssued { grant, client, subject, scopes } => {
+                Facts { scopes: Some(scopes), ..Facts::of_grant("code_issued", Info, grant, client).by(subject) }
+            }
+            Self::Denied { client, subject } => Facts::of_client("denied", Info, client).by(subject),
+            Self::Exchanged { grant, client, subject } => Facts::of_grant("exchanged", Info, grant, client).by(subject),
+            Self::CodeReplayed { grant, client, subject } => {
+                Facts::of_grant("code_replayed", Warning, grant, client).by(subject)
+            }
+            Self::Refreshed { grant, client, subject } => Facts::of_grant("refreshed", Info, grant, client).by(subject),
+            Self::RefreshedInGrace { grant, client, subject, age: _ } => {
+                Facts::of_grant("refreshed_in_grace", Info, grant, client).by(subject)
+            }
+            Self::RefreshTokenReused { grant, client, subject, revoked: _ } => {
+                Facts::of_grant("refresh_token_reused", Warning, grant, client).by(subject)
+            }
+            Self::MachineTokenIssued { grant, client, scopes } => {
+                Facts { scopes: Some(scopes), ..Facts::of_grant("machine_token_issued", Info, grant, client) }
+            }
+            Self::AccessTokenRevoked { grant, client } => Facts::of_grant("access_token_revoked", Info, grant, client),
+            Self::SupersededTokenAtRevocation { grant, client } => {
+                Facts::of_grant("superseded_token_at_revocation", Warning, grant, client)
+            }
+            Self::GrantRevoked { grant, client, subject, reason } => Facts {
+                why: Some(Why::Revocation(reason)),
+                ..Facts::of_grant("grant_revoked", Info, grant, client).by(subject)
+            },
+            Self::StoreWentBack { grant, client } => Facts::of_grant("store_went_back", Error, grant, client),
+            Self::DerivationKeyMissing { grant, client } => {
+                Facts::of_grant("derivation_key_missing", Error, grant, client)
+            }
+            Self::PurgeRefused { now, newest } => {
+                Facts { why: Some(Why::Clock { now, newest }), ..Facts::named("purge_refused", Error) }
+            }
+            Self::PeerAddressMissing { endpoint } => {
+                Facts { endpoint: Some(endpoint), ..Facts::named("peer_address_missing", Warning) }
+            }
+            Self::AuthenticationFailed { endpoint, client, peer, reason } => Facts {
+                client,
+                endpoint: Some(endpoint),
+                peer,
+                why: Some(Why::Reason(reason)),
+                ..Facts::named("authentication_failed", Warning)
+            },
+            Self::Throttled { endpoint, client, peer } => {
+                Facts { client, endpoint: Some(endpoint), peer, ..Facts::named("throttled", Warning) }
+            }
+            Self::IntrospectionRefused { grant, client } => Facts {
+                endpoint: Some(Endpoint::Introspection),
+                ..Facts::of_grant("introspection_refused", Warning, grant, client)
+            },
+            Self::Refused { endpoint, client, redirect_uri, reason } => {
+                let of_store = |failure: &StoreError| if failure.is_transient() { Warning } else { Error };
+                let severity = if let Reason::Store(failure) = reason { of_store(failure) } else { Info };
+                Facts {
+                    client: client.map(ClientId::as_str),
+                    endpoint: Some(endpoint),
+                    redirect_uri,
+                    why: Some(Why::Reason(reason)),
+                    ..Facts::named("refused", severity)
+                }
+            }
+        }
+    }
+}
+
+/// What there is to say of an event, whichever it is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Facts<'a> {
+    pub(crate) name: &'static str,
+    pub(crate) severity: Severity,
+    pub(crate) client: Option<&'a str>,
+    pub(crate) subject: Option<&'a Subject>,
+    pub(crate) actor: Option<&'a Subject>,
+    pub(crate) grant: Option<GrantId>,
+    pub(crate) endpoint: Option<Endpoint>,
+    pub(crate) peer: Option<IpAddr>,
+    pub(crate) redirect_uri: Option<&'a str>,
+    pub(crate) why: Option<Why<'a>>,
+    pub(crate) scopes: Option<&'a ScopeSet>,
+}
+
+impl<'a> Facts<'a> {
+    const fn named(name: &'static str, severity: Severity) -> Self {
+        Self {
+            name,
+            severity,
+            client: None,
+            subject: None,
+            actor: None,
+            grant: None,
+            endpoint: None,
+            peer: None,
+            redirect_uri: None,
+            why: None,
+            scopes: None,
+        }
+    }
+
+    fn of_client(name: &'static str, severity: Severity, client: &'a ClientId) -> Self {
+        Self { client: Some(client.as_str()), ..Self::named(name, severity) }
+    }
+
+    fn of_grant(name: &'static str, severity: Severity, grant: GrantId, client: &'a ClientId) -> Self {
+        Self { grant: Some(grant), ..Self::of_client(name, severity, client) }
+    }
+
+    const fn by(self, subject: Option<&'a Subject>) -> Self {
+        Self { subject, ..self }
+    }
+}
+
+/// What was wrong, or why it was done.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Why<'a> {
+    Reason(&'a Reason),
+    Revocation(RevocationReason),
+    Clock { now: Timestamp, newest: Timestamp },
+}
+
+impl fmt::Display for Why<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let reason: &dyn Error = match self {
+            Self::Reason(reason) => *reason,
+            Self::Revocation(reason) => return f.write_str(reason.as_str()),
+            Self::Clock { now, newest } => {
+                return write!(f, "the clock shows {now}, and the newest time seen before is {newest}");
+            }
+        };
+        let mut above = reason.to_string();
+        f.write_str(&above)?;
+        for cause in std::iter::successors(reason.source(), |cause| Error::source(*cause)) {
+            let text = cause.to_string();
+            // A failure of the store says no more than the reason around it.
+            if text != above {
+                write!(f, ": {text}")?;
+            }
+            above = text;
+        }
+        Ok(())
+    }
+}
+
 /// What was done to an application.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum ApplicationChange {
+pub enum ApplicationChange<'a> {
     /// It was submitted, or submitted anew before it was approved.
     Submitted,
     /// It was approved.
@@ -225,53 +501,121 @@ pub enum ApplicationChange {
     Suspended,
     /// It was resumed.
     Resumed,
+    /// Its privileges were set.
+    PrivilegesSet {
+        /// Those that it had.
+        old: Privileges,
+        /// Those that it has now.
+        new: Privileges,
+    },
+    /// Scopes, resources, grant types or redirect URIs were taken away.
+    Narrowed,
+    /// Its owner made the first secret.
+    SecretClaimed,
     /// It got a further secret.
     SecretRotated,
     /// Its older secret was retired.
     PreviousSecretRetired,
+    /// All its secrets were ended.
+    SecretsEnded,
+    /// It was given to another owner.
+    Transferred {
+        /// The previous owner.
+        from: &'a Subject,
+        /// The owner now.
+        to: &'a Subject,
+    },
     /// All its grants were withdrawn.
     GrantsWithdrawn,
+    /// It was deleted.
+    Deleted,
+    /// A first-party client was created, or changed as its description did.
+    Ensured,
 }
 
-/// Slows down who tries too often.
+impl ApplicationChange<'_> {
+    /// The name of the event for it.
+    const fn event_name(self) -> &'static str {
+        match self {
+            Self::Submitted => "application_submitted",
+            Self::Approved => "application_approved",
+            Self::ChangeProposed => "application_change_proposed",
+            Self::ChangeApproved => "application_change_approved",
+            Self::ChangeRejected => "application_change_rejected",
+            Self::Rejected => "application_rejected",
+            Self::Suspended => "application_suspended",
+            Self::Resumed => "application_resumed",
+            Self::PrivilegesSet { .. } => "privileges_set",
+            Self::Narrowed => "application_narrowed",
+            Self::SecretClaimed => "secret_claimed",
+            Self::SecretRotated => "secret_rotated",
+            Self::PreviousSecretRetired => "previous_secret_retired",
+            Self::SecretsEnded => "secrets_ended",
+            Self::Transferred { .. } => "application_transferred",
+            Self::GrantsWithdrawn => "grants_withdrawn",
+            Self::Deleted => "application_deleted",
+            Self::Ensured => "client_ensured",
+        }
+    }
+}
+
+/// Slows down callers that try too often. [`MemoryThrottle`](crate::MemoryThrottle) is one to use as it is.
 ///
-/// Failures are to be counted by client and network together, never by client alone: a stranger must
-/// not lock an honest client out [RFC 6749 section 2.3.1]. The client is what the request claims and
-/// may be anything, so bound what is kept, and let counts fade with time: nothing tells of a success.
-/// Without a peer address all strangers look alike; see that the adapter passes it.
+/// Count failures by client and network together, never by client alone: a stranger must not lock an
+/// honest client out [RFC 6749 section 2.3.1]. The client is what the request claims and may be any text, so
+/// bound what is kept, and let counts fade with time. Without a peer address all strangers look alike: make
+/// sure that the adapter passes it.
 #[async_trait]
 pub trait Throttle: fmt::Debug + Send + Sync + 'static {
-    /// Decides before authentication, or before a request is held, whether to go on.
+    /// Decides whether to go on: before the client is looked up and authenticated, or before a request is held.
     async fn check(&self, attempt: &Attempt<'_>) -> ThrottleDecision;
 
     /// Takes note that authentication failed.
     async fn failed(&self, attempt: &Attempt<'_>);
+
+    /// Takes note that the client proved itself, by its secret. It is not called for a client that only names
+    /// itself. Does nothing by default.
+    async fn authenticated(&self, attempt: &Attempt<'_>) {
+        let _ = attempt;
+    }
+}
+
+/// What is attempted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum AttemptKind {
+    /// A client authenticates, or names itself, at one of the endpoints that take a form.
+    Authentication,
+    /// A valid authorization request is stored until its user decides. The user is signed in, and the client exists.
+    HeldRequest,
 }
 
 /// Who tries what.
 ///
 /// # Security
 ///
-/// `Debug` leaves out a client of 32 octets or more: it may be a secret in the wrong place.
+/// `Debug` leaves out a client of 32 bytes or more: it may be a secret in the wrong place.
 #[derive(Clone, Copy)]
 #[non_exhaustive]
 pub struct Attempt<'a> {
+    /// What is attempted.
+    pub kind: AttemptKind,
     /// Where.
     pub endpoint: Endpoint,
-    /// Whom the request claims to come from; may be anything, a secret in the wrong place too: not to be
-    /// logged, nor kept as it came: count by a hash of it.
+    /// Whom the request claims to come from. It may be anything, a secret in the wrong place too: do not log it, and do
+    /// not keep it as it came; count by a hash of it.
     pub client: Option<&'a str>,
-    /// The user who is asked, at the authorization endpoint.
+    /// The user who is asked, if a request is held.
     pub subject: Option<&'a Subject>,
-    /// From where it came, as the adapter told.
+    /// The address that it came from, as the adapter passed it.
     pub peer: Option<IpAddr>,
 }
 
 impl<'a> Attempt<'a> {
-    /// An attempt of which nothing but the endpoint is known, for tests of a [`Throttle`].
+    /// Returns an attempt of which nothing else is known, for tests of a [`Throttle`].
     #[must_use]
-    pub const fn new(endpoint: Endpoint) -> Self {
-        Self { endpoint, client: None, subject: None, peer: None }
+    pub const fn new(kind: AttemptKind, endpoint: Endpoint) -> Self {
+        Self { kind, endpoint, client: None, subject: None, peer: None }
     }
 
     /// Returns what to count by: the IPv4 address, or the first 64 bits of the IPv6 address, since one
@@ -293,6 +637,7 @@ impl<'a> Attempt<'a> {
 impl fmt::Debug for Attempt<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Attempt")
+            .field("kind", &self.kind)
             .field("endpoint", &self.endpoint)
             .field("client", &self.client_to_tell())
             .field("subject", &self.subject)
@@ -309,7 +654,7 @@ pub enum ThrottleDecision {
     Allow,
     /// Is answered with 429 and `Retry-After`.
     Refuse {
-        /// How long to wait; told in seconds, rounded up, at least one.
+        /// How long to wait. `Retry-After` has it in whole seconds, rounded up, at least one.
         retry_after: Duration,
     },
 }
@@ -317,8 +662,8 @@ pub enum ThrottleDecision {
 /// Answers for the embedder's users.
 ///
 /// It is asked when a user decides, at exchange and at refresh, in grace too, before anything is
-/// claimed: a locked or deleted user gets no token. Access tokens that are out already stay good until
-/// their end; to end them too, call
+/// claimed: a locked or deleted user gets no token. Access tokens that were issued before stay valid until
+/// they expire; to end them too, call
 /// [`revoke_subject`](crate::AuthorizationServer::revoke_subject).
 #[async_trait]
 pub trait Subjects: fmt::Debug + Send + Sync + 'static {
@@ -326,7 +671,7 @@ pub trait Subjects: fmt::Debug + Send + Sync + 'static {
     async fn status(&self, subject: &Subject, client: &Client) -> SubjectStatus;
 }
 
-/// What [`Subjects`] tells.
+/// What [`Subjects`] answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SubjectStatus {
@@ -334,7 +679,7 @@ pub enum SubjectStatus {
     Active,
     /// The user is locked, deleted, or may not use this client.
     Refused,
-    /// It cannot be told right now; the request is answered with 503 and nothing changes.
+    /// It cannot be determined right now; the request is answered with 503 and nothing changes.
     Unknown,
 }
 
@@ -342,12 +687,15 @@ pub enum SubjectStatus {
 mod tests {
     use super::*;
 
+    fn of_a_client() -> Attempt<'static> {
+        Attempt::new(AttemptKind::Authentication, Endpoint::Token)
+    }
+
     /// CVE-2026-45364: a host has all addresses of its /64.
     #[test]
     fn ipv6_peers_are_counted_by_their_network() {
         let network = |peer: &str| {
-            let attempt =
-                Attempt { endpoint: Endpoint::Token, client: None, subject: None, peer: Some(peer.parse().unwrap()) };
+            let attempt = Attempt { peer: Some(peer.parse().unwrap()), ..of_a_client() };
             attempt.peer_network().unwrap().to_string()
         };
         assert_eq!(network("2001:db8:1:2:3:4:5:6"), "2001:db8:1:2::");
@@ -355,9 +703,96 @@ mod tests {
         assert_eq!(network("::ffff:192.0.2.7"), "192.0.2.7");
     }
 
+    /// A sink counts by them, so they are few, fixed and distinct.
+    #[test]
+    fn every_event_has_a_name_and_its_facts() {
+        use std::collections::BTreeSet;
+
+        let (id, alice, scopes) = (ClientId::new("app").unwrap(), Subject::new("alice").unwrap(), ScopeSet::empty());
+        let (grant, client, subject, scopes) = (GrantId::from_octets([7; 16]), &id, Some(&alice), &scopes);
+        let privileges = Privileges::default();
+        let (endpoint, reason, peer) = (Endpoint::Token, &Reason::WrongSecret, None);
+        let named = Some("app");
+        let changes = [
+            ApplicationChange::Submitted,
+            ApplicationChange::Approved,
+            ApplicationChange::ChangeProposed,
+            ApplicationChange::ChangeApproved,
+            ApplicationChange::ChangeRejected,
+            ApplicationChange::Rejected,
+            ApplicationChange::Suspended,
+            ApplicationChange::Resumed,
+            ApplicationChange::PrivilegesSet { old: privileges, new: privileges },
+            ApplicationChange::Narrowed,
+            ApplicationChange::SecretClaimed,
+            ApplicationChange::SecretRotated,
+            ApplicationChange::PreviousSecretRetired,
+            ApplicationChange::SecretsEnded,
+            ApplicationChange::Transferred { from: &alice, to: &alice },
+            ApplicationChange::GrantsWithdrawn,
+            ApplicationChange::Deleted,
+            ApplicationChange::Ensured,
+        ];
+        // The event, and whether it has a subject, a grant, an endpoint and a reason.
+        let mut events = vec![
+            (Event::CodeIssued { grant, client, subject, scopes }, [true, true, false, false]),
+            (Event::Denied { client, subject }, [true, false, false, false]),
+            (Event::Exchanged { grant, client, subject }, [true, true, false, false]),
+            (Event::CodeReplayed { grant, client, subject }, [true, true, false, false]),
+            (Event::Refreshed { grant, client, subject }, [true, true, false, false]),
+            (Event::RefreshedInGrace { grant, client, subject, age: 1 }, [true, true, false, false]),
+            (Event::RefreshTokenReused { grant, client, subject, revoked: true }, [true, true, false, false]),
+            (Event::MachineTokenIssued { grant, client, scopes }, [false, true, false, false]),
+            (Event::AccessTokenRevoked { grant, client }, [false, true, false, false]),
+            (Event::SupersededTokenAtRevocation { grant, client }, [false, true, false, false]),
+            (
+                Event::GrantRevoked { grant, client, subject, reason: RevocationReason::Withdrawn },
+                [true, true, false, true],
+            ),
+            (Event::StoreWentBack { grant, client }, [false, true, false, false]),
+            (Event::DerivationKeyMissing { grant, client }, [false, true, false, false]),
+            (Event::AuthenticationFailed { endpoint, client: named, peer, reason }, [false, false, true, true]),
+            (Event::Throttled { endpoint, client: named, peer }, [false, false, true, false]),
+            (Event::IntrospectionRefused { grant, client }, [false, true, true, false]),
+            (Event::Refused { endpoint, client: Some(client), redirect_uri: None, reason }, [false, false, true, true]),
+        ];
+        let alone = [false, false, false, false];
+        events.extend(changes.map(|change| (Event::Application { client, version: 1, actor: None, change }, alone)));
+        let mut names = BTreeSet::new();
+        for (event, expected) in &events {
+            let found = [
+                event.subject().is_some(),
+                event.grant().is_some(),
+                event.endpoint().is_some(),
+                event.reason().is_some(),
+            ];
+            assert_eq!(found, *expected, "{event:?}");
+            assert_eq!(event.client(), named, "{event:?}");
+            let name = event.name();
+            assert!(name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_'), "{name}");
+            assert!(names.insert(name), "{name} is the name of two");
+        }
+        let now = Timestamp::from_seconds(1);
+        for event in [Event::PurgeRefused { now, newest: now }, Event::PeerAddressMissing { endpoint }] {
+            assert_eq!((event.client(), names.insert(event.name())), (None, true), "{event:?}");
+        }
+    }
+
+    #[test]
+    fn a_reason_is_told_with_its_causes() {
+        let failed = Reason::Store(StoreError::permanent("no disk"));
+        let refused = |reason| {
+            let event = Event::Refused { endpoint: Endpoint::Token, client: None, redirect_uri: None, reason };
+            (event.severity(), event.reason().unwrap())
+        };
+        let (severity, text) = refused(&failed);
+        assert_eq!((severity, &*text), (Severity::Error, "the store failed: no disk"));
+        assert_eq!(refused(&Reason::WrongSecret), (Severity::Info, "the client secret is wrong".to_owned()));
+    }
+
     #[test]
     fn debug_of_an_attempt_shows_no_client_that_may_be_a_secret() {
-        let shown = |client| format!("{:?}", Attempt { client: Some(client), ..Attempt::new(Endpoint::Token) });
+        let shown = |client| format!("{:?}", Attempt { client: Some(client), ..of_a_client() });
         let text = "abcdefghijklmnopqrstuvwxyz012345";
         assert!(shown(&text[1..]).contains(&text[1..]));
         assert!(!shown(text).contains("abc"), "{}", shown(text));

@@ -45,6 +45,11 @@ impl AuthorizationId {
     pub(crate) fn new(now: Timestamp, entropy: &dyn Entropy) -> Self {
         Self(RecordId::new(now, entropy))
     }
+
+    /// The id before all ids that are made at that time or later.
+    pub(crate) fn first_at(time: Timestamp) -> Self {
+        Self(RecordId::first_at(time))
+    }
 }
 
 impl GrantId {
@@ -63,6 +68,13 @@ impl GrantId {
 
 impl From<AuthorizationId> for GrantId {
     fn from(id: AuthorizationId) -> Self {
+        Self(id.0)
+    }
+}
+
+impl From<GrantId> for AuthorizationId {
+    /// Returns the id of the authorization that the grant came from.
+    fn from(id: GrantId) -> Self {
         Self(id.0)
     }
 }
@@ -128,10 +140,16 @@ struct RecordId([u8; ID_OCTETS]);
 
 impl RecordId {
     fn new(now: Timestamp, entropy: &dyn Entropy) -> Self {
-        let mut octets = [0; ID_OCTETS];
-        let (bucket, random) = octets.split_at_mut(4);
-        bucket.copy_from_slice(&(now.seconds() / BUCKET_SECONDS).to_be_bytes());
+        let Self(mut octets) = Self::first_at(now);
+        let (_, random) = octets.split_at_mut(4);
         entropy.fill(random);
+        Self(octets)
+    }
+
+    fn first_at(time: Timestamp) -> Self {
+        let mut octets = [0; ID_OCTETS];
+        let (bucket, _) = octets.split_at_mut(4);
+        bucket.copy_from_slice(&(time.seconds() / BUCKET_SECONDS).to_be_bytes());
         Self(octets)
     }
 
@@ -158,6 +176,9 @@ impl RecordId {
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ClientId(SmolStr);
 
+/// Characters of a client id that the server makes.
+const MADE_CHARACTERS: usize = 22;
+
 /// Characters that a client id may have at most.
 pub(crate) const CLIENT_ID_CHARACTERS: usize = 255;
 
@@ -183,7 +204,12 @@ impl ClientId {
     }
 
     pub(crate) fn generate(entropy: &dyn Entropy) -> Self {
-        Self(letters_and_digits::<22>(entropy).into())
+        Self(letters_and_digits::<MADE_CHARACTERS>(entropy).into())
+    }
+
+    /// Returns whether it has the form of the ids that the server makes.
+    pub(crate) fn is_made_by_server(&self) -> bool {
+        self.0.len() == MADE_CHARACTERS && self.0.bytes().all(|byte| byte.is_ascii_alphanumeric())
     }
 
     fn is_well_formed(octets: &[u8]) -> bool {

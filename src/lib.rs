@@ -20,7 +20,7 @@
 //!
 //! # The flow
 //!
-//! 1. A developer submits an application, an administrator approves it: [`Registrar`].
+//! 1. A developer submits an application, an administrator approves it, the developer makes its secret: [`Registrar`].
 //! 2. The user's browser arrives with a request: [`AuthorizationServer::authorize`] checks it.
 //! 3. The user, signed in by the embedder, sees a consent page: [`AuthorizationServer::hold`].
 //! 4. The user decides and is sent back with a code: [`AuthorizationServer::decide`].
@@ -70,7 +70,7 @@
 //! | `redis` | `RedisStore`: everything in a Redis server or cluster, as safe as that is |
 //! | `sqlite` | `SqliteStore`: everything in one durable file |
 //! | `testing` | the module `testing`: a clock that stands still, randomness that repeats, the rules of stores as tests |
-//! | `tracing` | `TracingEvents`: one log line per event |
+//! | `tracing` | `TracingEvents`: one log line per event, with fields; a span per request |
 //!
 //! # Where to go next
 //!
@@ -114,16 +114,21 @@ pub mod guide;
 mod hooks;
 mod id;
 pub mod message;
+mod newest_time;
 mod pkce;
+mod purge;
 mod record;
 mod registrar;
 pub mod scope;
 mod secret;
 mod server;
+mod span;
 pub mod store;
 mod subject;
 #[cfg(feature = "testing")]
 pub mod testing;
+mod text;
+mod throttle;
 #[cfg(feature = "tracing")]
 mod tracing_events;
 pub mod wire;
@@ -137,7 +142,7 @@ pub use crate::client::redirect_uri::{
 };
 pub use crate::client::{
     ApplicationType, AuthenticationMethod, AuthenticationMethods, Client, ClientBuilder, ClientSecretError,
-    ClientState, ClientType, GrantType, GrantTypes, RefreshRotation,
+    ClientState, ClientType, GrantType, GrantTypes, Privileges, RefreshRotation,
 };
 pub use crate::clock::{Clock, SystemClock, Timestamp, TimestampError};
 pub use crate::codec::DecodeError;
@@ -154,11 +159,13 @@ pub use crate::entropy::{Entropy, SystemEntropy};
 pub use crate::error::{ErrorCode, Reason};
 pub use crate::grant::client_credentials::MachineToken;
 pub use crate::hooks::{
-    ApplicationChange, Attempt, Event, EventSink, SubjectStatus, Subjects, Throttle, ThrottleDecision,
+    ApplicationChange, Attempt, AttemptKind, Event, EventSink, Severity, SubjectStatus, Subjects, Throttle,
+    ThrottleDecision,
 };
 pub use crate::id::{AuthorizationId, ClientId, ClientIdError, GrantId, IdError};
 pub use crate::pkce::{CodeChallenge, CodeChallengeError, CodeVerifier, CodeVerifierError};
-pub use crate::registrar::{Approval, Approved, Registrar, RegistrarError};
+pub use crate::purge::PurgeError;
+pub use crate::registrar::{Approval, Approved, Narrowing, Registrar, RegistrarError, Widening};
 pub use crate::secret::derive::DerivationKey;
 pub use crate::secret::{AccessToken, AuthorizationCode, AuthorizationHandle, ClientSecret, RefreshToken};
 pub use crate::server::{AuthorizationServer, Builder};
@@ -171,6 +178,8 @@ pub use crate::store::redis::{RedisError, RedisOptions, RedisProblem, RedisStore
 #[cfg(feature = "sqlite")]
 pub use crate::store::sqlite::{SqliteError, SqliteOptions, SqliteProblem, SqliteStore};
 pub use crate::subject::{Subject, SubjectError};
+pub use crate::text::{LookAlikeKey, TextError, TextFault};
+pub use crate::throttle::{MemoryThrottle, Rate, ThrottleLimits};
 #[cfg(feature = "tracing")]
 pub use crate::tracing_events::TracingEvents;
 

@@ -27,8 +27,16 @@ const CHALLENGE_CHARACTERS: usize = 43;
 /// assert_eq!(verifier.challenge().as_str(), "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM");
 /// # Ok::<(), grantor::CodeVerifierError>(())
 /// ```
-#[derive(Clone, Zeroize, ZeroizeOnDrop)]
+#[derive(Clone)]
 pub struct CodeVerifier(String);
+
+impl Drop for CodeVerifier {
+    fn drop(&mut self) {
+        self.0.zeroize();
+    }
+}
+
+impl ZeroizeOnDrop for CodeVerifier {}
 
 impl CodeVerifier {
     /// The fewest characters a verifier may have.

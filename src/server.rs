@@ -1,6 +1,7 @@
 //! The authorization server: wiring, and one-line delegations.
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use crate::client::Client;
 use crate::clock::{Clock, SystemClock};
@@ -15,13 +16,16 @@ use crate::endpoint::{authorize, decide, introspect, metadata, resource, revoke,
 use crate::entropy::{Entropy, SystemEntropy};
 use crate::grant;
 use crate::grant::client_credentials::{self, MachineToken};
-use crate::grant::withdraw;
+use crate::grant::withdraw::{self, Extent};
 use crate::hooks::{EventSink, Subjects, Throttle};
 use crate::id::{ClientId, GrantId};
-use crate::record::Grant;
+use crate::newest_time::NewestTime;
+use crate::purge::{self, PurgeError};
+use crate::record::{Authorization, Grant};
 use crate::registrar::Registrar;
 use crate::scope::{Permission, Resource};
 use crate::secret::AuthorizationHandle;
+use crate::span::in_span;
 use crate::store::{Purge, StoreError, Stores};
 use crate::subject::Subject;
 use crate::wire::{Endpoint, Request, Response};
@@ -115,27 +119,31 @@ impl AuthorizationServer {
     /// The answer is complete, errors included: 400, 401, 405, 413, 429, and 500 or 503 if the store
     /// failed. At the authorization endpoint, where a user is needed, it is 404.
     pub async fn serve(&self, endpoint: Endpoint, request: &Request<'_>) -> Response {
+        let context = &self.context;
         match endpoint {
             Endpoint::Authorization => Response::new(404),
-            Endpoint::Token => token::serve(&self.context, request).await,
-            Endpoint::Revocation => revoke::serve(&self.context, request).await,
-            Endpoint::Introspection => introspect::serve(&self.context, request).await,
-            Endpoint::Metadata => metadata::serve(&self.context, request),
+            Endpoint::Token => in_span(endpoint.as_str(), token::serve(context, request)).await,
+            Endpoint::Revocation => in_span(endpoint.as_str(), revoke::serve(context, request)).await,
+            Endpoint::Introspection => in_span(endpoint.as_str(), introspect::serve(context, request)).await,
+            Endpoint::Metadata => metadata::serve(context, request),
         }
     }
 
     /// Checks an authorization request [RFC 6749 section 4.1.1] and stores nothing.
     ///
-    /// If nobody is signed in, show the sign-in page and let the request come again.
+    /// If no user is signed in, show the sign-in page, and retry the request afterwards.
     ///
     /// # Errors
     ///
-    /// [`AuthorizationError`], which knows how the user has to be told.
+    /// [`AuthorizationError`], which makes the response: a page, or a redirect to the client.
     pub async fn authorize(&self, request: &Request<'_>) -> Result<PendingAuthorization, AuthorizationError> {
-        authorize::authorize(&self.context, request).await
+        in_span("authorization", authorize::authorize(&self.context, request)).await
     }
 
-    /// Holds a request for the user who will decide it, and gives the handle for the page's form.
+    /// Holds a request for the user who will decide it, and returns the handle for the page's form.
+    ///
+    /// Beyond [`held_requests`](Config::held_requests) or
+    /// [`held_requests_per_client`](Config::held_requests_per_client), the user's oldest request ends.
     ///
     /// `session` is the embedder's secret name for the browser's session, such as the value of its
     /// cookie; a digest of it is kept. Handle, subject and session have to agree at the decision, which
@@ -143,17 +151,18 @@ impl AuthorizationServer {
     ///
     /// # Errors
     ///
-    /// [`AuthorizationError`] if the throttle refused, the session is empty, or the store failed.
+    /// [`AuthorizationError`] if the throttle refused, the session is empty, the client was suspended or deleted or its
+    /// redirect URI removed since the check, or the store failed.
     pub async fn hold(
         &self,
         pending: &PendingAuthorization,
         subject: &Subject,
         session: &[u8],
     ) -> Result<AuthorizationHandle, AuthorizationError> {
-        decide::hold(&self.context, pending, subject, session).await
+        in_span("hold", decide::hold(&self.context, pending, subject, session)).await
     }
 
-    /// Takes the user's decision, once, and gives the redirect to the client [RFC 6749 section 4.1.2].
+    /// Records the user's decision, once, and returns the redirect to the client [RFC 6749 section 4.1.2].
     ///
     /// Client, redirect URI and scopes are checked again as they are now.
     ///
@@ -169,7 +178,7 @@ impl AuthorizationServer {
         session: &[u8],
         decision: &Decision,
     ) -> Result<Response, AuthorizationError> {
-        decide::decide(&self.context, handle, subject, session, decision).await
+        in_span("decision", decide::decide(&self.context, handle, subject, session, decision)).await
     }
 
     /// Finds out what the access token of a request to a resource stands for [RFC 6750].
@@ -200,6 +209,35 @@ impl AuthorizationServer {
         resource::require(&self.context, token, scope, permission, resource)
     }
 
+    /// Demands that a token covers this plain scope: one that the catalog defines with
+    /// [`ScopeDefinition::plain`](crate::scope::ScopeDefinition::plain), without permissions.
+    ///
+    /// # Errors
+    ///
+    /// [`ResourceError`] with 403 and the scope that is needed [RFC 6750 section 3.1]. A scope with permissions is
+    /// always refused here: [`require`](Self::require) checks it.
+    ///
+    /// # Security
+    ///
+    /// It says nothing of resources, and nothing of what the user may do: check that elsewhere.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use grantor::wire::Request;
+    /// use grantor::{AuthorizationServer, ResourceError};
+    ///
+    /// async fn list_orders(server: &AuthorizationServer, request: &Request<'_>) -> Result<(), ResourceError> {
+    ///     let token = server.authenticate(request).await?;
+    ///     server.require_scope(&token, "orders")?;
+    ///     // Here follow the orders of the user.
+    ///     Ok(())
+    /// }
+    /// ```
+    pub fn require_scope(&self, token: &Authenticated, scope: &str) -> Result<(), ResourceError> {
+        resource::require_scope(&self.context, token, scope)
+    }
+
     /// Returns the user on whose behalf the client acts, for a resource that belongs to users.
     ///
     /// # Errors
@@ -221,7 +259,10 @@ impl AuthorizationServer {
         Registrar::new(self.context.clone(), grant::offered(&self.context.config).collect())
     }
 
-    /// Returns the client of that id as it is now, such as for a page that lists grants.
+    /// Returns the client of that id as it is now, from no cache, such as for a page that lists grants.
+    ///
+    /// For some time after a deletion it returns what is left: a client without a name, in the state
+    /// [`Deleted`](crate::ClientState::Deleted). [`Registrar::client`] returns an error for it.
     ///
     /// # Errors
     ///
@@ -250,8 +291,23 @@ impl AuthorizationServer {
         client_credentials::tokens_of(&self.context, client).await
     }
 
+    /// Returns the requests that a subject approved and whose codes can still be exchanged, the oldest first. A code
+    /// that was exchanged is not among them: [`grants_of`](Self::grants_of) returns its grant.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the store failed, or if a record cannot be read. It returns no partial list, as with
+    /// [`grants_of`](Self::grants_of).
+    pub async fn authorizations_of(&self, subject: &Subject) -> Result<Vec<Arc<Authorization>>, StoreError> {
+        withdraw::authorizations_of(&self.context, subject).await
+    }
+
     /// Withdraws a grant with all its tokens, for the user who gave it. Returns whether it was live, ignoring the
     /// client's state; `false` also if that user gave no such grant.
+    ///
+    /// The id may also be that of what has not become a grant: of an approved request, whose code is then dead, or of
+    /// one that is still held, which nobody can approve any more. An [`AuthorizationId`](crate::AuthorizationId) and
+    /// the [`GrantId`] of the same record convert into each other.
     ///
     /// # Errors
     ///
@@ -272,25 +328,58 @@ impl AuthorizationServer {
     /// [`StoreError`] if the store failed anywhere, or a record could not be read; all else is withdrawn.
     /// Call it again.
     pub async fn revoke_subject(&self, subject: &Subject) -> Result<usize, StoreError> {
-        withdraw::withdraw_subject(&self.context, subject).await
+        withdraw::withdraw_all(&self.context, subject, Extent::Subject).await
     }
 
-    /// Removes records whose time is over, looking at no more than `limit` in each store.
+    /// Withdraws what a subject granted to one client: held requests, codes and grants. Returns how many were live,
+    /// ignoring the client's state.
     ///
-    /// Nothing depends on it but the size of the store: ends are checked when a record is read.
+    /// Nothing that existed when the call began gives access after it has succeeded, not even a decision, an exchange
+    /// or a refresh that was under way. What the user approves afterwards does. Other users and other clients keep
+    /// what they have, and so does the client what it got for itself [RFC 6749 section 4.4].
     ///
     /// # Errors
     ///
-    /// [`StoreError`] if a store failed, after the other one did its part; call again.
-    pub async fn purge_expired(&self, limit: usize) -> Result<Purge, StoreError> {
-        let now = self.context.now();
-        let codes = self.context.stores.codes.purge_expired(now, limit).await;
-        let tokens = self.context.stores.tokens.purge_expired(now, limit).await;
-        let replays = match &self.context.stores.replays {
-            Some(replays) => replays.purge_expired(now, limit).await,
-            None => Ok(Purge::default().finished()),
-        };
-        Ok(codes?.and(tokens?).and(replays?))
+    /// [`StoreError`] if the store failed anywhere, or a record could not be read; all else is withdrawn.
+    /// Call it again.
+    pub async fn withdraw_application(&self, subject: &Subject, client: &ClientId) -> Result<usize, StoreError> {
+        withdraw::withdraw_all(&self.context, subject, Extent::Application(client)).await
+    }
+
+    /// Removes expired records, examining at most `limit` in each store. Call it about once a minute, and repeat it until
+    /// [`Purge::is_finished`] returns `true`.
+    ///
+    /// Only the size of the store depends on it: ends are checked when a record is read.
+    ///
+    /// What it removes is gone for good, so it is refused while the clock is more than
+    /// [`clock_leap`](Config::clock_leap) beyond the newest time that this process and the store have seen. The store
+    /// keeps the time of the last purge that was accepted. The first call on a store writes that time and removes
+    /// nothing.
+    ///
+    /// # Errors
+    ///
+    /// [`PurgeError::ClockAhead`] if the clock seems to have leapt forward, or if the service was stopped for as long;
+    /// nothing was removed, and [`Event::PurgeRefused`](crate::Event::PurgeRefused) was raised.
+    /// [`PurgeError::Store`] if a store failed, after the others did their part; call again.
+    pub async fn purge_expired(&self, limit: usize) -> Result<Purge, PurgeError> {
+        purge::purge_expired(&self.context, limit).await
+    }
+
+    /// Confirms that the clock is right after [`PurgeError::ClockAhead`]: its time becomes the time of the last purge,
+    /// and [`purge_expired`](Self::purge_expired) goes on. It removes nothing itself.
+    ///
+    /// If a wrong clock was confirmed, correct the clock and call it again: the time may also be an earlier one.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the store failed; call again.
+    ///
+    /// # Security
+    ///
+    /// Let a person call it who has compared the clock with another one. A call at each start would delete living
+    /// grants on a machine whose clock is wrong.
+    pub async fn confirm_clock(&self) -> Result<(), StoreError> {
+        purge::confirm_clock(&self.context).await
     }
 }
 
@@ -328,7 +417,7 @@ impl Builder {
         self
     }
 
-    /// Sets the throttle.
+    /// Sets the throttle, such as a [`MemoryThrottle`](crate::MemoryThrottle); none unless set.
     #[must_use]
     pub fn throttle(mut self, throttle: impl Throttle) -> Self {
         self.throttle = Some(Arc::new(throttle));
@@ -351,7 +440,10 @@ impl Builder {
         let Self { config, stores, clock, entropy, events, throttle, subjects } = self;
         config.check()?;
         let metadata = metadata::document(&config);
-        let context = Context { stores, config, metadata, clock, entropy, events, throttle, subjects };
+        let misses_peers = AtomicBool::new(false);
+        let newest = NewestTime::default();
+        let context =
+            Context { stores, config, metadata, clock, newest, entropy, events, throttle, subjects, misses_peers };
         Ok(AuthorizationServer { context: Arc::new(context) })
     }
 }

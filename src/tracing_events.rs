@@ -2,43 +2,59 @@
 
 use tracing::{error, info, warn};
 
-use crate::error::Reason;
-use crate::hooks::{Event, EventSink};
+use crate::hooks::{Event, EventSink, Severity};
 
-/// An [`EventSink`] that writes one `tracing` line per event, under the target `grantor`.
+/// An [`EventSink`] that writes one `tracing` event per [`Event`], with the target `grantor`.
 ///
-/// What needs somebody's eyes is a warning: replays, reuse, failed authentication, refusals for rate, a
-/// store that failed and may be back. A store that stays broken or lost acknowledged writes is an error.
+/// The fields can be filtered and counted:
+///
+/// | field | value |
+/// |---|---|
+/// | `event` | [`Event::name`], always there |
+/// | `client`, `subject`, `actor`, `grant`, `endpoint`, `peer` | of [`Event`], where the event has them |
+/// | `reason` | [`Event::reason`], where there is one |
+/// | `redirect_uri` | the redirect URI that was refused, shortened as in [`Event::Refused`] |
+/// | `scopes` | what was granted |
+/// | `age` | seconds since a refresh token in its grace was superseded |
+/// | `revoked` | whether the reuse of a refresh token revoked its grant |
+///
+/// The level is [`Event::severity`]. Clients and redirect URIs may hold any character: a subscriber that writes
+/// lines has to escape fields, as that of `tracing-subscriber` does.
 #[derive(Clone, Copy, Debug, Default)]
 #[expect(clippy::exhaustive_structs, reason = "it holds nothing and is written as a value")]
 pub struct TracingEvents;
 
 impl EventSink for TracingEvents {
     fn record(&self, event: &Event<'_>) {
-        match event {
-            Event::Refused { reason: Reason::Store(failure), .. } if failure.is_transient() => {
-                warn!(target: "grantor", ?event);
-            }
-            Event::Refused { reason: Reason::Store(_), .. }
-            | Event::StoreWentBack { .. }
-            | Event::DerivationKeyMissing { .. } => {
-                error!(target: "grantor", ?event);
-            }
-            Event::CodeReplayed { .. }
-            | Event::RefreshTokenReused { .. }
-            | Event::SupersededTokenAtRevocation { .. }
-            | Event::AuthenticationFailed { .. }
-            | Event::Throttled { .. } => warn!(target: "grantor", ?event),
-            Event::Application { .. }
-            | Event::CodeIssued { .. }
-            | Event::Denied { .. }
-            | Event::Exchanged { .. }
-            | Event::Refreshed { .. }
-            | Event::RefreshedInGrace { .. }
-            | Event::MachineTokenIssued { .. }
-            | Event::AccessTokenRevoked { .. }
-            | Event::GrantRevoked { .. }
-            | Event::Refused { .. } => info!(target: "grantor", ?event),
+        let facts = event.facts();
+        let grant = facts.grant.map(|grant| grant.to_string());
+        let peer = facts.peer.map(|peer| peer.to_string());
+        let reason = event.reason();
+        let age = if let Event::RefreshedInGrace { age, .. } = event { Some(*age) } else { None };
+        let revoked = if let Event::RefreshTokenReused { revoked, .. } = event { Some(*revoked) } else { None };
+        macro_rules! line {
+            ($level:ident) => {
+                $level!(
+                    target: "grantor",
+                    event = facts.name,
+                    client = facts.client,
+                    subject = facts.subject.map(|subject| subject.as_str()),
+                    actor = facts.actor.map(|actor| actor.as_str()),
+                    grant = grant.as_deref(),
+                    endpoint = facts.endpoint.map(|endpoint| endpoint.as_str()),
+                    peer = peer.as_deref(),
+                    reason = reason.as_deref(),
+                    redirect_uri = facts.redirect_uri,
+                    scopes = facts.scopes.map(|scopes| scopes.as_str()),
+                    age,
+                    revoked,
+                )
+            };
+        }
+        match facts.severity {
+            Severity::Info => line!(info),
+            Severity::Warning => line!(warn),
+            Severity::Error => line!(error),
         }
     }
 }

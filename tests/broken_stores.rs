@@ -6,6 +6,8 @@
 mod applications;
 #[path = "broken_stores/grants.rs"]
 mod grants;
+#[path = "broken_stores/last_purge.rs"]
+mod last_purge;
 #[path = "broken_stores/replays.rs"]
 mod replays;
 
@@ -21,6 +23,7 @@ use grantor::testing::{client_registry, replay_store, token_store};
 
 use crate::applications::Applications;
 use crate::grants::Grants;
+use crate::last_purge::Purges;
 use crate::replays::Replays;
 
 /// A rule by its name, run to its end or to its panic.
@@ -59,6 +62,10 @@ fn replay_rules() -> Vec<Rule<Replays>> {
     grantor::__replay_rules! { [rules] replay_store }
 }
 
+fn purge_rules() -> Vec<Rule<Purges>> {
+    grantor::__purge_rules! { [rules] purge_store }
+}
+
 #[test]
 fn a_store_of_grants_without_a_fault_keeps_every_rule() {
     assert_eq!(broken_by(&grant_rules(), || Grants::with(grants::Fault::None)), [""; 0]);
@@ -75,6 +82,11 @@ fn a_store_of_replays_without_a_fault_keeps_every_rule() {
 }
 
 #[test]
+fn a_store_of_the_last_purge_without_a_fault_keeps_every_rule() {
+    assert_eq!(broken_by(&purge_rules(), || Purges::with(last_purge::Fault::None)), [""; 0]);
+}
+
+#[test]
 fn every_fault_of_a_store_of_grants_is_noticed_by_the_rules_that_name_it() {
     check(&grant_rules(), &grants::FAULTS, Grants::with);
 }
@@ -87,6 +99,11 @@ fn every_fault_of_a_registry_is_noticed_by_the_rules_that_name_it() {
 #[test]
 fn every_fault_of_a_store_of_replays_is_noticed_by_the_rules_that_name_it() {
     check(&replay_rules(), &replays::FAULTS, Replays::with);
+}
+
+#[test]
+fn every_fault_of_a_store_of_the_last_purge_is_noticed_by_the_rules_that_name_it() {
+    check(&purge_rules(), &last_purge::FAULTS, Purges::with);
 }
 
 #[test]

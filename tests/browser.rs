@@ -7,6 +7,8 @@
 mod authorization;
 #[path = "browser/browser.rs"]
 mod browser;
+#[path = "browser/pages.rs"]
+mod pages;
 #[path = "browser/platform.rs"]
 mod platform;
 #[path = "browser/registration.rs"]
@@ -39,9 +41,15 @@ async fn signing_in_and_out() {
     browser.open(&platform.url("/sign-in")).await;
     browser.assert_sees("You are signed in as Alice Archer.").await;
     browser.open(&platform.url("/nowhere")).await;
-    browser.assert_sees_not("Sign in").await;
+    browser.assert_sees("Alice Archer").await;
+    browser.press_in("//nav", "Authorized applications").await;
+    browser.open(&platform.url("/applications/nowhere")).await;
+    assert_eq!(browser.heading().await, "Nothing here");
+    browser.assert_sees("Alice Archer").await;
     browser.inspect_error("not-found", 404).await;
     browser.open(&platform.url("/")).await;
     browser.press("Sign out").await;
     browser.assert_sees_not("Alice Archer").await;
+    browser.open(&platform.url("/nowhere")).await;
+    browser.press_in("//nav", "Sign in").await;
 }

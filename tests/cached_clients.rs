@@ -9,12 +9,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use grantor::store::{ClientRegistry, Insertion, Page, Registration, Replacement};
+use grantor::store::{ClientRegistry, Insertion, Page, Purge, Registration, Replacement};
 use grantor::store::{ClientStore, StoreError, Stores};
 use grantor::testing::ManualClock;
 use grantor::{
     Application, ApplicationFilter, AuthorizationServer, CachedClients, Client, ClientId, Config, Logo, LogoSlot,
-    MemoryStore, Registrar, Subject, Timestamp,
+    MemoryStore, Privileges, Registrar, Subject, Timestamp,
 };
 
 use crate::world::{Reviewer as _, form, logo};
@@ -63,6 +63,10 @@ impl ClientRegistry for Counted {
         self.store.logo(id, slot).await
     }
 
+    async fn purge_deleted(&self, now: Timestamp, limit: usize) -> Result<Purge, StoreError> {
+        self.store.purge_deleted(now, limit).await
+    }
+
     async fn list(
         &self,
         filter: &ApplicationFilter,
@@ -103,7 +107,8 @@ impl Scene {
     /// The registrar of the server that has the cache.
     fn here(&self) -> Registrar {
         let memory = self.store.store.clone();
-        let stores = Stores::new(self.cached.clone(), memory.clone(), memory).with_registry(self.cached.clone());
+        let stores =
+            Stores::new(self.cached.clone(), memory.clone(), memory.clone(), memory).with_registry(self.cached.clone());
         server(stores).registrar().unwrap()
     }
 }
@@ -144,6 +149,28 @@ async fn a_suspension_here_is_seen_at_once() {
     scene.state().await;
     scene.here().suspend(&scene.id).await.unwrap();
     assert_eq!(scene.state().await, "Suspended");
+}
+
+#[tokio::test]
+async fn a_deletion_and_a_privilege_taken_back_are_seen_at_once_here_and_within_the_time_to_live_elsewhere() {
+    let scene = Scene::new().await;
+    let given = |client: &Client| client.is_trusted();
+    let seen = async || scene.cached.find(&scene.id).await.unwrap().unwrap();
+    let mut privileges = Privileges::default();
+    privileges.trusted = true;
+    scene.here().set_privileges(&scene.id, 2, privileges).await.unwrap();
+    assert!(given(&*seen().await));
+    scene.elsewhere.set_privileges(&scene.id, 3, Privileges::default()).await.unwrap();
+    scene.clock.advance(Duration::from_secs(9));
+    assert!(given(&*seen().await));
+    scene.clock.advance(Duration::from_secs(1));
+    assert!(!given(&*seen().await));
+
+    scene.elsewhere.delete(&scene.id, 4).await.unwrap();
+    assert_eq!(scene.state().await, "Approved");
+    // What reads the store sees it, and so does everything after.
+    assert_eq!(format!("{:?}", scene.cached.current(&scene.id).await.unwrap().unwrap().state()), "Deleted");
+    assert_eq!(scene.state().await, "Deleted");
 }
 
 #[tokio::test]

@@ -403,7 +403,13 @@ async fn a_dropped_withdrawal_of_a_grant_is_done_by_the_next_one() {
 }
 
 #[tokio::test]
-async fn a_dropped_withdrawal_of_a_user_is_done_by_the_next_one() {
+async fn a_dropped_withdrawal_of_a_user_or_an_application_is_done_by_the_next_one() {
+    for step in [Step::WithdrawSubject, Step::WithdrawApplication] {
+        withdrawn_at_every_await(&step).await;
+    }
+}
+
+async fn withdrawn_at_every_await(step: &Step) {
     let mut place = Wait::default();
     for _ in 0..1000 {
         let world = World::platform().await;
@@ -414,14 +420,14 @@ async fn a_dropped_withdrawal_of_a_user_is_done_by_the_next_one() {
         other.alice = Subject::new("bob").unwrap();
         let bystander = other.pair().await;
 
-        let is_complete = cut_off(&world, &Step::WithdrawSubject, &mut place).await.is_some();
+        let is_complete = cut_off(&world, step, &mut place).await.is_some();
         if !is_complete {
-            Step::WithdrawSubject.run(&world).await.good();
+            step.run(&world).await.good();
         }
         assert!(!world.opens(&pair.access).await);
         let refused = [Step::Refresh(pair.refresh), Step::Exchange(code), Step::Agree(handle)];
-        for step in refused {
-            assert_eq!(step.run(&world).await.status, 400, "{step:?} after {place:?}");
+        for use_of in refused {
+            assert_eq!(use_of.run(&world).await.status, 400, "{use_of:?} after {place:?}");
         }
         assert_eq!(world.server.grants_of(&world.alice).await.unwrap().len(), 0);
         assert!(other.opens(&bystander.access).await);
@@ -443,7 +449,8 @@ async fn a_dropped_submission_is_whole_or_not_there() {
         for waiting in waiting {
             assert!(registrar.client(waiting.id()).await.is_ok());
             assert_eq!(registrar.logo(waiting.id(), LogoSlot::InForce).await.unwrap().as_deref(), Some(&logo()));
-            let secret = Step::ApproveApplication(waiting.id().clone()).run(&scene.world).await.good().given;
+            Step::ApproveApplication(waiting.id().clone()).run(&scene.world).await.good();
+            let secret = registrar.claim_now(waiting.id()).await.unwrap().expose().to_owned();
             let client = Credentials { id: waiting.id().to_string(), secret };
             assert!(scene.world.opens(&scene.world.pair_of(&client).await.access).await);
         }
@@ -464,18 +471,9 @@ async fn a_dropped_approval_took_effect_or_can_be_given_again() {
         let again = scene.step.run(&scene.world).await;
         let registrar = scene.world.server.registrar().unwrap();
         assert_eq!(registrar.client(id).await.unwrap().state(), ClientState::Approved);
-        let secret = match answer.filter(|_| !again.is_good()) {
-            Some(answer) => answer.given,
-            None if again.is_good() => {
-                open.add();
-                again.given
-            }
-            // The secret of the approval reached nobody: the next one is made.
-            None => {
-                done.add();
-                registrar.rotate_now(id).await.unwrap().expose().to_owned()
-            }
-        };
+        assert!(answer.is_none() || !again.is_good(), "an acknowledged approval is lost");
+        if again.is_good() { &open } else { &done }.add();
+        let secret = registrar.claim_now(id).await.unwrap().expose().to_owned();
         let client = Credentials { id: id.to_string(), secret };
         assert!(scene.world.opens(&scene.world.pair_of(&client).await.access).await);
         scene.bystander_lives().await;

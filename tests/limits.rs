@@ -4,7 +4,6 @@
 
 #[path = "limits/allocations.rs"]
 mod allocations;
-#[expect(dead_code, reason = "the program that measures the heap needs more than these tests")]
 #[path = "limits/allocator.rs"]
 mod allocator;
 #[path = "limits/calls.rs"]
@@ -19,6 +18,8 @@ mod intercepted;
 mod service;
 #[path = "limits/sizes.rs"]
 mod sizes;
+#[path = "limits/throttle.rs"]
+mod throttle;
 #[expect(dead_code, reason = "the fixture has more than these tests need")]
 #[path = "protocol/world.rs"]
 mod world;

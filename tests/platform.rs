@@ -1,7 +1,22 @@
 //! What the pages and the resource API of the platform example refuse, over a real socket.
 
+#[cfg(target_os = "linux")]
+#[path = "platform/hung_up.rs"]
+mod hung_up;
+#[path = "platform/pages.rs"]
+mod pages;
+#[path = "platform/sessions.rs"]
+mod sessions;
+#[path = "platform/sign_in.rs"]
+mod sign_in_limits;
 #[expect(dead_code, reason = "the thin examples are started elsewhere")]
 mod started;
+#[path = "platform/third_party.rs"]
+mod third_party;
+#[path = "platform/throttle.rs"]
+mod throttle;
+#[path = "../examples/platform/verbs.rs"]
+mod verbs;
 
 use std::time::Duration;
 
@@ -26,6 +41,24 @@ async fn a_request_for_another_host_is_refused() {
             let answer = http().get(platform.url(path)).header(HOST, host).send().await.unwrap();
             assert_eq!(answer.status().as_u16(), status, "{host}{path}");
         }
+    }
+}
+
+/// IMG-02
+///
+/// A logo that is opened directly stays a picture, whatever its bytes hold besides.
+#[tokio::test]
+async fn a_logo_is_sent_as_an_image_and_nothing_else() {
+    let platform = Example::platform("logos");
+    let path = format!("/logos/{}", platform.about("client_id"));
+    let answer = http().get(platform.url(&path)).send().await.unwrap();
+    assert_eq!(answer.status(), StatusCode::OK);
+    for (name, value) in [
+        ("Content-Type", "image/png"),
+        ("X-Content-Type-Options", "nosniff"),
+        ("Content-Security-Policy", "default-src 'none'; sandbox"),
+    ] {
+        assert_eq!(answer.headers()[name], value, "{name}");
     }
 }
 
@@ -119,14 +152,16 @@ async fn token_for_public_resources(platform: &Example) -> String {
         body.extend(field.as_bytes());
     }
     body.extend(b"\r\n--end--\r\n");
-    let request = http().post(platform.url("/applications/new")).header(COOKIE, devon).body(body);
+    let request = http().post(platform.url("/applications/new")).header(COOKIE, &devon).body(body);
     let answer = request.header(CONTENT_TYPE, "multipart/form-data; boundary=end").send().await.unwrap();
     let id = location(&answer).path().rsplit('/').next().unwrap().to_owned();
 
     let admin = cookies(&sign_in(platform, ADMIN).send().await.unwrap());
     let approval = [("version", "1"), ("scope", "repo-issue:r")];
     let request = http().post(platform.url(&format!("/review/{id}/approve"))).header(COOKIE, admin);
-    let page = request.form(&approval).send().await.unwrap().text().await.unwrap();
+    assert_eq!(request.form(&approval).send().await.unwrap().status(), 303);
+    let request = http().post(platform.url(&format!("/applications/{id}/secret"))).header(COOKIE, devon);
+    let page = request.form(&[("version", "2")]).send().await.unwrap().text().await.unwrap();
     let secret = value_after(&page, "id=\"client_secret\"");
 
     let alice = cookies(&sign_in(platform, ALICE).send().await.unwrap());

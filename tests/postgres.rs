@@ -8,6 +8,8 @@ mod cost;
 mod crash;
 #[path = "postgres/kit.rs"]
 mod kit;
+#[path = "protocol/leap.rs"]
+mod leap;
 #[path = "postgres/limits.rs"]
 mod limits;
 #[path = "postgres/load.rs"]

@@ -1,9 +1,6 @@
 //! A client that nobody here wrote, the `oauth2` crate, against the examples over a real socket.
 
-#[cfg_attr(
-    not(all(feature = "sqlite", feature = "tracing")),
-    expect(dead_code, reason = "the platform needs features")
-)]
+#[expect(dead_code, reason = "the tests of the platform look at its process and its files")]
 mod started;
 
 use oauth2::basic::{BasicClient, BasicErrorResponseType, BasicTokenType};
@@ -145,6 +142,22 @@ async fn the_oauth2_crate_meets_the_errors_that_it_knows_with_axum() {
 #[tokio::test]
 async fn the_oauth2_crate_meets_the_errors_that_it_knows_with_actix() {
     meet_the_errors(&Example::start("actix")).await;
+}
+
+#[tokio::test]
+async fn the_thin_examples_slow_down_the_loopback_only_if_told() {
+    for name in ["axum", "actix"] {
+        for (options, expected) in [(&["--throttle"][..], 429), (&[][..], 401)] {
+            let example = Example::start_with(name, options);
+            let form = [("client_id", example.about("client_id")), ("client_secret", "wrong"), ("token", "x")];
+            let mut status = 0;
+            for _ in 0..50 {
+                let answer = reqwest::Client::new().post(example.url("/oauth2/introspect")).form(&form).send().await;
+                status = answer.unwrap().status().as_u16();
+            }
+            assert_eq!(status, expected, "{name} {options:?}");
+        }
+    }
 }
 
 #[cfg(all(feature = "sqlite", feature = "tracing"))]

@@ -16,6 +16,8 @@ mod killed;
 mod kit;
 #[path = "redis/layout.rs"]
 mod layout;
+#[path = "protocol/leap.rs"]
+mod leap;
 #[path = "redis/load.rs"]
 mod load;
 #[path = "redis/lost.rs"]

@@ -15,6 +15,8 @@ mod folder;
 mod group;
 #[path = "sqlite/killed.rs"]
 mod killed;
+#[path = "protocol/leap.rs"]
+mod leap;
 #[path = "sqlite/processes.rs"]
 mod processes;
 #[path = "sqlite/purge.rs"]

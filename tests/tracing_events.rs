@@ -1,19 +1,51 @@
-//! `TracingEvents` writes one line per event, at a level that tells how much it matters.
+//! `TracingEvents` writes one line per event, with fields to filter and count by, at the level that it needs, within
+//! the span of its request.
 
-use std::fmt::{Debug, Write};
+use std::collections::BTreeMap;
+use std::fmt::Debug;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use async_trait::async_trait;
+use futures::executor::block_on;
+use grantor::scope::ScopeCatalog;
 use grantor::store::{ClientStore, StoreError, Stores};
+use grantor::testing::ManualClock;
 use grantor::wire::{Body, Endpoint, Request};
-use grantor::{AuthorizationServer, Client, ClientId, Config, MemoryStore, TracingEvents};
+use grantor::{
+    AuthorizationServer, Client, ClientId, Config, MemoryStore, RedirectUriPolicy, RegisteredRedirectUri, Timestamp,
+    TracingEvents,
+};
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Metadata, Subscriber};
 
-/// Keeps each line as `LEVEL target text`.
+/// Keeps each line with its fields.
 #[derive(Clone, Default)]
-struct Lines(Arc<Mutex<Vec<String>>>);
+struct Lines(Arc<Mutex<Kept>>);
+
+#[derive(Default)]
+struct Kept {
+    lines: Vec<Line>,
+    spans: Vec<Fields>,
+    entered: Vec<usize>,
+}
+
+#[derive(Clone, Debug)]
+struct Line {
+    level: String,
+    fields: Fields,
+    /// The fields of the span that the line was written in.
+    span: Option<Fields>,
+}
+
+type Fields = BTreeMap<&'static str, String>;
+
+impl Line {
+    fn get(&self, field: &str) -> Option<&str> {
+        self.fields.get(field).map(String::as_str)
+    }
+}
 
 impl Subscriber for Lines {
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
@@ -21,47 +53,74 @@ impl Subscriber for Lines {
     }
 
     fn event(&self, event: &Event<'_>) {
-        let metadata = event.metadata();
-        let mut line = Text(format!("{} {}", metadata.level(), metadata.target()));
-        event.record(&mut line);
-        self.0.lock().unwrap().push(line.0);
+        let mut fields = Text(Fields::new());
+        event.record(&mut fields);
+        let mut kept = self.0.lock().unwrap();
+        let span = kept.entered.last().map(|place| kept.spans[*place].clone());
+        let line = Line { level: event.metadata().level().to_string(), fields: fields.0, span };
+        kept.lines.push(line);
     }
 
-    fn new_span(&self, _: &Attributes<'_>) -> Id {
-        Id::from_u64(1)
+    fn new_span(&self, attributes: &Attributes<'_>) -> Id {
+        let mut fields = Text(Fields::new());
+        attributes.record(&mut fields);
+        let mut kept = self.0.lock().unwrap();
+        kept.spans.push(fields.0);
+        Id::from_u64(kept.spans.len() as u64)
+    }
+
+    fn enter(&self, span: &Id) {
+        self.0.lock().unwrap().entered.push(span.into_u64() as usize - 1);
+    }
+
+    fn exit(&self, _: &Id) {
+        self.0.lock().unwrap().entered.pop();
     }
 
     fn record(&self, _: &Id, _: &Record<'_>) {}
     fn record_follows_from(&self, _: &Id, _: &Id) {}
-    fn enter(&self, _: &Id) {}
-    fn exit(&self, _: &Id) {}
 }
 
-struct Text(String);
+struct Text(Fields);
 
 impl Visit for Text {
-    fn record_debug(&mut self, _: &Field, value: &dyn Debug) {
-        write!(self.0, " {value:?}").unwrap();
+    fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
+        self.0.insert(field.name(), format!("{value:?}"));
     }
+
+    fn record_str(&mut self, field: &Field, value: &str) {
+        self.0.insert(field.name(), value.to_owned());
+    }
+}
+
+/// Returns the lines that a request leads to.
+fn lines_of(work: impl Future) -> Vec<Line> {
+    let lines = Lines::default();
+    tracing::subscriber::with_default(lines.clone(), || drop(block_on(work)));
+    std::mem::take(&mut lines.0.lock().unwrap().lines)
+}
+
+fn server(stores: impl Into<Stores>) -> AuthorizationServer {
+    let builder = AuthorizationServer::builder(Config::platform("https://auth.example"), stores);
+    builder.events(TracingEvents).build().unwrap()
+}
+
+fn form(body: &[u8]) -> Request<'_> {
+    Request::new("POST").header("Content-Type", b"application/x-www-form-urlencoded").body(Body::Octets(body))
 }
 
 #[test]
 fn a_failed_authentication_is_a_warning_on_one_line_and_shows_no_secret() {
-    let lines = Lines::default();
-    let server = AuthorizationServer::builder(Config::platform("https://auth.example"), MemoryStore::new())
-        .events(TracingEvents)
-        .build()
-        .unwrap();
-    let form = b"grant_type=refresh_token&refresh_token=hidden&client_id=a%0Ab&client_secret=hidden";
-    let request =
-        Request::new("POST").header("Content-Type", b"application/x-www-form-urlencoded").body(Body::Octets(form));
-    tracing::subscriber::with_default(lines.clone(), || {
-        futures::executor::block_on(server.serve(Endpoint::Token, &request));
-    });
-    let lines = lines.0.lock().unwrap();
+    let server = server(MemoryStore::new());
+    let body = b"grant_type=refresh_token&refresh_token=hidden&client_id=a%0Ab&client_secret=hidden";
+    let lines = lines_of(server.serve(Endpoint::Token, &form(body)));
     let [line] = &lines[..] else { panic!("{lines:?}") };
-    assert!(line.starts_with("WARN grantor AuthenticationFailed"), "{line}");
-    assert!(!line.contains("hidden") && !line.contains('\n'), "{line}");
+    assert_eq!((&*line.level, line.get("event")), ("WARN", Some("authentication_failed")));
+    assert_eq!((line.get("endpoint"), line.get("client")), (Some("token"), Some("a\nb")));
+    assert_eq!(line.get("reason"), Some("the client is unknown"));
+    assert_eq!(line.span, Some(Fields::from([("request", "token".to_owned())])));
+    let shown = format!("{line:?}");
+    assert!(!shown.contains("hidden") && !shown.contains('\n'), "{shown}");
 }
 
 /// A directory that cannot be asked.
@@ -82,21 +141,102 @@ impl ClientStore for Away {
 #[test]
 fn a_store_that_failed_is_a_warning_while_it_may_be_back_and_an_error_otherwise() {
     for (failure, level) in [(Away(StoreError::transient), "WARN"), (Away(StoreError::permanent), "ERROR")] {
-        let lines = Lines::default();
-        let stores = Stores::new(failure, MemoryStore::new(), MemoryStore::new());
-        let server = AuthorizationServer::builder(Config::platform("https://auth.example"), stores)
-            .events(TracingEvents)
-            .build()
-            .unwrap();
-        let form = b"grant_type=refresh_token&refresh_token=hidden&client_id=a&client_secret=hidden";
-        let request =
-            Request::new("POST").header("Content-Type", b"application/x-www-form-urlencoded").body(Body::Octets(form));
-        tracing::subscriber::with_default(lines.clone(), || {
-            futures::executor::block_on(server.serve(Endpoint::Token, &request));
-        });
-        let lines = lines.0.lock().unwrap();
+        let server = server(Stores::new(failure, MemoryStore::new(), MemoryStore::new(), MemoryStore::new()));
+        let body = b"grant_type=refresh_token&refresh_token=hidden&client_id=a&client_secret=hidden";
+        let lines = lines_of(server.serve(Endpoint::Token, &form(body)));
         let [line] = &lines[..] else { panic!("{lines:?}") };
-        assert!(line.starts_with(&format!("{level} grantor Refused")), "{line}");
-        assert!(line.contains("nobody answers"), "the line tells the cause: {line}");
+        assert_eq!((&*line.level, line.get("event")), (level, Some("refused")));
+        let reason = line.get("reason").unwrap();
+        assert!(reason.starts_with("the store failed") && reason.contains("nobody answers"), "the cause: {reason}");
     }
+}
+
+/// CLK-01
+///
+/// The log shows that nothing is removed any more.
+#[test]
+fn a_purge_that_is_refused_is_an_error() {
+    let clock = ManualClock::new(Timestamp::from_seconds(1_000_000_000));
+    let server = AuthorizationServer::builder(Config::platform("https://auth.example"), MemoryStore::new())
+        .clock(clock.clone())
+        .events(TracingEvents)
+        .build()
+        .unwrap();
+    let lines = lines_of(async {
+        let _ = server.purge_expired(10).await.unwrap();
+        clock.advance(Duration::from_secs(86_401));
+        server.purge_expired(10).await.unwrap_err();
+    });
+    let [line] = &lines[..] else { panic!("{lines:?}") };
+    assert_eq!((&*line.level, line.get("event")), ("ERROR", Some("purge_refused")));
+    let reason = "the clock shows 2001-09-10T01:46:41Z, and the newest time seen before is 2001-09-09T01:46:40Z";
+    assert_eq!(line.get("reason"), Some(reason));
+}
+
+/// A directory of one client.
+#[derive(Debug)]
+struct One(Arc<Client>);
+
+#[async_trait]
+impl ClientStore for One {
+    async fn find(&self, id: &ClientId) -> Result<Option<Arc<Client>>, StoreError> {
+        Ok(Some(self.0.clone()).filter(|client| client.id() == id))
+    }
+
+    async fn current(&self, id: &ClientId) -> Result<Option<Arc<Client>>, StoreError> {
+        self.find(id).await
+    }
+}
+
+/// Whoever operates the server sees which redirect URI was refused, and to whom it was sent, on one line.
+#[test]
+fn a_refused_redirect_uri_is_named_with_its_client() {
+    let registered = RegisteredRedirectUri::parse("https://app.example/cb", &RedirectUriPolicy::default()).unwrap();
+    let scopes = ScopeCatalog::platform().parse(b"repo-code:r").unwrap();
+    let client = Client::builder(ClientId::new("app").unwrap()).redirect_uri(registered).scopes(scopes).build();
+    let server = server(Stores::new(One(client.into()), MemoryStore::new(), MemoryStore::new(), MemoryStore::new()));
+    let secret = "x".repeat(44);
+    for (requested, shown, reason) in [
+        (
+            "https%3A%2F%2Fevil.example%2Fcb%3Fa%3Db",
+            "https://evil.example/cb…",
+            "the redirect URI was refused: the redirect URI does not match the registered one",
+        ),
+        (
+            "myapp%3A%2Fcb",
+            "myapp:/cb",
+            "the redirect URI was refused: the redirect URI has no scheme that is accepted: write https://, or for an \
+             app its domain name in reverse, with a dot and one slash, such as com.example.app:/cb",
+        ),
+        (
+            "https%3A%2F%2Fapp.example%2F%0D%0Aline",
+            r"https://app.example/\r\nline",
+            "the redirect URI was refused: the redirect URI contains a character that no URI has there",
+        ),
+        (
+            &*format!("https%3A%2F%2Fu%40app.example%3A1%2F{secret}"),
+            "…@app.example:1/…",
+            "the redirect URI was refused: the redirect URI has a user name",
+        ),
+    ] {
+        let query = format!("response_type=code&client_id=app&redirect_uri={requested}");
+        let lines = lines_of(server.authorize(&Request::new("GET").query(query.as_bytes())));
+        let [line] = &lines[..] else { panic!("{lines:?}") };
+        assert_eq!((&*line.level, line.get("event")), ("INFO", Some("refused")));
+        assert_eq!((line.get("endpoint"), line.get("client")), (Some("authorization"), Some("app")));
+        assert_eq!((line.get("redirect_uri"), line.get("reason")), (Some(shown), Some(reason)));
+        assert_eq!(line.span, Some(Fields::from([("request", "authorization".to_owned())])));
+    }
+}
+
+/// The thousandth request of a stranger costs no more room in the log than the first.
+#[test]
+fn a_long_redirect_uri_is_cut() {
+    let registered = RegisteredRedirectUri::parse("https://app.example/cb", &RedirectUriPolicy::default()).unwrap();
+    let client = Client::builder(ClientId::new("app").unwrap()).redirect_uri(registered).build();
+    let server = server(Stores::new(One(client.into()), MemoryStore::new(), MemoryStore::new(), MemoryStore::new()));
+    let query = format!("response_type=code&client_id=app&redirect_uri=https%3A%2F%2F{}", "a/".repeat(10_000));
+    let lines = lines_of(server.authorize(&Request::new("GET").query(query.as_bytes())));
+    let shown = lines[0].get("redirect_uri").unwrap();
+    assert!(shown.len() < 256 && shown.starts_with("https://a/a/") && shown.ends_with('…'), "{shown}");
 }

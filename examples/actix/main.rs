@@ -29,10 +29,12 @@ async fn serve(options: Options) -> Result<(), Box<dyn Error>> {
     let listener = TcpListener::bind(&options.listen).map_err(|error| options.cannot_listen(error))?;
     let mut config = Config::platform(format!("http://{}", listener.local_addr()?));
     config.development = true;
+    demo::set_no_bounds(&mut config);
     options.times.apply(&mut config);
     let server = AuthorizationServer::builder(config, MemoryStore::new())
         // For `--clock-speed` alone; without this line it is the system's.
         .clock(options.times.clock())
+        .throttle(options.throttle())
         .build()?;
     demo::register(&server, &options).await?;
     tokio::spawn(demo::purge(server.clone(), options.times.minute()));

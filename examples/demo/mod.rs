@@ -2,6 +2,7 @@
 //! the clean-up.
 
 mod purge;
+mod throttle;
 mod times;
 
 use std::error::Error;
@@ -10,17 +11,26 @@ use std::time::Duration;
 
 use grantor::scope::ResourceScope;
 use grantor::{
-    ApplicationForm, Approval, AuthorizationHandle, AuthorizationServer, Consent, Decision, Entropy, Logo,
-    PendingAuthorization, RegistrationLimits, Subject, SystemEntropy,
+    ApplicationForm, Approval, AuthorizationHandle, AuthorizationServer, Config, Consent, Decision, Entropy, Logo,
+    MemoryThrottle, PendingAuthorization, RegistrationLimits, Subject, SystemEntropy,
 };
 use serde::Serialize;
 
 use self::times::Times;
 
+/// Takes away the bounds for one user: here one account stands for all users of a test or a benchmark.
+pub(crate) fn set_no_bounds(config: &mut Config) {
+    config.held_requests = usize::MAX;
+    config.held_requests_per_client = usize::MAX;
+    config.grants_per_client = usize::MAX;
+}
+
 /// What the command line says.
 pub(crate) struct Options {
     pub(crate) listen: String,
     pub(crate) redirect_uri: String,
+    /// Whether requests over the loopback are slowed down too.
+    throttle: bool,
     pub(crate) times: Times,
     pub(crate) json: bool,
 }
@@ -30,8 +40,7 @@ Options
   --listen ADDR       where to listen, 127.0.0.1:8080 unless told
   --redirect-uri URI  the redirect URI of the demo application, http://127.0.0.1/callback unless told
   --json              print one line for programs
-  -h, --help          print this
-Options that let one watch tokens end";
+  -h, --help          print this";
 
 /// Runs the example as the command line says; an error is told in words.
 pub(crate) async fn start(serve: impl AsyncFnOnce(Options) -> Result<(), Box<dyn Error>>) -> ExitCode {
@@ -55,6 +64,7 @@ impl Options {
         let mut options = Self {
             listen: "127.0.0.1:8080".into(),
             redirect_uri: "http://127.0.0.1/callback".into(),
+            throttle: false,
             times: Times::default(),
             json: false,
         };
@@ -62,10 +72,12 @@ impl Options {
         while let Some(arg) = args.next() {
             match arg.as_str() {
                 "-h" | "--help" => {
-                    println!("{USAGE}\n{}", times::USAGE);
+                    println!("{USAGE}\n{}", throttle::USAGE);
+                    println!("Options that let one watch tokens end\n{}", times::USAGE);
                     return Ok(None);
                 }
                 "--json" => options.json = true,
+                "--throttle" => options.throttle = true,
                 "--listen" => options.listen = args.next().ok_or("--listen needs an address")?,
                 "--redirect-uri" => options.redirect_uri = args.next().ok_or("--redirect-uri needs a URI")?,
                 other if options.times.take(other, || args.next())? => {}
@@ -73,6 +85,11 @@ impl Options {
             }
         }
         Ok(Some(options))
+    }
+
+    /// The throttle that the server is to have.
+    pub(crate) fn throttle(&self) -> MemoryThrottle {
+        throttle::throttle(self.throttle)
     }
 
     /// Says where it cannot listen, and what to do about it.
@@ -89,9 +106,11 @@ pub(crate) async fn register(server: &AuthorizationServer, options: &Options) ->
     form.scopes = "repo-code:rw account-profile:r account-email:r".into();
     form.resource_scope = Some(ResourceScope::All);
     let logo = Logo::new(LOGO, &RegistrationLimits::default())?;
-    let id = registrar.submit(Subject::new("developer")?, form, Some(logo)).await?;
-    let approved = registrar.approve(&id, 1, Approval::default()).await?;
-    let secret = approved.client_secret().map_or("", |secret| secret.expose());
+    let developer = Subject::new("developer")?;
+    let id = registrar.submit(developer.clone(), form, Some(logo)).await?;
+    registrar.approve(&id, 1, Approval::default()).await?;
+    let made = registrar.claim_secret(&id, &developer, 2).await?;
+    let secret = made.expose();
     let issuer = server.issuer();
     let redirect_uri = &options.redirect_uri;
     if options.json {
@@ -181,10 +200,9 @@ pub(crate) fn decision(body: &[u8]) -> Option<(String, Decision)> {
     let fields: Vec<(String, String)> = serde_urlencoded::from_bytes(body).ok()?;
     let value = |wanted: &str| fields.iter().find(|(name, _)| name == wanted).map(|(_, value)| value.clone());
     let ticked =
-        |wanted: &str| fields.iter().filter(|(name, _)| name == wanted).map(|(_, value)| value.clone()).collect();
-    let (scopes, resources): (Vec<_>, Vec<_>) = (ticked("scope"), ticked("resource"));
+        |wanted: &'static str| fields.iter().filter(move |(name, _)| name == wanted).map(|(_, value)| value.as_str());
     let decision = match value("decision")?.as_str() {
-        "allow" => Decision::Approve(Consent::ticked(scopes, resources)),
+        "allow" => Decision::Approve(Consent::ticked(ticked("scope"), ticked("resource"))),
         _ => Decision::Deny,
     };
     Some((value("handle")?, decision))

@@ -1,13 +1,12 @@
 //! One round of the purge, step by step.
 
-use grantor::AuthorizationServer;
-use grantor::store::StoreError;
+use grantor::{AuthorizationServer, PurgeError};
 
-/// Records looked at in one step.
+/// Records examined in one step.
 const STEP: usize = 10_000;
 
-/// Removes what is over by now; tells how many records went, and what stopped it.
-pub(crate) async fn once(server: &AuthorizationServer) -> (usize, Result<(), StoreError>) {
+/// Removes expired records. Returns how many were removed, and what stopped it.
+pub(crate) async fn once(server: &AuthorizationServer) -> (usize, Result<(), PurgeError>) {
     let mut removed = 0;
     loop {
         match server.purge_expired(STEP).await {

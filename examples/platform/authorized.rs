@@ -4,9 +4,10 @@ use askama::Template;
 use axum::Router;
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, RawQuery, State};
-use axum::response::{Redirect, Response};
+use axum::response::{IntoResponse as _, Redirect, Response};
 use axum::routing::get;
-use grantor::store::StoreError;
+use grantor::scope::{ResourceScope, ScopeSet};
+use grantor::store::{Authorization, StoreError};
 use grantor::{AuthorizationServer, Client, ClientId, ClientState, GrantId, Subject};
 
 use crate::logos;
@@ -16,11 +17,10 @@ use crate::web::Platform;
 use crate::words::{self, Resources, ScopeGroup, When};
 
 pub(crate) fn routes() -> Router<Platform> {
-    let back = async || Redirect::to("/authorized");
     Router::new()
         .route("/authorized", get(list))
-        .route("/authorized/{grant}/withdraw", get(back).post(withdraw))
-        .route("/authorized/applications/{client_id}/withdraw", get(back).post(withdraw_all))
+        .route("/authorized/{grant}/withdraw", get(confirm).post(withdraw))
+        .route("/authorized/applications/{client_id}/withdraw", get(confirm_all).post(withdraw_all))
 }
 
 #[derive(Template)]
@@ -29,6 +29,17 @@ struct AuthorizedPage {
     frame: Frame,
     notice: Option<&'static str>,
     applications: Vec<Application>,
+}
+
+/// Asks once more before something is withdrawn.
+#[derive(Template)]
+#[template(path = "withdraw.html", config = "examples/platform/askama.toml")]
+struct WithdrawPage {
+    frame: Frame,
+    /// The address that withdraws.
+    action: String,
+    /// The application with what would end.
+    application: Application,
 }
 
 /// An application with all that the user granted it.
@@ -46,7 +57,8 @@ struct Grant {
     groups: Vec<ScopeGroup>,
     resources: Resources,
     since: When,
-    refreshed: When,
+    /// Nothing if the application has not fetched its tokens yet.
+    used: Option<When>,
     until: When,
 }
 
@@ -67,6 +79,39 @@ async fn list(
     Ok(page(&AuthorizedPage { frame: Frame::for_account(&signed_in.account), notice, applications }))
 }
 
+async fn confirm(
+    State(platform): State<Platform>,
+    signed_in: SignedIn,
+    grant: Result<Path<String>, PathRejection>,
+) -> Result<Response, Failure> {
+    let Path(grant) = grant.map_err(|_| Failure::NotFound)?;
+    let id: GrantId = grant.parse().map_err(|_| Failure::NotFound)?;
+    let mut applications = applications_of(&platform.server, &signed_in.account.subject).await?;
+    for application in &mut applications {
+        application.grants.retain(|grant| grant.id == id);
+    }
+    let found = applications.into_iter().find(|application| !application.grants.is_empty());
+    Ok(ask_to_confirm(&signed_in, format!("/authorized/{id}/withdraw"), found))
+}
+
+async fn confirm_all(
+    State(platform): State<Platform>,
+    signed_in: SignedIn,
+    client_id: Result<Path<String>, PathRejection>,
+) -> Result<Response, Failure> {
+    let Path(client_id) = client_id.map_err(|_| Failure::NotFound)?;
+    let applications = applications_of(&platform.server, &signed_in.account.subject).await?;
+    let found = applications.into_iter().find(|application| application.id.as_str() == client_id);
+    Ok(ask_to_confirm(&signed_in, format!("/authorized/applications/{client_id}/withdraw"), found))
+}
+
+fn ask_to_confirm(signed_in: &SignedIn, action: String, found: Option<Application>) -> Response {
+    match found {
+        Some(application) => page(&WithdrawPage { frame: Frame::for_account(&signed_in.account), action, application }),
+        None => Redirect::to("/authorized?over").into_response(),
+    }
+}
+
 async fn withdraw(
     State(platform): State<Platform>,
     signed_in: SignedIn,
@@ -84,28 +129,36 @@ async fn withdraw_all(
     client_id: Result<Path<String>, PathRejection>,
 ) -> Result<Redirect, Failure> {
     let Path(client_id) = client_id.map_err(|_| Failure::NotFound)?;
-    let subject = &signed_in.account.subject;
-    let mut was_alive = false;
-    for grant in platform.server.grants_of(subject).await? {
-        if grant.client().as_str() == client_id {
-            was_alive |= platform.server.revoke_grant(grant.id(), subject).await?;
-        }
-    }
-    Ok(Redirect::to(if was_alive { "/authorized?withdrawn-all" } else { "/authorized?over" }))
+    let client_id = ClientId::new(client_id).map_err(|_| Failure::NotFound)?;
+    let ended = platform.server.withdraw_application(&signed_in.account.subject, &client_id).await?;
+    Ok(Redirect::to(if ended > 0 { "/authorized?withdrawn-all" } else { "/authorized?over" }))
 }
 
-/// In the order in which each application was first authorized.
+/// What was granted, and then what was approved and not used yet: each in the order of time.
 async fn applications_of(server: &AuthorizationServer, subject: &Subject) -> Result<Vec<Application>, StoreError> {
+    // Read before the grants: what becomes a grant in between is found twice, and not missed.
+    let waiting = server.authorizations_of(subject).await?;
     let mut applications = Vec::<Application>::new();
     for grant in server.grants_of(subject).await? {
         let client = server.client(grant.client()).await?;
         let shown = Grant::new(server, &grant, client.as_deref());
-        match applications.iter_mut().find(|application| application.id == *grant.client()) {
-            Some(application) => application.grants.push(shown),
-            None => applications.push(Application::new(grant.client(), client.as_deref(), shown)),
+        add(&mut applications, grant.client(), client.as_deref(), shown);
+    }
+    for authorization in waiting {
+        let client = server.client(authorization.client()).await?;
+        let shown = Grant::of_approved(server, &authorization, client.as_deref());
+        if !applications.iter().flat_map(|application| &application.grants).any(|grant| grant.id == shown.id) {
+            add(&mut applications, authorization.client(), client.as_deref(), shown);
         }
     }
     Ok(applications)
+}
+
+fn add(applications: &mut Vec<Application>, id: &ClientId, client: Option<&Client>, shown: Grant) {
+    match applications.iter_mut().find(|application| application.id == *id) {
+        Some(application) => application.grants.push(shown),
+        None => applications.push(Application::new(id, client, shown)),
+    }
 }
 
 impl Application {
@@ -122,20 +175,44 @@ impl Application {
 }
 
 impl Grant {
-    /// As far as the application may still have it: its registration bounds what tokens do.
     fn new(server: &AuthorizationServer, grant: &grantor::store::Grant, client: Option<&Client>) -> Self {
-        let (mut scopes, mut resources) = (grant.scopes().clone(), grant.resource_scope().clone());
-        if let Some(client) = client {
-            scopes = scopes.intersection(client.scopes());
-            resources = resources.narrowed_to(client.resource_scope());
-        }
+        let granted = client.map(|client| grant.resource_scope(client));
+        let (groups, resources) = in_force(server, client, grant.scopes(), granted);
         Self {
             id: grant.id(),
-            groups: words::scope_groups(&server.config().scopes, &scopes),
-            resources: words::resources(&resources),
+            groups,
+            resources,
             since: words::when(grant.created()),
-            refreshed: words::when(grant.refreshed()),
+            used: Some(words::when(grant.refreshed())),
             until: words::when(grant.ends()),
         }
     }
+
+    fn of_approved(server: &AuthorizationServer, approved: &Authorization, client: Option<&Client>) -> Self {
+        let granted = client.map(|client| approved.resource_scope(client));
+        let (groups, resources) = in_force(server, client, approved.scopes(), granted);
+        Self {
+            id: approved.id().into(),
+            groups,
+            resources,
+            since: words::when(approved.created()),
+            used: None,
+            until: words::when(approved.ends()),
+        }
+    }
+}
+
+/// What was granted, as far as the application may still have it: its registration bounds what tokens do.
+fn in_force(
+    server: &AuthorizationServer,
+    client: Option<&Client>,
+    scopes: &ScopeSet,
+    resources: Option<ResourceScope>,
+) -> (Vec<ScopeGroup>, Resources) {
+    let (Some(client), Some(resources)) = (client, resources) else {
+        return (words::scope_groups(&server.config().scopes, scopes), words::no_resource());
+    };
+    let scopes = scopes.intersection(client.scopes());
+    let resources = resources.narrowed_to(client.resource_scope());
+    (words::scope_groups(&server.config().scopes, &scopes), words::resources(&resources))
 }

@@ -1,6 +1,7 @@
 //! What the process says: where to begin on standard output, its log on standard error.
 
 use std::io::IsTerminal as _;
+use std::net::SocketAddr;
 
 use serde_json::json;
 use tracing::level_filters::LevelFilter;
@@ -24,6 +25,7 @@ pub(crate) fn start_log() {
 /// Where everything is.
 pub(crate) struct Addresses<'a> {
     pub(crate) platform: &'a str,
+    pub(crate) listen: SocketAddr,
     pub(crate) third_party: &'a str,
     /// That of the demo application which a client on the command line is to use.
     pub(crate) redirect_uri: &'a str,
@@ -31,10 +33,11 @@ pub(crate) struct Addresses<'a> {
 
 /// One line for programs.
 pub(crate) fn print_json(addresses: &Addresses<'_>, demo: Option<&DemoApplication>) {
-    let Addresses { platform, third_party, redirect_uri } = addresses;
+    let Addresses { platform, listen, third_party, redirect_uri } = addresses;
     let (username, _, _, password) = DEMO_ACCOUNTS[0];
     let line = json!({
         "issuer": platform,
+        "listen": listen.to_string(),
         "client_id": demo.map(|demo| &demo.client_id),
         "client_secret": demo.map(|demo| &demo.client_secret),
         "redirect_uri": redirect_uri,
@@ -48,7 +51,7 @@ pub(crate) fn print_json(addresses: &Addresses<'_>, demo: Option<&DemoApplicatio
 
 /// A page for people.
 pub(crate) fn print_plain(addresses: &Addresses<'_>, demo: Option<&DemoApplication>) {
-    let Addresses { platform, third_party, redirect_uri } = addresses;
+    let Addresses { platform, third_party, redirect_uri, .. } = addresses;
     println!("Platform                 {platform}");
     println!("Release Notes            {third_party} (the third-party application)\n");
     println!("Accounts");

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use rusqlite::{Connection, TransactionBehavior};
 
 /// Counts the changes of the tables below.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 const TABLES: &str = "
     CREATE TABLE platform_version (version INTEGER NOT NULL) STRICT;
@@ -19,6 +19,7 @@ const TABLES: &str = "
     CREATE TABLE known_browsers (
         token_digest BLOB PRIMARY KEY, account TEXT NOT NULL REFERENCES accounts, expires INTEGER NOT NULL
     ) STRICT;
+    CREATE TABLE publications (client_id TEXT PRIMARY KEY, since INTEGER NOT NULL) STRICT;
     CREATE TABLE demo_application (client_id TEXT NOT NULL) STRICT;
     CREATE TABLE repositories (
         owner TEXT NOT NULL REFERENCES accounts, name TEXT NOT NULL, description TEXT NOT NULL, public INTEGER NOT NULL,

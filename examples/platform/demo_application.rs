@@ -3,12 +3,15 @@
 use std::error::Error;
 
 use grantor::scope::ResourceScope;
-use grantor::{ApplicationForm, Approval, AuthorizationServer, ClientId, ClientState, Logo, Registrar, Subject};
+use grantor::{
+    ApplicationForm, Approval, AuthorizationServer, ClientId, ClientState, Logo, Registrar, RegistrarError, Subject,
+};
 use rusqlite::OptionalExtension as _;
 use tracing::warn;
 
 use crate::accounts::DEMO_ACCOUNTS;
 use crate::database::{Database, DatabaseError};
+use crate::publications;
 
 const NAME: &str = "Release Notes";
 const DESCRIPTION: &str = "Drafts the notes of your next release from the issues of your repositories.";
@@ -35,23 +38,29 @@ impl DemoApplication {
         let id = match remembered(database).await? {
             Some(id) => id,
             None => {
-                let (applicant, ..) = DEMO_ACCOUNTS[1];
+                let (developer, ..) = DEMO_ACCOUNTS[1];
                 let logo = Logo::new(LOGO, registrar.limits())?;
-                let id = registrar.submit(Subject::new(applicant)?, form.clone(), Some(logo)).await?;
+                let id = registrar.submit(Subject::new(developer)?, form.clone(), Some(logo)).await?;
                 remember(database, &id).await?;
                 id
             }
         };
-        let application = registrar.application(&id).await?;
+        let application = match registrar.application(&id).await {
+            Err(RegistrarError::NotFound) => {
+                warn!(client = %id, "the demo application was deleted");
+                return Ok(None);
+            }
+            found => found?,
+        };
         let client_secret = match application.state() {
             ClientState::Pending => {
-                let approved = registrar.approve(&id, application.version(), Approval::default()).await?;
-                approved.client_secret().map(|secret| secret.expose().to_owned())
+                registrar.approve(&id, application.version(), Approval::default()).await?;
+                publications::note(database, &id).await;
+                Some(next_secret(&registrar, &id).await?)
             }
             ClientState::Approved => {
                 follow(server, &registrar, &id, &form).await?;
-                let version = registrar.application(&id).await?.version();
-                Some(registrar.rotate_secret(&id, version).await?.expose().to_owned())
+                Some(next_secret(&registrar, &id).await?)
             }
             _ => None,
         };
@@ -90,10 +99,18 @@ async fn follow(
     }
     form.website.clone_from(&wanted.website);
     form.redirect_uris.clone_from(&wanted.redirect_uris);
-    registrar.change(id, form, None).await?;
+    let owner = application.owner().ok_or("the demo application has no owner")?;
+    registrar.change(id, owner, form, None).await?;
     let version = registrar.application(id).await?.version();
     registrar.approve(id, version, Approval::default()).await?;
     Ok(())
+}
+
+/// Makes a secret for its owner; whoever owns it now could make another in the pages.
+async fn next_secret(registrar: &Registrar, id: &ClientId) -> Result<String, Box<dyn Error>> {
+    let application = registrar.application(id).await?;
+    let owner = application.owner().ok_or("the demo application has no owner")?;
+    Ok(registrar.rotate_secret(id, owner, application.version()).await?.expose().to_owned())
 }
 
 async fn remembered(database: &Database) -> Result<Option<ClientId>, DatabaseError> {

@@ -1,14 +1,16 @@
-//! What keeps passwords from being guessed: few checks at a time, and waits that grow.
+//! What keeps passwords from being guessed: few checks at a time, waits that grow, and a limit for each address.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher as _, RandomState};
 use std::net::IpAddr;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use argon2::Block;
 use grantor::wire::Endpoint;
-use grantor::{Attempt, Clock as _, SystemClock, Timestamp};
-use tokio::sync::{Semaphore, SemaphorePermit};
+use grantor::{Attempt, AttemptKind, Clock as _, SystemClock, Timestamp};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::task::{JoinError, spawn_blocking};
 use tokio::time::timeout;
 
 use crate::known_browsers::KnownBrowser;
@@ -26,20 +28,33 @@ const FREE_FAILURES: u32 = 4;
 const LONGEST_WAIT: u32 = 60;
 /// Seconds without a failure after which everything is forgotten.
 const MEMORY: u32 = 900;
+/// Checks that one address has at once, whatever the accounts; one that succeeds does not count.
+const CHECKS_OF_ADDRESS: u32 = 30;
+/// Seconds after which an address has one check more.
+const SECONDS_A_CHECK: u32 = 10;
 const MOST_ENTRIES: usize = 10_000;
 
-/// Counts wrong passwords by account and guesser together.
+/// Counts wrong passwords by account and guesser together, and checks by address.
 ///
 /// So a stranger elsewhere locks nobody out. Whoever shares the stranger's address (behind one NAT; behind a
 /// proxy, which is everybody's address unless the service is told what the proxy says) waits along, in a
 /// browser that has never signed in to the account. One that has is a guesser by itself.
 #[derive(Debug)]
 pub(crate) struct Guesses {
-    turns: Semaphore,
-    turns_of_known: Semaphore,
+    turns: Arc<Semaphore>,
+    turns_of_known: Arc<Semaphore>,
     under_way: Mutex<HashMap<Guesser, u32>>,
     keys: RandomState,
-    failures: Mutex<HashMap<u64, Failures>>,
+    counts: Mutex<Counts>,
+    /// What checks work on, as many as run at once.
+    memories: Mutex<Vec<Vec<Block>>>,
+    counts_loopback: bool,
+}
+
+#[derive(Debug, Default)]
+struct Counts {
+    failures: HashMap<u64, Failures>,
+    checks: HashMap<u64, Checks>,
 }
 
 /// Who tries a password.
@@ -52,7 +67,7 @@ pub(crate) enum Guesser {
 impl Guesser {
     /// One host has all addresses of its IPv6 network.
     pub(crate) fn of(known: Option<KnownBrowser>, peer: Option<IpAddr>) -> Self {
-        let mut attempt = Attempt::new(Endpoint::Authorization);
+        let mut attempt = Attempt::new(AttemptKind::Authentication, Endpoint::Authorization);
         attempt.peer = peer;
         known.map_or_else(|| Self::Network(attempt.peer_network()), Self::Known)
     }
@@ -77,14 +92,40 @@ impl Failures {
     }
 }
 
+/// The checks of an address that still count, as of a time.
+#[derive(Clone, Copy, Debug)]
+struct Checks {
+    count: u32,
+    since: Timestamp,
+}
+
+impl Checks {
+    /// Forgets one check each ten seconds.
+    fn at(self, now: Timestamp) -> Self {
+        let forgotten = now.seconds_since(self.since) / SECONDS_A_CHECK;
+        match self.count.saturating_sub(forgotten) {
+            0 => Self { count: 0, since: now },
+            count => Self { count, since: self.since.plus(Duration::from_secs((forgotten * SECONDS_A_CHECK).into())) },
+        }
+    }
+
+    fn wait(self, now: Timestamp) -> u32 {
+        let Self { count, since } = self.at(now);
+        if count < CHECKS_OF_ADDRESS { 0 } else { SECONDS_A_CHECK.saturating_sub(now.seconds_since(since)).max(1) }
+    }
+}
+
 impl Guesses {
-    pub(crate) fn new() -> Self {
+    /// Counts checks by address; those that come over the loopback only if it is told to.
+    pub(crate) fn new(counts_loopback: bool) -> Self {
         Self {
-            turns: Semaphore::new(CHECKS_AT_ONCE),
-            turns_of_known: Semaphore::new(CHECKS_OF_KNOWN_AT_ONCE),
+            turns: Arc::new(Semaphore::new(CHECKS_AT_ONCE)),
+            turns_of_known: Arc::new(Semaphore::new(CHECKS_OF_KNOWN_AT_ONCE)),
             under_way: Mutex::default(),
             keys: RandomState::new(),
-            failures: Mutex::default(),
+            counts: Mutex::default(),
+            memories: Mutex::default(),
+            counts_loopback,
         }
     }
 
@@ -92,52 +133,108 @@ impl Guesses {
     ///
     /// Counts are looked at in the turn: of many guesses sent at once, the later ones meet the failures
     /// of the earlier ones.
-    pub(crate) async fn turn(&self, account: &str, guesser: Guesser) -> Result<Turn<'_>, TooMany> {
-        let key = self.keys.hash_one((account, guesser));
-        let place = Place::take(&self.under_way, guesser)?;
+    pub(crate) async fn turn(self: &Arc<Self>, account: &str, guesser: Guesser) -> Result<Turn, TooMany> {
+        let place = Place::take(self, guesser)?;
         let turns = if matches!(guesser, Guesser::Known(_)) { &self.turns_of_known } else { &self.turns };
-        let permit = timeout(LONGEST_QUEUE, turns.acquire()).await.map_err(|_| TooMany { seconds: 1 })?;
+        let permit = timeout(LONGEST_QUEUE, turns.clone().acquire_owned()).await.map_err(|_| TooMany { seconds: 1 })?;
         let permit = permit.map_err(|_| TooMany { seconds: 1 })?;
-        let now = SystemClock.now();
-        let found = self.failures.lock().unwrap_or_else(PoisonError::into_inner).get(&key).copied();
-        match found.map_or(0, |failures| failures.wait(now)) {
-            0 => Ok(Turn { guesses: self, key, _permit: permit, _place: place }),
+        let turn = Turn {
+            key: self.keys.hash_one((account, guesser)),
+            address: self.counted(guesser).map(|address| self.keys.hash_one(address)),
+            place,
+            _permit: permit,
+        };
+        let (now, counts) = (SystemClock.now(), self.counts());
+        let wait = counts.failures.get(&turn.key).map_or(0, |failures| failures.wait(now));
+        let checks = turn.address.and_then(|address| counts.checks.get(&address));
+        match wait.max(checks.map_or(0, |checks| checks.wait(now))) {
+            0 => Ok(turn),
             seconds => Err(TooMany { seconds }),
         }
     }
 
-    fn note(&self, key: u64, succeeded: bool) {
-        let now = SystemClock.now();
-        let mut failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
-        if succeeded {
-            failures.remove(&key);
-            return;
-        }
-        if failures.len() >= MOST_ENTRIES {
-            failures.retain(|_, entry| !entry.is_forgotten(now));
-        }
-        // Whoever filled it on purpose paid a full check for every entry.
-        if failures.len() >= MOST_ENTRIES {
-            failures.clear();
-        }
-        let known = failures.get(&key).copied().filter(|entry| !entry.is_forgotten(now));
+    /// The address whose checks are counted.
+    fn counted(&self, guesser: Guesser) -> Option<IpAddr> {
+        let Guesser::Network(address) = guesser else { return None };
+        address.filter(|address| self.counts_loopback || !address.is_loopback())
+    }
+
+    fn memories(&self) -> MutexGuard<'_, Vec<Vec<Block>>> {
+        self.memories.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn counts(&self) -> MutexGuard<'_, Counts> {
+        self.counts.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Counts {
+    /// Takes note of a check before it begins, as of one that fails.
+    fn begin(&mut self, key: u64, address: Option<u64>, now: Timestamp) {
+        self.make_room(now);
+        let known = self.failures.get(&key).copied().filter(|entry| !entry.is_forgotten(now));
         let count = known.map_or(0, |entry| entry.count).saturating_add(1);
-        failures.insert(key, Failures { count, last: now });
+        self.failures.insert(key, Failures { count, last: now });
+        if let Some(address) = address {
+            let checks = self.checks.get(&address).map_or(Checks { count: 0, since: now }, |checks| checks.at(now));
+            self.checks.insert(address, Checks { count: checks.count + 1, ..checks });
+        }
+    }
+
+    fn succeed(&mut self, key: u64, address: Option<u64>) {
+        self.failures.remove(&key);
+        if let Some(checks) = address.and_then(|address| self.checks.get_mut(&address)) {
+            checks.count = checks.count.saturating_sub(1);
+        }
+    }
+
+    /// Drops what no longer counts, and otherwise what counts least. Every entry has cost a check.
+    fn make_room(&mut self, now: Timestamp) {
+        if self.failures.len() >= MOST_ENTRIES {
+            self.failures.retain(|_, entry| !entry.is_forgotten(now));
+            let least = self.failures.iter().min_by_key(|(_, entry)| (entry.count, entry.last));
+            let least = least.map(|(key, _)| *key).filter(|_| self.failures.len() >= MOST_ENTRIES);
+            least.and_then(|key| self.failures.remove(&key));
+        }
+        if self.checks.len() >= MOST_ENTRIES {
+            self.checks.retain(|_, entry| entry.at(now).count > 0);
+            let least = self.checks.iter().min_by_key(|(_, entry)| entry.at(now).count);
+            let least = least.map(|(key, _)| *key).filter(|_| self.checks.len() >= MOST_ENTRIES);
+            least.and_then(|key| self.checks.remove(&key));
+        }
     }
 }
 
 /// The right to check one password now.
 #[derive(Debug)]
-pub(crate) struct Turn<'a> {
-    guesses: &'a Guesses,
+pub(crate) struct Turn {
     key: u64,
-    _permit: SemaphorePermit<'a>,
-    _place: Place<'a>,
+    address: Option<u64>,
+    place: Place,
+    _permit: OwnedSemaphorePermit,
 }
 
-impl Turn<'_> {
-    pub(crate) fn end(self, succeeded: bool) {
-        self.guesses.note(self.key, succeeded);
+impl Turn {
+    /// Checks the password in a thread of its own, to which the turn goes: if the browser hangs up, the check goes
+    /// on, its place is taken until it ends, and it counts.
+    pub(crate) async fn check(
+        self,
+        is_right: impl FnOnce(&mut Vec<Block>) -> bool + Send + 'static,
+    ) -> Result<bool, JoinError> {
+        let check = move || {
+            // The whole turn, its permit too: a closure takes no more than the fields that it names.
+            let turn = self;
+            let guesses = &turn.place.guesses;
+            guesses.counts().begin(turn.key, turn.address, SystemClock.now());
+            let mut memory = guesses.memories().pop().unwrap_or_default();
+            let is_right = is_right(&mut memory);
+            guesses.memories().push(memory);
+            if is_right {
+                guesses.counts().succeed(turn.key, turn.address);
+            }
+            is_right
+        };
+        spawn_blocking(check).await
     }
 }
 
@@ -147,28 +244,28 @@ pub(crate) struct TooMany {
     pub(crate) seconds: u32,
 }
 
-/// One of the checks that a guesser has under way; given back even if the browser hangs up.
+/// One of the checks that a guesser has waiting or running.
 #[derive(Debug)]
-struct Place<'a> {
-    under_way: &'a Mutex<HashMap<Guesser, u32>>,
+struct Place {
+    guesses: Arc<Guesses>,
     guesser: Guesser,
 }
 
-impl<'a> Place<'a> {
-    fn take(under_way: &'a Mutex<HashMap<Guesser, u32>>, guesser: Guesser) -> Result<Self, TooMany> {
-        let mut counts = under_way.lock().unwrap_or_else(PoisonError::into_inner);
+impl Place {
+    fn take(guesses: &Arc<Guesses>, guesser: Guesser) -> Result<Self, TooMany> {
+        let mut counts = guesses.under_way.lock().unwrap_or_else(PoisonError::into_inner);
         let count = counts.entry(guesser).or_default();
         if *count >= CHECKS_OF_ONE {
             return Err(TooMany { seconds: 1 });
         }
         *count += 1;
-        Ok(Self { under_way, guesser })
+        Ok(Self { guesses: guesses.clone(), guesser })
     }
 }
 
-impl Drop for Place<'_> {
+impl Drop for Place {
     fn drop(&mut self) {
-        let mut counts = self.under_way.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut counts = self.guesses.under_way.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(count) = counts.get_mut(&self.guesser) {
             *count -= 1;
             if *count == 0 {

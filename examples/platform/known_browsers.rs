@@ -8,7 +8,8 @@ use grantor::{Clock as _, Entropy as _, Subject, SystemClock, SystemEntropy};
 use rusqlite::OptionalExtension as _;
 use sha2::{Digest as _, Sha256};
 
-use crate::database::{Database, DatabaseError};
+use crate::database::DatabaseError;
+use crate::web::Platform;
 
 const NAME: &str = "platform_known";
 const SECONDS: u32 = 180 * 86_400;
@@ -18,32 +19,35 @@ pub(crate) type KnownBrowser = [u8; 32];
 
 /// Recognizes the browser, if it is one of this account's.
 pub(crate) async fn find(
-    database: &Database,
+    platform: &Platform,
     headers: &HeaderMap,
     account: &str,
 ) -> Result<Option<KnownBrowser>, DatabaseError> {
-    let Some(token) = token(headers) else { return Ok(None) };
+    let Some(token) = token(headers, &platform.cookie_name(NAME)) else { return Ok(None) };
     let (digest, now) = (KnownBrowser::from(Sha256::digest(token)), SystemClock.now().seconds());
     let key = (digest, account.to_owned(), now);
     let query = "SELECT 1 FROM known_browsers WHERE token_digest = ?1 AND account = ?2 AND expires > ?3";
     let read = move |connection: &mut rusqlite::Connection| connection.query_row(query, key, |_| Ok(())).optional();
-    Ok(database.call(read).await?.map(|()| digest))
+    Ok(platform.database.call(read).await?.map(|()| digest))
 }
 
 /// Makes a browser known to the account, and returns the cookie to set.
-pub(crate) async fn remember(database: &Database, account: &Subject) -> Result<String, DatabaseError> {
+pub(crate) async fn remember(platform: &Platform, account: &Subject) -> Result<String, DatabaseError> {
     let mut octets = [0; 16];
     SystemEntropy.fill(&mut octets);
     let token: String = octets.iter().map(|octet| format!("{octet:02x}")).collect();
     let digest = KnownBrowser::from(Sha256::digest(&token));
     let row = (digest, account.to_string(), SystemClock.now().seconds().saturating_add(SECONDS));
     let insert = "INSERT INTO known_browsers VALUES (?1, ?2, ?3)";
-    database.call(move |connection| connection.execute(insert, row).map(drop)).await?;
-    Ok(format!("{NAME}={token}; Path=/sign-in; Max-Age={SECONDS}; HttpOnly; SameSite=Lax"))
+    platform.database.call(move |connection| connection.execute(insert, row).map(drop)).await?;
+    let name = platform.cookie_name(NAME);
+    // A cookie with the prefix is one of the whole host.
+    let place = if platform.is_secure() { "Path=/; Secure" } else { "Path=/sign-in" };
+    Ok(format!("{name}={token}; {place}; Max-Age={SECONDS}; HttpOnly; SameSite=Lax"))
 }
 
-fn token(headers: &HeaderMap) -> Option<&str> {
+fn token<'h>(headers: &'h HeaderMap, cookie: &str) -> Option<&'h str> {
     let lines = headers.get_all(COOKIE).iter().filter_map(|line| line.to_str().ok());
     let mut pairs = lines.flat_map(|line| line.split("; ")).filter_map(|pair| pair.split_once('='));
-    pairs.find(|(name, _)| *name == NAME).map(|(_, token)| token)
+    pairs.find(|(name, _)| *name == cookie).map(|(_, token)| token)
 }

@@ -19,6 +19,7 @@ mod known_browsers;
 mod logos;
 mod options;
 mod pages;
+mod publications;
 mod purge;
 mod refusal;
 mod registration;
@@ -27,8 +28,11 @@ mod review;
 mod session;
 mod sign_in;
 mod third_party;
+#[path = "../demo/throttle.rs"]
+mod throttle;
 #[path = "../demo/times.rs"]
 mod times;
+mod verbs;
 mod web;
 mod words;
 
@@ -72,7 +76,8 @@ async fn run(options: Options) -> Result<(), Box<dyn Error>> {
     let third_party_listener = listen(options.third_party_listen, "--third-party-listen").await?;
     // A name of its own: browsers send cookies to every port of a host, so the third-party application,
     // which is at the number, would be sent this service's sessions.
-    let base = format!("http://localhost:{}", listener.local_addr()?.port());
+    let own_base = format!("http://localhost:{}", listener.local_addr()?.port());
+    let base = options.issuer.clone().unwrap_or(own_base);
     let third_party = format!("http://{}", third_party_listener.local_addr()?);
 
     let (store, database) = open(&options.database).map_err(|error| {
@@ -83,15 +88,22 @@ async fn run(options: Options) -> Result<(), Box<dyn Error>> {
     config.development = true;
     config.public_clients = true;
     options.times.apply(&mut config);
-    let server =
-        AuthorizationServer::builder(config, store).clock(options.times.clock()).events(TracingEvents).build()?;
+    let server = AuthorizationServer::builder(config, store)
+        .clock(options.times.clock())
+        .events(TracingEvents)
+        .throttle(throttle::throttle(options.throttle))
+        .build()?;
+    if options.confirm_clock {
+        server.confirm_clock().await?;
+    }
     let redirect_uri = options.redirect_uri.as_deref();
     let demo = DemoApplication::prepare(&server, &database, &third_party, redirect_uri).await?;
     tokio::spawn(purge::now_and_then(server.clone(), database.clone(), options.times.minute()));
 
     let own_redirect_uri = format!("{third_party}/callback");
     let redirect_uri = redirect_uri.unwrap_or(&own_redirect_uri);
-    let addresses = Addresses { platform: &base, third_party: &third_party, redirect_uri };
+    let addresses =
+        Addresses { platform: &base, listen: listener.local_addr()?, third_party: &third_party, redirect_uri };
     let print = if options.json { console::print_json } else { console::print_plain };
     print(&addresses, demo.as_ref());
 
@@ -107,7 +119,7 @@ async fn run(options: Options) -> Result<(), Box<dyn Error>> {
         database,
         base: base.into(),
         third_party: third_party.into(),
-        guesses: Arc::new(Guesses::new()),
+        guesses: Arc::new(Guesses::new(options.throttle)),
     };
     tokio::try_join!(serve(listener, web::app(platform)), serve(third_party_listener, application))?;
     Ok(())

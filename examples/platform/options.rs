@@ -3,6 +3,9 @@
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
+use axum::http::Uri;
+
+use crate::throttle;
 use crate::times::{self, Times};
 
 const USAGE: &str = "\
@@ -11,9 +14,11 @@ Options of the platform example
   --third-party-listen ADDR  where the third-party application listens, 127.0.0.1:8081 unless told
   --database PATH            the file that keeps everything, target/platform.sqlite unless told
   --redirect-uri URI         a further redirect URI of the demo application
+  --issuer URL               the https address that a TLS proxy on this machine gives the platform
+  --confirm-clock            the clock is right: remove expired grants again after some days without the platform
   --json                     print one line for programs
-  -h, --help                 print this
-Options that let one watch tokens end (on a database that is deleted afterwards)";
+  -h, --help                 print this";
+const TIMES: &str = "Options that let one watch tokens end (on a database that is deleted afterwards)";
 
 /// Where to listen, where to keep what must last, and how to print it.
 pub(crate) struct Options {
@@ -22,6 +27,12 @@ pub(crate) struct Options {
     pub(crate) database: PathBuf,
     /// A further redirect URI of the demo application, beside the third-party application's own.
     pub(crate) redirect_uri: Option<String>,
+    /// Where browsers reach the platform, if not where it listens.
+    pub(crate) issuer: Option<String>,
+    /// Whether requests over the loopback are slowed down too.
+    pub(crate) throttle: bool,
+    /// Somebody has compared the clock.
+    pub(crate) confirm_clock: bool,
     pub(crate) times: Times,
     pub(crate) json: bool,
 }
@@ -34,6 +45,9 @@ impl Options {
             third_party_listen: (Ipv4Addr::LOCALHOST, 8081).into(),
             database: "target/platform.sqlite".into(),
             redirect_uri: None,
+            issuer: None,
+            throttle: false,
+            confirm_clock: false,
             times: Times::default(),
             json: false,
         };
@@ -45,13 +59,16 @@ impl Options {
             let mut value = || args.next().ok_or_else(|| format!("{arg} needs a value"));
             match arg.as_str() {
                 "-h" | "--help" => {
-                    println!("{USAGE}\n{}", times::USAGE);
+                    println!("{USAGE}\n{}\n{}\n{}", throttle::USAGE, TIMES, times::USAGE);
                     return Ok(None);
                 }
                 "--json" => options.json = true,
+                "--confirm-clock" => options.confirm_clock = true,
                 "--listen" => options.listen = loopback(&value()?)?,
                 "--third-party-listen" => options.third_party_listen = loopback(&value()?)?,
                 "--database" => options.database = file(&value()?)?,
+                "--issuer" => options.issuer = Some(local_https(&value()?)?),
+                "--throttle" => options.throttle = true,
                 "--redirect-uri" => options.redirect_uri = Some(value()?),
                 _ => return Err(format!("{arg} is no option of this example; --help lists them")),
             }
@@ -75,4 +92,13 @@ fn loopback(text: &str) -> Result<SocketAddr, String> {
         return Err(format!("{address} is not on the loopback, and the demo accounts have well-known passwords"));
     }
     Ok(address)
+}
+
+/// The same holds for a proxy, so it has to be on this machine.
+fn local_https(text: &str) -> Result<String, String> {
+    let uri: Option<Uri> = text.trim_end_matches('/').parse().ok();
+    let is_local = |uri: &Uri| matches!(uri.host(), Some("localhost" | "127.0.0.1" | "[::1]"));
+    let uri = uri.filter(|uri| uri.scheme_str() == Some("https") && is_local(uri) && uri.path() == "/");
+    let uri = uri.ok_or_else(|| format!("{text} is no address such as https://localhost:8443"))?;
+    Ok(uri.to_string().trim_end_matches('/').to_owned())
 }

@@ -5,8 +5,10 @@ use std::fmt::Display;
 use std::sync::Arc;
 
 use askama::Template;
+use axum::extract::{FromRequestParts as _, Request, State};
 use axum::http::header::{CONTENT_SECURITY_POLICY, CONTENT_TYPE};
 use axum::http::{HeaderName, HeaderValue, StatusCode};
+use axum::middleware::Next;
 use axum::response::{IntoResponse, Redirect, Response};
 use grantor::wire::protective_headers;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
@@ -14,6 +16,7 @@ use tracing::error;
 
 use crate::accounts::Account;
 use crate::session::Visitor;
+use crate::web::Platform;
 
 /// What the layout shows beside the page itself: whose page it is.
 pub(crate) enum Frame {
@@ -51,12 +54,21 @@ pub(crate) fn page(template: &impl Template) -> Response {
 
 /// Sends a page whose form may be answered by a redirect to another place.
 pub(crate) fn page_with_form_action(template: &impl Template, other: &str) -> Response {
+    send(template, &format!("form-action 'self' {other}"))
+}
+
+/// Sends a page that runs this service's own script, for buttons that copy. It has to work without.
+pub(crate) fn page_with_script(template: &impl Template) -> Response {
+    send(template, "form-action 'self'; script-src 'self'")
+}
+
+fn send(template: &impl Template, policy: &str) -> Response {
     let text = match template.render() {
         Ok(text) => text,
         Err(error) => return Failure::trouble(error).into_response(),
     };
     let policy = format!(
-        "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self' {other}; frame-ancestors 'none'; base-uri 'none'"
+        "default-src 'none'; style-src 'self'; img-src 'self'; {policy}; frame-ancestors 'none'; base-uri 'none'"
     );
     let mut response = ([(CONTENT_TYPE, "text/html; charset=utf-8")], text).into_response();
     let headers = response.headers_mut();
@@ -114,9 +126,35 @@ impl<E: std::error::Error> From<E> for Failure {
 #[template(path = "failure.html", config = "examples/platform/askama.toml")]
 struct FailurePage {
     frame: Frame,
+    message: Message,
+}
+
+/// What the page of a failure says. It is an extension of the response, so that [`with_navigation`] can put the
+/// visitor's navigation around it.
+#[derive(Clone, Debug)]
+struct Message {
     title: &'static str,
     explanation: Cow<'static, str>,
     home: Arc<str>,
+}
+
+impl Message {
+    fn show(self, status: StatusCode, frame: Frame) -> Response {
+        let mut response = page(&FailurePage { frame, message: self });
+        *response.status_mut() = status;
+        response
+    }
+}
+
+/// Gives the page of a failure the navigation of its visitor.
+pub(crate) async fn with_navigation(State(platform): State<Platform>, request: Request, next: Next) -> Response {
+    let (mut parts, body) = request.into_parts();
+    let response = next.run(Request::from_parts(parts.clone(), body)).await;
+    let Some(message) = response.extensions().get::<Message>().cloned() else { return response };
+    match Visitor::from_request_parts(&mut parts, &platform).await {
+        Ok(visitor) => message.show(response.status(), Frame::of(&visitor)),
+        Err(_) => response,
+    }
 }
 
 impl IntoResponse for Failure {
@@ -149,8 +187,9 @@ impl IntoResponse for Failure {
                 (StatusCode::INTERNAL_SERVER_ERROR, "Something went wrong", text)
             }
         };
-        let mut response = page(&FailurePage { frame: Frame::Bare, title, explanation, home });
-        *response.status_mut() = status;
+        let message = Message { title, explanation, home };
+        let mut response = message.clone().show(status, Frame::Bare);
+        response.extensions_mut().insert(message);
         response
     }
 }

@@ -17,14 +17,17 @@ use crate::pages::{Failure, Sent};
 use crate::web::Platform;
 
 const ACCOUNT: &str = "account";
+const ENDS: &str = "ends";
+/// Seconds from the sign-in after which a session ends, however busy it is: seven days.
+const LONGEST: u32 = 7 * 86_400;
 
 /// The cookie that carries the session: out of scripts' reach, not sent along by other sites' forms.
 pub(crate) fn layer(platform: &Platform) -> SessionManagerLayer<Sessions> {
     SessionManagerLayer::new(Sessions(platform.database.clone()))
-        .with_name("platform_session")
+        .with_name(platform.cookie_name("platform_session"))
         .with_http_only(true)
         .with_same_site(SameSite::Lax)
-        .with_secure(platform.base.starts_with("https:"))
+        .with_secure(platform.is_secure())
         .with_expiry(Expiry::OnInactivity(Duration::hours(12)))
 }
 
@@ -40,6 +43,7 @@ impl Visitor {
     pub(crate) async fn sign_in(&self, account: &Account) -> std::result::Result<(), Failure> {
         self.session.cycle_id().await?;
         self.session.insert(ACCOUNT, account.subject.as_str()).await?;
+        self.session.insert(ENDS, SystemClock.now().seconds().saturating_add(LONGEST)).await?;
         Ok(self.session.save().await?)
     }
 
@@ -62,8 +66,13 @@ impl FromRequestParts<Platform> for Visitor {
     async fn from_request_parts(parts: &mut Parts, platform: &Platform) -> std::result::Result<Self, Failure> {
         let missing = |(_, why): (_, &'static str)| Failure::trouble(why);
         let session = Session::from_request_parts(parts, platform).await.map_err(missing)?;
+        let ends: u32 = session.get(ENDS).await?.unwrap_or_default();
         let account = match session.get::<String>(ACCOUNT).await? {
-            Some(id) => Account::find(&platform.database, &id).await?,
+            Some(id) if SystemClock.now().seconds() < ends => Account::find(&platform.database, &id).await?,
+            Some(_) => {
+                session.flush().await?;
+                None
+            }
             None => None,
         };
         Ok(Self { session, account })

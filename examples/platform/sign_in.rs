@@ -13,18 +13,27 @@ use axum::{Extension, Form};
 use grantor::wire::{Endpoint, Request};
 use serde::Deserialize;
 
-use crate::accounts::{Account, DEMO_ACCOUNTS};
+use crate::accounts::{Account, DEMO_ACCOUNTS, PasswordCheck};
+use crate::database::DatabaseError;
 use crate::guesses::{Guesser, TooMany};
 use crate::known_browsers;
 use crate::pages::{Failure, Frame, page_with_form_action};
 use crate::session::Visitor;
 use crate::web::Platform;
 
+/// Bytes of a user name and of a password; nobody has longer ones.
+const LONGEST_USERNAME: usize = 255;
+const LONGEST_PASSWORD: usize = 1024;
+/// Bytes of the form, in which each of theirs may be escaped, and the way back too.
+pub(crate) const FORM_BYTES: usize = 256 * 1024;
+
 #[derive(Template)]
 #[template(path = "sign_in.html", config = "examples/platform/askama.toml")]
 struct SignInPage {
     frame: Frame,
     entered: Entered,
+    /// The application that waits behind the sign-in.
+    application: Option<String>,
     demo_accounts: [(&'static str, &'static str, &'static str, &'static str); 3],
 }
 
@@ -63,8 +72,15 @@ pub(crate) async fn submit(
     let Ok(Form(Credentials { username, password, next })) = form else {
         return Err(Failure::BadRequest("User name and password did not arrive. Please try again.".into()));
     };
+    if username.len() > LONGEST_USERNAME || password.len() > LONGEST_PASSWORD {
+        let problem =
+            format!("A user name has at most {LONGEST_USERNAME} bytes, and a password at most {LONGEST_PASSWORD}.");
+        let mut response = show(&platform, &visitor, Entered::refused(next, String::new(), problem.into())).await;
+        *response.status_mut() = StatusCode::BAD_REQUEST;
+        return Ok(response);
+    }
     let peer = peer.map(|Extension(ConnectInfo(address))| address.ip());
-    let known = known_browsers::find(&platform.database, &headers, &username).await?;
+    let known = known_browsers::find(&platform, &headers, &username).await?;
     let turn = match platform.guesses.turn(&username, Guesser::of(known, peer)).await {
         Ok(turn) => turn,
         Err(TooMany { seconds }) => {
@@ -75,8 +91,9 @@ pub(crate) async fn submit(
             return Ok(([(RETRY_AFTER, seconds.to_string())], response).into_response());
         }
     };
-    let account = Account::sign_in(&platform.database, &username, &password).await?;
-    turn.end(account.is_some());
+    let check = PasswordCheck::of(&platform.database, &username, password).await?;
+    let is_right = turn.check(move |memory| check.is_right(memory)).await.map_err(DatabaseError::from_join)?;
+    let account = if is_right { Account::find(&platform.database, &username).await? } else { None };
     match account {
         Some(account) => {
             visitor.sign_in(&account).await?;
@@ -84,7 +101,7 @@ pub(crate) async fn submit(
             if known.is_some() {
                 return Ok(redirect.into_response());
             }
-            let cookie = known_browsers::remember(&platform.database, &account.subject).await?;
+            let cookie = known_browsers::remember(&platform, &account.subject).await?;
             Ok((AppendHeaders([(SET_COOKIE, cookie)]), redirect).into_response())
         }
         None => {
@@ -118,22 +135,37 @@ impl Entered {
 }
 
 async fn show(platform: &Platform, visitor: &Visitor, entered: Entered) -> Response {
-    let leads_to = where_it_ends(platform, &entered.next).await.unwrap_or_default();
-    let page = SignInPage { frame: Frame::of(visitor), entered, demo_accounts: DEMO_ACCOUNTS };
+    let Ahead { application, leads_to } = ahead(platform, &entered.next).await.unwrap_or_default();
+    let page = SignInPage { frame: Frame::of(visitor), entered, application, demo_accounts: DEMO_ACCOUNTS };
     page_with_form_action(&page, &leads_to)
 }
 
-/// What the page's `form-action` has to let through if the request that waits behind the sign-in is one that
+/// What waits behind the sign-in.
+#[derive(Default)]
+struct Ahead {
+    /// The name of the application that asks for access, if its request is good.
+    application: Option<String>,
+    leads_to: String,
+}
+
+/// Looks at the authorization request that waits behind the sign-in, if it is one.
+///
+/// `leads_to` is what the page's `form-action` has to let through if the request that waits behind the sign-in is one that
 /// the application is told to be wrong: browsers hold every redirect that follows a form against it, those
 /// of the application too.
-async fn where_it_ends(platform: &Platform, next: &str) -> Option<String> {
+async fn ahead(platform: &Platform, next: &str) -> Option<Ahead> {
     let (path, query) = next.split_once('?')?;
     if path != platform.server.path(Endpoint::Authorization) {
         return None;
     }
-    let pending = platform.server.authorize(&Request::new("GET").query(query.as_bytes())).await;
-    let error = pending.err().filter(|error| error.needs_sign_in())?;
-    error.form_action_sources().map(str::to_owned)
+    match platform.server.authorize(&Request::new("GET").query(query.as_bytes())).await {
+        Ok(pending) => Some(Ahead { application: Some(pending.client().name().to_owned()), leads_to: String::new() }),
+        Err(error) if error.needs_sign_in() => {
+            let leads_to = error.form_action_sources()?.to_owned();
+            Some(Ahead { application: None, leads_to })
+        }
+        Err(_) => None,
+    }
 }
 
 /// The way back, if it leads to this service: a stranger's address would make the sign-in an open redirector.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use askama::Template;
 use axum::Router;
-use axum::extract::{FromRef, Request, State};
+use axum::extract::{DefaultBodyLimit, FromRef, Request, State};
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, HOST, ORIGIN};
 use axum::http::uri::Authority;
 use axum::middleware::{Next, from_fn, from_fn_with_state};
@@ -15,7 +15,7 @@ use grantor::AuthorizationServer;
 use crate::adapter::machine_endpoints;
 use crate::database::Database;
 use crate::guesses::Guesses;
-use crate::pages::{Failure, Frame, page};
+use crate::pages::{Failure, Frame, page, with_navigation};
 use crate::session::{self, Visitor};
 use crate::{api, applications, authorized, consent, logos, review, sign_in};
 
@@ -31,6 +31,18 @@ pub(crate) struct Platform {
     pub(crate) guesses: Arc<Guesses>,
 }
 
+impl Platform {
+    /// Whether browsers reach it over TLS.
+    pub(crate) fn is_secure(&self) -> bool {
+        self.base.starts_with("https:")
+    }
+
+    /// Over TLS, with the prefix that keeps other hosts and plain HTTP from setting the cookie.
+    pub(crate) fn cookie_name(&self, name: &str) -> String {
+        if self.is_secure() { format!("__Host-{name}") } else { name.to_owned() }
+    }
+}
+
 impl FromRef<Platform> for AuthorizationServer {
     fn from_ref(platform: &Platform) -> Self {
         platform.server.clone()
@@ -42,13 +54,16 @@ pub(crate) fn app(platform: Platform) -> Router {
         .route("/", get(home))
         .route("/style.css", get(style))
         .route("/icon.svg", get(icon))
-        .route("/sign-in", get(sign_in::form).post(sign_in::submit))
+        .route("/copy.js", get(copy_script))
+        .route("/sample_logo.png", get(sample_logo))
+        .route("/sign-in", get(sign_in::form).post(sign_in::submit).layer(DefaultBodyLimit::max(sign_in::FORM_BYTES)))
         .route("/sign-out", post(sign_in::out))
         .merge(consent::routes(&platform.server))
         .merge(authorized::routes())
         .merge(applications::routes())
         .merge(review::routes())
         .fallback(async || Failure::NotFound)
+        .layer(from_fn_with_state(platform.clone(), with_navigation))
         .layer(session::layer(&platform))
         .layer(from_fn(refuse_other_origins))
         .with_state(platform.clone());
@@ -79,8 +94,16 @@ async fn icon() -> impl IntoResponse {
     asset("image/svg+xml", include_str!("assets/icon.svg"))
 }
 
-fn asset(media_type: &'static str, text: &'static str) -> impl IntoResponse {
-    ([(CONTENT_TYPE, media_type), (CACHE_CONTROL, "max-age=300")], text)
+async fn copy_script() -> impl IntoResponse {
+    asset("text/javascript; charset=utf-8", include_str!("assets/copy.js"))
+}
+
+async fn sample_logo() -> impl IntoResponse {
+    asset("image/png", applications::SAMPLE_LOGO)
+}
+
+fn asset(media_type: &'static str, content: impl IntoResponse) -> impl IntoResponse {
+    ([(CONTENT_TYPE, media_type), (CACHE_CONTROL, "max-age=300")], content)
 }
 
 /// Refuses forms that another origin's page sends: `SameSite` cookies stop other sites, and every port of

@@ -4,6 +4,8 @@ use grantor::scope::{Permission, ResourceScope, ScopeCatalog, ScopeSet};
 use grantor::{ApplicationType, ClientState, ClientType, Timestamp};
 use time::OffsetDateTime;
 
+use crate::verbs::verbs;
+
 /// How far a scope reaches; a plain scope is granted as a whole.
 pub(crate) const fn permission(permission: Option<Permission>) -> &'static str {
     match permission {
@@ -62,7 +64,7 @@ pub(crate) fn resources(scope: &ResourceScope) -> Resources {
     let summary = match scope {
         ResourceScope::All => ALL_RESOURCES,
         ResourceScope::Public => ALL_PUBLIC_RESOURCES,
-        ResourceScope::Specified(list) if list.is_empty() => "No resource",
+        ResourceScope::Specified(list) if list.is_empty() => return no_resource(),
         ResourceScope::Specified(_) => "Only these resources",
     };
     let names = match scope {
@@ -70,6 +72,10 @@ pub(crate) fn resources(scope: &ResourceScope) -> Resources {
         ResourceScope::All | ResourceScope::Public => Vec::new(),
     };
     Resources { summary, names }
+}
+
+pub(crate) const fn no_resource() -> Resources {
+    Resources { summary: "No resource", names: Vec::new() }
 }
 
 /// Scopes under the heading that the catalog gives them.
@@ -85,8 +91,9 @@ pub(crate) struct ScopeWords {
     /// As a request names it: `repo-code:r`.
     pub(crate) token: String,
     pub(crate) title: String,
-    pub(crate) description: String,
     pub(crate) permission: &'static str,
+    /// What it allows, in verbs: "Read, open and edit issues".
+    pub(crate) verbs: String,
 }
 
 /// Groups the scopes of a set as the catalog does; what the catalog no longer has keeps its name.
@@ -94,11 +101,14 @@ pub(crate) fn scope_groups(catalog: &ScopeCatalog, scopes: &ScopeSet) -> Vec<Sco
     let mut groups = Vec::<ScopeGroup>::new();
     for scope in scopes.iter() {
         let definition = catalog.definition(scope.name());
+        let title = definition.map_or_else(|| scope.name(), |definition| definition.title());
+        let permission = permission(scope.permission());
+        let verbs = verbs(scope.name(), scope.permission());
         let words = ScopeWords {
             token: scope.to_string(),
-            title: definition.map_or_else(|| scope.name(), |definition| definition.title()).to_owned(),
-            description: definition.map_or("", |definition| definition.description()).to_owned(),
-            permission: permission(scope.permission()),
+            title: title.to_owned(),
+            permission,
+            verbs: verbs.map_or_else(|| format!("{title}: {}", permission.to_lowercase()), str::to_owned),
         };
         let title = definition.map_or("Other", |definition| definition.group());
         match groups.iter_mut().find(|group| group.title == title) {
@@ -115,6 +125,12 @@ pub(crate) struct When {
     /// RFC 3339, for the attribute `datetime`.
     pub(crate) exact: String,
     pub(crate) text: String,
+}
+
+/// A day alone, such as `22 November 2026`.
+pub(crate) fn day(time: Timestamp) -> When {
+    let at = OffsetDateTime::from(time);
+    When { exact: time.to_string(), text: format!("{} {} {}", at.day(), at.month(), at.year()) }
 }
 
 pub(crate) fn when(time: Timestamp) -> When {

@@ -16,7 +16,7 @@
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
-use crate::record::{Authorization, Grant};
+use crate::record::{Authorization, Grant, LastPurge};
 use crate::store::{Insertion, Registration, Replacement, StoreError, Stores};
 
 /// Attempts of a flow that may give up: 128, far more than the requests that change one record at a time.
@@ -236,6 +236,28 @@ impl Row for Authorization {
 
     async fn confirm(row: Arc<Self>, stores: &Stores) -> Result<Replacement, StoreError> {
         stores.codes.confirm(row).await
+    }
+}
+
+impl Row for LastPurge {
+    fn version(&self) -> u32 {
+        self.version()
+    }
+
+    fn reads_settled(stores: &Stores) -> bool {
+        stores.purges.reads_settled()
+    }
+
+    async fn insert(row: Arc<Self>, stores: &Stores) -> Result<Insertion, StoreError> {
+        stores.purges.insert(*row).await
+    }
+
+    async fn replace(version: u32, row: Arc<Self>, stores: &Stores) -> Result<Replacement, StoreError> {
+        stores.purges.replace(version, *row).await
+    }
+
+    async fn confirm(row: Arc<Self>, stores: &Stores) -> Result<Replacement, StoreError> {
+        stores.purges.confirm(*row).await
     }
 }
 

@@ -1,6 +1,7 @@
 //! The stored form of a [`Client`].
 
 use std::ops::RangeInclusive;
+use std::sync::Arc;
 
 use crate::client::redirect_uri::RegisteredRedirectUri;
 use crate::client::{
@@ -9,7 +10,7 @@ use crate::client::{
 };
 use crate::codec::{DecodeError, Reader, Writer, kind};
 use crate::id::ClientId;
-use crate::scope::{ResourceScope, ScopeSet};
+use crate::scope::{ConsentedResources, ListDigest, ListPart, ResourceList, ResourceScope, ScopeSet};
 use crate::secret::Digest;
 use crate::subject::Subject;
 
@@ -34,6 +35,7 @@ impl Client {
             redirect_uris,
             scopes,
             resource_scope,
+            former_resources,
             machine_scopes,
             machine_resources,
             grant_types,
@@ -43,7 +45,7 @@ impl Client {
             may_introspect,
             refresh_rotation,
         } = self;
-        let ClientSecrets { current, previous } = secrets;
+        let ClientSecrets { current, previous, current_is_of_previous_owner, previous_is_of_previous_owner } = secrets;
         let mut writer = Writer::new(kind::CLIENT, WRITES);
         writer.text(id.as_str());
         writer.number(*version);
@@ -56,11 +58,15 @@ impl Client {
         for secret in [current, previous] {
             writer.optional(secret.as_ref(), |writer, digest| writer.array(digest.octets()));
         }
+        writer.flag(*current_is_of_previous_owner);
+        writer.flag(*previous_is_of_previous_owner);
         writer.count(redirect_uris.len());
         for uri in redirect_uris {
             writer.text(uri.as_str());
         }
         write_scopes(&mut writer, scopes, resource_scope);
+        writer.count(former_resources.len());
+        former_resources.iter().for_each(|list| write_list(&mut writer, list));
         write_scopes(&mut writer, machine_scopes, machine_resources);
         write_grant_types(&mut writer, *grant_types);
         write_authentication_methods(&mut writer, *authentication_methods);
@@ -88,10 +94,16 @@ impl Client {
             application_type: application_type(reader.octet()?)?,
             name: reader.text()?.into(),
             website: reader.text()?.into(),
-            secrets: ClientSecrets { current: digest(&mut reader)?, previous: digest(&mut reader)? },
+            secrets: ClientSecrets {
+                current: digest(&mut reader)?,
+                previous: digest(&mut reader)?,
+                current_is_of_previous_owner: reader.flag()?,
+                previous_is_of_previous_owner: reader.flag()?,
+            },
             redirect_uris: reader.list(|reader| reader.text().map(RegisteredRedirectUri::from_record))?,
             scopes: read_scopes(&mut reader)?,
             resource_scope: read_resource_scope(&mut reader)?,
+            former_resources: reader.list(read_list)?,
             machine_scopes: read_scopes(&mut reader)?,
             machine_resources: read_resource_scope(&mut reader)?,
             grant_types: read_grant_types(&mut reader)?,
@@ -106,18 +118,42 @@ impl Client {
     }
 }
 
-/// Writes what was granted or registered: the scopes, then the resource scope.
+/// Writes what is registered: the scopes, then the resource scope.
 pub(crate) fn write_scopes(writer: &mut Writer, scopes: &ScopeSet, resource_scope: &ResourceScope) {
     writer.text(scopes.as_str());
+    write_resource_scope(writer, resource_scope);
+}
+
+/// Writes what was granted: the scopes, then the resources.
+pub(crate) fn write_granted(writer: &mut Writer, scopes: &ScopeSet, resources: &ConsentedResources) {
+    writer.text(scopes.as_str());
+    match resources {
+        ConsentedResources::InRecord(resource_scope) => write_resource_scope(writer, resource_scope),
+        ConsentedResources::PartOf(part) => {
+            writer.octet(PART_OF_A_LIST);
+            writer.array(part.list.bytes());
+            writer.octets(&part.bits);
+        }
+    }
+}
+
+fn write_resource_scope(writer: &mut Writer, resource_scope: &ResourceScope) {
     match resource_scope {
         ResourceScope::All => writer.octet(0),
         ResourceScope::Public => writer.octet(1),
         ResourceScope::Specified(resources) => {
             writer.octet(2);
-            writer.count(resources.len());
-            resources.iter().for_each(|resource| writer.text(resource));
+            write_list(writer, resources);
         }
     }
+}
+
+/// Follows the values of [`write_resource_scope`].
+const PART_OF_A_LIST: u8 = 3;
+
+fn write_list(writer: &mut Writer, resources: &ResourceList) {
+    writer.count(resources.len());
+    resources.iter().for_each(|resource| writer.text(resource));
 }
 
 pub(crate) fn read_scopes(reader: &mut Reader<'_>) -> Result<ScopeSet, DecodeError> {
@@ -125,15 +161,34 @@ pub(crate) fn read_scopes(reader: &mut Reader<'_>) -> Result<ScopeSet, DecodeErr
 }
 
 pub(crate) fn read_resource_scope(reader: &mut Reader<'_>) -> Result<ResourceScope, DecodeError> {
+    resource_scope(reader.octet()?, reader)
+}
+
+pub(crate) fn read_consented(reader: &mut Reader<'_>) -> Result<ConsentedResources, DecodeError> {
     match reader.octet()? {
+        PART_OF_A_LIST => {
+            let list = ListDigest::from_bytes(reader.array()?);
+            let bits = reader.octets()?;
+            if bits.len() > ListPart::MOST_BYTES {
+                return Err(DecodeError::Malformed);
+            }
+            Ok(ConsentedResources::PartOf(Arc::new(ListPart { list, bits: bits.into() })))
+        }
+        octet => resource_scope(octet, reader).map(ConsentedResources::InRecord),
+    }
+}
+
+fn resource_scope(octet: u8, reader: &mut Reader<'_>) -> Result<ResourceScope, DecodeError> {
+    match octet {
         0 => Ok(ResourceScope::All),
         1 => Ok(ResourceScope::Public),
-        2 => {
-            let resources = reader.list(Reader::text)?;
-            ResourceScope::from_record(resources).map_err(|_| DecodeError::Malformed)
-        }
+        2 => read_list(reader).map(ResourceScope::Specified),
         _ => Err(DecodeError::Malformed),
     }
+}
+
+fn read_list(reader: &mut Reader<'_>) -> Result<ResourceList, DecodeError> {
+    ResourceList::from_record(reader.list(Reader::text)?).map_err(|_| DecodeError::Malformed)
 }
 
 pub(crate) fn read_subject(reader: &mut Reader<'_>) -> Result<Subject, DecodeError> {
@@ -192,6 +247,7 @@ pub(crate) const fn state_octet(state: ClientState) -> u8 {
         ClientState::Approved => 1,
         ClientState::Rejected => 2,
         ClientState::Suspended => 3,
+        ClientState::Deleted => 4,
     }
 }
 
@@ -201,6 +257,7 @@ pub(crate) const fn state(octet: u8) -> Result<ClientState, DecodeError> {
         1 => Ok(ClientState::Approved),
         2 => Ok(ClientState::Rejected),
         3 => Ok(ClientState::Suspended),
+        4 => Ok(ClientState::Deleted),
         _ => Err(DecodeError::Malformed),
     }
 }
@@ -251,6 +308,7 @@ mod tests {
             .redirect_uri(uri)
             .scopes(ScopeSet::read("repo-code:rw").unwrap())
             .resource_scope(ResourceScope::specified(["one"]).unwrap())
+            .former_resources(long_lists())
             .machine_scopes(ScopeSet::read("builds:r").unwrap())
             .machine_resources(ResourceScope::specified(["two"]).unwrap())
             .secret(&secret("a"))
@@ -264,8 +322,17 @@ mod tests {
             .build()
     }
 
+    fn long_lists() -> impl Iterator<Item = ResourceList> {
+        ["a", "b"].into_iter().map(|name| {
+            let names = (0..2).map(|number| name.repeat(130 + number));
+            let ResourceScope::Specified(list) = ResourceScope::specified(names).unwrap() else { panic!() };
+            list
+        })
+    }
+
     #[test]
     fn comes_back_equal_in_every_field() {
+        assert_eq!(client().former_resources.len(), 2);
         let public = Client {
             client_type: ClientType::Public,
             secrets: ClientSecrets::default(),
@@ -280,9 +347,11 @@ mod tests {
             state: ClientState::Suspended,
             // What narrowing can leave.
             resource_scope: ResourceScope::none(),
+            secrets: client().secrets.under_another_owner(),
             ..client()
         };
-        for record in [client(), public, native] {
+        let deleted = Client { state: ClientState::Deleted, ..Client::blank(client().id) };
+        for record in [client(), public, native, deleted] {
             let octets = record.encode();
             assert_eq!(Client::decode(&octets), Ok(record));
             for cut in 0..octets.len() {

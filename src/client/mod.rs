@@ -4,14 +4,17 @@ pub(crate) mod application;
 mod authentication_method;
 pub(crate) mod encoding;
 mod grant_type;
+mod privileges;
 pub(crate) mod redirect_uri;
+mod resources;
 
 pub use authentication_method::{AuthenticationMethod, AuthenticationMethods};
 pub use grant_type::{GrantType, GrantTypes};
+pub use privileges::{Privileges, RefreshRotation};
 
 use crate::client::redirect_uri::RegisteredRedirectUri;
 use crate::id::ClientId;
-use crate::scope::{ResourceScope, ScopeSet};
+use crate::scope::{ConsentedResources, ResourceList, ResourceScope, ScopeSet};
 use crate::secret::{CLIENT_SECRET_CHARACTERS, ClientSecret, Digest};
 
 /// A client [RFC 6749 section 2]: what a registered application may do. Every request reads it, so it is small.
@@ -32,6 +35,8 @@ pub struct Client {
     pub(crate) redirect_uris: Vec<RegisteredRedirectUri>,
     pub(crate) scopes: ScopeSet,
     pub(crate) resource_scope: ResourceScope,
+    /// Long lists that [`resource_scope`](Self::resource_scope) had before, which consents may refer to.
+    pub(crate) former_resources: Vec<ResourceList>,
     pub(crate) machine_scopes: ScopeSet,
     pub(crate) machine_resources: ResourceScope,
     pub(crate) grant_types: GrantTypes,
@@ -80,7 +85,7 @@ impl Client {
         ClientBuilder { client: Self::blank(id) }
     }
 
-    fn blank(id: ClientId) -> Self {
+    pub(crate) fn blank(id: ClientId) -> Self {
         Self {
             id,
             version: 1,
@@ -94,6 +99,7 @@ impl Client {
             redirect_uris: Vec::new(),
             scopes: ScopeSet::empty(),
             resource_scope: ResourceScope::none(),
+            former_resources: Vec::new(),
             machine_scopes: ScopeSet::empty(),
             machine_resources: ResourceScope::none(),
             grant_types: GrantTypes::default(),
@@ -173,6 +179,13 @@ impl Client {
         &self.resource_scope
     }
 
+    /// Returns the lists that [`resource_scope`](Self::resource_scope) had before and that consents may refer to: see
+    /// [`ClientBuilder::former_resources`].
+    #[must_use]
+    pub fn former_resources(&self) -> &[ResourceList] {
+        &self.former_resources
+    }
+
     /// Returns the scopes that a token without a user may have [RFC 6749 section 4.4].
     #[must_use]
     pub const fn machine_scopes(&self) -> &ScopeSet {
@@ -206,10 +219,10 @@ impl Client {
     }
 
     /// Returns whether the client is a resource server that may introspect every access token
-    /// [RFC 7662 section 2.1].
+    /// [RFC 7662 section 2.1]. A client that [counts as public](Self::counts_as_public) never is one.
     #[must_use]
-    pub const fn may_introspect(&self) -> bool {
-        self.may_introspect
+    pub fn may_introspect(&self) -> bool {
+        self.may_introspect && !self.counts_as_public()
     }
 
     /// Returns whether a refresh replaces the refresh token, if that was set for this client. Otherwise
@@ -217,6 +230,42 @@ impl Client {
     #[must_use]
     pub const fn refresh_rotation(&self) -> Option<RefreshRotation> {
         self.refresh_rotation
+    }
+
+    /// Returns what an administrator granted to the client, or demanded of it, beside its scopes and resources.
+    #[must_use]
+    pub const fn privileges(&self) -> Privileges {
+        let Self { trusted, may_introspect, require_pkce, refresh_rotation, .. } = *self;
+        Privileges { trusted, may_introspect, require_pkce, refresh_rotation }
+    }
+
+    pub(crate) const fn set_privileges(&mut self, privileges: Privileges) {
+        let Privileges { trusted, may_introspect, require_pkce, refresh_rotation } = privileges;
+        self.trusted = trusted;
+        self.may_introspect = may_introspect;
+        self.require_pkce = require_pkce;
+        self.refresh_rotation = refresh_rotation;
+    }
+
+    /// Returns whether the client has a secret that works.
+    #[must_use]
+    pub const fn has_secret(&self) -> bool {
+        self.secrets.current.is_some()
+    }
+
+    /// Returns whether the secret before the newest still works beside it.
+    #[must_use]
+    pub const fn has_previous_secret(&self) -> bool {
+        self.secrets.previous.is_some()
+    }
+
+    /// Returns whether a secret that works was made under a previous owner of the application, who may know it.
+    ///
+    /// [`Registrar::rotate_secret`](crate::Registrar::rotate_secret) and
+    /// [`Registrar::retire_previous_secret`](crate::Registrar::retire_previous_secret) together end it.
+    #[must_use]
+    pub const fn has_secret_of_previous_owner(&self) -> bool {
+        self.secrets.current_is_of_previous_owner || self.secrets.previous_is_of_previous_owner
     }
 
     /// Returns whether a secret of this client would prove nothing: it is public, or its secret is in
@@ -232,12 +281,26 @@ impl Client {
         self.require_pkce || self.counts_as_public()
     }
 
-    /// What of a consent the client may still have; nothing if no scope or no resource is left.
-    pub(crate) fn still_granted(&self, scopes: &ScopeSet, resource_scope: &ResourceScope) -> Option<Granted> {
+    /// The scopes that the client may still have of a consent; `None` if no scope or no resource is left.
+    pub(crate) fn scopes_left(&self, scopes: &ScopeSet, resources: &ConsentedResources) -> Option<ScopeSet> {
+        let scopes = scopes.intersection(&self.scopes);
+        let has_resources = self.resources_of(resources).meets(&self.resource_scope);
+        (has_resources && !scopes.is_empty()).then_some(scopes)
+    }
+
+    /// What the client may still have of a consent.
+    pub(crate) fn still_granted(
+        &self,
+        scopes: &ScopeSet,
+        resource_scope: &ResourceScope,
+    ) -> Result<Granted, NotGranted> {
         let scopes = scopes.intersection(&self.scopes);
         let resource_scope = resource_scope.narrowed_to(&self.resource_scope);
-        let nothing_left = scopes.is_empty() || resource_scope.is_empty();
-        (!nothing_left).then_some(Granted { scopes, resource_scope })
+        if scopes.is_empty() || resource_scope.is_empty() {
+            return Err(NotGranted::NothingLeft);
+        }
+        let resources = self.consented(resource_scope).ok_or(NotGranted::UnknownList)?;
+        Ok(Granted { scopes, resources })
     }
 
     /// Returns whether what was granted under that epoch was withdrawn with all grants of the client.
@@ -268,7 +331,15 @@ pub(crate) fn counts_as_public(client_type: ClientType, application_type: Applic
 /// What a user granted, as far as the client may have it.
 pub(crate) struct Granted {
     pub(crate) scopes: ScopeSet,
-    pub(crate) resource_scope: ResourceScope,
+    pub(crate) resources: ConsentedResources,
+}
+
+/// Why nothing is granted.
+pub(crate) enum NotGranted {
+    /// The client may have no scope or no resource of the consent any more.
+    NothingLeft,
+    /// The resources are too many for a record, and no list of the client has all of them.
+    UnknownList,
 }
 
 /// Describes a client that is kept elsewhere; made by [`Client::builder`].
@@ -307,9 +378,23 @@ impl ClientBuilder {
     }
 
     /// Sets the resource scope that the client may ask for.
+    ///
+    /// A consent to more than 256 bytes of names, each counted with 4 bytes more, refers to the list of its client. If
+    /// you replace such a list, keep the one before it with [`former_resources`](Self::former_resources). Otherwise the
+    /// consents of before cover no named resource any more.
     #[must_use]
     pub fn resource_scope(mut self, resource_scope: ResourceScope) -> Self {
         self.client.resource_scope = resource_scope;
+        self
+    }
+
+    /// Adds lists that [`resource_scope`](Self::resource_scope) had before, for the consents that refer to them. A
+    /// consent still covers no more than what is registered now.
+    ///
+    /// They are needed until [`epoch`](Self::epoch) is raised, or until all consents of that time have expired.
+    #[must_use]
+    pub fn former_resources(mut self, lists: impl IntoIterator<Item = ResourceList>) -> Self {
+        lists.into_iter().for_each(|list| self.client.keep_former(ResourceScope::Specified(list)));
         self
     }
 
@@ -370,15 +455,19 @@ impl ClientBuilder {
     ///
     /// # Errors
     ///
-    /// [`ClientSecretError`] if the client is public, or if the secret is shorter than 32 characters,
-    /// longer than 255, or holds a character outside 20 to 7E hex: a digest without a slow hash is safe
-    /// for random secrets only.
+    /// [`ClientSecretError`] if the client is public, or if the secret is shorter than 32 characters, longer than
+    /// 255, or has a character that is not visible ASCII or a space. A digest without a slow hash is safe for random
+    /// secrets only.
     pub fn secret(mut self, secret: &ClientSecret) -> Result<Self, ClientSecretError> {
         let text = secret.expose().as_bytes();
-        let in_bounds =
-            CLIENT_SECRET_CHARACTERS.contains(&text.len()) && text.iter().all(|octet| (0x20..=0x7e).contains(octet));
-        if !in_bounds || self.client.client_type == ClientType::Public {
-            return Err(ClientSecretError);
+        if self.client.client_type == ClientType::Public {
+            return Err(ClientSecretError::PublicClient);
+        }
+        if let Some(position) = text.iter().position(|byte| !(0x20..=0x7e).contains(byte)) {
+            return Err(ClientSecretError::Character { position });
+        }
+        if !CLIENT_SECRET_CHARACTERS.contains(&text.len()) {
+            return Err(ClientSecretError::Length { characters: text.len() });
         }
         self.client.secrets = self.client.secrets.rotated(Digest::of(text));
         Ok(self)
@@ -437,13 +526,28 @@ impl ClientBuilder {
     }
 }
 
-/// A secret that cannot be taken over.
+/// A secret that a client cannot have. The text never shows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("only a confidential client has a secret, of 32 to 255 characters from 20 to 7E hex")]
 #[non_exhaustive]
-pub struct ClientSecretError;
+pub enum ClientSecretError {
+    /// A public client has no secret [RFC 6749 section 2.1].
+    #[error("a public client has no secret; set ClientType::Confidential, or leave the secret out")]
+    PublicClient,
+    /// The secret is shorter than 32 characters, or longer than 255.
+    #[error("the client secret has {characters} characters; 32 to 255 random ones are accepted")]
+    Length {
+        /// How many it has.
+        characters: usize,
+    },
+    /// The secret has a character outside 20 to 7E hex [RFC 6749 appendix A.2].
+    #[error("byte {} of the client secret is neither visible ASCII nor a space", .position + 1)]
+    Character {
+        /// How many bytes stand before it.
+        position: usize,
+    },
+}
 
-/// Where an application stands: pending → approved | rejected; approved ↔ suspended.
+/// Where an application stands: pending → approved | rejected; rejected → pending; approved ↔ suspended; any → deleted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum ClientState {
@@ -455,6 +559,8 @@ pub enum ClientState {
     Rejected,
     /// Approved once, not to be used for now: its tokens are refused meanwhile.
     Suspended,
+    /// Gone for good. What is left of it keeps its id from being given again.
+    Deleted,
 }
 
 /// Whether a client can keep a secret [RFC 6749 section 2.1].
@@ -465,27 +571,6 @@ pub enum ClientType {
     Confidential,
     /// It cannot: PKCE and rotation protect it instead.
     Public,
-}
-
-/// Whether a refresh replaces the refresh token [RFC 6749 section 6].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[non_exhaustive]
-pub enum RefreshRotation {
-    /// Each refresh returns a new pair, and the old refresh token stays usable for its [grace](crate::Grace).
-    ///
-    /// All workers of one grant have to share one stored pair. The use of an old refresh token after grace and margin
-    /// counts as theft, and revokes the grant.
-    Rotate,
-    /// Each refresh returns a new access token and repeats the refresh token, which stays valid to its own end.
-    ///
-    /// It is for workers with private copies of one refresh token. Access tokens live to their own end, at most 64 of a
-    /// grant at once: a further refresh ends the oldest.
-    ///
-    /// # Security
-    ///
-    /// No token is superseded, so the theft of a refresh token is not noticed. It takes effect for confidential web
-    /// applications only, whose secret a thief needs too.
-    Keep,
 }
 
 /// Where an application runs [RFC 8252 section 8.4].
@@ -503,15 +588,31 @@ pub enum ApplicationType {
 pub(crate) struct ClientSecrets {
     pub(crate) current: Option<Digest>,
     pub(crate) previous: Option<Digest>,
+    pub(crate) current_is_of_previous_owner: bool,
+    pub(crate) previous_is_of_previous_owner: bool,
 }
 
 impl ClientSecrets {
     pub(crate) const fn rotated(self, newest: Digest) -> Self {
-        Self { current: Some(newest), previous: self.current }
+        Self {
+            current: Some(newest),
+            previous: self.current,
+            current_is_of_previous_owner: false,
+            previous_is_of_previous_owner: self.current_is_of_previous_owner,
+        }
     }
 
     pub(crate) const fn without_previous(self) -> Self {
-        Self { current: self.current, previous: None }
+        Self { previous: None, previous_is_of_previous_owner: false, ..self }
+    }
+
+    /// The same secrets under another owner of the application.
+    pub(crate) const fn under_another_owner(self) -> Self {
+        Self {
+            current_is_of_previous_owner: self.current.is_some(),
+            previous_is_of_previous_owner: self.previous.is_some(),
+            ..self
+        }
     }
 
     /// Compares with both, even if they are missing, so that the time reveals nothing.

@@ -16,7 +16,7 @@ use crate::client_auth::credentials::{CLIENT_ID, Credentials, Definition, Presen
 use crate::config::Config;
 use crate::context::Context;
 use crate::error::Reason;
-use crate::hooks::Attempt;
+use crate::hooks::{Attempt, AttemptKind};
 use crate::id::ClientId;
 use crate::secret::Digest;
 use crate::wire::params::Params;
@@ -63,20 +63,23 @@ pub(crate) async fn authenticate(
         return Err(Reason::ClientIdMismatch);
     }
     let client = credentials.first_id().or(named);
-    let attempt = Attempt { client, peer: request.peer_address(), ..Attempt::new(endpoint) };
+    let begun = Attempt::new(AttemptKind::Authentication, endpoint);
+    let attempt = Attempt { client, peer: request.peer_address(), ..begun };
     context.check_throttle(&attempt).await?;
     let outcome = match unreadable {
         None => verify(context, method, &credentials).await,
         Some(reason) => Err(reason),
     };
     let outcome = outcome.and_then(|client| admit(context, endpoint, client));
-    match outcome {
-        Err(reason) if !matches!(reason, Reason::Store(_)) => {
-            context.note_failed_authentication(&attempt, &reason).await;
-            Err(reason)
-        }
-        outcome => outcome,
+    match &outcome {
+        // A public client proves nothing.
+        Ok(client) if client.client_type == ClientType::Public => {}
+        Ok(_) => context.note_authentication(&attempt).await,
+        // It is not known whether the secret is right.
+        Err(Reason::Store(_)) => {}
+        Err(reason) => context.note_failed_authentication(&attempt, reason).await,
     }
+    outcome
 }
 
 /// § 2.3: the client uses not more than one method in a request.
@@ -124,7 +127,7 @@ async fn verify_reading(
     let client = client.ok_or(Reason::UnknownClient)?;
     match (client.client_type, reading.secret) {
         (ClientType::Public, None) if context.config.serves(ClientType::Public) => {}
-        (ClientType::Public, None) => return Err(Reason::UnregisteredAuthentication),
+        (ClientType::Public, None) => return Err(Reason::PublicClientsOff),
         (ClientType::Confidential, None) => return Err(Reason::MissingSecret),
         (ClientType::Confidential, Some(_)) if proven => {}
         (ClientType::Public | ClientType::Confidential, Some(_)) => return Err(Reason::WrongSecret),
@@ -140,9 +143,15 @@ async fn verify_reading(
     Ok(client)
 }
 
-/// A client that only names itself is let in where `none` is offered.
+/// A client that only names itself is let in where `none` is offered. At introspection a native application only names
+/// itself, since its secret is in every copy of it [RFC 8252 section 8.5].
 fn admit(context: &Context, endpoint: Endpoint, client: Arc<Client>) -> Result<Arc<Client>, Reason> {
-    let proves_nothing = client.client_type == ClientType::Public;
+    let proves_nothing = match endpoint {
+        Endpoint::Introspection => client.counts_as_public(),
+        Endpoint::Authorization | Endpoint::Token | Endpoint::Revocation | Endpoint::Metadata => {
+            client.client_type == ClientType::Public
+        }
+    };
     let none_is_offered = (none::DEFINITION.is_offered)(&context.config, endpoint);
     if proves_nothing && !none_is_offered { Err(Reason::MissingSecret) } else { Ok(client) }
 }

@@ -1,12 +1,11 @@
 //! Which settings contradict each other, the profile or the standards.
 
 use std::collections::BTreeSet;
+use std::net::{Ipv4Addr, Ipv6Addr};
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
-use url::{Host, Url};
-
-use crate::client::redirect_uri::RedirectUriComparison;
+use crate::client::redirect_uri::{RedirectUriComparison, WebScheme, WebUri, check_host, check_path_and_query};
 use crate::config::error::{ConfigError, quoted, seconds};
 use crate::config::{Config, PkceRequirement, Profile};
 
@@ -32,19 +31,11 @@ impl Config {
     /// [RFC 8414 section 2]
     fn check_issuer(&self) -> Result<(), ConfigError> {
         let refused = |remedy: &'static str| Err(ConfigError::new("issuer", quoted(&self.issuer), remedy));
-        let url = Url::parse(&self.issuer).ok().filter(|url| stands_as_written(&self.issuer, url));
-        let Some(url) = url else { return refused(HTTPS_ISSUER) };
-        let loopback = match url.host() {
-            Some(Host::Domain(name)) => name == "localhost",
-            Some(Host::Ipv4(address)) => address.is_loopback(),
-            Some(Host::Ipv6(address)) => address.is_loopback(),
-            None => false,
-        };
-        match url.scheme() {
-            "https" => Ok(()),
-            "http" if self.development && loopback => Ok(()),
-            "http" => refused(PLAIN_HTTP_ISSUER),
-            _ => refused(HTTPS_ISSUER),
+        match issuer_uri(&self.issuer) {
+            Some(uri) if uri.scheme == WebScheme::Https => Ok(()),
+            Some(uri) if self.development && is_loopback(uri.host) => Ok(()),
+            Some(_) => refused(PLAIN_HTTP_ISSUER),
+            None => refused(HTTPS_ISSUER),
         }
     }
 
@@ -100,6 +91,9 @@ impl Config {
         let machine = self.machine_token_lifetime;
         if !MACHINE_TOKEN_LIFETIMES.contains(&machine) {
             return Err(ConfigError::new("machine_token_lifetime", seconds(machine), "60 to 3600 s are accepted"));
+        }
+        if !CLOCK_LEAPS.contains(&self.clock_leap) {
+            return Err(ConfigError::new("clock_leap", seconds(self.clock_leap), "3600 to 2592000 s are accepted"));
         }
         Ok(())
     }
@@ -180,12 +174,23 @@ impl Config {
             ("query_octets", self.query_octets, 4096),
             ("parameters", self.parameters, 16),
             ("state_octets", self.state_octets, 64),
+            ("grants_per_client", self.grants_per_client, 1),
             ("registration.name", self.registration.name, 1),
             ("registration.website", self.registration.website, 1),
         ] {
             if limit < least {
                 return Err(ConfigError::new(name, limit, format!("at least {least} is accepted")));
             }
+        }
+        for (name, limit) in
+            [("held_requests", self.held_requests), ("held_requests_per_client", self.held_requests_per_client)]
+        {
+            if !HELD_REQUESTS.contains(&limit) && limit != usize::MAX {
+                return Err(ConfigError::new(name, limit, "1 to 800 are accepted, and usize::MAX for no bound"));
+            }
+        }
+        if self.registration.logo_pixels == 0 {
+            return Err(ConfigError::new("registration.logo_pixels", 0, "at least 1 is accepted"));
         }
         if !MACHINE_TOKENS.contains(&self.machine_tokens) {
             return Err(ConfigError::new("machine_tokens", self.machine_tokens, "1 to 4096 are accepted"));
@@ -202,21 +207,32 @@ impl Config {
     }
 }
 
-/// Returns whether the issuer is an absolute URL with a host alone as it is written, since it is published so.
-/// The URL library supplies slashes that are missing, and drops one too many and an empty user name.
-fn stands_as_written(issuer: &str, url: &Url) -> bool {
-    let plain = issuer.bytes().all(|byte| byte.is_ascii_graphic() && !matches!(byte, b'"' | b'\\'));
-    let authority = issuer.split_once("://").and_then(|(_, rest)| rest.split('/').next());
-    let host_alone = authority.is_some_and(|authority| !authority.is_empty() && !authority.contains('@'));
-    plain && host_alone && url.host().is_some() && url.query().is_none() && url.fragment().is_none()
+/// Reads an issuer: a URL of visible ASCII characters with a host alone, and without query, fragment and dot
+/// segments, since it is published as it is written.
+fn issuer_uri(issuer: &str) -> Option<WebUri<&str>> {
+    let plain = issuer.bytes().all(|byte| byte.is_ascii_graphic() && !matches!(byte, b'"' | b'\\' | b'?' | b'#'));
+    let uri = WebUri::split(issuer).ok().filter(|_| plain)?;
+    let sound = check_host(uri.host).and_then(|()| check_path_and_query(uri.path_and_query));
+    sound.is_ok().then_some(uri)
+}
+
+fn is_loopback(host: &str) -> bool {
+    let literal = host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
+    host.eq_ignore_ascii_case("localhost")
+        || host.parse::<Ipv4Addr>().is_ok_and(|address| address.is_loopback())
+        || literal.and_then(|text| text.parse::<Ipv6Addr>().ok()).is_some_and(|address| address.is_loopback())
 }
 
 const LONGEST_CODE_LIFETIME: Duration = Duration::from_secs(600);
 /// Long enough for a request that begins at once, and no longer than its use needs: the client asks again.
 const MACHINE_TOKEN_LIFETIMES: RangeInclusive<Duration> = Duration::from_secs(60)..=Duration::from_secs(3600);
+/// Purges are minutes apart, and a leap of more than a month deletes nearly everything that lives shorter.
+const CLOCK_LEAPS: RangeInclusive<Duration> = Duration::from_secs(3600)..=Duration::from_secs(30 * 86_400);
 /// With the most, a record of an eighth of them has about 22 kB, and 265 kB where the scopes of its tokens differ and
 /// are as many as the platform has.
 const MACHINE_TOKENS: RangeInclusive<usize> = 1..=4096;
+/// A page of a list has 1000 items: these, and some 200 requests that were decided lately.
+const HELD_REQUESTS: RangeInclusive<usize> = 1..=800;
 const HTTPS_ISSUER: &str =
     "an https URL with a host and without user, query and fragment is accepted (RFC 8414 section 2)";
 const PLAIN_HTTP_ISSUER: &str =
@@ -268,6 +284,10 @@ mod tests {
             ("https:auth.example", r#""https:auth.example""#),
             ("https:///auth.example", r#""https:///auth.example""#),
             ("https://auth.example/a b", r#""https://auth.example/a b""#),
+            ("https://auth.example/a/../b", r#""https://auth.example/a/../b""#),
+            ("https://auth.example:", r#""https://auth.example:""#),
+            ("https://auth.example:70000", r#""https://auth.example:70000""#),
+            ("https://b\u{fc}cher.example", "\"https://b\u{fc}cher.example\""),
             ("https://auth.example/\u{e9}", "\"https://auth.example/\u{e9}\""),
         ] {
             let error = Config::platform(issuer).check().unwrap_err();
@@ -294,7 +314,17 @@ mod tests {
 
     #[test]
     fn contradictions_are_refused() {
-        let cases: [Contradiction; 31] = [
+        let cases: [Contradiction; 34] = [
+            (
+                |config| config.clock_leap = Duration::from_secs(3599),
+                "clock_leap is 3599 s",
+                "3600 to 2592000 s are accepted",
+            ),
+            (
+                |config| config.clock_leap = Duration::from_secs(2_592_001),
+                "clock_leap is 2592001 s",
+                "3600 to 2592000 s are accepted",
+            ),
             (|config| config.hold_lifetime = Duration::ZERO, "hold_lifetime is 0 s", "at least 1 s is accepted"),
             (
                 |config| config.code_lifetime = Duration::from_millis(999),
@@ -382,6 +412,7 @@ mod tests {
             (|config| config.query_octets = 4096, "state_octets is 4096", "less than query_octets (4096) is accepted"),
             (|config| config.registration.name = 0, "registration.name is 0", "at least 1 is accepted"),
             (|config| config.registration.website = 0, "registration.website is 0", "at least 1 is accepted"),
+            (|config| config.registration.logo_pixels = 0, "registration.logo_pixels is 0", "at least 1 is accepted"),
         ];
         for make in ALL {
             for (change, setting, remedy) in cases {
@@ -404,6 +435,7 @@ mod tests {
             config.grace.refresh_token = config.refresh_token_lifetime - Duration::from_secs(1);
             config.reuse_margin = config.refresh_token_lifetime - Duration::from_secs(1);
             config.grant_lifetime = Some(Duration::MAX);
+            config.clock_leap = Duration::from_secs(3600);
             config.prefixes.code = "exactly-16-chars".into();
             config.prefixes.handle = String::new();
             config.prefixes.access_token = String::new();

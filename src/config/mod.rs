@@ -97,6 +97,12 @@ pub struct Config {
 
     /// How long a user may take to decide on the consent page; 30 minutes.
     pub hold_lifetime: Duration,
+    /// How many requests may wait for one user's decision at once; 50. One more ends the oldest, whose form then shows
+    /// an error page. 1 to 800 are accepted, which one page of a list shows, and `usize::MAX` for no bound.
+    pub held_requests: usize,
+    /// How many of them may be of one client; 10. 1 to 800 and `usize::MAX` are accepted. If neither is bounded, no list
+    /// is read.
+    pub held_requests_per_client: usize,
     /// How long a code may be exchanged; 600 s, which is also the maximum [RFC 6749 section 4.1.2].
     pub code_lifetime: Duration,
     /// How long an access token on behalf of a user is valid; 28 800 s, which is 8 hours.
@@ -105,6 +111,17 @@ pub struct Config {
     pub refresh_token_lifetime: Duration,
     /// How long the tokens of a grant are valid in all, counted from the exchange of its code; no limit.
     pub grant_lifetime: Option<Duration>,
+    /// How long the record of a revoked grant is kept after its revocation, so that support can see when and why it
+    /// ended; 0 s.
+    ///
+    /// It is never removed before two hours after the end of its code, since an exchange that comes late must not find
+    /// its place free. Where the reads of the store are not settled, it stays for two hours at least, so that a repeated
+    /// revocation finds what a fail-over might undo.
+    pub revoked_retention: Duration,
+    /// How many live grants one user may have given to one client; 50. An exchange beyond that revokes those that were
+    /// refreshed longest ago, with [`TooManyGrants`](crate::store::RevocationReason::TooManyGrants) as the reason.
+    /// `usize::MAX` sets no bound; then no list is read.
+    pub grants_per_client: usize,
 
     /// Whether a refresh replaces the refresh token [RFC 9700 section 4.14.2]; it does, in every profile.
     ///
@@ -168,6 +185,13 @@ pub struct Config {
     pub query_octets: usize,
     /// Parameters that a query or body may have at most; 100.
     pub parameters: usize,
+    /// How far the clock may be beyond the newest time that was seen before
+    /// [`purge_expired`](crate::AuthorizationServer::purge_expired) is refused; 86 400 s, which is one day. One hour to
+    /// 30 days are accepted.
+    ///
+    /// After a longer stop of the service, the clock has to be
+    /// [confirmed](crate::AuthorizationServer::confirm_clock).
+    pub clock_leap: Duration,
     /// Whether an issuer with plain `http` on a loopback host is accepted; off.
     pub development: bool,
 }
@@ -196,10 +220,14 @@ impl Config {
             exchange_redirect_uri: ExchangeRedirectUri::Optional,
             basic: BasicReading::Either,
             hold_lifetime: Duration::from_secs(30 * 60),
+            held_requests: 50,
+            held_requests_per_client: 10,
             code_lifetime: Duration::from_secs(600),
             access_token_lifetime: Duration::from_secs(28_800),
             refresh_token_lifetime: Duration::from_secs(15_552_000),
             grant_lifetime: None,
+            revoked_retention: Duration::ZERO,
+            grants_per_client: 50,
             refresh_rotation: RefreshRotation::Rotate,
             derivation_keys: Vec::new(),
             grace: Grace {
@@ -223,6 +251,7 @@ impl Config {
             body_octets: 16_384,
             query_octets: 32_768,
             parameters: 100,
+            clock_leap: Duration::from_secs(86_400),
             development: false,
         }
     }

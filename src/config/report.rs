@@ -13,7 +13,7 @@ use crate::wire::RedirectStatus;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SecurityReport {
-    /// One entry per setting, none if nothing is looser.
+    /// One entry for each way in which a setting is looser, none if nothing is.
     pub findings: Vec<Finding>,
 }
 
@@ -47,7 +47,7 @@ impl Config {
         }
     }
 
-    fn looser_settings(&self) -> [(bool, Finding); 17] {
+    fn looser_settings(&self) -> [(bool, Finding); 18] {
         let uris = &self.redirect_uris;
         let domain = uris.comparison == RedirectUriComparison::Domain;
         let refresh_grace = self.grace.refresh_token.max(self.grace.public_refresh_token);
@@ -57,6 +57,7 @@ impl Config {
             (uris.development_http, PLAIN_HTTP),
             (uris.localhost, LOCALHOST),
             (self.pkce != PkceRequirement::AllClients, PKCE),
+            (self.pkce != PkceRequirement::AllClients, SPENT_CODE),
             (self.redirect_status != RedirectStatus::SeeOther, REDIRECT_STATUS),
             (self.state != StateCharacters::Visible, STATE),
             (self.exchange_redirect_uri == ExchangeRedirectUri::Optional, EXCHANGE_REDIRECT_URI),
@@ -103,6 +104,13 @@ const PKCE: Finding = Finding {
     rule: "RFC 9700 section 2.1.1",
     consequence: "confidential clients that send no challenge are not protected against injected codes",
 };
+const SPENT_CODE: Finding = Finding {
+    setting: "pkce",
+    rule: "RFC 6749 section 4.1.2",
+    consequence: "a stranger who has a spent code of a client without PKCE, such as from a log, feeds it to the client's \
+                  redirect URI: the client sends it again, and the user's grant is revoked; demand PKCE of the client, \
+                  or see that it compares `state` with the browser's session before it exchanges a code",
+};
 const REDIRECT_STATUS: Finding = Finding {
     setting: "redirect_status",
     rule: "RFC 9700 section 4.12",
@@ -111,7 +119,7 @@ const REDIRECT_STATUS: Finding = Finding {
 const STATE: Finding = Finding {
     setting: "state",
     rule: "RFC 6749 appendix A.5",
-    consequence: "clients get back any octets that they sent, percent-encoded",
+    consequence: "clients get back any bytes that they sent, percent-encoded",
 };
 const EXCHANGE_REDIRECT_URI: Finding = Finding {
     setting: "exchange_redirect_uri",
@@ -168,7 +176,8 @@ const GRANT_LIFETIME: Finding = Finding {
 pub(crate) const NO_THROTTLE: Finding = Finding {
     setting: "throttle",
     rule: "RFC 6749 section 2.3.1",
-    consequence: "nothing slows down who guesses secrets or holds requests without end",
+    consequence: "nothing slows down a caller that guesses secrets or holds requests without end; \
+                  `.throttle(MemoryThrottle::new())` at the builder does",
 };
 
 #[cfg(test)]
@@ -199,6 +208,18 @@ mod tests {
         assert_eq!(settings(&config), ["development"]);
         config.response_issuer = false;
         assert_eq!(settings(&config), ["response_issuer", "development"]);
+    }
+
+    #[test]
+    fn clients_without_pkce_are_told_what_a_spent_code_costs() {
+        let reported = |config: &Config| config.security_report().findings.contains(&SPENT_CODE);
+        let mut config = Config::platform("https://auth.example");
+        assert!(reported(&config));
+        for remedy in ["demand PKCE", "`state`"] {
+            assert!(SPENT_CODE.consequence.contains(remedy), "{remedy}");
+        }
+        config.pkce = PkceRequirement::AllClients;
+        assert!(!reported(&config) && !reported(&Config::strict("https://auth.example")));
     }
 
     #[test]

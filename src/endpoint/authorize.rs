@@ -28,8 +28,8 @@ pub(crate) async fn authorize(
 ) -> Result<PendingAuthorization, AuthorizationError> {
     let query = read(context, request).map_err(|reason| AuthorizationError::page(context, reason))?;
     let client = client(context, &query).await.map_err(|reason| AuthorizationError::page(context, reason))?;
-    let redirect_uri = redirect_uri(context, &client, &query)
-        .map_err(|reason| AuthorizationError::page_for(context, &client, reason))?;
+    let redirect_uri =
+        redirect_uri(context, &client, &query).map_err(|refused| refused.into_error(context, &client))?;
     judge(context, &client, &redirect_uri, &query, request.peer_address())
 }
 
@@ -54,20 +54,40 @@ async fn client(context: &Context, query: &Params<'_>) -> Result<Arc<Client>, Re
     let id = str::from_utf8(id).map_err(|_| Reason::UnknownClient)?;
     let id = ClientId::new(id).map_err(|_| Reason::UnknownClient)?;
     let client = context.stores.clients.find(&id).await?.ok_or(Reason::UnknownClient)?;
-    if client.is_approved() && context.config.serves(client.client_type) {
-        Ok(client)
-    } else {
-        Err(Reason::ClientNotApproved)
+    if !context.config.serves(client.client_type) {
+        return Err(Reason::PublicClientsOff);
+    }
+    if client.is_approved() { Ok(client) } else { Err(Reason::ClientNotApproved) }
+}
+
+/// Why there is nowhere to send an answer to.
+enum NoDestination<'a> {
+    Missing,
+    Refused(&'a [u8], RedirectUriError),
+}
+
+impl NoDestination<'_> {
+    fn into_error(self, context: &Context, client: &Client) -> AuthorizationError {
+        match self {
+            Self::Missing => AuthorizationError::page_for(context, client, Reason::MissingRedirectUri),
+            Self::Refused(uri, error) => {
+                AuthorizationError::page_for_uri(context, &client.id, uri, Reason::RedirectUri(error))
+            }
+        }
     }
 }
 
 /// § 3.1.2.3: one of the registered ones; if only one is registered, it may be left out.
-fn redirect_uri(context: &Context, client: &Client, query: &Params<'_>) -> Result<RedirectUri, Reason> {
+fn redirect_uri<'a>(
+    context: &Context,
+    client: &'a Client,
+    query: &'a Params<'_>,
+) -> Result<RedirectUri, NoDestination<'a>> {
     let policy = &context.config.redirect_uris;
     let Some(requested) = query.octets("redirect_uri") else {
         return match client.redirect_uris.as_slice() {
-            [only] => only.stand_in(policy).map_err(Reason::RedirectUri),
-            _ => Err(Reason::MissingRedirectUri),
+            [only] => only.stand_in(policy).map_err(|error| NoDestination::Refused(only.as_str().as_bytes(), error)),
+            _ => Err(NoDestination::Missing),
         };
     };
     let mut failure = RedirectUriError::Mismatch;
@@ -77,7 +97,7 @@ fn redirect_uri(context: &Context, client: &Client, query: &Params<'_>) -> Resul
             Err(error) => failure = error,
         }
     }
-    Err(Reason::RedirectUri(failure))
+    Err(NoDestination::Refused(requested, failure))
 }
 
 /// All else, in a fixed order.
@@ -166,6 +186,6 @@ fn scopes(context: &Context, client: &Client, query: &Params<'_>) -> Result<Scop
         let registered = context.config.scopes.known_part(&client.scopes);
         return if registered.is_empty() { Err(Reason::Scope(ScopeError::Malformed)) } else { Ok(registered) };
     };
-    let asked = context.config.scopes.parse(scope).map_err(Reason::Scope)?;
+    let asked = context.config.scopes.read(scope).map_err(Reason::Scope)?;
     if asked.is_subset_of(&client.scopes) { Ok(asked) } else { Err(Reason::ExcessScope) }
 }

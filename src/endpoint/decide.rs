@@ -3,16 +3,18 @@
 use std::sync::Arc;
 
 use crate::claim::{ATTEMPTS, After, Contended, Flow, Seen, Step, claim};
-use crate::client::{Client, GrantType, Granted};
+use crate::client::{Client, GrantType, Granted, NotGranted};
 use crate::clock::Timestamp;
 use crate::config::Config;
 use crate::context::Context;
+use crate::endpoint::held;
 use crate::endpoint::pending::{AuthorizationError, Destination, PendingAuthorization};
 use crate::error::Reason;
-use crate::hooks::{Attempt, Event};
+use crate::grant::withdraw;
+use crate::hooks::{Attempt, AttemptKind, Event};
 use crate::id::{AuthorizationId, IdText};
 use crate::record::{Authorization, Stage};
-use crate::scope::ResourceScope;
+use crate::scope::{ConsentedResources, ResourceScope};
 use crate::secret::opaque::{self, Presented};
 use crate::secret::{AuthorizationHandle, Digest};
 use crate::store::StoreError;
@@ -41,10 +43,17 @@ impl Consent {
     ///
     /// `resources` counts only where the application asked for specified ones, so it can always be
     /// passed as it came; there, no resource means a refusal, as no scope does anywhere.
+    ///
+    /// ```
+    /// # use grantor::Consent;
+    /// let account_alone = Consent::ticked(["account-profile:r"], []);
+    /// let form: Vec<String> = vec!["repo-code:r".into()];
+    /// let from_a_form = Consent::ticked(form.iter().map(String::as_str), []);
+    /// ```
     #[must_use]
-    pub fn ticked(
-        scopes: impl IntoIterator<Item: Into<String>>,
-        resources: impl IntoIterator<Item: Into<String>>,
+    pub fn ticked<'s, 'r>(
+        scopes: impl IntoIterator<Item = &'s str>,
+        resources: impl IntoIterator<Item = &'r str>,
     ) -> Self {
         Self::to_everything().scopes(scopes).resources(resources)
     }
@@ -57,16 +66,17 @@ impl Consent {
 
     /// Agrees to these scopes alone, as their tokens in the form; none means a refusal.
     #[must_use]
-    pub fn scopes(mut self, tokens: impl IntoIterator<Item: Into<String>>) -> Self {
+    pub fn scopes<'s>(mut self, tokens: impl IntoIterator<Item = &'s str>) -> Self {
         self.scopes = Some(tokens.into_iter().map(Into::into).collect());
         self
     }
 
     /// Agrees to these resources alone, of those the application specified; none means a refusal.
     ///
-    /// Where the application did not ask for specified resources, an empty list changes nothing.
+    /// Where the application did not ask for specified resources, an empty list changes nothing. Where it asked for
+    /// all resources, others may be named as well, of 256 bytes in all, each counted with 4 bytes more.
     #[must_use]
-    pub fn resources(mut self, resources: impl IntoIterator<Item: Into<String>>) -> Self {
+    pub fn resources<'r>(mut self, resources: impl IntoIterator<Item = &'r str>) -> Self {
         self.resources = Some(resources.into_iter().map(Into::into).collect());
         self
     }
@@ -85,16 +95,18 @@ pub(crate) async fn hold(
         return Err(AuthorizationError::page_for(context, client, Reason::MissingSession));
     }
     let attempt = Attempt {
-        endpoint: Endpoint::Authorization,
         client: Some(client.id.as_str()),
         subject: Some(subject),
         peer: pending.peer,
+        ..Attempt::new(AttemptKind::HeldRequest, Endpoint::Authorization)
     };
     context.check_throttle(&attempt).await.map_err(|reason| AuthorizationError::page_for(context, client, reason))?;
+    let redirect = |reason| AuthorizationError::redirect(context, client, destination, reason);
+    let room = held::find_room(context, subject, &client.id).await.map_err(|error| redirect(error.into()))?;
     let now = context.now();
     let id = AuthorizationId::new(now, &*context.entropy);
     let minted = opaque::mint(&*context.entropy);
-    let record = Authorization {
+    let mut record = Authorization {
         id,
         version: 1,
         client: client.id.clone(),
@@ -104,25 +116,49 @@ pub(crate) async fn hold(
         created: now,
         handle: minted.digest,
         stage: Stage::Held,
+        since: now,
         end: now.plus(context.config.hold_lifetime),
         redirect_uri: pending.redirect_uri.clone(),
         redirect_uri_named: pending.redirect_uri_named,
         challenge: pending.challenge,
         state: pending.state.clone(),
         scopes: pending.scopes.clone(),
-        resource_scope: client.resource_scope.clone(),
+        resources: ConsentedResources::whole(&client.resource_scope),
     };
-    let mut flow = Holding { context, record: Arc::new(record), has_looked: false };
-    let held = claim(&context.stores, &mut flow, Some(ATTEMPTS)).await;
-    held.map_err(|reason| AuthorizationError::redirect(context, client, destination, reason))?;
-    Ok(AuthorizationHandle::new(minted.text(&context.config.prefixes.handle, &IdText::of(id.octets()))))
+    // The client of the request may come from a cache: no user is asked for one that is suspended or deleted by now.
+    let page = |reason| AuthorizationError::page(context, reason);
+    let current = context.stores.clients.current(&client.id).await.map_err(|error| page(error.into()))?;
+    record.epoch = judge_client(current, &record, &context.config).map_err(page)?.epoch;
+    let mut flow = Holding::new(context, record, room.place);
+    claim(&context.stores, &mut flow, Some(ATTEMPTS)).await.map_err(redirect)?;
+    for surplus in room.surplus {
+        // The request is held; what could not be ended now is ended with the next one.
+        let _ = withdraw::end_held(context, surplus).await;
+    }
+    let id = IdText::of(flow.record.id.octets());
+    Ok(AuthorizationHandle::new(minted.text(&context.config.prefixes.handle, &id)))
 }
 
-/// One insert without a read before it; the handle shows whose row was found.
+/// One write without a read before it: the record of another request is taken over, or one is inserted. The handle
+/// shows whose row was found.
 struct Holding<'a> {
     context: &'a Context,
     record: Arc<Authorization>,
+    place: Option<Arc<Authorization>>,
+    /// The id under which the record is inserted if there is no place, or another request took it.
+    id: AuthorizationId,
     has_looked: bool,
+}
+
+impl<'a> Holding<'a> {
+    fn new(context: &'a Context, record: Authorization, place: Option<Arc<Authorization>>) -> Self {
+        let id = record.id;
+        let record = match &place {
+            Some(place) => Authorization { id: place.id, version: place.version.saturating_add(1), ..record },
+            None => record,
+        };
+        Self { context, record: Arc::new(record), place, id, has_looked: false }
+    }
 }
 
 impl Flow for Holding<'_> {
@@ -132,16 +168,26 @@ impl Flow for Holding<'_> {
 
     async fn look(&mut self) -> Result<Seen<Authorization>, Reason> {
         if !std::mem::replace(&mut self.has_looked, true) {
-            return Ok(Seen::Unread);
+            return Ok(self.place.clone().map_or(Seen::Unread, Seen::Found));
         }
         Ok(self.context.stores.codes.find(&self.record.id).await?.into())
     }
 
     fn judge(&mut self, seen: &Seen<Authorization>) -> Result<Step<Authorization, ()>, Reason> {
-        match seen {
-            Seen::Unread => Ok(Step::Insert(self.record.clone(), ())),
+        match (seen, self.place.take()) {
+            (Seen::Unread, _) => Ok(Step::Insert(self.record.clone(), ())),
+            (Seen::Found(found), Some(place)) if found.version == place.version => {
+                self.place = Some(place);
+                Ok(Step::Replace(self.record.clone(), ()))
+            }
+            // Another request took the place, or its user decided.
+            (_, Some(_)) => {
+                let record = Authorization { id: self.id, version: 1, ..Authorization::clone(&self.record) };
+                self.record = Arc::new(record);
+                Ok(Step::Insert(self.record.clone(), ()))
+            }
             // Another request has the same 96 random bits in the same minute.
-            Seen::Missing | Seen::Torn | Seen::Found(_) => Err(StoreError::transient(Contended).into()),
+            (Seen::Missing | Seen::Torn | Seen::Found(_), None) => Err(StoreError::transient(Contended).into()),
         }
     }
 
@@ -162,7 +208,13 @@ pub(crate) async fn decide(
     let page = |reason| AuthorizationError::page(context, reason);
     let held = find_held(context, handle, Asked { subject, session }, now).await.map_err(page)?;
     let client = context.stores.clients.current(&held.client).await.map_err(|error| page(error.into()))?;
-    let client = judge_client(client, &held, &context.config).map_err(page)?;
+    let client = judge_client(client, &held, &context.config).map_err(|reason| {
+        if matches!(reason, Reason::MissingRedirectUri) {
+            let uri = held.redirect_uri.as_str().as_bytes();
+            return AuthorizationError::page_for_uri(context, &held.client, uri, reason);
+        }
+        page(reason)
+    })?;
     let fail = |reason| undecided(context, &held, &client, reason);
     match judge_decision(&held, &client, decision, &context.config) {
         Ok(granted) => match context.check_subject(held.subject(), &client).await {
@@ -210,6 +262,7 @@ fn judge_held(found: &Authorization, handle: &Digest, asked: &Asked<'_>, now: Ti
     }
     match found.stage {
         Stage::CodeIssued(_) | Stage::Denied => Err(Reason::AlreadyDecided),
+        Stage::Held if !found.since.has_come(now) => Err(Reason::HeldInTheFuture),
         Stage::Held if now >= found.end => Err(Reason::HoldExpired),
         Stage::Held => Ok(()),
     }
@@ -247,18 +300,22 @@ fn judge_decision(
             config.scopes.select(tokens).map_err(|_| Reason::ExcessDecision)?
         }
     };
+    let asked = held.resource_scope(client);
     let resource_scope = match &consent.resources {
-        None => held.resource_scope.clone(),
-        Some(resources) if resources.is_empty() => match held.resource_scope {
+        None => asked.clone(),
+        Some(resources) if resources.is_empty() => match asked {
             ResourceScope::Specified(_) => return Err(Reason::AccessDenied),
-            ResourceScope::All | ResourceScope::Public => held.resource_scope.clone(),
+            ResourceScope::All | ResourceScope::Public => asked.clone(),
         },
         Some(resources) => ResourceScope::specified(resources).map_err(|_| Reason::ExcessDecision)?,
     };
-    if !chosen.is_subset_of(&held.scopes) || !held.resource_scope.covers(&resource_scope) {
+    if !chosen.is_subset_of(&held.scopes) || !asked.covers(&resource_scope) {
         return Err(Reason::ExcessDecision);
     }
-    client.still_granted(&chosen, &resource_scope).ok_or(Reason::AccessDenied)
+    client.still_granted(&chosen, &resource_scope).map_err(|error| match error {
+        NotGranted::NothingLeft => Reason::AccessDenied,
+        NotGranted::UnknownList => Reason::ExcessDecision,
+    })
 }
 
 /// Makes the code by one swap.
@@ -274,8 +331,8 @@ async fn approve(
     let next = Authorization {
         epoch: client.epoch,
         scopes: granted.scopes,
-        resource_scope: granted.resource_scope,
-        ..held.with_code(minted.digest, end)
+        resources: granted.resources,
+        ..held.with_code(minted.digest, now, end)
     };
     let scopes = next.scopes.clone();
     take(context, held, next).await.map_err(|reason| undecided(context, held, client, reason))?;
@@ -335,7 +392,7 @@ impl Flow for Deciding<'_> {
 
     /// Two refusals of one request are one.
     fn is_done(&self, found: &Authorization, meant: &Authorization, _: After) -> bool {
-        found.stage == meant.stage
+        found.stage == meant.stage && found.handle == meant.handle
     }
 }
 
@@ -381,13 +438,14 @@ mod tests {
             created: at(0),
             handle: Digest::of(b"handle"),
             stage: Stage::Held,
+            since: at(0),
             end: at(1800),
             redirect_uri: RedirectUri::read(URI).unwrap(),
             redirect_uri_named: true,
             challenge: None,
             state: None,
             scopes: client.scopes.clone(),
-            resource_scope: client.resource_scope.clone(),
+            resources: ConsentedResources::whole(&client.resource_scope),
         };
         Scene {
             config,
@@ -478,16 +536,16 @@ mod tests {
             (everything, Decision::Approve(all().scopes(["repo-code:r"])), "granted"),
             (everything, Decision::Approve(all().scopes(["repo-code:r", "account-profile:r"])), "ExcessDecision"),
             (everything, Decision::Approve(all().scopes(["no such scope"])), "ExcessDecision"),
-            (everything, Decision::Approve(all().scopes(Vec::<String>::new())), "AccessDenied"),
-            (everything, Decision::Approve(all().resources(Vec::<String>::new())), "granted"),
-            (public, Decision::Approve(all().resources(Vec::<String>::new())), "granted"),
+            (everything, Decision::Approve(all().scopes([])), "AccessDenied"),
+            (everything, Decision::Approve(all().resources([])), "granted"),
+            (public, Decision::Approve(all().resources([])), "granted"),
             (two, Decision::Approve(all().resources(["a"])), "granted"),
-            (two, Decision::Approve(all().resources(Vec::<String>::new())), "AccessDenied"),
+            (two, Decision::Approve(all().resources([])), "AccessDenied"),
             (two, Decision::Approve(all().resources(["c"])), "ExcessDecision"),
         ];
         for (number, (resources, decision, expected)) in rows.into_iter().enumerate() {
             let mut scene = faultless();
-            scene.held.resource_scope = resources();
+            scene.held.resources = ConsentedResources::whole(&resources());
             own(&mut scene).resource_scope = resources();
             scene.decision = decision;
             assert_eq!(outcome(&scene), expected, "{number}");

@@ -6,6 +6,7 @@ use crate::client_auth;
 use crate::context::Context;
 use crate::endpoint::submitted;
 use crate::error::Reason;
+use crate::hooks::Event;
 use crate::id::ClientId;
 use crate::message::{IntrospectionResponse, TokenType};
 use crate::scope::ResourceScope;
@@ -41,15 +42,23 @@ async fn answer(context: &Context, client: &Client, form: &Params<'_>) -> Result
 /// server, or the protected resource is not allowed to introspect this particular token, then the authorization
 /// server MUST return an introspection response with the "active" field set to "false"."
 async fn describe(context: &Context, caller: &Client, token: &[u8]) -> Result<Option<IntrospectionResponse>, Reason> {
-    let token = access_token::find(context, token).await?;
-    let seen = token.filter(|token| token.client().id == caller.id || caller.may_introspect);
-    Ok(seen.map(|token| message(context, &token)))
+    let Some(token) = access_token::find(context, token).await? else { return Ok(None) };
+    if token.client().id != caller.id && !caller.may_introspect() {
+        context.raise(&Event::IntrospectionRefused { grant: token.grant(), client: &caller.id });
+        return Ok(None);
+    }
+    Ok(message(context, &token))
 }
 
-fn message(context: &Context, token: &UsableToken) -> IntrospectionResponse {
+/// What is said of a live token; nothing if no scope is left of it that the catalog and the registration still have.
+fn message(context: &Context, token: &UsableToken) -> Option<IntrospectionResponse> {
+    let scopes = token.scopes();
+    if !context.config.scopes.knows_any(&scopes) {
+        return None;
+    }
     let resources = token.resource_scope();
     let mut message = IntrospectionResponse::active();
-    message.scope = Some(context.config.scopes.to_wire(&token.scopes()).into_owned());
+    message.scope = Some(context.config.scopes.to_wire(&scopes).into_owned());
     message.client_id = Some(token.client().id.to_string());
     message.token_type = Some(TokenType::Bearer);
     message.exp = Some(token.end().seconds().into());
@@ -61,5 +70,5 @@ fn message(context: &Context, token: &UsableToken) -> IntrospectionResponse {
     if let ResourceScope::Specified(list) = &resources {
         message.resources = Some(list.iter().map(str::to_owned).collect());
     }
-    message
+    Some(message)
 }

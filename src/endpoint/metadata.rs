@@ -1,7 +1,5 @@
 //! What clients learn about the server [RFC 8414]: only what is switched on.
 
-use url::Url;
-
 use crate::client_auth;
 use crate::config::Config;
 use crate::context::Context;
@@ -26,8 +24,8 @@ pub(crate) fn document(config: &Config) -> Box<[u8]> {
 
 /// Returns the path of the issuer, without a slash at its end.
 pub(crate) fn issuer_path(issuer: &str) -> String {
-    let issuer = Url::parse(issuer).ok();
-    issuer.as_ref().map_or("", |issuer| issuer.path().trim_end_matches('/')).to_owned()
+    let path = issuer.split_once("://").and_then(|(_, rest)| rest.find('/').and_then(|start| rest.get(start..)));
+    path.unwrap_or_default().trim_end_matches('/').to_owned()
 }
 
 fn metadata(config: &Config) -> Metadata {

@@ -5,6 +5,7 @@
 pub(crate) mod authorize;
 pub(crate) mod decide;
 pub(crate) mod form;
+pub(crate) mod held;
 pub(crate) mod introspect;
 pub(crate) mod metadata;
 pub(crate) mod pending;

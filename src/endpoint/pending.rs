@@ -9,6 +9,7 @@ use crate::client::Client;
 use crate::client::redirect_uri::RedirectUri;
 use crate::context::Context;
 use crate::error::{ErrorCode, Reason, delivery};
+use crate::id::ClientId;
 use crate::pkce::CodeChallenge;
 use crate::scope::{Permission, ResourceScope, ScopeCatalog, ScopeDefinition, ScopeSet};
 use crate::subject::Subject;
@@ -57,6 +58,12 @@ impl PendingAuthorization {
     #[must_use]
     pub fn resource_scope(&self) -> &ResourceScope {
         &self.client.resource_scope
+    }
+
+    /// Returns the redirect URI to which the answer goes [RFC 6749 section 3.1.2].
+    #[must_use]
+    pub const fn redirect_uri(&self) -> &RedirectUri {
+        &self.redirect_uri
     }
 
     /// Returns where the browser will go: a host, or the scheme of an app.
@@ -133,6 +140,12 @@ struct Refusal {
     trusted: bool,
 }
 
+impl Refusal {
+    const fn page(reason: Reason) -> Self {
+        Self { reason, redirect: None, trusted: false }
+    }
+}
+
 /// The answer that goes to the client.
 struct Redirect {
     response: Response,
@@ -142,23 +155,29 @@ struct Redirect {
 impl AuthorizationError {
     /// An error that shows a page: client or redirect URI are not established.
     pub(crate) fn page(context: &Context, reason: Reason) -> Self {
-        Self::raise(context, None, Refusal { reason, redirect: None, trusted: false })
+        Self::raise(context, None, Refusal::page(reason))
     }
 
     /// An error that shows a page though the client is known.
     pub(crate) fn page_for(context: &Context, client: &Client, reason: Reason) -> Self {
-        Self::raise(context, Some(client), Refusal { reason, redirect: None, trusted: false })
+        Self::raise(context, Some(&client.id), Refusal::page(reason))
+    }
+
+    /// An error that shows a page since this redirect URI may not be used.
+    pub(crate) fn page_for_uri(context: &Context, client: &ClientId, uri: &[u8], reason: Reason) -> Self {
+        context.note_refusal_of_uri(Endpoint::Authorization, Some(client), Some(uri), &reason);
+        Self(Box::new(Refusal::page(reason)))
     }
 
     /// An error that goes to the client.
     pub(crate) fn redirect(context: &Context, client: &Client, destination: Destination<'_>, reason: Reason) -> Self {
         let response = destination.error(context, &reason);
         let redirect = Some(Redirect { response, form_action_sources: destination.redirect_uri.form_action_sources() });
-        Self::raise(context, Some(client), Refusal { reason, redirect, trusted: client.trusted })
+        Self::raise(context, Some(&client.id), Refusal { reason, redirect, trusted: client.trusted })
     }
 
-    fn raise(context: &Context, client: Option<&Client>, refusal: Refusal) -> Self {
-        context.note_refusal(Endpoint::Authorization, client.map(|client| &client.id), &refusal.reason);
+    fn raise(context: &Context, client: Option<&ClientId>, refusal: Refusal) -> Self {
+        context.note_refusal(Endpoint::Authorization, client, &refusal.reason);
         Self(Box::new(refusal))
     }
 

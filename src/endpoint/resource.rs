@@ -93,6 +93,19 @@ impl Authenticated {
     pub fn permits(&self, scope: &str, permission: Permission, resource: Resource<'_>) -> bool {
         self.token.permits(scope, permission, resource)
     }
+
+    /// Returns whether the token covers this plain scope: one that the catalog defines with
+    /// [`ScopeDefinition::plain`](crate::scope::ScopeDefinition::plain), without permissions.
+    ///
+    /// It is `false` for a scope with permissions. [`permits`](Self::permits) checks those.
+    ///
+    /// # Security
+    ///
+    /// It says nothing of resources, and nothing of what the user may do.
+    #[must_use]
+    pub fn has_scope(&self, scope: &str) -> bool {
+        self.token.permits_plain(scope)
+    }
 }
 
 /// A request that a resource refuses; it knows its answer [RFC 6750 section 3].
@@ -154,12 +167,21 @@ pub(crate) fn require(
     if token.permits(scope, permission, resource) {
         return Ok(());
     }
-    let catalog = &context.config.scopes;
-    let plain = catalog.definition(scope).is_some_and(|definition| definition.permissions().least().is_none());
-    let needed = ScopeSet::from_scopes([Scope::new(scope, (!plain).then_some(permission))]);
+    let definition = context.config.scopes.definition(scope);
+    let plain = definition.is_some_and(|definition| definition.permissions().least().is_none());
+    Err(needs(context, Scope::new(scope, (!plain).then_some(permission))))
+}
+
+/// Refuses a token without this plain scope.
+pub(crate) fn require_scope(context: &Context, token: &Authenticated, scope: &str) -> Result<(), ResourceError> {
+    if token.has_scope(scope) { Ok(()) } else { Err(needs(context, Scope::new(scope, None))) }
+}
+
+fn needs(context: &Context, scope: Scope<'_>) -> ResourceError {
+    let needed = ScopeSet::from_scopes([scope]);
     let reason = Reason::InsufficientScope;
-    let response = delivery::at_resource(&reason, Some(&catalog.to_wire(&needed)), &context.config);
-    Err(ResourceError { reason, response })
+    let response = delivery::at_resource(&reason, Some(&context.config.scopes.to_wire(&needed)), &context.config);
+    ResourceError { reason, response }
 }
 
 /// Refuses a token without a user.

@@ -25,3 +25,15 @@ pub(crate) fn refused(context: &Context, endpoint: Endpoint, client: Option<&Cli
     context.note_refusal(endpoint, client, reason);
     delivery::to_client(reason, endpoint, &context.config)
 }
+
+/// The same where the redirect URI is what was wrong.
+pub(crate) fn refused_for_uri(
+    context: &Context,
+    endpoint: Endpoint,
+    client: &ClientId,
+    uri: Option<&[u8]>,
+    reason: &Reason,
+) -> Response {
+    context.note_refusal_of_uri(endpoint, Some(client), uri, reason);
+    delivery::to_client(reason, endpoint, &context.config)
+}

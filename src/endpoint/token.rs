@@ -29,6 +29,9 @@ pub(crate) async fn serve(context: &Context, request: &Request<'_>) -> Response 
     };
     match answer(context, &client, &form).await {
         Ok(issued) => token_response(context, &issued),
+        Err(reason @ Reason::RedirectUriMismatch) => {
+            submitted::refused_for_uri(context, Endpoint::Token, &client.id, form.octets("redirect_uri"), &reason)
+        }
         Err(reason) => refuse(Some(&client.id), reason),
     }
 }

@@ -62,6 +62,9 @@ pub enum Reason {
     /// The client is pending, rejected or suspended.
     #[error("the client is not approved")]
     ClientNotApproved,
+    /// The client is public, and the server serves no public clients.
+    #[error("the client is public, and Config::public_clients is off")]
+    PublicClientsOff,
     /// The client is confidential and sent no secret.
     #[error("the client secret is missing")]
     MissingSecret,
@@ -109,6 +112,9 @@ pub enum Reason {
     /// The form's handle names no request of this user and session.
     #[error("the handle of the decision is unknown")]
     UnknownHandle,
+    /// The request was held in the future, by a clock that had leapt forward.
+    #[error("the request was held in the future")]
+    HeldInTheFuture,
     /// The user looked at the page for too long.
     #[error("the request was held for too long")]
     HoldExpired,
@@ -137,6 +143,9 @@ pub enum Reason {
     /// The code belongs to another client.
     #[error("the code belongs to another client")]
     CodeOfAnotherClient,
+    /// The code was issued in the future, by a clock that had leapt forward.
+    #[error("the code was issued in the future")]
+    CodeNotYetValid,
     /// The code is past its end.
     #[error("the code is expired")]
     CodeExpired,
@@ -165,6 +174,9 @@ pub enum Reason {
     /// The refresh token belongs to another client.
     #[error("the refresh token belongs to another client")]
     RefreshTokenOfAnotherClient,
+    /// The refresh token was issued in the future, by a clock that had leapt forward.
+    #[error("the refresh token was issued in the future")]
+    RefreshTokenNotYetValid,
     /// The refresh token is past its own end.
     #[error("the refresh token is expired")]
     RefreshTokenExpired,
@@ -323,6 +335,7 @@ impl Reason {
             | Self::MalformedCredentials
             | Self::UnknownClient
             | Self::ClientNotApproved
+            | Self::PublicClientsOff
             | Self::MissingSecret
             | Self::WrongSecret
             | Self::UnregisteredAuthentication => (ErrorCode::InvalidClient, "client authentication failed"),
@@ -343,9 +356,11 @@ impl Reason {
             Self::ExcessScope => (ErrorCode::InvalidScope, "the scope is more than was registered or granted"),
 
             Self::MissingSession => (ErrorCode::ServerError, "the service failed"),
-            Self::UnknownHandle | Self::HoldExpired | Self::AlreadyDecided | Self::ExcessDecision => {
-                (ErrorCode::InvalidRequest, "the decision was refused")
-            }
+            Self::UnknownHandle
+            | Self::HeldInTheFuture
+            | Self::HoldExpired
+            | Self::AlreadyDecided
+            | Self::ExcessDecision => (ErrorCode::InvalidRequest, "the decision was refused"),
             Self::AccessDenied => (ErrorCode::AccessDenied, "the user refused"),
             Self::SubjectRefused => (ErrorCode::InvalidGrant, "the user may not be given tokens"),
             Self::SubjectUnknown | Self::MissingDerivationKey => {
@@ -355,6 +370,7 @@ impl Reason {
             Self::UnknownGrantType => (ErrorCode::UnsupportedGrantType, "the grant type is not supported"),
             Self::UnknownCode
             | Self::CodeOfAnotherClient
+            | Self::CodeNotYetValid
             | Self::CodeExpired
             | Self::CodeSpent
             | Self::CodeReplayed => (ErrorCode::InvalidGrant, "the code is not valid"),
@@ -370,6 +386,7 @@ impl Reason {
 
             Self::UnknownRefreshToken
             | Self::RefreshTokenOfAnotherClient
+            | Self::RefreshTokenNotYetValid
             | Self::RefreshTokenExpired
             | Self::RefreshTokenSuperseded
             | Self::RefreshTokenReused

@@ -13,6 +13,7 @@ use crate::context::Context;
 use crate::error::Reason;
 use crate::grant::definition::Definition;
 use crate::grant::issue::{self, Issued, NewPair, Place};
+use crate::grant::live_grants;
 use crate::grant::withdraw;
 use crate::hooks::Event;
 use crate::id::{AuthorizationId, GrantId};
@@ -52,22 +53,32 @@ pub(crate) async fn exchange(context: &Context, request: &Exchange<'_>) -> Resul
     let presented = Presented::parse(&context.config.prefixes.code, request.code).ok_or(Reason::UnknownCode)?;
     let id = AuthorizationId::from_octets(presented.id);
     let authorization = context.stores.codes.find(&id).await?.ok_or(Reason::UnknownCode)?;
+    if authorization.client == request.client.id {
+        context.check_list(request.client, &authorization.resources).await?;
+    }
     let granted = match judge(&authorization, &presented.digest, request, &context.config, now) {
         Ok(granted) => granted,
-        Err(Reason::CodeExpired) => return Err(after_the_end(context, &authorization).await?),
+        Err(reason @ (Reason::CodeNotYetValid | Reason::CodeExpired)) => {
+            return Err(out_of_time(context, &authorization, reason).await?);
+        }
         Err(reason) => return Err(reason),
     };
     context.check_subject(authorization.subject(), request.client).await?;
 
     let (grant, issued) = first_pair(context, request.client, &authorization, granted, now);
-    let mut flow = Inserting { context, grant: Arc::new(grant), has_looked: false, found: None };
+    let mut flow =
+        Inserting { context, grant: Arc::new(grant), code_end: authorization.end, has_looked: false, found: None };
     match claim(&context.stores, &mut flow, Some(ATTEMPTS)).await {
         Ok(()) => {}
         Err(Reason::CodeReplayed) => return Err(flow.replayed().await?),
+        Err(Reason::CodeExpired) => {
+            return Err(out_of_time(context, &authorization, Reason::CodeExpired).await?);
+        }
         Err(reason) => return Err(reason),
     }
     let (client, subject) = (&request.client.id, authorization.subject());
     context.raise(&Event::Exchanged { grant: id.into(), client, subject });
+    live_grants::keep_within_bound(context, &flow.grant).await;
     Ok(issued)
 }
 
@@ -98,12 +109,16 @@ fn judge(
     if request.client.has_withdrawn(authorization.epoch)? {
         return Err(Reason::CodeSpent);
     }
+    if !authorization.since.has_come(now) {
+        return Err(Reason::CodeNotYetValid);
+    }
     if now >= authorization.end {
         return Err(Reason::CodeExpired);
     }
     // The client may have been narrowed since the user consented, to nothing too.
-    let granted = request.client.still_granted(&authorization.scopes, &authorization.resource_scope);
-    granted.ok_or(Reason::CodeSpent)
+    let client = request.client;
+    let granted = client.still_granted(&authorization.scopes, &client.resources_of(&authorization.resources));
+    granted.map_err(|_| Reason::CodeSpent)
 }
 
 /// § 4.1.3: "ensure that the "redirect_uri" parameter is present if the "redirect_uri" parameter was included in
@@ -137,11 +152,11 @@ fn judge_verifier(authorization: &Authorization, sent: Option<&str>) -> Result<(
     }
 }
 
-/// Judges an otherwise valid use of an expired code: it is a replay if the code was exchanged.
-async fn after_the_end(context: &Context, authorization: &Authorization) -> Result<Reason, Reason> {
+/// Judges an otherwise valid use of a code after its end, or before its issue: it is a replay if the code was exchanged.
+async fn out_of_time(context: &Context, authorization: &Authorization, reason: Reason) -> Result<Reason, Reason> {
     match context.stores.tokens.find(&authorization.id.into()).await? {
         Some(grant) if grant.revoked.is_none() => replayed(context, &grant).await,
-        Some(_) | None => Ok(Reason::CodeExpired),
+        Some(_) | None => Ok(reason),
     }
 }
 
@@ -188,9 +203,9 @@ fn first_pair(
         epoch: authorization.epoch,
         subject: authorization.subject.clone(),
         scopes: granted.scopes,
-        resource_scope: granted.resource_scope,
+        resources: granted.resources,
         created: now,
-        keep_until: withdraw::keep_until(&context.config, authorization.end),
+        keep_until: withdraw::keep_until(authorization.end),
         family: Family { lineage: lineage.digest(), tag_key },
         pairs_made: 1,
         pairs: Pairs::one(record),
@@ -204,6 +219,7 @@ fn first_pair(
 struct Inserting<'a> {
     context: &'a Context,
     grant: Arc<Grant>,
+    code_end: Timestamp,
     has_looked: bool,
     found: Option<Arc<Grant>>,
 }
@@ -222,9 +238,11 @@ impl Flow for Inserting<'_> {
     type Won = ();
     type Error = Reason;
 
+    /// The insert begins before the code's end, however long the subject hook took: what stands in its place may be
+    /// removed two hours after that end.
     async fn look(&mut self) -> Result<Seen<Grant>, Reason> {
         if !std::mem::replace(&mut self.has_looked, true) {
-            return Ok(Seen::Unread);
+            return if self.context.now() < self.code_end { Ok(Seen::Unread) } else { Err(Reason::CodeExpired) };
         }
         self.found = self.context.stores.tokens.find(&self.grant.id).await?;
         Ok(self.found.clone().into())
@@ -252,7 +270,7 @@ mod tests {
     use crate::client::redirect_uri::RedirectUri;
     use crate::grant::fixtures::{at, client, scopes};
     use crate::pkce::CodeVerifier;
-    use crate::scope::ScopeSet;
+    use crate::scope::{ConsentedResources, ScopeSet};
     use crate::subject::Subject;
 
     const URI: &str = "https://app.example/cb";
@@ -282,13 +300,14 @@ mod tests {
             created: at(0),
             handle: Digest::of(b"handle"),
             stage: Stage::CodeIssued(Digest::of(b"code")),
+            since: at(0),
             end: at(600),
             redirect_uri: RedirectUri::read(URI).unwrap(),
             redirect_uri_named: true,
             challenge: Some(CodeVerifier::new(VERIFIER).unwrap().challenge()),
             state: None,
             scopes: client.scopes.clone(),
-            resource_scope: client.resource_scope.clone(),
+            resources: ConsentedResources::whole(&client.resource_scope),
         };
         Scene {
             config: Config::platform("https://auth.example"),

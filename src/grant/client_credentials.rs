@@ -17,7 +17,7 @@ use crate::grant::issue::Issued;
 use crate::hooks::Event;
 use crate::id::{ClientId, GrantId};
 use crate::record::{AccessPart, FurtherAccess, Grant, Pairs, TokenPair};
-use crate::scope::{ResourceScope, ScopeSet};
+use crate::scope::{ConsentedResources, ResourceScope, ScopeSet};
 use crate::secret::Digest;
 use crate::secret::opaque::{self, MintedOpaque};
 use crate::secret::refresh::Family;
@@ -97,7 +97,7 @@ fn judge(request: &Credentials<'_>, config: &Config) -> Result<ScopeSet, Reason>
     }
     let available = &request.client.machine_scopes;
     let scopes = match request.scope {
-        Some(scope) => config.scopes.parse(scope).map_err(Reason::Scope)?,
+        Some(scope) => config.scopes.read(scope).map_err(Reason::Scope)?,
         None => available.clone(),
     };
     if !scopes.is_empty() && scopes.is_subset_of(available) { Ok(scopes) } else { Err(Reason::ExcessScope) }
@@ -165,7 +165,11 @@ impl Slot<'_> {
         if let Some(grant) = found.filter(|grant| grant.is_live(now)) {
             let _ = self.client.has_withdrawn(grant.epoch)?;
         }
-        let live = live_tokens(found, self.client.epoch, now);
+        let mut live = live_tokens(found, self.client.epoch, now);
+        if live.len() >= self.room {
+            // Tokens that a leapt clock issued would fill the slot until then.
+            live.retain(|token| token.issued.has_come(now));
+        }
         if live.len() >= self.room {
             let end = live.iter().map(|token| token.end).min().unwrap_or(self.access.end);
             return Ok(Step::Leave(Filled::Full { end }));
@@ -189,7 +193,7 @@ impl Slot<'_> {
             pairs: pairs_of(vec![self.access.clone()], &scopes),
             scopes,
             // The client's `machine_resources` limit the token when it is used.
-            resource_scope: ResourceScope::All,
+            resources: ConsentedResources::InRecord(ResourceScope::All),
             created: now,
             keep_until: now,
             family: Family::NONE,
@@ -417,6 +421,19 @@ mod tests {
             panic!("it has no room")
         };
         assert_eq!(issued(&grant), [0, 20, 30]);
+    }
+
+    /// CLK-02
+    #[test]
+    fn tokens_of_the_future_stay_in_a_slot_until_it_is_full() {
+        let client = client();
+        let grant = filled(&client, &[access(1, 1000), access(2, 1000), access(3, 0)]);
+        assert_eq!(issued(&grant), [1000, 1000, 0]);
+        let next = access(4, 10);
+        let Ok(Step::Replace(grant, Filled::Issued)) = slot(&client, &next).step(Some(&grant)) else {
+            panic!("it has no room")
+        };
+        assert_eq!(issued(&grant), [0, 10]);
     }
 
     #[test]

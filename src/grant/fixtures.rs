@@ -9,7 +9,7 @@ use crate::entropy::SystemEntropy;
 use crate::grant::issue::{self, NewPair, Place};
 use crate::id::{ClientId, GrantId, IdText};
 use crate::record::{GraceEnds, Grant, Pairs, Revocation, RevocationReason, SupersededPair};
-use crate::scope::{ResourceScope, ScopeSet};
+use crate::scope::{ConsentedResources, ResourceScope, ScopeSet};
 use crate::secret::Digest;
 use crate::secret::derive::{Link, PairSecrets};
 use crate::secret::refresh::{Family, Lineage, PresentedRefresh, TagKey};
@@ -54,7 +54,7 @@ impl Line {
             epoch: client.epoch,
             subject: Some(Subject::new("alice").unwrap()),
             scopes: client.scopes.clone(),
-            resource_scope: client.resource_scope.clone(),
+            resources: ConsentedResources::whole(&client.resource_scope),
             created: at(0),
             keep_until: at(0),
             family: Family { lineage: lineage.digest(), tag_key: TagKey::draw(&SystemEntropy) },

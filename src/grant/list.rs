@@ -42,6 +42,11 @@ impl<Id: Ord> Reader<Id> {
         rows
     }
 
+    /// Returns whether another page follows.
+    pub(crate) const fn has_more(&self) -> bool {
+        self.next.is_some()
+    }
+
     /// Keeps a failure for the end; the first one is kept.
     pub(crate) fn fail(&mut self, error: StoreError) {
         self.failure.get_or_insert(error);

@@ -8,6 +8,7 @@ pub(crate) mod definition;
 pub(crate) mod fixtures;
 pub(crate) mod issue;
 pub(crate) mod list;
+pub(crate) mod live_grants;
 pub(crate) mod refresh_token;
 pub(crate) mod revocation;
 pub(crate) mod withdraw;

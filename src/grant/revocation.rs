@@ -110,6 +110,7 @@ fn judge_access(
     now: Timestamp,
 ) -> Result<OfAccess, Reason> {
     let is_own = grant.client == holder.caller.id;
+    // A revoked grant keeps no tokens: whether this was one of them is not known, and it is as dead.
     if is_own && is_revoked(grant, digest) {
         return Ok(OfAccess::IsRevoked);
     }
@@ -128,8 +129,7 @@ fn judge_access(
 }
 
 fn is_revoked(grant: &Grant, digest: &Digest) -> bool {
-    let access = grant.pairs.with_access(digest);
-    access.is_some_and(|access| grant.revoked.is_some() || access.revoked)
+    grant.revoked.is_some() || grant.pairs.with_access(digest).is_some_and(|access| access.revoked)
 }
 
 /// The same grant with that access token dead; its refresh token lives on.
@@ -189,8 +189,8 @@ fn judge_refresh(
     }
     match standing {
         // A number above the count shows that the store lost writes: the client means this grant.
-        Standing::Usable(_) | Standing::AboveCount if is_own => Ok(OfRefresh::RevokeGrant),
-        Standing::Usable(_) => foreign(config).map(|()| OfRefresh::Nothing),
+        Standing::Usable(_) | Standing::NotYetValid | Standing::AboveCount if is_own => Ok(OfRefresh::RevokeGrant),
+        Standing::Usable(_) | Standing::NotYetValid => foreign(config).map(|()| OfRefresh::Nothing),
         Standing::InMargin | Standing::Superseded | Standing::Forked if is_own => Ok(OfRefresh::Superseded),
         Standing::Unknown
         | Standing::Expired
@@ -297,7 +297,8 @@ mod tests {
                 10,
                 ["IsRevoked", nothing, nothing, "IsRevoked", nothing, "IsRevoked", nothing],
             ),
-            ("unknown", unknown, 10, [nothing; 7]),
+            // A revoked grant keeps no tokens, so that one is like another.
+            ("unknown", unknown, 10, [nothing, nothing, nothing, "IsRevoked", nothing, nothing, nothing]),
         ];
         for (state, change, seconds, expected) in rows {
             for (case, expected) in CASES.into_iter().zip(expected) {

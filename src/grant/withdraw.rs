@@ -1,15 +1,17 @@
-//! Revokes what was granted: a grant, or everything of a subject.
+//! Revokes what was granted: one grant, everything of a subject, or everything that it granted to one client.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::claim::{After, Flow, Seen, Step, claim};
 use crate::clock::Timestamp;
-use crate::config::Config;
 use crate::context::Context;
 use crate::grant::list::Reader;
 use crate::hooks::Event;
-use crate::id::{AuthorizationId, GrantId};
-use crate::record::{Authorization, Grant, Pairs, Revocation, RevocationReason, Stage};
+use crate::id::{AuthorizationId, ClientId, GrantId};
+use crate::record::{Authorization, Grant, PLACE_KEPT, Pairs, Revocation, RevocationReason, Stage};
+use crate::scope::{ConsentedResources, ScopeSet};
+use crate::secret::Digest;
 use crate::secret::refresh::Family;
 use crate::store::StoreError;
 use crate::subject::Subject;
@@ -62,7 +64,8 @@ impl Flow for Revoking<'_> {
             return Ok(Step::Confirm(Outcome::AlreadyRevoked));
         }
         let Revocation { at, reason } = self.revocation;
-        Ok(Step::Replace(Arc::new(grant.revoked_at(at, reason)), Outcome::Revoked))
+        let revoked = grant.revoked_at(at, reason, kept_after_revocation(self.context));
+        Ok(Step::Replace(Arc::new(revoked), Outcome::Revoked))
     }
 
     /// A row that others revoked first is judged: this call did not revoke it.
@@ -71,10 +74,15 @@ impl Flow for Revoking<'_> {
     }
 }
 
-/// Withdraws a grant if that subject gave it; returns whether it was live.
+/// Withdraws what has that id, if it is that subject's: the grant, or the code or held request that has not become
+/// one. Returns whether it was live.
 pub(crate) async fn withdraw_grant(context: &Context, id: GrantId, subject: &Subject) -> Result<bool, StoreError> {
-    match context.stores.tokens.find(&id).await? {
-        Some(grant) if grant.subject() == Some(subject) => end(context, &grant, RevocationReason::Withdrawn).await,
+    let reason = RevocationReason::Withdrawn;
+    if let Some(grant) = context.stores.tokens.find(&id).await? {
+        return if grant.subject() == Some(subject) { end(context, &grant, reason).await } else { Ok(false) };
+    }
+    match context.stores.codes.find(&id.into()).await? {
+        Some(found) if found.subject() == Some(subject) => withdraw_authorization(context, found, reason).await,
         Some(_) | None => Ok(false),
     }
 }
@@ -105,19 +113,84 @@ pub(crate) async fn grants_of(context: &Context, subject: &Subject) -> Result<Ve
     Ok(live)
 }
 
-/// Withdraws everything of a subject: held requests are denied, codes are killed, grants are revoked. Returns
-/// the count of those that were live.
+/// The approved requests of a subject whose codes can still be exchanged, the oldest first. It is all of them or an
+/// error, as with [`grants_of`].
+pub(crate) async fn authorizations_of(
+    context: &Context,
+    subject: &Subject,
+) -> Result<Vec<Arc<Authorization>>, StoreError> {
+    let now = context.now();
+    let mut unredeemed = Vec::new();
+    let mut list = Reader::new(AuthorizationId::from_octets);
+    while let Some(page) = list.next_page() {
+        let answer = context.stores.codes.authorizations_of(subject, page.clone()).await?;
+        for authorization in list.take(page, Ok(answer)) {
+            if authorization.has_code(now) && is_unredeemed(context, &authorization).await? {
+                unredeemed.push(authorization);
+            }
+        }
+    }
+    unredeemed.sort_by_key(|authorization| authorization.created);
+    Ok(unredeemed)
+}
+
+/// Returns whether nothing stands in the code's place: neither its grant nor what killed it.
+async fn is_unredeemed(context: &Context, authorization: &Authorization) -> Result<bool, StoreError> {
+    let client = context.stores.clients.find(&authorization.client).await?;
+    if client.is_none_or(|client| client.epoch > authorization.epoch) {
+        return Ok(false);
+    }
+    Ok(context.stores.tokens.find(&authorization.id.into()).await?.is_none())
+}
+
+/// What a withdrawal ends.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Extent<'a> {
+    /// Everything of the subject.
+    Subject,
+    /// What the subject granted to this client.
+    Application(&'a ClientId),
+}
+
+impl Extent<'_> {
+    fn includes(self, client: &ClientId) -> bool {
+        match self {
+            Self::Subject => true,
+            Self::Application(own) => own == client,
+        }
+    }
+
+    const fn reason(self) -> RevocationReason {
+        match self {
+            Self::Subject => RevocationReason::SubjectWithdrawn,
+            Self::Application(_) => RevocationReason::ApplicationWithdrawn,
+        }
+    }
+}
+
+/// Withdraws what a subject granted: held requests are denied, codes are killed, grants are revoked. Returns the
+/// count of those that were live.
+///
+/// The requests come first: one that becomes a code meanwhile is met as a code, and a code that becomes a grant as a
+/// grant.
 ///
 /// # Errors
 ///
 /// The first failure, after everything else was withdrawn: one record that fails keeps no other alive.
-pub(crate) async fn withdraw_subject(context: &Context, subject: &Subject) -> Result<usize, StoreError> {
+pub(crate) async fn withdraw_all(
+    context: &Context,
+    subject: &Subject,
+    extent: Extent<'_>,
+) -> Result<usize, StoreError> {
     let mut withdrawn = 0;
     let mut codes = Reader::new(AuthorizationId::from_octets);
     while let Some(page) = codes.next_page() {
         let answer = context.stores.codes.authorizations_of(subject, page.clone()).await;
         for authorization in codes.take(page, answer) {
-            match withdraw_authorization(context, authorization).await {
+            if !extent.includes(&authorization.client) {
+                continue;
+            }
+            match withdraw_authorization(context, authorization, extent.reason()).await {
                 Ok(was_live) => withdrawn += usize::from(was_live),
                 Err(error) => codes.fail(error),
             }
@@ -127,7 +200,10 @@ pub(crate) async fn withdraw_subject(context: &Context, subject: &Subject) -> Re
     while let Some(page) = grants.next_page() {
         let answer = context.stores.tokens.grants_of(subject, page.clone()).await;
         for grant in grants.take(page, answer) {
-            match end(context, &grant, RevocationReason::SubjectWithdrawn).await {
+            if !extent.includes(&grant.client) {
+                continue;
+            }
+            match end(context, &grant, extent.reason()).await {
                 Ok(was_live) => withdrawn += usize::from(was_live),
                 Err(error) => grants.fail(error),
             }
@@ -139,12 +215,21 @@ pub(crate) async fn withdraw_subject(context: &Context, subject: &Subject) -> Re
 }
 
 /// Denies a held request, or kills a code, even an expired one. Returns whether it was live.
-async fn withdraw_authorization(context: &Context, first: Arc<Authorization>) -> Result<bool, StoreError> {
-    let mut flow = Denying { context, now: context.now(), first: Some(first.clone()), id: first.id };
+async fn withdraw_authorization(
+    context: &Context,
+    first: Arc<Authorization>,
+    reason: RevocationReason,
+) -> Result<bool, StoreError> {
+    let mut flow = Denying::new(context, first);
     match claim(&context.stores, &mut flow, None).await? {
         Withdrawn::Denied { was_live } => Ok(was_live),
-        Withdrawn::HasCode(authorization) => kill_code(context, &authorization).await,
+        Withdrawn::HasCode(authorization) => kill_code(context, &authorization, reason).await,
     }
+}
+
+/// Ends a request that is still held; one that was decided meanwhile stays as it is.
+pub(crate) async fn end_held(context: &Context, held: Arc<Authorization>) -> Result<(), StoreError> {
+    claim(&context.stores, &mut Denying::new(context, held), None).await.map(drop)
 }
 
 struct Denying<'a> {
@@ -153,6 +238,14 @@ struct Denying<'a> {
     /// The record as the list returned it.
     first: Option<Arc<Authorization>>,
     id: AuthorizationId,
+    handle: Digest,
+}
+
+impl<'a> Denying<'a> {
+    fn new(context: &'a Context, first: Arc<Authorization>) -> Self {
+        let (id, handle) = (first.id, first.handle);
+        Self { context, now: context.now(), first: Some(first), id, handle }
+    }
 }
 
 enum Withdrawn {
@@ -176,6 +269,8 @@ impl Flow for Denying<'_> {
         let gone = Withdrawn::Denied { was_live: false };
         let Seen::Found(found) = seen else { return Ok(Step::Leave(gone)) };
         Ok(match found.stage {
+            // A request that was held later took the record over, which ended this one.
+            _ if found.handle != self.handle => Step::Confirm(gone),
             Stage::Denied => Step::Confirm(gone),
             Stage::CodeIssued(_) => Step::Leave(Withdrawn::HasCode(found.clone())),
             Stage::Held => {
@@ -186,16 +281,19 @@ impl Flow for Denying<'_> {
     }
 
     fn is_done(&self, found: &Authorization, _: &Authorization, after: After) -> bool {
-        after == After::Error && found.stage == Stage::Denied
+        after == After::Error && (found.stage == Stage::Denied || found.handle != self.handle)
     }
 }
 
 /// Inserts a revoked grant under the code's id, so that no exchange can insert one; a grant that is there
 /// already is revoked. Returns whether code or grant was live.
-async fn kill_code(context: &Context, authorization: &Authorization) -> Result<bool, StoreError> {
+async fn kill_code(
+    context: &Context,
+    authorization: &Authorization,
+    reason: RevocationReason,
+) -> Result<bool, StoreError> {
     let now = context.now();
-    let reason = RevocationReason::SubjectWithdrawn;
-    let tombstone = Arc::new(tombstone(&context.config, authorization, Revocation { at: now, reason }));
+    let tombstone = Arc::new(tombstone(kept_after_revocation(context), authorization, Revocation { at: now, reason }));
     let mut flow = Killing { context, code_was_live: now < authorization.end, tombstone, has_looked: false };
     match claim(&context.stores, &mut flow, None).await? {
         Killed::Code { was_live } => Ok(was_live),
@@ -241,18 +339,25 @@ impl Flow for Killing<'_> {
     }
 }
 
+/// How long the record of a grant is kept after its revocation. Where reads are not settled, a repeated revocation has to
+/// find the row to confirm it: a fail-over may undo the first one.
+fn kept_after_revocation(context: &Context) -> Duration {
+    let retention = context.config.revoked_retention;
+    if context.stores.tokens.reads_settled() { retention } else { retention.max(PLACE_KEPT) }
+}
+
 /// A grant without tokens that was revoked before it began. No token has its lineage or its tag.
-fn tombstone(config: &Config, authorization: &Authorization, revocation: Revocation) -> Grant {
+fn tombstone(kept_for: Duration, authorization: &Authorization, revocation: Revocation) -> Grant {
     Grant {
         id: authorization.id.into(),
         version: 1,
         client: authorization.client.clone(),
         epoch: authorization.epoch,
         subject: authorization.subject.clone(),
-        scopes: authorization.scopes.clone(),
-        resource_scope: authorization.resource_scope.clone(),
+        scopes: ScopeSet::empty(),
+        resources: ConsentedResources::none(),
         created: revocation.at,
-        keep_until: keep_until(config, authorization.end),
+        keep_until: keep_until(authorization.end).max(revocation.at.plus(kept_for)),
         family: Family::NONE,
         pairs_made: 0,
         pairs: Pairs::default(),
@@ -260,7 +365,8 @@ fn tombstone(config: &Config, authorization: &Authorization, revocation: Revocat
     }
 }
 
-/// The end of the code plus the longest token lifetime: what an exchange inserts after that is dead.
-pub(crate) fn keep_until(config: &Config, code_end: Timestamp) -> Timestamp {
-    code_end.plus(config.access_token_lifetime.max(config.refresh_token_lifetime))
+/// Until when the place of a code's grant has to be taken: an exchange begins its insert before the code's end, and a
+/// store applies it within an hour or never.
+pub(crate) fn keep_until(code_end: Timestamp) -> Timestamp {
+    code_end.plus(PLACE_KEPT)
 }

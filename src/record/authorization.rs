@@ -4,13 +4,14 @@ use std::fmt;
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
-use crate::client::encoding::{read_resource_scope, read_scopes, read_subject, write_scopes};
+use crate::client::Client;
+use crate::client::encoding::{read_consented, read_scopes, read_subject, write_granted};
 use crate::client::redirect_uri::RedirectUri;
 use crate::clock::Timestamp;
 use crate::codec::{DecodeError, Reader, Writer, kind};
 use crate::id::{AuthorizationId, ClientId};
 use crate::pkce::CodeChallenge;
-use crate::scope::{ResourceScope, ScopeSet};
+use crate::scope::{ConsentedResources, ResourceScope, ScopeSet};
 use crate::secret::Digest;
 use crate::subject::Subject;
 
@@ -32,6 +33,8 @@ pub struct Authorization {
     pub(crate) created: Timestamp,
     pub(crate) handle: Digest,
     pub(crate) stage: Stage,
+    /// When the request was held, or its code was issued.
+    pub(crate) since: Timestamp,
     /// The end of the hold, of the code, or of what was denied.
     pub(crate) end: Timestamp,
     pub(crate) redirect_uri: RedirectUri,
@@ -40,7 +43,8 @@ pub struct Authorization {
     pub(crate) challenge: Option<CodeChallenge>,
     pub(crate) state: Option<Box<[u8]>>,
     pub(crate) scopes: ScopeSet,
-    pub(crate) resource_scope: ResourceScope,
+    /// Before the decision, what the client asked for.
+    pub(crate) resources: ConsentedResources,
 }
 
 impl fmt::Debug for Authorization {
@@ -104,10 +108,38 @@ impl Authorization {
         self.subject.as_ref()
     }
 
+    /// Returns the resources that the user granted, or before the decision those that the client asked for. What the
+    /// client may still have of them is their [narrowing](ResourceScope::narrowed_to) to its
+    /// [`resource_scope`](Client::resource_scope).
+    ///
+    /// `client` is the client of the authorization: its row has the lists that long consents refer to. With another
+    /// one, such a consent has no named resource.
+    #[must_use]
+    pub fn resource_scope(&self, client: &Client) -> ResourceScope {
+        client.resources_of(&self.resources).into_owned()
+    }
+
     /// Returns when the user was asked.
     #[must_use]
     pub const fn created(&self) -> Timestamp {
         self.created
+    }
+
+    /// Returns the scopes that the user granted, or before the decision those that the client asked for.
+    #[must_use]
+    pub const fn scopes(&self) -> &ScopeSet {
+        &self.scopes
+    }
+
+    /// Returns the end of the time to decide, or of the code.
+    #[must_use]
+    pub const fn ends(&self) -> Timestamp {
+        self.end
+    }
+
+    /// Returns whether it was approved and its code has not expired.
+    pub(crate) fn has_code(&self, now: Timestamp) -> bool {
+        matches!(self.stage, Stage::CodeIssued(_)) && now < self.end
     }
 
     /// Returns the time from which the record may be removed, one hour after its end.
@@ -116,15 +148,34 @@ impl Authorization {
         self.end.plus(RETENTION)
     }
 
-    /// The same request, denied; what only a decision needs is dropped.
+    /// The same request, denied. What only a decision needs is dropped; handle and session stay, so that a second answer
+    /// is recognized as one.
     pub(crate) fn denied(&self) -> Self {
-        Self { version: self.version.saturating_add(1), stage: Stage::Denied, state: None, ..self.clone() }
+        Self {
+            id: self.id,
+            version: self.version.saturating_add(1),
+            client: self.client.clone(),
+            epoch: self.epoch,
+            subject: self.subject.clone(),
+            session: self.session,
+            created: self.created,
+            handle: self.handle,
+            stage: Stage::Denied,
+            since: self.since,
+            end: self.end,
+            redirect_uri: RedirectUri::dropped(),
+            redirect_uri_named: false,
+            challenge: None,
+            state: None,
+            scopes: ScopeSet::empty(),
+            resources: ConsentedResources::none(),
+        }
     }
 
-    /// The same request with its code.
-    pub(crate) fn with_code(&self, code: Digest, end: Timestamp) -> Self {
+    /// The same request with its code, issued at `since`.
+    pub(crate) fn with_code(&self, code: Digest, since: Timestamp, end: Timestamp) -> Self {
         let version = self.version.saturating_add(1);
-        Self { version, stage: Stage::CodeIssued(code), end, state: None, ..self.clone() }
+        Self { version, stage: Stage::CodeIssued(code), since, end, state: None, ..self.clone() }
     }
 
     /// Writes the record as bytes, digests in place of secrets.
@@ -140,13 +191,14 @@ impl Authorization {
             created,
             handle,
             stage,
+            since,
             end,
             redirect_uri,
             redirect_uri_named,
             challenge,
             state,
             scopes,
-            resource_scope,
+            resources,
         } = self;
         let mut writer = Writer::new(kind::AUTHORIZATION, Self::WRITES);
         writer.array(id.octets());
@@ -165,12 +217,15 @@ impl Authorization {
             }
             Stage::Denied => writer.octet(2),
         }
+        writer.time(*since);
         writer.time(*end);
-        writer.text(redirect_uri.as_str());
-        writer.flag(*redirect_uri_named);
-        writer.optional(challenge.as_ref(), |writer, challenge| writer.text(challenge.as_str()));
-        writer.optional(state.as_deref(), Writer::octets);
-        write_scopes(&mut writer, scopes, resource_scope);
+        if *stage != Stage::Denied {
+            writer.text(redirect_uri.as_str());
+            writer.flag(*redirect_uri_named);
+            writer.optional(challenge.as_ref(), |writer, challenge| writer.text(challenge.as_str()));
+            writer.optional(state.as_deref(), Writer::octets);
+            write_granted(&mut writer, scopes, resources);
+        }
         writer.finish()
     }
 
@@ -181,7 +236,7 @@ impl Authorization {
     /// [`DecodeError`] if the bytes are no authorization, or were written by an unknown release.
     pub fn decode(octets: &[u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::new(octets, kind::AUTHORIZATION, &Self::READS)?;
-        let authorization = Self {
+        let ended = Self {
             id: AuthorizationId::from_octets(reader.array()?),
             version: reader.number()?,
             client: ClientId::new(reader.text()?).map_err(|_| DecodeError::Malformed)?,
@@ -196,13 +251,26 @@ impl Authorization {
                 2 => Stage::Denied,
                 _ => return Err(DecodeError::Malformed),
             },
+            since: reader.time()?,
             end: reader.time()?,
-            redirect_uri: RedirectUri::read(reader.text()?).ok_or(DecodeError::Malformed)?,
-            redirect_uri_named: reader.flag()?,
-            challenge: reader.optional(challenge)?,
-            state: reader.optional(|reader| reader.octets().map(Into::into))?,
-            scopes: read_scopes(&mut reader)?,
-            resource_scope: read_resource_scope(&mut reader)?,
+            redirect_uri: RedirectUri::dropped(),
+            redirect_uri_named: false,
+            challenge: None,
+            state: None,
+            scopes: ScopeSet::empty(),
+            resources: ConsentedResources::none(),
+        };
+        let authorization = match ended.stage {
+            Stage::Denied => ended,
+            Stage::Held | Stage::CodeIssued(_) => Self {
+                redirect_uri: RedirectUri::read(reader.text()?).ok_or(DecodeError::Malformed)?,
+                redirect_uri_named: reader.flag()?,
+                challenge: reader.optional(challenge)?,
+                state: reader.optional(|reader| reader.octets().map(Into::into))?,
+                scopes: read_scopes(&mut reader)?,
+                resources: read_consented(&mut reader)?,
+                ..ended
+            },
         };
         reader.finish()?;
         Ok(authorization)
@@ -229,29 +297,30 @@ mod tests {
             created: Timestamp::from_seconds(100),
             handle: Digest::of(b"handle"),
             stage: Stage::CodeIssued(Digest::of(b"code")),
+            since: Timestamp::from_seconds(150),
             end: Timestamp::from_seconds(700),
             redirect_uri: RedirectUri::from_record("https://app.example.com/cb?x=1".into()),
             redirect_uri_named: true,
             challenge: Some(CodeChallenge::parse(b"E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM").unwrap()),
             state: Some((0..=255).collect()),
             scopes: ScopeSet::from_canonical("repo-code:r account-email:rw"),
-            resource_scope: ResourceScope::specified(["one/two"]).unwrap(),
+            resources: ConsentedResources::InRecord(ResourceScope::specified(["one/two"]).unwrap()),
         }
     }
 
     #[test]
     fn comes_back_equal_in_every_field_and_in_every_stage() {
-        for stage in [Stage::Held, Stage::CodeIssued(Digest::of(b"code")), Stage::Denied] {
+        for stage in [Stage::Held, Stage::CodeIssued(Digest::of(b"code"))] {
             let full = Authorization { stage: stage.clone(), ..authorization() };
             let bare = Authorization {
                 stage,
                 challenge: None,
                 state: None,
                 subject: None,
-                resource_scope: ResourceScope::Public,
+                resources: ConsentedResources::InRecord(ResourceScope::Public),
                 ..authorization()
             };
-            for record in [full, bare] {
+            for record in [full.denied(), full, bare] {
                 assert_eq!(Authorization::decode(&record.encode()), Ok(record.clone()));
                 let octets = record.encode();
                 for cut in 0..octets.len() {
@@ -273,6 +342,14 @@ mod tests {
     fn layout_1_stays_as_it_is() {
         let record = authorization();
         let file = layout::compared("authorization.1", &record.encode());
+        assert_eq!(Authorization::decode(&file), Ok(record));
+    }
+
+    /// The same for one that ended, which keeps less.
+    #[test]
+    fn layout_1_of_a_denied_one_stays_as_it_is() {
+        let record = authorization().denied();
+        let file = layout::compared("authorization_denied.1", &record.encode());
         assert_eq!(Authorization::decode(&file), Ok(record));
     }
 

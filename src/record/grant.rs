@@ -1,9 +1,12 @@
 //! The grant: all tokens of one consent, or a part of a client's own tokens.
 
+use std::time::Duration;
+
+use crate::client::Client;
 use crate::clock::Timestamp;
 use crate::id::{ClientId, GrantId};
 use crate::record::{AccessPart, Pairs, RETENTION, TokenPair};
-use crate::scope::{ResourceScope, ScopeSet};
+use crate::scope::{ConsentedResources, ResourceScope, ScopeSet};
 use crate::secret::Digest;
 use crate::secret::refresh::Family;
 use crate::subject::Subject;
@@ -33,9 +36,9 @@ pub struct Grant {
     /// The user who consented; absent where the client acts for itself.
     pub(crate) subject: Option<Subject>,
     pub(crate) scopes: ScopeSet,
-    pub(crate) resource_scope: ResourceScope,
-    /// The end of its code plus the longest token lifetime: an exchange that inserts the grant later can only carry
-    /// expired tokens.
+    pub(crate) resources: ConsentedResources,
+    /// Until when the record stays whatever its tokens are: two hours after the end of its code, when no exchange can
+    /// insert a grant in its place any more; for a revoked grant as long as it is kept for questions.
     pub(crate) keep_until: Timestamp,
     /// What makes its refresh tokens recognizable, however old they are.
     pub(crate) family: Family,
@@ -67,18 +70,23 @@ impl Grant {
         self.subject.as_ref()
     }
 
-    /// Returns the scopes that the user granted. Without a user, each token has its own scopes, and these are those
-    /// of the first.
+    /// Returns the scopes that the user granted; none for a revoked grant. Without a user, each token has its own
+    /// scopes, and these are those of the first.
     #[must_use]
     pub const fn scopes(&self) -> &ScopeSet {
         &self.scopes
     }
 
-    /// Returns the resources that the user granted. Without a user it is [`ResourceScope::All`]: the client's
-    /// [`machine_resources`](crate::Client::machine_resources) limit its tokens.
+    /// Returns the resources that the user granted; none for a revoked grant. What the client may still have of them is their
+    /// [narrowing](ResourceScope::narrowed_to) to its [`resource_scope`](Client::resource_scope). Without a user it is
+    /// [`ResourceScope::All`]: the client's [`machine_resources`](Client::machine_resources) limit its tokens.
+    ///
+    /// `client` is the client of the grant, such as [`AuthorizationServer::client`](crate::AuthorizationServer::client)
+    /// returns it: its row has the lists that long consents refer to. With another one, such a consent has no named
+    /// resource.
     #[must_use]
-    pub const fn resource_scope(&self) -> &ResourceScope {
-        &self.resource_scope
+    pub fn resource_scope(&self, client: &Client) -> ResourceScope {
+        client.resources_of(&self.resources).into_owned()
     }
 
     /// Returns when the code was exchanged, or when the grant was withdrawn before that. Without a user, it is the
@@ -88,7 +96,7 @@ impl Grant {
         self.created
     }
 
-    /// Returns when the newest token was issued.
+    /// Returns when the newest token was issued; for a revoked grant, which keeps no tokens, when it was made.
     #[must_use]
     pub fn refreshed(&self) -> Timestamp {
         let issued = self.pairs.iter().flat_map(TokenPair::accesses).map(|access| access.issued);
@@ -104,13 +112,13 @@ impl Grant {
         }
     }
 
-    /// Returns whether any token of the grant is valid at `now`, ignoring the client's state.
+    /// Returns whether any token of the grant has not ended at `now`, ignoring the client's state.
     #[must_use]
     pub fn is_live(&self, now: Timestamp) -> bool {
         self.revoked.is_none() && self.pairs.iter().any(|pair| pair.is_live(now))
     }
 
-    /// The access token of that digest, if it may be used at `now`, ignoring the client's state.
+    /// The access token of that digest, if it has not ended at `now`, ignoring the client's state.
     pub(crate) fn live_access(&self, digest: &Digest, now: Timestamp) -> Option<AccessPart<'_>> {
         let access = self.pairs.with_access(digest)?;
         (self.revoked.is_none() && access.is_live(now)).then_some(access)
@@ -122,11 +130,16 @@ impl Grant {
         self.revoked
     }
 
-    /// Returns the time from which the record may be removed: an hour after the end of its last token, or after the
-    /// time from which an exchange of its code could only carry expired tokens, whichever is later.
+    /// Returns the time from which the record may be removed: an hour after the end of its last token, and not before
+    /// two hours after the end of its code. A revoked grant has no token to wait for. It stays until two hours after
+    /// the end of its code, or for [`revoked_retention`](crate::Config::revoked_retention) after its revocation if that
+    /// is later.
     #[must_use]
     pub fn purge_after(&self) -> Timestamp {
-        self.last_end().max(self.keep_until).plus(RETENTION)
+        match self.revoked {
+            Some(_) => self.keep_until,
+            None => self.last_end().plus(RETENTION).max(self.keep_until),
+        }
     }
 
     /// The next state with other pairs. It is written field by field, so that the old pairs are not cloned.
@@ -138,7 +151,7 @@ impl Grant {
             epoch: self.epoch,
             subject: self.subject.clone(),
             scopes: self.scopes.clone(),
-            resource_scope: self.resource_scope.clone(),
+            resources: self.resources.clone(),
             created: self.created,
             keep_until: self.keep_until,
             family: self.family,
@@ -154,13 +167,23 @@ impl Grant {
         self.version >= u32::MAX - VERSIONS_KEPT
     }
 
-    /// The next state, revoked. Lineage and tag key stay, so that its client's repeated revocation is recognized.
-    pub(crate) fn revoked_at(&self, at: Timestamp, reason: RevocationReason) -> Self {
+    /// The next state, revoked. Lineage and tag key stay, so that its client's repeated revocation is recognized. The
+    /// tokens and the lists go: nothing reads them any more.
+    pub(crate) fn revoked_at(&self, at: Timestamp, reason: RevocationReason, retention: Duration) -> Self {
         Self {
+            id: self.id,
             version: self.version.saturating_add(1),
-            pairs: self.pairs.clone().without_links(),
+            epoch: self.epoch,
+            client: self.client.clone(),
+            pairs: Pairs::default(),
             revoked: Some(Revocation { at, reason }),
-            ..self.clone()
+            pairs_made: self.pairs_made,
+            created: self.created,
+            subject: self.subject.clone(),
+            scopes: ScopeSet::empty(),
+            resources: ConsentedResources::none(),
+            keep_until: self.keep_until.max(at.plus(retention)),
+            family: self.family,
         }
     }
 
@@ -193,6 +216,11 @@ pub enum RevocationReason {
     Withdrawn,
     /// Everything of its subject was withdrawn.
     SubjectWithdrawn,
+    /// Everything that its subject granted to its client was withdrawn.
+    ApplicationWithdrawn,
+    /// Its subject gave more grants to its client than [`grants_per_client`](crate::Config::grants_per_client), and
+    /// this one was refreshed longest ago.
+    TooManyGrants,
 }
 
 impl RevocationReason {
@@ -205,6 +233,8 @@ impl RevocationReason {
             Self::RevokedByClient => "revoked_by_client",
             Self::Withdrawn => "withdrawn",
             Self::SubjectWithdrawn => "subject_withdrawn",
+            Self::ApplicationWithdrawn => "application_withdrawn",
+            Self::TooManyGrants => "too_many_grants",
         }
     }
 }

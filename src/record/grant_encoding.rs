@@ -2,7 +2,7 @@
 
 use std::ops::RangeInclusive;
 
-use crate::client::encoding::{read_resource_scope, read_scopes, read_subject, write_scopes};
+use crate::client::encoding::{read_consented, read_scopes, read_subject, write_granted};
 use crate::codec::{DecodeError, Reader, Writer, kind};
 use crate::id::{ClientId, GrantId};
 use crate::record::{FurtherAccess, Grant, Pairs, Revocation, RevocationReason, SupersededPair, TokenPair};
@@ -25,7 +25,7 @@ impl Grant {
             epoch,
             subject,
             scopes,
-            resource_scope,
+            resources,
             created,
             keep_until,
             family,
@@ -39,7 +39,7 @@ impl Grant {
         writer.text(client.as_str());
         writer.number(*epoch);
         writer.optional(subject.as_ref(), |writer, subject| writer.text(subject.as_str()));
-        write_scopes(&mut writer, scopes, resource_scope);
+        write_granted(&mut writer, scopes, resources);
         writer.time(*created);
         writer.time(*keep_until);
         writer.array(family.lineage.octets());
@@ -71,7 +71,7 @@ impl Grant {
             epoch: reader.number()?,
             subject: reader.optional(read_subject)?,
             scopes: read_scopes(&mut reader)?,
-            resource_scope: read_resource_scope(&mut reader)?,
+            resources: read_consented(&mut reader)?,
             created: reader.time()?,
             keep_until: reader.time()?,
             family: Family {
@@ -160,6 +160,8 @@ const fn reason_octet(reason: RevocationReason) -> u8 {
         RevocationReason::RevokedByClient => 2,
         RevocationReason::Withdrawn => 3,
         RevocationReason::SubjectWithdrawn => 4,
+        RevocationReason::ApplicationWithdrawn => 5,
+        RevocationReason::TooManyGrants => 6,
     }
 }
 
@@ -170,16 +172,20 @@ const fn reason(octet: u8) -> Result<RevocationReason, DecodeError> {
         2 => Ok(RevocationReason::RevokedByClient),
         3 => Ok(RevocationReason::Withdrawn),
         4 => Ok(RevocationReason::SubjectWithdrawn),
+        5 => Ok(RevocationReason::ApplicationWithdrawn),
+        6 => Ok(RevocationReason::TooManyGrants),
         _ => Err(DecodeError::Malformed),
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
     use crate::clock::Timestamp;
     use crate::codec::layout;
-    use crate::scope::{ResourceScope, ScopeSet};
+    use crate::scope::{ConsentedResources, ListDigest, ListPart, ResourceScope, ScopeSet};
     use crate::subject::Subject;
 
     fn at(seconds: u32) -> Timestamp {
@@ -211,6 +217,11 @@ mod tests {
         SupersededPair { pair: pair(seed), since: at(5), link }
     }
 
+    fn part(bits: &[u8]) -> ConsentedResources {
+        let list = ListDigest::from_bytes([9; ListDigest::BYTES]);
+        ConsentedResources::PartOf(Arc::new(ListPart { list, bits: bits.into() }))
+    }
+
     fn grant(pairs: usize) -> Grant {
         Grant {
             id: GrantId::from_octets([1; 16]),
@@ -219,7 +230,7 @@ mod tests {
             epoch: 3,
             subject: Some(Subject::new("alice").unwrap()),
             scopes: ScopeSet::from_canonical("repo-code:rw"),
-            resource_scope: ResourceScope::All,
+            resources: part(&[5, 1]),
             created: Timestamp::from_seconds(4),
             keep_until: Timestamp::from_seconds(6),
             family: Family { lineage: LineageDigest::from_octets([7; 16]), tag_key: TagKey::from_bytes([6; 16]) },
@@ -239,12 +250,21 @@ mod tests {
             ..grant(0)
         };
         let bare = Grant { pairs: Pairs::one(bare_pair("x")), ..grant(0) };
-        for record in [grant(0), grant(1), grant(300), revoked, bare] {
+        let all = Grant { resources: ConsentedResources::InRecord(ResourceScope::All), ..grant(1) };
+        for record in [grant(0), grant(1), grant(300), revoked, bare, all] {
             let octets = record.encode();
             assert_eq!(Grant::decode(&octets), Ok(record));
             for cut in (0..octets.len()).step_by(7) {
                 assert!(Grant::decode(&octets[..cut]).is_err(), "cut to {cut}");
             }
+        }
+    }
+
+    #[test]
+    fn a_part_has_a_bit_for_each_resource_of_a_list_at_most() {
+        for (length, is_record) in [(0, true), (125, true), (126, false)] {
+            let octets = Grant { resources: part(&vec![1; length]), ..grant(0) }.encode();
+            assert_eq!(Grant::decode(&octets).is_ok(), is_record, "{length}");
         }
     }
 

@@ -1,9 +1,10 @@
-//! The records of authorizations, grants and replays. They hold digests of secrets, and no secret that a client
+//! The records of authorizations, grants, replays and the last purge. They hold digests of secrets, and no secret that a client
 //! presents.
 
 mod authorization;
 mod grant;
 mod grant_encoding;
+mod last_purge;
 mod pairs;
 mod replay;
 
@@ -17,11 +18,16 @@ use crate::subject::Subject;
 pub use self::authorization::Authorization;
 pub(crate) use self::authorization::{RETENTION, Stage};
 pub use self::grant::{Grant, Revocation, RevocationReason};
+pub use self::last_purge::LastPurge;
 pub(crate) use self::pairs::{AccessPart, FurtherAccess, GraceEnds, Pairs, Placed, SupersededPair, TokenPair};
 pub use self::replay::Replay;
 
 /// A store applies a write within this time from its call, or never.
 pub(crate) const WRITE_BOUND: Duration = Duration::from_secs(60 * 60);
+
+/// How long after its end a code has its place: for one hour a late insert of its grant may still be applied, and clocks
+/// may differ by another.
+pub(crate) const PLACE_KEPT: Duration = Duration::from_secs(2 * WRITE_BOUND.as_secs());
 
 const _: () =
     assert!(RETENTION.as_secs() >= WRITE_BOUND.as_secs(), "an insert that comes late would bring back what was purged");
@@ -37,6 +43,8 @@ pub(crate) trait Record: Sized + Send + Sync + 'static {
     fn state(&self) -> &'static str;
     fn revoked(&self) -> Option<Revocation>;
     fn purge_after(&self) -> Timestamp;
+    /// Whether the record may go much sooner than the version before it.
+    fn is_due_sooner(&self) -> bool;
     fn encode(&self) -> Vec<u8>;
     fn decode(bytes: &[u8]) -> Result<Self, DecodeError>;
 }
@@ -72,6 +80,10 @@ impl Record for Authorization {
 
     fn purge_after(&self) -> Timestamp {
         self.purge_after()
+    }
+
+    fn is_due_sooner(&self) -> bool {
+        false
     }
 
     fn encode(&self) -> Vec<u8> {
@@ -114,6 +126,10 @@ impl Record for Grant {
 
     fn purge_after(&self) -> Timestamp {
         self.purge_after()
+    }
+
+    fn is_due_sooner(&self) -> bool {
+        self.revoked.is_some()
     }
 
     fn encode(&self) -> Vec<u8> {

@@ -72,8 +72,14 @@ pub(crate) struct AccessPart<'a> {
 }
 
 impl AccessPart<'_> {
+    /// Returns whether it is neither revoked nor expired. It may still be issued in the future.
     pub(crate) fn is_live(&self, now: Timestamp) -> bool {
         !self.revoked && now < self.end
+    }
+
+    /// Returns whether it may be used: live, and not issued in the future.
+    pub(crate) fn is_usable(&self, now: Timestamp) -> bool {
+        self.is_live(now) && self.issued.has_come(now)
     }
 }
 
@@ -109,6 +115,10 @@ impl TokenPair {
         });
         further.push(access);
         self
+    }
+
+    pub(crate) const fn issued(&self) -> Timestamp {
+        self.issued
     }
 
     pub(crate) const fn access_digest(&self) -> &Digest {
@@ -216,6 +226,12 @@ impl SupersededPair {
         Self { pair, since, link }
     }
 
+    /// Ends both kinds of tokens at these ends, unless they end before.
+    pub(crate) fn shorten(&mut self, ends: GraceEnds) {
+        self.pair.end_accesses(ends.access);
+        self.pair.end_refresh(ends.refresh);
+    }
+
     /// Ends the grace of the refresh token at `end`, unless it ends before.
     pub(crate) fn end_grace(&mut self, end: Timestamp) {
         self.pair.end_refresh(end);
@@ -274,12 +290,6 @@ impl Pairs {
         }
         let (place, superseded) = self.superseded.iter().enumerate().find(|(_, own)| is_own(&own.pair))?;
         Some(Placed::Superseded(place, superseded))
-    }
-
-    /// The same without any link, for a grant that is revoked.
-    pub(crate) fn without_links(mut self) -> Self {
-        self.superseded.iter_mut().for_each(|superseded| superseded.link = None);
-        self
     }
 }
 

@@ -3,12 +3,12 @@
 use crate::client::RefreshRotation;
 use crate::id::ClientId;
 use crate::scope::ResourceScope;
-use crate::secret::ClientSecret;
 
 /// What a reviewer grants to an application; by default what it asked for.
 ///
 /// When a change is approved, `require_pkce`, `trusted`, `may_introspect` and `refresh_rotation` of an earlier approval
-/// stay unless they are set again. Scopes and resources are those of the changed form.
+/// stay. [`Registrar::set_privileges`](crate::Registrar::set_privileges) withdraws them. Scopes and resources are those
+/// of the changed form.
 ///
 /// # Errors
 ///
@@ -70,7 +70,7 @@ impl Approval {
         Self { trusted: true, ..self }
     }
 
-    /// Makes a confidential client a resource server: see
+    /// Makes a confidential web application a resource server: see
     /// [`Client::may_introspect`](crate::Client::may_introspect).
     #[must_use]
     pub fn may_introspect(self) -> Self {
@@ -82,7 +82,6 @@ impl Approval {
 #[derive(Clone, Debug)]
 pub struct Approved {
     pub(super) client_id: ClientId,
-    pub(super) client_secret: Option<ClientSecret>,
     pub(super) is_change: bool,
 }
 
@@ -91,12 +90,6 @@ impl Approved {
     #[must_use]
     pub const fn client_id(&self) -> &ClientId {
         &self.client_id
-    }
-
-    /// Returns the secret that the first approval of a confidential client made. It cannot be read again.
-    #[must_use]
-    pub const fn client_secret(&self) -> Option<&ClientSecret> {
-        self.client_secret.as_ref()
     }
 
     /// Returns whether this approved a change, and not a first submission.

@@ -2,13 +2,15 @@
 
 use std::sync::Arc;
 
-use crate::client::application::{Application, CheckedForm, Field, FieldError, Logo, Problem};
-use crate::client::{Client, ClientState, ClientType, RefreshRotation, counts_as_public};
+use crate::client::application::{Application, CheckedForm, Field, FieldError, Logo, MARK_BYTES, Problem};
+use crate::client::{Client, ClientSecrets, ClientState, ClientType, Privileges};
 use crate::clock::Timestamp;
 use crate::id::ClientId;
 use crate::registrar::approval::Approval;
+use crate::registrar::deletion;
 use crate::registrar::error::{RegistrarError, VersionsUsedUp};
-use crate::registrar::rules::RegistrationRules;
+use crate::registrar::narrowing::Narrowing;
+use crate::registrar::rules::{RegistrationRules, check_privileges};
 use crate::scope::ResourceScope;
 use crate::secret::Digest;
 use crate::store::{LogoWrite, Registration};
@@ -17,27 +19,30 @@ use crate::subject::Subject;
 /// A new application, checked.
 #[derive(Debug)]
 pub(super) struct Submission {
-    pub(super) applicant: Subject,
+    pub(super) owner: Subject,
     pub(super) form: CheckedForm,
     pub(super) logo: Arc<Logo>,
     pub(super) now: Timestamp,
+    pub(super) mark: [u8; MARK_BYTES],
 }
 
 impl Submission {
     pub(super) fn registration(&self, id: ClientId) -> Registration {
-        let mut client = Client::builder(id.clone()).build();
+        let mut client = Client::blank(id.clone());
         client.state = ClientState::Pending;
         put_in_force(&mut client, &self.form);
         let application = Application {
             id,
             version: client.version,
             state: client.state,
-            applicant: self.applicant.clone(),
+            owner: Some(self.owner.clone()),
             submitted: self.now,
             decided: None,
             form: self.form.clone(),
             proposed: None,
             rejection: None,
+            reserved_until: None,
+            mark: self.mark,
         };
         Registration {
             client,
@@ -49,7 +54,7 @@ impl Submission {
 }
 
 /// What a step is judged by: records of one version.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Current {
     pub(super) client: Arc<Client>,
     pub(super) application: Arc<Application>,
@@ -59,81 +64,149 @@ pub(super) struct Current {
 
 /// A change of one application.
 #[derive(Debug)]
-pub(super) enum Step {
-    Change { form: Box<CheckedForm>, logo: Option<Arc<Logo>> },
-    Approve { version: u32, approval: Approval, digest: Digest },
-    Reject { version: u32, reason: Box<str> },
-    Suspend,
-    Resume,
-    RotateSecret { version: u32, digest: Digest },
-    RetirePreviousSecret { version: u32 },
-    WithdrawGrants,
+pub(super) struct Step<'a> {
+    pub(super) mark: [u8; MARK_BYTES],
+    /// Who has to own the application for it; `None` where an administrator takes the step.
+    pub(super) owner: Option<&'a Subject>,
+    /// The version that the caller read, where the step names it.
+    pub(super) version: Option<u32>,
+    pub(super) action: Action,
 }
 
-impl Step {
+/// What a step does.
+#[derive(Debug)]
+pub(super) enum Action {
+    Change { form: Box<CheckedForm>, logo: Option<Arc<Logo>> },
+    Approve(Box<Approval>),
+    Reject { reason: Box<str> },
+    Suspend,
+    Resume,
+    SetPrivileges(Privileges),
+    Narrow(Box<Narrowing>),
+    ClaimSecret { digest: Digest },
+    RotateSecret { digest: Digest },
+    RetirePreviousSecret,
+    EndSecrets,
+    Transfer { to: Subject },
+    WithdrawGrants,
+    Delete,
+}
+
+impl Step<'_> {
     /// Makes the next registration, or says why there is none.
+    ///
+    /// A caller who does not own the application learns nothing about it. Everybody else learns first how it stands,
+    /// then that it was changed since it was read.
     pub(super) fn judge(
         &self,
         current: &Current,
         rules: &RegistrationRules,
         now: Timestamp,
     ) -> Result<Registration, RegistrarError> {
+        let application = &current.application;
+        let is_owner = self.owner.is_none() || application.owner.as_ref() == self.owner;
+        if application.state == ClientState::Deleted || !is_owner {
+            return Err(RegistrarError::NotFound);
+        }
         let mut next = successor(current)?;
-        match self {
-            Self::Change { form, logo } => change(&mut next, form, logo.as_ref(), now)?,
-            Self::Approve { version, approval, digest } => {
-                approve(&mut next, approval, *digest, rules)?;
-                require_version(current, *version)?;
+        next.application.mark = self.mark;
+        self.act(&mut next, current, rules, now)?;
+        check_lists(current, &next)?;
+        if self.version.is_some_and(|version| version != application.version) {
+            return Err(RegistrarError::ChangedMeanwhile);
+        }
+        if matches!(self.action, Action::ClaimSecret { .. }) && current.client.has_secret() {
+            return Err(RegistrarError::SecretExists);
+        }
+        Ok(next)
+    }
+
+    fn act(
+        &self,
+        next: &mut Registration,
+        current: &Current,
+        rules: &RegistrationRules,
+        now: Timestamp,
+    ) -> Result<(), RegistrarError> {
+        match &self.action {
+            Action::Change { form, logo } => change(next, form, logo.as_ref(), now)?,
+            Action::Approve(approval) => {
+                approve(next, approval, rules)?;
                 next.application.decided = Some(now);
                 if let Some(logo) = &current.proposed_logo {
                     next.logo = LogoWrite::Put(Arc::clone(logo));
                 }
             }
-            Self::Reject { version, reason } => {
-                reject(&mut next)?;
-                require_version(current, *version)?;
+            Action::Reject { reason } => {
+                reject(next)?;
                 next.application.decided = Some(now);
                 next.application.rejection = Some(reason.clone());
             }
-            Self::Suspend => turn(&mut next, ClientState::Approved, ClientState::Suspended)?,
-            Self::Resume => turn(&mut next, ClientState::Suspended, ClientState::Approved)?,
-            Self::RotateSecret { version, digest } => {
+            Action::Suspend => turn(next, ClientState::Approved, ClientState::Suspended)?,
+            Action::Resume => turn(next, ClientState::Suspended, ClientState::Approved)?,
+            Action::SetPrivileges(privileges) => {
+                refuse_first_party(&next.application)?;
+                require_approved(&next.client)?;
+                check_privileges(&next.client, privileges)?;
+                next.client.set_privileges(*privileges);
+            }
+            Action::Narrow(narrowing) => {
+                refuse_first_party(&next.application)?;
+                require_approved(&next.client)?;
+                next.application.form = narrowing.judge(&next.application.form, &rules.catalog)?;
+                put_in_force(&mut next.client, &next.application.form);
+                // An administrator narrows alone, whatever was replaced before.
+                next.client.make_room_for_lists();
+            }
+            Action::ClaimSecret { digest } | Action::RotateSecret { digest } => {
                 require_secret(&next.client)?;
-                require_version(current, *version)?;
                 next.client.secrets = next.client.secrets.rotated(*digest);
             }
-            Self::RetirePreviousSecret { version } => {
+            Action::RetirePreviousSecret => {
                 require_secret(&next.client)?;
-                require_version(current, *version)?;
                 next.client.secrets = next.client.secrets.without_previous();
             }
-            Self::WithdrawGrants => next.client.epoch = next.client.epoch.saturating_add(1),
+            Action::EndSecrets => {
+                refuse_first_party(&next.application)?;
+                require_secret(&next.client)?;
+                next.client.secrets = ClientSecrets::default();
+            }
+            Action::Transfer { to } => transfer(next, to)?,
+            Action::WithdrawGrants => next.client.withdraw_grants(),
+            Action::Delete => *next = deletion::tombstone(next, now.plus(rules.reservation)),
         }
-        Ok(next)
+        Ok(())
     }
 
     /// Returns whether the step may put the proposed logo in force, which has to be read for it.
     pub(super) const fn may_move_logo(&self) -> bool {
-        matches!(self, Self::Approve { .. })
+        matches!(self.action, Action::Approve(_))
     }
 
     /// Returns whether the client has the secret that this step makes: then the step took effect.
     pub(super) fn is_carried_by(&self, client: &Client) -> bool {
-        match self {
-            Self::Approve { digest, .. } | Self::RotateSecret { digest, .. } => client.secrets.prove(digest),
-            Self::Change { .. }
-            | Self::Reject { .. }
-            | Self::Suspend
-            | Self::Resume
-            | Self::RetirePreviousSecret { .. }
-            | Self::WithdrawGrants => false,
+        match &self.action {
+            Action::ClaimSecret { digest } | Action::RotateSecret { digest } => client.secrets.prove(digest),
+            Action::Change { .. }
+            | Action::Approve(_)
+            | Action::Reject { .. }
+            | Action::Suspend
+            | Action::Resume
+            | Action::SetPrivileges(_)
+            | Action::Narrow(_)
+            | Action::RetirePreviousSecret
+            | Action::EndSecrets
+            | Action::Transfer { .. }
+            | Action::WithdrawGrants
+            | Action::Delete => false,
         }
     }
 }
 
-/// What is decided is what the reviewer read, not what came since.
-fn require_version(current: &Current, version: u32) -> Result<(), RegistrarError> {
-    if current.application.version == version { Ok(()) } else { Err(RegistrarError::ChangedMeanwhile) }
+/// Refuses a further list for consents to refer to, where there is no room.
+fn check_lists(current: &Current, next: &Registration) -> Result<(), RegistrarError> {
+    let is_same = next.client.former_resources == current.client.former_resources;
+    if !is_same && next.client.has_too_many_lists() { Err(RegistrarError::TooManyResourceLists) } else { Ok(()) }
 }
 
 fn successor(current: &Current) -> Result<Registration, RegistrarError> {
@@ -174,22 +247,18 @@ fn change(
             next.application.proposed = Some(form.clone());
             next.proposed_logo = logo;
         }
+        ClientState::Deleted => return Err(RegistrarError::WrongState(ClientState::Deleted)),
     }
     Ok(())
 }
 
-fn approve(
-    next: &mut Registration,
-    approval: &Approval,
-    digest: Digest,
-    rules: &RegistrationRules,
-) -> Result<(), RegistrarError> {
+fn approve(next: &mut Registration, approval: &Approval, rules: &RegistrationRules) -> Result<(), RegistrarError> {
     let proposed = next.application.proposed.take();
     let asked = match (next.application.state, &proposed) {
         (ClientState::Pending, _) => &next.application.form,
         (ClientState::Approved | ClientState::Suspended, Some(proposed)) => proposed,
         (ClientState::Approved | ClientState::Suspended, None) => return Err(RegistrarError::NothingProposed),
-        (ClientState::Rejected, _) => return Err(RegistrarError::WrongState(ClientState::Rejected)),
+        (state @ (ClientState::Rejected | ClientState::Deleted), _) => return Err(RegistrarError::WrongState(state)),
     };
     let mut form = rules.check_again(asked)?;
     for (field, approved, asked) in [
@@ -218,24 +287,35 @@ fn approve(
         }
         None => {}
     }
-    let counts_as_public = counts_as_public(form.client_type, form.application_type);
-    let keeps = approval.refresh_rotation == Some(RefreshRotation::Keep);
-    if approval.may_introspect && form.client_type == ClientType::Public || keeps && counts_as_public {
-        return Err(RegistrarError::PublicClient);
-    }
     put_in_force(&mut next.client, &form);
-    next.client.require_pkce |= approval.require_pkce;
-    next.client.trusted |= approval.trusted;
-    next.client.may_introspect |= approval.may_introspect;
-    next.client.refresh_rotation = approval.refresh_rotation.or(next.client.refresh_rotation);
+    let given = Privileges {
+        trusted: approval.trusted,
+        may_introspect: approval.may_introspect,
+        require_pkce: approval.require_pkce,
+        refresh_rotation: approval.refresh_rotation,
+    };
+    check_privileges(&next.client, &given)?;
+    next.client.require_pkce |= given.require_pkce;
+    next.client.trusted |= given.trusted;
+    next.client.may_introspect |= given.may_introspect;
+    next.client.refresh_rotation = given.refresh_rotation.or(next.client.refresh_rotation);
     next.application.form = form;
     next.application.rejection = None;
     next.proposed_logo = LogoWrite::Clear;
     if next.application.state == ClientState::Pending {
         set_state(next, ClientState::Approved);
-        if next.client.client_type == ClientType::Confidential {
-            next.client.secrets = next.client.secrets.rotated(digest);
-        }
+    }
+    Ok(())
+}
+
+/// The next owner gets the application as it is, and no change that the one before proposed.
+fn transfer(next: &mut Registration, to: &Subject) -> Result<(), RegistrarError> {
+    refuse_first_party(&next.application)?;
+    next.application.proposed = None;
+    next.proposed_logo = LogoWrite::Clear;
+    if next.application.owner.as_ref() != Some(to) {
+        next.client.secrets = next.client.secrets.under_another_owner();
+        next.application.owner = Some(to.clone());
     }
     Ok(())
 }
@@ -243,7 +323,7 @@ fn approve(
 fn reject(next: &mut Registration) -> Result<(), RegistrarError> {
     match next.application.state {
         ClientState::Pending => set_state(next, ClientState::Rejected),
-        ClientState::Rejected => return Err(RegistrarError::WrongState(ClientState::Rejected)),
+        state @ (ClientState::Rejected | ClientState::Deleted) => return Err(RegistrarError::WrongState(state)),
         ClientState::Approved | ClientState::Suspended => {
             next.application.proposed.take().ok_or(RegistrarError::NothingProposed)?;
             next.proposed_logo = LogoWrite::Clear;
@@ -264,10 +344,21 @@ fn require_secret(client: &Client) -> Result<(), RegistrarError> {
     if client.client_type == ClientType::Public {
         return Err(RegistrarError::PublicClient);
     }
+    require_approved(client)
+}
+
+const fn require_approved(client: &Client) -> Result<(), RegistrarError> {
     match client.state {
         ClientState::Approved | ClientState::Suspended => Ok(()),
-        state @ (ClientState::Pending | ClientState::Rejected) => Err(RegistrarError::WrongState(state)),
+        state @ (ClientState::Pending | ClientState::Rejected | ClientState::Deleted) => {
+            Err(RegistrarError::WrongState(state))
+        }
     }
+}
+
+/// What the description of a first-party client says is not changed elsewhere: the next start would undo it.
+const fn refuse_first_party(application: &Application) -> Result<(), RegistrarError> {
+    if application.owner.is_none() { Err(RegistrarError::FirstParty) } else { Ok(()) }
 }
 
 fn set_state(next: &mut Registration, state: ClientState) {
@@ -275,12 +366,12 @@ fn set_state(next: &mut Registration, state: ClientState) {
     next.application.state = state;
 }
 
-fn put_in_force(client: &mut Client, form: &CheckedForm) {
+pub(super) fn put_in_force(client: &mut Client, form: &CheckedForm) {
     client.name = form.name.clone();
     client.website = form.website.clone();
     client.redirect_uris.clone_from(&form.redirect_uris);
     client.scopes = form.scopes.clone();
-    client.resource_scope = form.resource_scope.clone();
+    client.put_resources(form.resource_scope.clone());
     client.client_type = form.client_type;
     client.application_type = form.application_type;
     client.machine_scopes = form.machine_scopes.clone();
@@ -291,15 +382,30 @@ fn put_in_force(client: &mut Client, form: &CheckedForm) {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
     use crate::client::application::{ApplicationForm, RegistrationLimits};
     use crate::client::redirect_uri::RedirectUriPolicy;
-    use crate::client::{ApplicationType, GrantType, GrantTypes};
+    use crate::client::{ApplicationType, GrantType, GrantTypes, RefreshRotation};
     use crate::scope::{ScopeCatalog, ScopeDefinition};
 
     const NOW: Timestamp = Timestamp::from_seconds(100);
     const STATES: [ClientState; 4] =
         [ClientState::Pending, ClientState::Approved, ClientState::Rejected, ClientState::Suspended];
+
+    fn alice() -> Subject {
+        Subject::new("alice").unwrap()
+    }
+
+    /// The step of an administrator who names no version.
+    fn step(action: Action) -> Step<'static> {
+        Step { mark: [1; 16], owner: None, version: None, action }
+    }
+
+    fn change_to(form: &ApplicationForm, logo: Option<Arc<Logo>>) -> Step<'static> {
+        step(Action::Change { form: Box::new(checked(form)), logo })
+    }
 
     fn rules() -> RegistrationRules {
         RegistrationRules {
@@ -308,6 +414,7 @@ mod tests {
             redirect_uris: RedirectUriPolicy::default(),
             public_clients: true,
             grant_types: GrantType::ALL.iter().copied().collect(),
+            reservation: Duration::from_secs(1000),
         }
     }
 
@@ -329,8 +436,9 @@ mod tests {
     }
 
     fn current(form: &ApplicationForm, state: ClientState) -> Current {
-        let applicant = Subject::new("alice").unwrap();
-        let submission = Submission { applicant, form: checked(form), logo: logo(), now: Timestamp::from_seconds(1) };
+        let owner = alice();
+        let submission =
+            Submission { owner, form: checked(form), logo: logo(), now: Timestamp::from_seconds(1), mark: [0; 16] };
         let mut registration = submission.registration(ClientId::new("demo").unwrap());
         assert_eq!(registration.client.secrets.current, None);
         set_state(&mut registration, state);
@@ -348,8 +456,7 @@ mod tests {
     }
 
     fn with_proposed(form: &ApplicationForm, proposed: &ApplicationForm, state: ClientState) -> Current {
-        let step = Step::Change { form: Box::new(checked(proposed)), logo: Some(logo()) };
-        let next = step.judge(&current(form, state), &rules(), NOW).unwrap();
+        let next = change_to(proposed, Some(logo())).judge(&current(form, state), &rules(), NOW).unwrap();
         assert!(matches!((&next.logo, &next.proposed_logo), (LogoWrite::Keep, LogoWrite::Put(_))));
         Current { proposed_logo: Some(logo()), ..into_current(next) }
     }
@@ -359,19 +466,19 @@ mod tests {
     }
 
     /// The step of a reviewer who read what is there.
-    fn approve_with(current: &Current, approval: Approval) -> Step {
-        Step::Approve { version: current.application.version, approval, digest: Digest::of(b"secret") }
+    fn approve_with(current: &Current, approval: Approval) -> Step<'static> {
+        Step { version: Some(current.application.version), ..step(Action::Approve(Box::new(approval))) }
     }
 
-    fn reject_as_read(current: &Current) -> Step {
-        Step::Reject { version: current.application.version, reason: "no".into() }
+    fn reject_as_read(current: &Current) -> Step<'static> {
+        Step { version: Some(current.application.version), ..step(Action::Reject { reason: "no".into() }) }
     }
 
     /// D-25: a form that nobody read is not decided.
     #[test]
     fn what_changed_since_it_was_read_is_not_decided() {
         let read = current(&form(), ClientState::Pending);
-        let step = Step::Change { form: Box::new(checked(&renamed("Other"))), logo: None };
+        let step = change_to(&renamed("Other"), None);
         let changed = into_current(step.judge(&read, &rules(), NOW).unwrap());
         for step in [approve_with(&read, Approval::default()), reject_as_read(&read)] {
             assert!(matches!(step.judge(&changed, &rules(), NOW), Err(RegistrarError::ChangedMeanwhile)));
@@ -382,32 +489,32 @@ mod tests {
     /// D-25: what each step does in each state, without a proposed change.
     #[test]
     fn states_move_as_described() {
-        let steps: [(Step, [Result<ClientState, &str>; 4]); 8] = {
-            use ClientState::{Approved, Pending, Rejected, Suspended};
-            let (pending, approved) = ("the application is pending", "the application is approved");
-            let (rejected, suspended) = ("the application is rejected", "the application is suspended");
-            let nothing = "the application has no change that awaits review";
-            [
-                (
-                    Step::Change { form: Box::new(checked(&form())), logo: None },
-                    [Ok(Pending), Ok(Approved), Ok(Pending), Ok(Suspended)],
-                ),
-                (
-                    approve_with(&current(&form(), Pending), Approval::default()),
-                    [Ok(Approved), Err(nothing), Err(rejected), Err(nothing)],
-                ),
-                (reject_as_read(&current(&form(), Pending)), [Ok(Rejected), Err(nothing), Err(rejected), Err(nothing)]),
-                (Step::Suspend, [Err(pending), Ok(Suspended), Err(rejected), Err(suspended)]),
-                (Step::Resume, [Err(pending), Err(approved), Err(rejected), Ok(Approved)]),
-                (
-                    Step::RotateSecret { version: 1, digest: Digest::of(b"next") },
-                    [Err(pending), Ok(Approved), Err(rejected), Ok(Suspended)],
-                ),
-                (Step::RetirePreviousSecret { version: 1 }, [Err(pending), Ok(Approved), Err(rejected), Ok(Suspended)]),
-                (Step::WithdrawGrants, [Ok(Pending), Ok(Approved), Ok(Rejected), Ok(Suspended)]),
-            ]
-        };
-        for (step, expected) in steps {
+        use ClientState::{Approved, Deleted, Pending, Rejected, Suspended};
+        let (pending, approved) = (Err("the application is pending"), Err("the application is approved"));
+        let (rejected, suspended) = (Err("the application is rejected"), Err("the application is suspended"));
+        let nothing = Err("the application has no change that awaits review");
+        let exists = Err("the application has a secret: rotate_secret makes the next one");
+        let digest = Digest::of(b"next");
+        let in_use = [pending, Ok(Approved), rejected, Ok(Suspended)];
+        let always = [Ok(Pending), Ok(Approved), Ok(Rejected), Ok(Suspended)];
+        let rows = [
+            (change_to(&form(), None).action, [Ok(Pending), Ok(Approved), Ok(Pending), Ok(Suspended)]),
+            (Action::Approve(Box::default()), [Ok(Approved), nothing, rejected, nothing]),
+            (Action::Reject { reason: "no".into() }, [Ok(Rejected), nothing, rejected, nothing]),
+            (Action::Suspend, [pending, Ok(Suspended), rejected, suspended]),
+            (Action::Resume, [pending, approved, rejected, Ok(Approved)]),
+            (Action::SetPrivileges(Privileges::default()), in_use),
+            (Action::Narrow(Box::default()), in_use),
+            (Action::ClaimSecret { digest }, [pending, exists, rejected, exists]),
+            (Action::RotateSecret { digest }, in_use),
+            (Action::RetirePreviousSecret, in_use),
+            (Action::EndSecrets, in_use),
+            (Action::Transfer { to: alice() }, always),
+            (Action::WithdrawGrants, always),
+            (Action::Delete, [Ok(Deleted); 4]),
+        ];
+        for (action, expected) in rows {
+            let step = step(action);
             for (state, expected) in STATES.into_iter().zip(expected) {
                 let next = step.judge(&current(&form(), state), &rules(), NOW);
                 let versions = next.as_ref().map_or((2, 2), |next| (next.client.version, next.application.version));
@@ -415,28 +522,111 @@ mod tests {
                 let outcome = next.map(|next| into_current(next).client.state).map_err(|error| error.to_string());
                 assert_eq!(outcome, expected.map_err(str::to_owned), "{step:?} when {state:?}");
             }
+            let deleted = deleted(&current(&form(), Approved));
+            assert!(matches!(step.judge(&deleted, &rules(), NOW), Err(RegistrarError::NotFound)), "{step:?}");
         }
     }
 
-    /// D-26
+    fn deleted(current: &Current) -> Current {
+        into_current(step(Action::Delete).judge(current, &rules(), NOW).unwrap())
+    }
+
+    /// ADM-12
     #[test]
-    fn only_the_first_approval_of_a_confidential_client_makes_a_secret() {
+    fn a_step_that_names_the_owner_is_the_owners() {
+        let current = current(&form(), ClientState::Pending);
+        let (owner, other) = (alice(), Subject::new("bob").unwrap());
+        let owned = |owner| Step { owner: Some(owner), version: Some(7), ..step(Action::WithdrawGrants) };
+        assert!(matches!(owned(&owner).judge(&current, &rules(), NOW), Err(RegistrarError::ChangedMeanwhile)));
+        assert!(matches!(owned(&other).judge(&current, &rules(), NOW), Err(RegistrarError::NotFound)));
+        let application = Arc::new(Application { owner: None, ..Application::clone(&current.application) });
+        let ownerless = Current { application, ..current };
+        assert!(matches!(owned(&owner).judge(&ownerless, &rules(), NOW), Err(RegistrarError::NotFound)));
+    }
+
+    /// D-26, ADM-11
+    #[test]
+    fn an_approval_makes_no_secret_and_a_claim_the_first() {
         let pending = current(&form(), ClientState::Pending);
-        let step = approve_with(&pending, Approval::default().require_pkce().trusted().may_introspect());
-        let next = step.judge(&pending, &rules(), NOW).unwrap();
-        assert!(step.is_carried_by(&next.client));
+        let next = approve_with(&pending, Approval::default().require_pkce().trusted().may_introspect())
+            .judge(&pending, &rules(), NOW)
+            .unwrap();
+        assert_eq!(next.client.secrets, ClientSecrets::default());
         assert!(next.client.require_pkce && next.client.trusted && next.client.may_introspect);
         assert_eq!(next.application.decided, Some(NOW));
+        let approved = into_current(next);
+        let claim =
+            |version| Step { version: Some(version), ..step(Action::ClaimSecret { digest: Digest::of(b"secret") }) };
+        assert!(matches!(claim(1).judge(&approved, &rules(), NOW), Err(RegistrarError::ChangedMeanwhile)));
+        let next = claim(2).judge(&approved, &rules(), NOW).unwrap();
+        assert!(claim(2).is_carried_by(&next.client));
+        let claimed = into_current(next);
+        assert!(matches!(claim(2).judge(&claimed, &rules(), NOW), Err(RegistrarError::ChangedMeanwhile)));
+        assert!(matches!(claim(3).judge(&claimed, &rules(), NOW), Err(RegistrarError::SecretExists)));
+        let next = step(Action::EndSecrets).judge(&claimed, &rules(), NOW).unwrap();
+        assert_eq!(next.client.secrets, ClientSecrets::default());
+    }
+
+    /// ADM-05
+    #[test]
+    fn only_a_confidential_web_application_gets_what_needs_a_secret_of_its_own() {
         let public = ApplicationForm { client_type: ClientType::Public, ..form() };
-        let public = current(&public, ClientState::Pending);
-        assert!(matches!(step.judge(&public, &rules(), NOW), Err(RegistrarError::PublicClient)));
-        let next = approve_with(&public, Approval::default()).judge(&public, &rules(), NOW).unwrap();
-        assert_eq!((next.client.secrets.current, next.client.secrets.previous), (None, None));
-        let changed = with_proposed(&form(), &renamed("New"), ClientState::Approved);
-        let step = approve_with(&changed, Approval::default());
-        let next = step.judge(&changed, &rules(), NOW).unwrap();
-        assert!(!step.is_carried_by(&next.client));
-        assert_eq!(next.client.secrets, changed.client.secrets);
+        let native = ApplicationForm { application_type: ApplicationType::Native, ..form() };
+        let introspects = Privileges { may_introspect: true, ..Privileges::default() };
+        let keeps = Privileges { refresh_rotation: Some(RefreshRotation::Keep), ..Privileges::default() };
+        let others = Privileges { trusted: true, require_pkce: true, ..Privileges::default() };
+        for (form, is_refused) in [(public, true), (native, true), (form(), false)] {
+            let pending = current(&form, ClientState::Pending);
+            let approved = current(&form, ClientState::Approved);
+            for (privileges, is_refused) in [(introspects, is_refused), (keeps, is_refused), (others, false)] {
+                let outcome = step(Action::SetPrivileges(privileges)).judge(&approved, &rules(), NOW);
+                assert_eq!(matches!(outcome, Err(RegistrarError::PublicClient)), is_refused);
+                if let Ok(next) = outcome {
+                    assert_eq!(next.client.privileges(), privileges);
+                    let taken = step(Action::SetPrivileges(Privileges::default()));
+                    let next = taken.judge(&into_current(next), &rules(), NOW).unwrap();
+                    assert_eq!(next.client.privileges(), Privileges::default());
+                }
+            }
+            for approval in
+                [Approval::default().may_introspect(), Approval::default().refresh_rotation(RefreshRotation::Keep)]
+            {
+                let outcome = approve_with(&pending, approval).judge(&pending, &rules(), NOW);
+                assert_eq!(matches!(outcome, Err(RegistrarError::PublicClient)), is_refused);
+            }
+        }
+    }
+
+    /// ADM-08
+    #[test]
+    fn a_transfer_drops_what_was_proposed_and_marks_the_secrets() {
+        let before = with_proposed(&form(), &renamed("New"), ClientState::Approved);
+        let bob = Subject::new("bob").unwrap();
+        let next = step(Action::Transfer { to: bob.clone() }).judge(&before, &rules(), NOW).unwrap();
+        assert!(matches!((&next.logo, &next.proposed_logo), (LogoWrite::Keep, LogoWrite::Clear)));
+        assert_eq!((next.application.owner(), next.application.proposed()), (Some(&bob), None));
+        assert!(next.client.has_secret_of_previous_owner());
+        let rotated = step(Action::RotateSecret { digest: Digest::of(b"new") });
+        let next = rotated.judge(&into_current(next), &rules(), NOW).unwrap();
+        assert!(next.client.has_secret_of_previous_owner());
+        let next = step(Action::RetirePreviousSecret).judge(&into_current(next), &rules(), NOW).unwrap();
+        assert!(!next.client.has_secret_of_previous_owner() && next.client.has_secret());
+        let same = step(Action::Transfer { to: alice() }).judge(&before, &rules(), NOW).unwrap();
+        assert!(!same.client.has_secret_of_previous_owner());
+    }
+
+    /// ADM-07
+    #[test]
+    fn a_deletion_leaves_the_id_alone() {
+        let before = with_proposed(&form(), &renamed("New"), ClientState::Approved);
+        let next = step(Action::Delete).judge(&before, &rules(), NOW).unwrap();
+        assert!(matches!((&next.logo, &next.proposed_logo), (LogoWrite::Clear, LogoWrite::Clear)));
+        let id = before.client.id.clone();
+        let blank = Client { version: 3, epoch: 1, state: ClientState::Deleted, ..Client::blank(id) };
+        assert_eq!(next.client, blank);
+        assert_eq!(next.application.reserved_until, Some(Timestamp::from_seconds(1100)));
+        let text = format!("{:?}", next.application);
+        assert!(["alice", "Demo", "New", "demo.example", "repo"].iter().all(|erased| !text.contains(erased)), "{text}");
     }
 
     /// D-25
@@ -465,7 +655,7 @@ mod tests {
     fn a_rejected_form_can_be_submitted_again() {
         let pending = current(&form(), ClientState::Pending);
         let rejected = into_current(reject_as_read(&pending).judge(&pending, &rules(), NOW).unwrap());
-        let step = Step::Change { form: Box::new(checked(&renamed("New"))), logo: Some(logo()) };
+        let step = change_to(&renamed("New"), Some(logo()));
         let next = step.judge(&rejected, &rules(), NOW).unwrap();
         assert_eq!((next.client.name(), next.client.state), ("New", ClientState::Pending));
         assert_eq!((next.application.form.name(), next.application.rejection()), ("New", Some("no")));
@@ -480,7 +670,7 @@ mod tests {
         let mut other = form();
         other.client_type = ClientType::Public;
         other.application_type = ApplicationType::Native;
-        let step = Step::Change { form: Box::new(checked(&other)), logo: None };
+        let step = change_to(&other, None);
         let error = step.judge(&current(&form(), ClientState::Approved), &rules(), NOW).unwrap_err();
         assert_eq!(
             error.to_string(),
@@ -532,25 +722,31 @@ mod tests {
         let catalog = ScopeCatalog::builder().scopes(fewer).build().unwrap();
         assert_eq!(
             refusal(&form(), &RegistrationRules { catalog, ..rules() }),
-            "refused: scopes: the scope names something that does not exist"
+            "refused: scopes: unknown scope \"account-email:r\""
         );
         let redirect_uris = RedirectUriPolicy { localhost: false, ..RedirectUriPolicy::default() };
         assert_eq!(
             refusal(&loopback, &RegistrationRules { redirect_uris, ..rules() }),
-            "refused: redirect_uris: value 1: the redirect URI uses plain http and does not lead to the loopback interface"
+            "refused: redirect_uris: value 1: the redirect URI uses plain http and does not lead to the loopback interface: write https://"
         );
         assert_eq!(
             refusal(&public, &RegistrationRules { public_clients: false, ..rules() }),
-            "refused: client_type: has a value that is not offered"
+            "refused: client_type: is public, and the server setting \
+             public_clients is off; a confidential one is accepted"
         );
     }
 
     #[test]
     fn public_clients_have_no_secret_to_rotate() {
         let public = ApplicationForm { client_type: ClientType::Public, grant_types: GrantTypes::CODE_ONLY, ..form() };
-        for step in
-            [Step::RotateSecret { version: 1, digest: Digest::of(b"x") }, Step::RetirePreviousSecret { version: 1 }]
-        {
+        let digest = Digest::of(b"x");
+        for action in [
+            Action::ClaimSecret { digest },
+            Action::RotateSecret { digest },
+            Action::RetirePreviousSecret,
+            Action::EndSecrets,
+        ] {
+            let step = step(action);
             for state in STATES {
                 let next = step.judge(&current(&public, state), &rules(), NOW);
                 assert!(matches!(next, Err(RegistrarError::PublicClient)));
@@ -563,9 +759,9 @@ mod tests {
         let mut last = current(&form(), ClientState::Approved);
         let client = Client { epoch: u32::MAX, ..Client::clone(&last.client) };
         last.client = Arc::new(client.clone());
-        assert_eq!(Step::WithdrawGrants.judge(&last, &rules(), NOW).unwrap().client.epoch, u32::MAX);
+        assert_eq!(step(Action::WithdrawGrants).judge(&last, &rules(), NOW).unwrap().client.epoch, u32::MAX);
         last.client = Arc::new(Client { version: u32::MAX, ..client });
-        assert!(matches!(Step::Suspend.judge(&last, &rules(), NOW), Err(RegistrarError::Store(_))));
+        assert!(matches!(step(Action::Suspend).judge(&last, &rules(), NOW), Err(RegistrarError::Store(_))));
     }
 
     /// SVC-2.1-02
@@ -575,7 +771,8 @@ mod tests {
         let bad = ApplicationForm { name: String::new(), client_type: ClientType::Public, ..form() };
         assert_eq!(
             rules.check_new(&bad, None).unwrap_err().to_string(),
-            "refused: name: is missing; logo: is missing; client_type: has a value that is not offered"
+            "refused: name: is missing; logo: is missing; client_type: is public, and the server setting \
+             public_clients is off; a confidential one is accepted"
         );
         let small = RegistrationLimits { logo: 12, ..RegistrationLimits::default() };
         let rules = RegistrationRules { limits: small, ..rules };

@@ -1,46 +1,68 @@
 //! Applications from submission to approval and after: what becomes of them is decided here.
 //!
-//! pending → approved | rejected; rejected → pending; approved ↔ suspended. A change of an approved
+//! pending → approved | rejected; rejected → pending; approved ↔ suspended; any → deleted. A change of an approved
 //! application is reviewed too, and the approved version stays in force until then.
 
+mod administration;
 mod approval;
+mod deletion;
+mod ensure;
 mod error;
+mod flows;
 mod judge;
+mod narrowing;
+mod owner;
 mod rules;
+mod widening;
 
 pub use approval::{Approval, Approved};
 pub use error::RegistrarError;
+pub use narrowing::Narrowing;
 pub(crate) use rules::RegistrationRules;
+pub use widening::Widening;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
-use crate::claim::{ATTEMPTS, After, Flow, Seen, Step, claim};
+use crate::claim::{ATTEMPTS, claim};
 use crate::client::application::{
-    Application, ApplicationFilter, ApplicationForm, Field, FieldError, Logo, LogoSlot, Problem, REASON_CHARACTERS,
-    RegistrationLimits, plain_text,
+    Application, ApplicationFilter, ApplicationForm, Field, FieldError, Logo, LogoSlot, MARK_BYTES, Problem,
+    REASON_CHARACTERS, RegistrationLimits, plain_text,
 };
 use crate::client::{Client, ClientState, GrantTypes};
-use crate::clock::Timestamp;
+use crate::config::Config;
 use crate::context::Context;
 use crate::hooks::{ApplicationChange, Event};
 use crate::id::ClientId;
-use crate::registrar::judge::{Current, Submission};
-use crate::secret::{ClientSecret, Digest};
-use crate::store::{ClientRegistry, Page, Registration};
+use crate::registrar::flows::{Submitting, Taken, Taking};
+use crate::registrar::judge::{Action, Submission};
+use crate::store::{ClientRegistry, Page};
 use crate::subject::Subject;
+use crate::text::LookAlikeKey;
 
-/// Takes applications in, and lets them be reviewed and administered.
+/// Registers applications: submission, review and administration.
 ///
-/// Who may call what is the embedder's to decide: the registrar knows no reviewers, and does not
-/// compare the applicant with whoever submits a change.
+/// Who may call what is the embedder's to decide, and the library serves none of it over HTTP:
 ///
-/// Every change is one conditional write. After [`RegistrarError::Store`] it may have taken effect or
-/// not, and it is safe to look and to call again.
+/// - The owner of an application may [`change`](Self::change) it, make and replace its secret
+///   ([`claim_secret`](Self::claim_secret), [`rotate_secret`](Self::rotate_secret),
+///   [`retire_previous_secret`](Self::retire_previous_secret)), and delete it ([`delete_own`](Self::delete_own)).
+///   These steps name the owner. For any other subject there is no such application.
+/// - A reviewer may [`approve`](Self::approve) and [`reject`](Self::reject).
+/// - An administrator may take all other steps. The registrar knows no administrators: check who calls.
+/// - The program itself describes the clients of its own with [`ensure_client`](Self::ensure_client).
+///
+/// Every step is one conditional write. After [`RegistrarError::Store`] it may have taken effect or
+/// not, and it is safe to read the application and to call again. Each step that took effect raises one
+/// [`Event::Application`]. With [`CachedClients`](crate::CachedClients) in front of the store, this process acts by a
+/// step at once, other processes within the time to live of their caches.
 #[derive(Clone, Debug)]
 pub struct Registrar {
     registry: Arc<dyn ClientRegistry>,
     rules: RegistrationRules,
     context: Arc<Context>,
+    actor: Option<Subject>,
 }
 
 impl Registrar {
@@ -54,8 +76,27 @@ impl Registrar {
             redirect_uris: config.redirect_uris.clone(),
             public_clients: config.public_clients,
             grant_types,
+            reservation: reservation(config),
         };
-        Some(Self { registry, rules, context })
+        Some(Self { registry, rules, context, actor: None })
+    }
+
+    /// Names who takes the steps, for their events: [`Event::Application`]. Without it, the owner's steps name the
+    /// owner, and others nobody.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use grantor::{AuthorizationServer, ClientId, RegistrarError, Subject};
+    ///
+    /// async fn suspend(server: &AuthorizationServer, admin: Subject, id: &ClientId) -> Result<(), RegistrarError> {
+    ///     let Some(registrar) = server.registrar() else { return Ok(()) };
+    ///     registrar.with_actor(admin).suspend(id).await
+    /// }
+    /// ```
+    #[must_use]
+    pub fn with_actor(self, actor: Subject) -> Self {
+        Self { actor: Some(actor), ..self }
     }
 
     /// Returns the limits of the form's fields, for the page that asks for them.
@@ -64,8 +105,7 @@ impl Registrar {
         &self.rules.limits
     }
 
-    /// Takes a new application in, which then awaits review, and gives it its client id
-    /// [RFC 6749 section 2.2].
+    /// Submits a new application for review, and returns its client id [RFC 6749 section 2.2]. It belongs to `owner`.
     ///
     /// The logo is required.
     ///
@@ -74,45 +114,26 @@ impl Registrar {
     /// [`RegistrarError::Invalid`] with everything that is wrong, or [`RegistrarError::Store`].
     pub async fn submit(
         &self,
-        applicant: Subject,
+        owner: Subject,
         form: ApplicationForm,
         logo: Option<Logo>,
     ) -> Result<ClientId, RegistrarError> {
         let (form, logo) = self.rules.check_new(&form, logo)?;
-        let submission = Submission { applicant, form, logo, now: self.context.now() };
+        let submission = Submission { owner, form, logo, now: self.context.now(), mark: self.mark() };
+        let owner = submission.owner.clone();
         let id = ClientId::generate(&*self.context.entropy);
-        let mut flow = Submitting { registrar: self, submission, id, meant: None };
+        let mut flow =
+            Submitting { registry: &*self.registry, entropy: &*self.context.entropy, submission, id, meant: None };
         let id = claim(&self.context.stores, &mut flow, Some(ATTEMPTS)).await?;
-        self.raise(&id, ApplicationChange::Submitted);
+        self.raise(&id, FIRST_VERSION, Some(&owner), ApplicationChange::Submitted);
         Ok(id)
-    }
-
-    /// Takes a change of an application in; without a logo the one there stays.
-    ///
-    /// It replaces a submission that awaits review or was rejected, and awaits review again. For an
-    /// approved or suspended application it is kept beside the version in force, in the place of an
-    /// earlier change, until it is decided.
-    ///
-    /// # Errors
-    ///
-    /// [`RegistrarError::Invalid`] with everything that is wrong, [`Problem::Fixed`] among it for
-    /// another client type or application type of an approved application;
-    /// [`RegistrarError::NotFound`], or [`RegistrarError::Store`].
-    pub async fn change(&self, id: &ClientId, form: ApplicationForm, logo: Option<Logo>) -> Result<(), RegistrarError> {
-        let (form, logo) = self.rules.check_change(&form, logo)?;
-        let taken = self.take(id, &judge::Step::Change { form: Box::new(form), logo }).await?;
-        let awaits_first_review = taken.client.state == ClientState::Pending;
-        let change = if awaits_first_review { ApplicationChange::Submitted } else { ApplicationChange::ChangeProposed };
-        self.raise(id, change);
-        Ok(())
     }
 
     /// Approves a submission, or the change of an approved application, as it was read: `version` is
     /// that of the [`Application`] that the reviewer saw.
     ///
-    /// The first approval of a confidential client makes its secret, which is shown this once; a
-    /// change makes none. The form is checked again under the rules of now. If the answer never
-    /// arrives, [`rotate_secret`](Self::rotate_secret) makes another secret.
+    /// It makes no secret: the owner of a confidential client does, with [`claim_secret`](Self::claim_secret). Until
+    /// then the client cannot authenticate. The form is checked again under the rules of now.
     ///
     /// # Errors
     ///
@@ -120,22 +141,21 @@ impl Registrar {
     /// form breaks a rule by now; [`RegistrarError::NotFound`],
     /// [`RegistrarError::NothingProposed`], [`RegistrarError::ScopesNotAsked`],
     /// [`RegistrarError::PublicClient`] if the approval gives what only confidential clients may have,
+    /// [`RegistrarError::TooManyResourceLists`] if resources were replaced too often,
     /// [`RegistrarError::WrongState`] if rejected, or [`RegistrarError::Store`].
     pub async fn approve(&self, id: &ClientId, version: u32, approval: Approval) -> Result<Approved, RegistrarError> {
-        let secret = ClientSecret::generate(&*self.context.entropy);
-        let digest = Digest::of(secret.expose().as_bytes());
-        let Taken { client, before } = self.take(id, &judge::Step::Approve { version, approval, digest }).await?;
-        let client_secret = client.secrets.prove(&digest).then_some(secret);
-        let is_change = client_secret.is_none() && before != ClientState::Pending;
+        let Taken { client, before } = self.review(id, version, Action::Approve(Box::new(approval))).await?;
+        let is_change = before.client.state != ClientState::Pending;
         let change = if is_change { ApplicationChange::ChangeApproved } else { ApplicationChange::Approved };
-        self.raise(id, change);
-        Ok(Approved { client_id: client.id, client_secret, is_change })
+        self.raise(id, client.version, None, change);
+        Ok(Approved { client_id: client.id, is_change })
     }
 
     /// Refuses a submission, or the change of an approved application, whose approved version then
     /// stays in force; `version` is that of the [`Application`] that the reviewer saw.
     ///
-    /// The reason has at most 1000 characters and no control character but U+000A.
+    /// The reason has at most 1000 characters and, as all texts that people see, none that could mislead
+    /// ([`TextFault`](crate::TextFault)). Its lines end with U+000A alone.
     ///
     /// # Errors
     ///
@@ -147,79 +167,10 @@ impl Registrar {
         let invalid = |problem| RegistrarError::Invalid(vec![FieldError::new(Field::Reason, problem)]);
         let reason = plain_text(reason, REASON_CHARACTERS).map_err(invalid)?;
         let reason = reason.ok_or_else(|| invalid(Problem::Missing))?;
-        let taken = self.take(id, &judge::Step::Reject { version, reason }).await?;
-        let rejected = taken.client.state == ClientState::Rejected;
-        let change = if rejected { ApplicationChange::Rejected } else { ApplicationChange::ChangeRejected };
-        self.raise(id, change);
-        Ok(())
-    }
-
-    /// Suspends an approved application: nothing is granted, and its tokens are refused meanwhile.
-    ///
-    /// # Errors
-    ///
-    /// [`RegistrarError::NotFound`], [`RegistrarError::WrongState`] if it is not approved, or
-    /// [`RegistrarError::Store`].
-    pub async fn suspend(&self, id: &ClientId) -> Result<(), RegistrarError> {
-        self.take(id, &judge::Step::Suspend).await?;
-        self.raise(id, ApplicationChange::Suspended);
-        Ok(())
-    }
-
-    /// Lets a suspended application work again, with the tokens it had.
-    ///
-    /// # Errors
-    ///
-    /// [`RegistrarError::NotFound`], [`RegistrarError::WrongState`] if it is not suspended, or
-    /// [`RegistrarError::Store`].
-    pub async fn resume(&self, id: &ClientId) -> Result<(), RegistrarError> {
-        self.take(id, &judge::Step::Resume).await?;
-        self.raise(id, ApplicationChange::Resumed);
-        Ok(())
-    }
-
-    /// Makes a client's next secret, which is shown this once; the one before stays valid beside it.
-    ///
-    /// A third secret takes the place of the oldest. `version` is that of the [`Application`] that was
-    /// read before, so that a form sent twice does not end the secret in use.
-    ///
-    /// # Errors
-    ///
-    /// [`RegistrarError::ChangedMeanwhile`] if it was changed since; [`RegistrarError::NotFound`],
-    /// [`RegistrarError::PublicClient`], [`RegistrarError::WrongState`] if it was never approved, or
-    /// [`RegistrarError::Store`].
-    pub async fn rotate_secret(&self, id: &ClientId, version: u32) -> Result<ClientSecret, RegistrarError> {
-        let secret = ClientSecret::generate(&*self.context.entropy);
-        let digest = Digest::of(secret.expose().as_bytes());
-        self.take(id, &judge::Step::RotateSecret { version, digest }).await?;
-        self.raise(id, ApplicationChange::SecretRotated);
-        Ok(secret)
-    }
-
-    /// Ends the secret that was kept beside the newest, if there is one; `version` is that of the
-    /// [`Application`] that was read before.
-    ///
-    /// # Errors
-    ///
-    /// [`RegistrarError::ChangedMeanwhile`] if it was changed since; [`RegistrarError::NotFound`],
-    /// [`RegistrarError::PublicClient`], [`RegistrarError::WrongState`] if it was never approved, or
-    /// [`RegistrarError::Store`].
-    pub async fn retire_previous_secret(&self, id: &ClientId, version: u32) -> Result<(), RegistrarError> {
-        self.take(id, &judge::Step::RetirePreviousSecret { version }).await?;
-        self.raise(id, ApplicationChange::PreviousSecretRetired);
-        Ok(())
-    }
-
-    /// Withdraws every code and grant that the client has from all its users.
-    ///
-    /// Where clients are cached, it is seen as late as the cache allows.
-    ///
-    /// # Errors
-    ///
-    /// [`RegistrarError::NotFound`], or [`RegistrarError::Store`].
-    pub async fn withdraw_grants(&self, id: &ClientId) -> Result<(), RegistrarError> {
-        self.take(id, &judge::Step::WithdrawGrants).await?;
-        self.raise(id, ApplicationChange::GrantsWithdrawn);
+        let Taken { client, .. } = self.review(id, version, Action::Reject { reason }).await?;
+        let is_rejected = client.state == ClientState::Rejected;
+        let change = if is_rejected { ApplicationChange::Rejected } else { ApplicationChange::ChangeRejected };
+        self.raise(id, client.version, None, change);
         Ok(())
     }
 
@@ -229,7 +180,8 @@ impl Registrar {
     ///
     /// [`RegistrarError::NotFound`], or [`RegistrarError::Store`].
     pub async fn application(&self, id: &ClientId) -> Result<Arc<Application>, RegistrarError> {
-        self.registry.application(id).await?.ok_or(RegistrarError::NotFound)
+        let application = self.registry.application(id).await?;
+        application.filter(|found| found.state != ClientState::Deleted).ok_or(RegistrarError::NotFound)
     }
 
     /// Returns a client as it is now, from no cache.
@@ -238,7 +190,8 @@ impl Registrar {
     ///
     /// [`RegistrarError::NotFound`], or [`RegistrarError::Store`].
     pub async fn client(&self, id: &ClientId) -> Result<Arc<Client>, RegistrarError> {
-        self.registry.current(id).await?.ok_or(RegistrarError::NotFound)
+        let client = self.registry.current(id).await?;
+        client.filter(|found| found.state != ClientState::Deleted).ok_or(RegistrarError::NotFound)
     }
 
     /// Returns a logo, if there is one in that place.
@@ -263,115 +216,80 @@ impl Registrar {
         Ok(self.registry.list(filter, page).await?)
     }
 
-    fn raise(&self, client: &ClientId, change: ApplicationChange) {
-        self.context.raise(&Event::Application { client, change });
+    /// Returns up to 5 applications of other owners with a name, in force or proposed, that looks like the newest name
+    /// of this one, ids ascending.
+    ///
+    /// Rejected applications are left out. It is for a warning to the reviewer, not for a refusal: names may be alike
+    /// for good reasons. It reads one page of a list for each [key](LookAlikeKey::of) of the name, and more only if the
+    /// owner has many applications of that name. A new version of Unicode may change keys; an application is found
+    /// under its new ones from its next change on.
+    ///
+    /// # Errors
+    ///
+    /// [`RegistrarError::Store`].
+    pub async fn look_alikes(&self, application: &Application) -> Result<Vec<Arc<Application>>, RegistrarError> {
+        let mut found = BTreeMap::new();
+        for key in LookAlikeKey::of(application.newest_name()) {
+            let alike = self.others_listed(&ApplicationFilter::LooksLike(key), application.owner()).await?;
+            found.extend(alike.into_iter().map(|other| (other.id().clone(), other)));
+        }
+        Ok(found.into_values().take(MOST_LOOK_ALIKES).collect())
     }
 
-    async fn take(&self, id: &ClientId, step: &judge::Step) -> Result<Taken, RegistrarError> {
-        let mut flow = Taking { registrar: self, id, step, now: self.context.now(), current: None };
+    /// Reads a list until enough are of another owner.
+    async fn others_listed(
+        &self,
+        filter: &ApplicationFilter,
+        owner: Option<&Subject>,
+    ) -> Result<Vec<Arc<Application>>, RegistrarError> {
+        let (mut found, mut page) = (Vec::new(), Page::first(LOOK_ALIKE_PAGE));
+        loop {
+            let listed = self.registry.list(filter, page).await?;
+            found.extend(listed.iter().filter(|other| other.owner() != owner).cloned());
+            match listed.last() {
+                Some(last) if listed.len() == LOOK_ALIKE_PAGE && found.len() < MOST_LOOK_ALIKES => {
+                    page = Page::after(last.id().clone(), LOOK_ALIKE_PAGE);
+                }
+                _ => return Ok(found),
+            }
+        }
+    }
+
+    /// Raises the event of a step; `owner` is who took it, where it names one.
+    fn raise(&self, client: &ClientId, version: u32, owner: Option<&Subject>, change: ApplicationChange<'_>) {
+        let actor = self.actor.as_ref().or(owner);
+        self.context.raise(&Event::Application { client, version, actor, change });
+    }
+
+    /// Random bytes, drawn once for each step.
+    fn mark(&self) -> [u8; MARK_BYTES] {
+        let mut mark = [0; MARK_BYTES];
+        self.context.entropy.fill(&mut mark);
+        mark
+    }
+
+    async fn review(&self, id: &ClientId, version: u32, action: Action) -> Result<Taken, RegistrarError> {
+        self.take(id, &judge::Step { mark: self.mark(), owner: None, version: Some(version), action }).await
+    }
+
+    async fn take(&self, id: &ClientId, step: &judge::Step<'_>) -> Result<Taken, RegistrarError> {
+        let mut flow =
+            Taking { registry: &*self.registry, rules: &self.rules, id, step, now: self.context.now(), current: None };
         claim(&self.context.stores, &mut flow, Some(ATTEMPTS)).await?
     }
-
-    /// Reads an application without its logos; `None` if it changed in between.
-    async fn read(&self, id: &ClientId) -> Result<Option<Current>, RegistrarError> {
-        let client = self.client(id).await?;
-        let application = self.application(id).await?;
-        let is_whole = client.version == application.version;
-        Ok(is_whole.then_some(Current { client, application, proposed_logo: None }))
-    }
 }
 
-/// Inserts a submission under an id of its own.
-struct Submitting<'a> {
-    registrar: &'a Registrar,
-    submission: Submission,
-    /// The id that is tried next; after one that is taken, another.
-    id: ClientId,
-    meant: Option<ClientId>,
-}
+/// More would tell a reviewer nothing new.
+const MOST_LOOK_ALIKES: usize = 5;
+/// Applications read at once: as many as are wanted, and some of the same owner.
+const LOOK_ALIKE_PAGE: usize = 20;
+/// The version of a new registration.
+const FIRST_VERSION: u32 = 1;
 
-impl Flow for Submitting<'_> {
-    type Row = Registration;
-    type Won = ClientId;
-    type Error = RegistrarError;
-
-    async fn look(&mut self) -> Result<Seen<Registration>, RegistrarError> {
-        let Some(id) = &self.meant else { return Ok(Seen::Unread) };
-        self.id = ClientId::generate(&*self.registrar.context.entropy);
-        match self.registrar.read(id).await {
-            Ok(current) => Ok(seen(current.as_ref())),
-            Err(RegistrarError::NotFound) => Ok(Seen::Missing),
-            Err(error) => Err(error),
-        }
-    }
-
-    fn judge(&mut self, _: &Seen<Registration>) -> Result<Step<Registration, ClientId>, RegistrarError> {
-        self.meant = Some(self.id.clone());
-        Ok(Step::Insert(Arc::new(self.submission.registration(self.id.clone())), self.id.clone()))
-    }
-
-    fn is_done(&self, found: &Registration, meant: &Registration, _: After) -> bool {
-        found.application == meant.application
-    }
-}
-
-/// Replaces a registration by what a step makes of it.
-struct Taking<'a> {
-    registrar: &'a Registrar,
-    id: &'a ClientId,
-    step: &'a judge::Step,
-    now: Timestamp,
-    current: Option<Current>,
-}
-
-/// A step that took effect.
-struct Taken {
-    /// The client as the step left it, or later.
-    client: Client,
-    before: ClientState,
-}
-
-impl Flow for Taking<'_> {
-    type Row = Registration;
-    type Won = Result<Taken, RegistrarError>;
-    type Error = RegistrarError;
-
-    async fn look(&mut self) -> Result<Seen<Registration>, RegistrarError> {
-        self.current = self.registrar.read(self.id).await?;
-        if let Some(current) = &mut self.current
-            && self.step.may_move_logo()
-            && current.application.proposed.is_some()
-        {
-            current.proposed_logo = self.registrar.registry.logo(self.id, LogoSlot::Proposed).await?;
-        }
-        Ok(seen(self.current.as_ref()))
-    }
-
-    fn judge(&mut self, _: &Seen<Registration>) -> Result<Step<Registration, Self::Won>, RegistrarError> {
-        let current = self.current.as_ref().ok_or(RegistrarError::NotFound)?;
-        match self.step.judge(current, &self.registrar.rules, self.now) {
-            Ok(next) => {
-                let taken = Taken { client: next.client.clone(), before: current.client.state };
-                Ok(Step::Replace(Arc::new(next), Ok(taken)))
-            }
-            // It says how the application stands, and may be the answer to a step that is taken again.
-            Err(
-                error @ (RegistrarError::WrongState(_)
-                | RegistrarError::ChangedMeanwhile
-                | RegistrarError::NothingProposed),
-            ) => Ok(Step::Confirm(Err(error))),
-            Err(error) => Err(error),
-        }
-    }
-
-    fn is_done(&self, found: &Registration, meant: &Registration, _: After) -> bool {
-        let is_meant = found.client == meant.client && found.application == meant.application;
-        is_meant || self.step.is_carried_by(&found.client)
-    }
-}
-
-fn seen(current: Option<&Current>) -> Seen<Registration> {
-    let Some(current) = current else { return Seen::Torn };
-    let (client, application) = (Client::clone(&current.client), Application::clone(&current.application));
-    Seen::Found(Arc::new(Registration::new(client, application)))
+/// How long the id of a deleted client is kept: until the last token that it could have got would have ended, and an
+/// hour, within which every write that is under way is done and every cache has read the client anew.
+fn reservation(config: &Config) -> Duration {
+    let lives = [config.access_token_lifetime, config.refresh_token_lifetime, config.machine_token_lifetime];
+    let longest = lives.into_iter().max().unwrap_or_default();
+    longest.saturating_add(config.code_lifetime).saturating_add(Duration::from_secs(3600))
 }

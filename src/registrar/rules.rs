@@ -1,10 +1,11 @@
 //! What an application has to meet under the configuration of now.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::client::application::{ApplicationForm, CheckedForm, Field, FieldError, Logo, Problem, RegistrationLimits};
 use crate::client::redirect_uri::RedirectUriPolicy;
-use crate::client::{ClientType, GrantTypes};
+use crate::client::{Client, ClientType, GrantType, GrantTypes, Privileges, RefreshRotation};
 use crate::registrar::error::RegistrarError;
 use crate::scope::ScopeCatalog;
 
@@ -16,6 +17,8 @@ pub(crate) struct RegistrationRules {
     pub(crate) redirect_uris: RedirectUriPolicy,
     pub(crate) public_clients: bool,
     pub(crate) grant_types: GrantTypes,
+    /// How long the id of a deleted client is kept.
+    pub(crate) reservation: Duration,
 }
 
 impl RegistrationRules {
@@ -48,22 +51,69 @@ impl RegistrationRules {
         self.check(&form.to_form(&self.catalog)).map_err(RegistrarError::Invalid)
     }
 
+    /// Checks a client that the embedder describes, and returns the form that would have led to it.
+    pub(super) fn check_description(&self, client: &Client) -> Result<CheckedForm, RegistrarError> {
+        let form = CheckedForm::of(client);
+        let asks_users = client.grant_types.contains(GrantType::AuthorizationCode);
+        let has_own_id = [
+            (client.id.is_made_by_server(), Problem::ServerMadeId),
+            (client.id.as_str().starts_with("https://"), Problem::DocumentId),
+        ];
+        let mut errors: Vec<_> = has_own_id
+            .into_iter()
+            .filter(|(is_refused, _)| *is_refused)
+            .map(|(_, problem)| FieldError::new(Field::ClientId, problem))
+            .collect();
+        if client.client_type == ClientType::Confidential && !client.has_secret() {
+            errors.push(FieldError::new(Field::ClientSecret, Problem::Missing));
+        }
+        let of_form = self.check(&form.to_form(&self.catalog)).err().unwrap_or_default();
+        // A client of the embedder's own needs no website, and no resources of users where none is asked.
+        errors.extend(of_form.into_iter().filter(|error| {
+            let has_no_website = error.field() == Field::Website && client.website.is_empty();
+            let has_no_users = error.field() == Field::ResourceScope && !asks_users;
+            !has_no_website && !has_no_users
+        }));
+        if !errors.is_empty() {
+            return Err(RegistrarError::Invalid(errors));
+        }
+        check_privileges(client, &client.privileges())?;
+        Ok(form)
+    }
+
     fn check(&self, form: &ApplicationForm) -> Result<CheckedForm, Vec<FieldError>> {
         let checked = form.check(&self.limits, &self.catalog, &self.redirect_uris);
-        let not_served = form.client_type == ClientType::Public && !self.public_clients;
-        let not_offered = form.grant_types.iter().any(|grant_type| !self.grant_types.contains(grant_type));
-        let mut refused = Vec::new();
-        refused.extend(not_served.then_some(Field::ClientType));
-        refused.extend(not_offered.then_some(Field::GrantTypes));
+        let public = form.client_type == ClientType::Public && !self.public_clients;
+        let refused = [
+            public.then_some(FieldError::new(Field::ClientType, Problem::PublicClientsOff)),
+            self.grant_type_off(form).map(|problem| FieldError::new(Field::GrantTypes, problem)),
+        ];
+        let refused: Vec<_> = refused.into_iter().flatten().collect();
         if refused.is_empty() {
             return checked;
         }
         let mut errors = checked.err().unwrap_or_default();
-        errors.retain(|error| !refused.contains(&error.field()));
-        errors.extend(refused.into_iter().map(|field| FieldError::new(field, Problem::NotOffered)));
+        errors.retain(|error| !refused.iter().any(|refused| refused.field() == error.field()));
+        errors.extend(refused);
         errors.sort_by_key(FieldError::field);
         Err(errors)
     }
+
+    /// What is wrong with the first grant type that is off.
+    fn grant_type_off(&self, form: &ApplicationForm) -> Option<Problem> {
+        let off = form.grant_types.iter().find(|grant_type| !self.grant_types.contains(*grant_type))?;
+        Some(match off {
+            GrantType::ClientCredentials => Problem::ClientCredentialsOff,
+            GrantType::AuthorizationCode | GrantType::RefreshToken => Problem::NotOffered,
+        })
+    }
+}
+
+/// What only a client with a secret of its own may have.
+pub(super) fn check_privileges(client: &Client, privileges: &Privileges) -> Result<(), RegistrarError> {
+    let keeps = privileges.refresh_rotation == Some(RefreshRotation::Keep);
+    let is_refused = client.counts_as_public() && (privileges.may_introspect || keeps);
+    if is_refused { Err(RegistrarError::PublicClient) } else { Ok(()) }
 }
 
 fn both<T>(

@@ -4,7 +4,10 @@ use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::sync::Arc;
 
+use crate::scope::nearest::nearest;
 use crate::scope::{Permission, Scope, ScopeDefinition, ScopeNotation, ScopeSet, is_scope_token, platform};
+use crate::secret::CLIENT_SECRET_CHARACTERS;
+use crate::text::{TextError, check_line};
 
 /// The scopes a server knows, in the order in which answers and consent pages list them.
 ///
@@ -35,8 +38,14 @@ impl ScopeCatalog {
     ///
     /// # Errors
     ///
-    /// [`ScopeError`]; a server answers each with `invalid_scope`.
+    /// [`ScopeError`], which names the scope that is wrong and, if it looks like a typing error, the one that was
+    /// meant. A server answers each with `invalid_scope`.
     pub fn parse(&self, wire: &[u8]) -> Result<ScopeSet, ScopeError> {
+        self.read(wire).map_err(|error| self.with_nearest(error, wire))
+    }
+
+    /// Reads the parameter of a request: the same without a search for what was meant.
+    pub(crate) fn read(&self, wire: &[u8]) -> Result<ScopeSet, ScopeError> {
         let text = str::from_utf8(wire).map_err(|_| ScopeError::Malformed)?;
         let tokens = text.split(self.0.notation.separator());
         if !tokens.clone().all(is_scope_token) {
@@ -56,6 +65,16 @@ impl ScopeCatalog {
         asked.sort_unstable_by_key(|asked| (asked.position, Reverse(asked.scope.permission)));
         asked.dedup_by_key(|asked| asked.position);
         Ok(ScopeSet::from_scopes(asked.iter().map(|asked| asked.scope)))
+    }
+
+    /// Adds the known token that is most like the first unknown one.
+    fn with_nearest(&self, error: ScopeError, wire: &[u8]) -> ScopeError {
+        let ScopeError::Unknown { token, .. } = error else { return error };
+        let mut tokens = str::from_utf8(wire).unwrap_or_default().split(self.0.notation.separator());
+        let unknown = tokens.find(|token| self.0.token(token).is_none()).unwrap_or_default();
+        let known = self.supported();
+        let nearest = nearest(unknown, known.iter().map(String::as_str)).map(Into::into);
+        ScopeError::Unknown { token, nearest }
     }
 
     /// Writes a set as the `scope` member of an answer, in the notation of this catalog.
@@ -113,6 +132,11 @@ impl ScopeCatalog {
         )
     }
 
+    /// Returns whether any scope of the set is in this catalog.
+    pub(crate) fn knows_any(&self, scopes: &ScopeSet) -> bool {
+        scopes.iter().any(|scope| self.definition(scope.name).is_some())
+    }
+
     /// Returns whether every scope of the set is in this catalog and allowed with its permission.
     ///
     /// A set read from a store may come from an earlier catalog.
@@ -141,7 +165,7 @@ impl ScopeCatalog {
                 // An empty mark for read-only makes the token of the bare name, which is in already.
                 if text != name {
                     let allowed = permissions.allows(permission).then_some(Some(permission));
-                    tokens.push(Token { text, position, permission: allowed.ok_or(ScopeError::PermissionNotAllowed) });
+                    tokens.push(Token { text, position, permission: allowed.ok_or(NotAllowed) });
                 }
             }
         }
@@ -184,7 +208,8 @@ impl ScopeCatalogBuilder {
     /// # Errors
     ///
     /// [`ScopeCatalogError`] when there is no scope, when a name cannot be a scope token or is
-    /// longer than 100 octets, or when two scopes could be mistaken for each other.
+    /// longer than 100 octets, when two scopes could be mistaken for each other, or when a title, description or group
+    /// has a character that could mislead its readers.
     pub fn build(self) -> Result<ScopeCatalog, ScopeCatalogError> {
         if self.definitions.is_empty() {
             return Err(ScopeCatalogError::Empty);
@@ -194,6 +219,7 @@ impl ScopeCatalogBuilder {
         }
         for definition in &self.definitions {
             judge_name(definition.name(), &self.notation)?;
+            judge_words(definition)?;
         }
         let catalog = ScopeCatalog::assemble(self.definitions, self.notation);
         let mut neighbours = catalog.0.tokens.iter().zip(catalog.0.tokens.iter().skip(1));
@@ -205,18 +231,47 @@ impl ScopeCatalogBuilder {
 }
 
 /// Why a requested scope is refused.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
+///
+/// # Security
+///
+/// An unknown token of 32 bytes or more is in no text: it may be a secret in the wrong place.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 #[non_exhaustive]
 pub enum ScopeError {
     /// The value does not follow the grammar of RFC 6749 section 3.3.
     #[error("the scope is not a list of scope tokens with one separator between them")]
     Malformed,
     /// A token names a scope that the catalog does not have.
-    #[error("the scope names something that does not exist")]
-    Unknown,
+    #[error("unknown scope{}", named(.token.as_deref(), .nearest.as_deref()))]
+    Unknown {
+        /// The token, if it has fewer than 32 bytes.
+        token: Option<Box<str>>,
+        /// The token of the catalog that is most like it, if one is. Searched by [`ScopeCatalog::parse`], and not for
+        /// requests of clients.
+        nearest: Option<Box<str>>,
+    },
     /// A token asks for a permission that its scope cannot be granted with.
-    #[error("the scope asks for a permission that it cannot be granted with")]
-    PermissionNotAllowed,
+    #[error("the scope {token:?} cannot be granted, only {accepted:?} can")]
+    PermissionNotAllowed {
+        /// The token.
+        token: Box<str>,
+        /// The one token that the scope can be granted with.
+        accepted: Box<str>,
+    },
+}
+
+impl ScopeError {
+    fn unknown(token: &str) -> Self {
+        let may_be_a_secret = token.len() >= *CLIENT_SECRET_CHARACTERS.start();
+        Self::Unknown { token: (!may_be_a_secret).then(|| token.into()), nearest: None }
+    }
+}
+
+/// The end of a text: ` "repo-cod:r"; did you mean "repo-code:r"?`
+fn named(token: Option<&str>, nearest: Option<&str>) -> String {
+    let token = token.map(|token| format!(" {token:?}"));
+    let nearest = nearest.map(|nearest| format!("; did you mean {nearest:?}?"));
+    token.unwrap_or_default() + nearest.as_deref().unwrap_or_default()
 }
 
 /// Why a catalog cannot be built.
@@ -233,19 +288,35 @@ pub enum ScopeCatalogError {
     #[error("a scope catalog needs at least one scope")]
     Empty,
     /// A name is empty, too long, or holds a character that is no scope token character or separates tokens.
-    #[error("{name:?} cannot be the name of a scope")]
+    #[error(
+        "{name:?} cannot be the name of a scope: 1 to {MAX_NAME_OCTETS} visible ASCII characters can, without \
+         quotes, backslashes and the separator"
+    )]
     Name {
         /// The name.
         name: String,
     },
     /// The separator or a mark cannot travel in a scope, or the marks cannot be told apart.
-    #[error("the scope notation cannot be read back")]
+    #[error(
+        "the scope notation cannot be read back: the two marks have to differ, that for read-write must not be \
+         empty, and separator and marks are visible ASCII characters without quotes and backslashes"
+    )]
     Notation,
     /// A name ends in `:r` or `:rw`, which stand for permissions.
-    #[error("the scope name {name:?} ends like a permission")]
+    #[error(
+        "the scope name {name:?} ends like a permission: leave out :r or :rw and set the Permissions of its definition"
+    )]
     Suffix {
         /// The name.
         name: String,
+    },
+    /// The title, the description or the group of a scope has a character that could mislead its readers.
+    #[error("the words of the scope {name:?}: the text {error}")]
+    Words {
+        /// The name of the scope.
+        name: String,
+        /// The character.
+        error: TextError,
     },
 }
 
@@ -259,9 +330,13 @@ struct Content {
 
 impl Content {
     fn read(&self, token: &str) -> Result<Asked<'_>, ScopeError> {
-        let Token { position, permission, .. } = *self.token(token).ok_or(ScopeError::Unknown)?;
-        let definition = self.definitions.get(position).ok_or(ScopeError::Unknown)?;
-        Ok(Asked { position, scope: Scope { name: definition.name(), permission: permission? } })
+        let Token { position, permission, .. } = *self.token(token).ok_or_else(|| ScopeError::unknown(token))?;
+        let definition = self.definitions.get(position).ok_or_else(|| ScopeError::unknown(token))?;
+        let permission = permission.map_err(|NotAllowed| ScopeError::PermissionNotAllowed {
+            token: token.into(),
+            accepted: self.notation.token(definition.name(), definition.permissions().least()).into(),
+        })?;
+        Ok(Asked { position, scope: Scope { name: definition.name(), permission } })
     }
 
     fn token(&self, text: &str) -> Option<&Token> {
@@ -275,8 +350,12 @@ struct Token {
     text: String,
     /// Where the scope stands in the catalog.
     position: usize,
-    permission: Result<Option<Permission>, ScopeError>,
+    permission: Result<Option<Permission>, NotAllowed>,
 }
+
+/// A token that names a scope, with a permission that it cannot be granted with.
+#[derive(Clone, Copy, Debug)]
+struct NotAllowed;
 
 #[derive(Debug)]
 struct Asked<'a> {
@@ -291,6 +370,13 @@ fn judge_name(name: &str, notation: &ScopeNotation) -> Result<(), ScopeCatalogEr
     // The canonical text of a set is split at these suffixes, whatever the notation.
     if Scope::from_token(name).permission.is_some() {
         return Err(ScopeCatalogError::Suffix { name: name.to_owned() });
+    }
+    Ok(())
+}
+
+fn judge_words(definition: &ScopeDefinition) -> Result<(), ScopeCatalogError> {
+    for text in [definition.title(), definition.description(), definition.group()] {
+        check_line(text).map_err(|error| ScopeCatalogError::Words { name: definition.name().to_owned(), error })?;
     }
     Ok(())
 }
@@ -337,16 +423,22 @@ mod tests {
         ScopeCatalog::builder().scopes(definitions).notation(notation).build().unwrap()
     }
 
+    fn not_allowed(token: &str, accepted: &str) -> ScopeError {
+        ScopeError::PermissionNotAllowed { token: token.into(), accepted: accepted.into() }
+    }
+
     #[test]
     fn the_platform_table_allows_what_the_service_says() {
         let catalog = ScopeCatalog::platform();
         let names: Vec<_> = catalog.definitions().iter().map(ScopeDefinition::name).collect();
         assert_eq!(names, TABLE.map(|(name, ..)| name));
         for (name, read, read_write) in TABLE {
-            for (token, allowed) in [(format!("{name}:r"), read), (format!("{name}:rw"), read_write)] {
-                let expected = if allowed { Ok(token.as_str()) } else { Err(ScopeError::PermissionNotAllowed) };
+            let tokens = [(format!("{name}:r"), read), (format!("{name}:rw"), read_write)];
+            let accepted = tokens.iter().find(|(_, allowed)| *allowed).map(|(token, _)| token.clone()).unwrap();
+            for (token, allowed) in tokens {
+                let expected = if allowed { Ok(token.as_str()) } else { Err(not_allowed(&token, &accepted)) };
                 let parsed = catalog.parse(token.as_bytes());
-                assert_eq!(parsed.as_ref().map(ScopeSet::as_str).map_err(|error| *error), expected, "{token}");
+                assert_eq!(parsed.as_ref().map(ScopeSet::as_str).map_err(Clone::clone), expected, "{token}");
                 assert_eq!(catalog.supported().contains(&token), allowed, "{token}");
                 assert_eq!(catalog.knows(&ScopeSet::from_canonical(token.as_str())), allowed, "{token}");
             }
@@ -408,11 +500,41 @@ mod tests {
         }
         for wire in ["repo-code:r,repo-pr:r", "REPO-CODE:r", "repo-code:R", "repo-code:x", "read:repo-code", ":r", "*"]
         {
-            assert_eq!(catalog.parse(wire.as_bytes()), Err(ScopeError::Unknown), "{wire:?}");
+            assert_eq!(catalog.read(wire.as_bytes()), Err(ScopeError::unknown(wire)), "{wire:?}");
         }
-        for wire in ["repo-delete:r", "repo-security:rw", "repo-code:r repo-security:rw"] {
-            assert_eq!(catalog.parse(wire.as_bytes()), Err(ScopeError::PermissionNotAllowed), "{wire:?}");
+        for (wire, token, accepted) in [
+            ("repo-delete:r", "repo-delete:r", "repo-delete:rw"),
+            ("repo-security:rw", "repo-security:rw", "repo-security:r"),
+            ("repo-code:r repo-security:rw", "repo-security:rw", "repo-security:r"),
+        ] {
+            assert_eq!(catalog.parse(wire.as_bytes()), Err(not_allowed(token, accepted)), "{wire:?}");
         }
+    }
+
+    #[test]
+    fn an_error_names_the_scope_and_the_one_that_was_meant() {
+        let catalog = ScopeCatalog::platform();
+        let long = "x".repeat(32);
+        for (wire, text) in [
+            ("repo-cod:r", r#"unknown scope "repo-cod:r"; did you mean "repo-code:r"?"#),
+            ("repo-code:r repo-isue:rw", r#"unknown scope "repo-isue:rw"; did you mean "repo-issue:rw"?"#),
+            (
+                "repo-platform-histroy",
+                r#"unknown scope "repo-platform-histroy"; did you mean "repo-platform-history:r"?"#,
+            ),
+            ("openid", r#"unknown scope "openid""#),
+            ("repo-platform-triggger-of-the-others:rw", "unknown scope"),
+            (&long, "unknown scope"),
+            ("repo-delete:r", r#"the scope "repo-delete:r" cannot be granted, only "repo-delete:rw" can"#),
+        ] {
+            assert_eq!(catalog.parse(wire.as_bytes()).unwrap_err().to_string(), text, "{wire}");
+        }
+        let long = catalog.parse(b"registry-package-delete-of-anything:rw").unwrap_err();
+        assert!(!long.to_string().contains("anything"), "it may be a secret in the wrong place: {long}");
+        let pages = catalog.select(["x\n\"\u{202e}"]).unwrap_err();
+        assert_eq!(pages.to_string(), r#"unknown scope "x\n\"\u{202e}""#);
+        // No request of a client costs the search.
+        assert_eq!(catalog.read(b"repo-cod:r"), Err(ScopeError::unknown("repo-cod:r")));
     }
 
     #[test]
@@ -445,7 +567,7 @@ mod tests {
         );
         assert_eq!(catalog.supported(), ["openid", "files:r", "files:rw"]);
         assert_eq!(catalog.parse(b"files openid openid").unwrap().as_str(), "openid files:r");
-        assert_eq!(catalog.parse(b"openid:r"), Err(ScopeError::PermissionNotAllowed));
+        assert_eq!(catalog.parse(b"openid:r"), Err(not_allowed("openid:r", "openid")));
         assert_eq!(catalog.all().as_str(), "openid files:rw");
         assert!(catalog.knows(&catalog.all()));
     }
@@ -503,12 +625,19 @@ mod tests {
         assert!(ScopeCatalog::builder().scope(longest).build().is_ok());
     }
 
+    /// People read these texts; an `error_description` has a fixed one.
     #[test]
-    fn error_texts_fit_an_error_description() {
-        for error in [ScopeError::Malformed, ScopeError::Unknown, ScopeError::PermissionNotAllowed] {
-            assert!(
-                error.to_string().chars().all(|c| matches!(c, '\x20'..='\x21' | '\x23'..='\x5B' | '\x5D'..='\x7E'))
-            );
+    fn errors_of_a_catalog_say_what_would_do() {
+        let build = |name: &'static str, notation| {
+            let catalog = ScopeCatalog::builder().scope(ScopeDefinition::plain(name)).notation(notation);
+            catalog.build().unwrap_err().to_string()
+        };
+        for (text, needed) in [
+            (build("a b", ScopeNotation::default()), "1 to 100 visible ASCII characters"),
+            (build("orders:r", ScopeNotation::default()), "leave out :r or :rw"),
+            (build("orders", ScopeNotation::suffixes(":x", ":x")), "the two marks have to differ"),
+        ] {
+            assert!(text.contains(needed), "{text}");
         }
     }
 }

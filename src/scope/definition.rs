@@ -28,6 +28,12 @@ impl ScopeDefinition {
         }
     }
 
+    /// Defines a plain scope, which is granted as a whole:
+    /// [`require_scope`](crate::AuthorizationServer::require_scope) checks it.
+    pub fn plain(name: impl Into<Cow<'static, str>>) -> Self {
+        Self::new(name, Permissions::Plain)
+    }
+
     /// Sets a few words that name the scope to a user.
     #[must_use]
     pub fn with_title(mut self, title: impl Into<Cow<'static, str>>) -> Self {

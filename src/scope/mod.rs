@@ -2,14 +2,18 @@
 //! the resources they reach.
 
 mod catalog;
+mod consented;
 mod definition;
+mod nearest;
 mod notation;
 mod platform;
 mod resource;
 
 pub use catalog::{ScopeCatalog, ScopeCatalogBuilder, ScopeCatalogError, ScopeError};
+pub(crate) use consented::{ConsentedResources, ListPart};
 pub use definition::{Permissions, ScopeDefinition};
 pub use notation::ScopeNotation;
+pub(crate) use resource::{ListDigest, MAX_OCTETS, MAX_RESOURCES};
 pub use resource::{Resource, ResourceList, ResourceScope, ResourceScopeError};
 
 use std::fmt;
@@ -127,6 +131,13 @@ impl ScopeSet {
     /// Read-write contains read-only; a plain scope contains both.
     pub fn contains(&self, name: &str, permission: Permission) -> bool {
         self.holds(&Scope { name, permission: Some(permission) })
+    }
+
+    /// Returns whether the set holds the plain scope `name`, which has no permissions.
+    ///
+    /// A scope of that name with a permission is another one: [`contains`](Self::contains) checks it.
+    pub fn contains_plain(&self, name: &str) -> bool {
+        self.holds(&Scope { name, permission: None })
     }
 
     /// Returns whether `bound` allows everything that this set allows.

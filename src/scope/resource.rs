@@ -1,7 +1,13 @@
 //! Which of a user's resources a grant reaches.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
+use std::fmt;
+use std::hash::{Hash, Hasher};
+use std::sync::{Arc, OnceLock};
+
+use sha2::{Digest as _, Sha256};
+
+use crate::text::{TextError, check_line};
 
 /// Which of the user's resources an application may reach, beside what its scopes allow.
 ///
@@ -20,41 +26,20 @@ pub enum ResourceScope {
 impl ResourceScope {
     /// Makes a scope of the given resources, named as the service names them.
     ///
-    /// The list is sorted and resources named twice count once. Names are compared byte by byte.
+    /// The list is sorted and resources named twice count once. Names are compared byte by byte. Users see them on
+    /// the consent page, so characters that could mislead are refused.
     ///
     /// # Errors
     ///
     /// [`ResourceScopeError`] when there is no resource, or there are more than 1000 or of more than
-    /// 32 768 bytes in all, or when a name is empty, longer than 255 bytes or holds a control
-    /// character.
+    /// 32 768 bytes in all, or when a name is empty, longer than 255 bytes or has a character that could mislead.
     pub fn specified(items: impl IntoIterator<Item: Into<String>>) -> Result<Self, ResourceScopeError> {
-        let mut resources = BTreeSet::new();
-        let mut octets = 0;
-        for item in items {
-            let name: String = item.into();
-            judge_name(&name)?;
-            let length = name.len();
-            if resources.insert(name.into_boxed_str()) {
-                octets += length;
-            }
-            if resources.len() > MAX_RESOURCES || octets > MAX_OCTETS {
-                return Err(ResourceScopeError::TooMany);
-            }
-        }
-        if resources.is_empty() {
-            return Err(ResourceScopeError::Empty);
-        }
-        Ok(Self::Specified(ResourceList(Arc::new(resources.into_iter().collect()))))
-    }
-
-    /// Takes a stored list, which narrowing may have left empty.
-    pub(crate) fn from_record(names: Vec<&str>) -> Result<Self, ResourceScopeError> {
-        if names.is_empty() { Ok(Self::none()) } else { Self::specified(names) }
+        ResourceList::new(items).map(Self::Specified)
     }
 
     /// Reaches no single resource.
     pub(crate) fn none() -> Self {
-        Self::Specified(ResourceList(Arc::default()))
+        Self::Specified(ResourceList::from_sorted(Vec::new()))
     }
 
     /// Whether nothing is left of a list that was narrowed.
@@ -95,9 +80,17 @@ impl ResourceScope {
             (scope, Self::All) | (Self::All, scope) => scope.clone(),
             (Self::Public, Self::Public) => Self::Public,
             (Self::Specified(list), Self::Specified(bound)) => Self::Specified(list.shared_with(bound)),
-            (Self::Public, Self::Specified(_)) | (Self::Specified(_), Self::Public) => {
-                Self::Specified(ResourceList(Arc::default()))
-            }
+            (Self::Public, Self::Specified(_)) | (Self::Specified(_), Self::Public) => Self::none(),
+        }
+    }
+
+    /// Whether anything is left of this scope under a bound, which [`narrowed_to`](Self::narrowed_to) would return.
+    pub(crate) fn meets(&self, bound: &Self) -> bool {
+        match (self, bound) {
+            (scope, Self::All) | (Self::All, scope) => !scope.is_empty(),
+            (Self::Public, Self::Public) => true,
+            (Self::Specified(list), Self::Specified(bound)) => list.iter().any(|resource| bound.contains(resource)),
+            (Self::Public, Self::Specified(_)) | (Self::Specified(_), Self::Public) => false,
         }
     }
 
@@ -115,39 +108,145 @@ impl ResourceScope {
 ///
 /// [`ResourceScope::specified`] makes lists of 1 to 1000 resources of 1 to 255 bytes each;
 /// [`ResourceScope::narrowed_to`] may leave none. A clone shares the content.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct ResourceList(Arc<Vec<Box<str>>>);
+#[derive(Clone)]
+pub struct ResourceList(Arc<Names>);
+
+struct Names {
+    sorted: Vec<Box<str>>,
+    digest: OnceLock<ListDigest>,
+}
+
+/// Identifies a list by its content: the SHA-256 of its names, each with its length before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ListDigest([u8; Self::BYTES]);
+
+impl ListDigest {
+    pub(crate) const BYTES: usize = 32;
+
+    pub(crate) const fn from_bytes(bytes: [u8; Self::BYTES]) -> Self {
+        Self(bytes)
+    }
+
+    pub(crate) const fn bytes(&self) -> &[u8; Self::BYTES] {
+        &self.0
+    }
+}
 
 impl ResourceList {
+    fn new(items: impl IntoIterator<Item: Into<String>>) -> Result<Self, ResourceScopeError> {
+        Self::listed(items, |name| check_line(name).map_err(ResourceScopeError::Text))
+    }
+
+    fn listed(
+        items: impl IntoIterator<Item: Into<String>>,
+        judge: impl Fn(&str) -> Result<(), ResourceScopeError>,
+    ) -> Result<Self, ResourceScopeError> {
+        let mut resources = BTreeSet::new();
+        let mut octets = 0;
+        for item in items {
+            let name: String = item.into();
+            if name.is_empty() || name.len() > MAX_NAME_OCTETS {
+                return Err(ResourceScopeError::Length);
+            }
+            judge(&name)?;
+            let length = name.len();
+            if resources.insert(name.into_boxed_str()) {
+                octets += length;
+            }
+            if resources.len() > MAX_RESOURCES || octets > MAX_OCTETS {
+                return Err(ResourceScopeError::TooMany);
+            }
+        }
+        if resources.is_empty() {
+            return Err(ResourceScopeError::Empty);
+        }
+        Ok(Self::from_sorted(resources.into_iter().collect()))
+    }
+
+    /// Takes a stored list, which narrowing may have left empty. Its texts are not judged again: another version of
+    /// Unicode may judge them otherwise, and a record must stay readable.
+    pub(crate) fn from_record(names: Vec<&str>) -> Result<Self, ResourceScopeError> {
+        if names.is_empty() { Ok(Self::from_sorted(Vec::new())) } else { Self::listed(names, |_| Ok(())) }
+    }
+
+    /// Takes names in ascending order, each once.
+    pub(super) fn from_sorted(sorted: Vec<Box<str>>) -> Self {
+        Self(Arc::new(Names { sorted, digest: OnceLock::new() }))
+    }
+
     /// Returns the resources in ascending order of their bytes.
     pub fn iter(&self) -> impl Iterator<Item = &str> {
-        self.0.iter().map(AsRef::as_ref)
+        self.0.sorted.iter().map(AsRef::as_ref)
     }
 
     /// Returns whether the list names `resource`, byte by byte.
     pub fn contains(&self, resource: &str) -> bool {
-        self.0.binary_search_by(|item| item.as_ref().cmp(resource)).is_ok()
+        self.place(resource).is_some()
     }
 
     /// How many resources there are.
     pub fn len(&self) -> usize {
-        self.0.len()
+        self.0.sorted.len()
     }
 
     /// Returns whether no resource is left.
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.0.sorted.is_empty()
     }
 
-    fn has_all_of(&self, other: &Self) -> bool {
-        other.iter().all(|resource| self.contains(resource))
+    /// Returns where the list names `resource`, counted from 0.
+    pub(crate) fn place(&self, resource: &str) -> Option<usize> {
+        self.0.sorted.binary_search_by(|item| item.as_ref().cmp(resource)).ok()
+    }
+
+    /// Returns what identifies the list; it is computed once.
+    pub(crate) fn digest(&self) -> &ListDigest {
+        self.0.digest.get_or_init(|| {
+            let mut hash = Sha256::new();
+            for name in self.iter() {
+                // A name has at most 255 bytes.
+                hash.update(u32::try_from(name.len()).unwrap_or(u32::MAX).to_be_bytes());
+                hash.update(name);
+            }
+            ListDigest(hash.finalize().into())
+        })
+    }
+
+    /// Returns the bytes that the names take in a record: each has its length in 4 bytes before it.
+    pub(crate) fn stored_bytes(&self) -> usize {
+        self.iter().map(|name| name.len() + 4).sum()
+    }
+
+    pub(crate) fn has_all_of(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0) || other.iter().all(|resource| self.contains(resource))
     }
 
     fn shared_with(&self, bound: &Self) -> Self {
         if bound.has_all_of(self) {
             return self.clone();
         }
-        Self(Arc::new(self.0.iter().filter(|resource| bound.contains(resource)).cloned().collect()))
+        let shared = self.0.sorted.iter().filter(|resource| bound.contains(resource));
+        Self::from_sorted(shared.cloned().collect())
+    }
+}
+
+impl fmt::Debug for ResourceList {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("ResourceList").field(&self.0.sorted).finish()
+    }
+}
+
+impl PartialEq for ResourceList {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.sorted == other.0.sorted
+    }
+}
+
+impl Eq for ResourceList {}
+
+impl Hash for ResourceList {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.0.sorted.hash(state);
     }
 }
 
@@ -167,34 +266,25 @@ pub enum Resource<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 #[non_exhaustive]
 pub enum ResourceScopeError {
-    /// A name holds a control character.
-    #[error("a resource name holds a control character")]
-    Character,
     /// There is no resource.
     #[error("the list of resources is empty")]
     Empty,
     /// A name is empty or longer than 255 bytes.
     #[error("a resource name has 1 to {MAX_NAME_OCTETS} octets")]
     Length,
+    /// A name has a character that could mislead its readers.
+    #[error("a resource name {0}")]
+    Text(TextError),
     /// There are more than 1000 resources.
     #[error("the list names more than {MAX_RESOURCES} resources")]
     TooMany,
 }
 
-fn judge_name(name: &str) -> Result<(), ResourceScopeError> {
-    if name.is_empty() || name.len() > MAX_NAME_OCTETS {
-        return Err(ResourceScopeError::Length);
-    }
-    if name.chars().any(char::is_control) {
-        return Err(ResourceScopeError::Character);
-    }
-    Ok(())
-}
-
-const MAX_RESOURCES: usize = 1000;
+/// Resources of a list: a consent has a bit for each.
+pub(crate) const MAX_RESOURCES: usize = 1000;
 const MAX_NAME_OCTETS: usize = 255;
-/// Bytes of all names together: each request that is held keeps the list.
-const MAX_OCTETS: usize = 32_768;
+/// Bytes of all names together: every request reads them with its client.
+pub(crate) const MAX_OCTETS: usize = 32_768;
 
 #[cfg(test)]
 mod tests {
@@ -224,11 +314,14 @@ mod tests {
             (&"x".repeat(256), Some(ResourceScopeError::Length)),
             (&"\u{E9}".repeat(128), Some(ResourceScopeError::Length)),
             ("", Some(ResourceScopeError::Length)),
-            ("a\nb", Some(ResourceScopeError::Character)),
-            ("a\u{7F}", Some(ResourceScopeError::Character)),
-            ("a\u{85}", Some(ResourceScopeError::Character)),
         ] {
             assert_eq!(ResourceScope::specified([item]).err(), expected, "{item:?}");
+        }
+        for item in ["a\nb", "a\u{7f}", "a\u{85}", "a\u{202e}b", "a\u{200b}b", " a", "a\u{e000}"] {
+            let refused = ResourceScope::specified([item]);
+            assert!(matches!(refused, Err(ResourceScopeError::Text(_))), "{item:?}");
+            // What is stored stays readable.
+            assert!(ResourceList::from_record(vec![item]).is_ok(), "{item:?}");
         }
         let numbered = |count: usize| ResourceScope::specified((0..count).map(|number| number.to_string())).err();
         assert_eq!(numbered(0), Some(ResourceScopeError::Empty));
@@ -290,6 +383,7 @@ mod tests {
             let left = scope.narrowed_to(&bound);
             assert_eq!(left, expected, "{scope:?} under {bound:?}");
             assert!(scope.covers(&left) && bound.covers(&left), "{scope:?} under {bound:?}");
+            assert_eq!(scope.meets(&bound), !left.is_empty(), "{scope:?} under {bound:?}");
         }
     }
 

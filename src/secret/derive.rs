@@ -140,8 +140,16 @@ pub(crate) struct MissingKey;
 /// // `new` and `old` are 32 bytes each, from a cryptographic generator. The first key derives.
 /// config.derivation_keys = vec![DerivationKey::new(new), DerivationKey::new(old)];
 /// ```
-#[derive(Clone, Zeroize, ZeroizeOnDrop)]
+#[derive(Clone)]
 pub struct DerivationKey([u8; 32]);
+
+impl Drop for DerivationKey {
+    fn drop(&mut self) {
+        self.0.zeroize();
+    }
+}
+
+impl ZeroizeOnDrop for DerivationKey {}
 
 impl DerivationKey {
     /// Creates a key from 32 bytes of a cryptographic generator. A password or a text is not random enough.

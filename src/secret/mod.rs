@@ -22,8 +22,16 @@ pub(crate) use digest::{Digest, is_equal};
 macro_rules! secret_text {
     ($(#[$docs:meta])* $name:ident) => {
         $(#[$docs])*
-        #[derive(Clone, Zeroize, ZeroizeOnDrop)]
+        #[derive(Clone)]
         pub struct $name(String);
+
+        impl Drop for $name {
+            fn drop(&mut self) {
+                self.0.zeroize();
+            }
+        }
+
+        impl ZeroizeOnDrop for $name {}
 
         impl $name {
             /// Takes over a secret text.

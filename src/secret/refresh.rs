@@ -30,8 +30,16 @@ const SECRET_BYTES: usize = BODY_BYTES + TAG_BYTES;
 const SECRET_CHARACTERS: usize = 88;
 
 /// What all refresh tokens of one grant have in common; the record keeps its digest.
-#[derive(Clone, Zeroize, ZeroizeOnDrop)]
+#[derive(Clone)]
 pub(crate) struct Lineage([u8; LINEAGE_BYTES]);
+
+impl Drop for Lineage {
+    fn drop(&mut self) {
+        self.0.zeroize();
+    }
+}
+
+impl ZeroizeOnDrop for Lineage {}
 
 impl Lineage {
     pub(crate) fn draw(entropy: &dyn Entropy) -> Self {
@@ -138,8 +146,16 @@ impl Family {
 }
 
 /// The random part of a refresh token, from which its successor is derived.
-#[derive(Clone, Zeroize, ZeroizeOnDrop)]
+#[derive(Clone)]
 pub(crate) struct Fresh([u8; FRESH_BYTES]);
+
+impl Drop for Fresh {
+    fn drop(&mut self) {
+        self.0.zeroize();
+    }
+}
+
+impl ZeroizeOnDrop for Fresh {}
 
 impl Fresh {
     pub(crate) fn draw(entropy: &dyn Entropy) -> Self {

@@ -12,7 +12,7 @@ use crate::client::Client;
 use crate::client::application::{Application, ApplicationFilter, Logo, LogoSlot};
 use crate::clock::{Clock, SystemClock, Timestamp};
 use crate::id::ClientId;
-use crate::store::{ClientRegistry, ClientStore, Insertion, Page, Registration, Replacement, StoreError};
+use crate::store::{ClientRegistry, ClientStore, Insertion, Page, Purge, Registration, Replacement, StoreError};
 
 /// A [`ClientStore`] that answers `find` from memory for a time, and asks another store otherwise.
 ///
@@ -32,7 +32,7 @@ use crate::store::{ClientRegistry, ClientStore, Insertion, Page, Registration, R
 /// # fn main() -> Result<(), grantor::ConfigError> {
 /// let store = MemoryStore::new();
 /// let clients = CachedClients::new(store.clone(), Duration::from_secs(30));
-/// let stores = Stores::new(clients.clone(), store.clone(), store).with_registry(clients);
+/// let stores = Stores::new(clients.clone(), store.clone(), store.clone(), store).with_registry(clients);
 /// let server = AuthorizationServer::new(Config::platform("https://auth.example"), stores)?;
 /// # Ok(())
 /// # }
@@ -158,7 +158,11 @@ impl<S: ClientRegistry> ClientRegistry for CachedClients<S> {
     }
 
     async fn insert(&self, registration: Registration) -> Result<Insertion, StoreError> {
-        self.store.insert(registration).await
+        // The id may be that of a deleted client, which is remembered.
+        let id = registration.client.id.clone();
+        let answer = self.store.insert(registration).await;
+        self.forget(&id);
+        answer
     }
 
     async fn replace(&self, version: u32, registration: Registration) -> Result<Replacement, StoreError> {
@@ -183,6 +187,10 @@ impl<S: ClientRegistry> ClientRegistry for CachedClients<S> {
 
     async fn logo(&self, id: &ClientId, slot: LogoSlot) -> Result<Option<Arc<Logo>>, StoreError> {
         self.store.logo(id, slot).await
+    }
+
+    async fn purge_deleted(&self, now: Timestamp, limit: usize) -> Result<Purge, StoreError> {
+        self.store.purge_deleted(now, limit).await
     }
 
     async fn list(

@@ -5,11 +5,13 @@ use std::sync::Arc;
 use async_trait::async_trait;
 
 use crate::client::application::{Application, ApplicationFilter, Logo, LogoSlot};
+use crate::clock::Timestamp;
 use crate::id::ClientId;
 use crate::store::answer::{Insertion, Replacement};
 use crate::store::client_store::ClientStore;
 use crate::store::error::StoreError;
 use crate::store::page::Page;
+use crate::store::purge::Purge;
 use crate::store::registration::Registration;
 
 /// Keeps registrations: a [`ClientStore`] that can also be written.
@@ -44,6 +46,9 @@ use crate::store::registration::Registration;
 /// 8. Each call costs the same at a hundred and at a million applications; only the applications of one
 ///    filter are examined.
 ///    Kit: `calls_cost_the_same`, for a store that can count the rows that its engine examined.
+/// 9. `purge_deleted` removes only applications that have a `reserved_until`, from that time on. Others stay, whatever
+///    their age.
+///    Kit: `only_deleted_clients_are_purged`.
 ///
 /// # Atomicity
 ///
@@ -100,6 +105,14 @@ pub trait ClientRegistry: ClientStore {
     ///
     /// [`StoreError`] if the store failed.
     async fn logo(&self, id: &ClientId, slot: LogoSlot) -> Result<Option<Arc<Logo>>, StoreError>;
+
+    /// Removes what is left of clients that were deleted, where
+    /// [`reserved_until`](Application::reserved_until) is not later than `now`, examining at most `limit` clients.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the store failed; what was removed before that stays removed.
+    async fn purge_deleted(&self, now: Timestamp, limit: usize) -> Result<Purge, StoreError>;
 
     /// Returns applications that the filter names, ids ascending.
     ///

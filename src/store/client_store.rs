@@ -20,6 +20,8 @@ use crate::store::error::StoreError;
 ///    Kit: `find_answers_what_was_written`.
 /// 2. `current` answers what the last acknowledged write left, from no cache and no replica.
 ///    Kit: `current_answers_the_last_write`.
+///    A client whose long list of resources was replaced has the one before among its
+///    [former ones](crate::ClientBuilder::former_resources). Without it, earlier consents cover no named resource.
 /// 3. A client comes back equal in every field; an id that nobody registered has none.
 ///    Kit: `every_field_comes_back`, `an_unknown_id_has_no_client`.
 ///

@@ -13,9 +13,9 @@ use crate::subject::Subject;
 ///
 /// Every engine is a [`ClientStore`](crate::store::ClientStore), a
 /// [`ClientRegistry`](crate::store::ClientRegistry), a [`CodeStore`](crate::store::CodeStore), a
-/// [`TokenStore`](crate::store::TokenStore) and a [`ReplayStore`](crate::store::ReplayStore): those implementations
-/// encode, decode and report unreadable records, once for all engines. The [guide](crate::guide::writing_a_store) has
-/// tables in SQL and two complete examples.
+/// [`TokenStore`](crate::store::TokenStore), a [`ReplayStore`](crate::store::ReplayStore) and a
+/// [`PurgeStore`](crate::store::PurgeStore): those implementations encode, decode and report unreadable records, once
+/// for all engines. The [guide](crate::guide::writing_a_store) has tables in SQL and two complete examples.
 ///
 /// # Contract
 ///
@@ -125,7 +125,7 @@ pub enum Table {
     Clients,
     /// Grants with their tokens; keys of 16 bytes.
     Grants,
-    /// Identifiers that must not be used twice; keys of 32 bytes.
+    /// Identifiers that must not be used twice, and one row for the time of the last purge; keys of 32 bytes.
     Replays,
 }
 
@@ -213,6 +213,9 @@ pub struct Write {
     pub lists_moved: bool,
     /// The time from which the row may be removed; `None` for rows that stay.
     pub due: Option<Timestamp>,
+    /// Whether `due` may be much sooner than that of the previous version, as for a grant that was revoked. Then a
+    /// `replace` brings the purge index forward. If it is `false`, it need not change it.
+    pub due_moved: bool,
     /// Values for columns that operators query.
     pub columns: Columns,
 }
@@ -245,12 +248,12 @@ impl fmt::Debug for Write {
 pub struct Columns {
     /// The client of the row.
     pub client: Option<ClientId>,
-    /// The user of the row, or the applicant.
+    /// The user of the row, or the owner of an application.
     pub subject: Option<Subject>,
     /// When the row was made, or an application was last submitted.
     pub created: Option<Timestamp>,
     /// The state of the row as a word: `held`, `code_issued` or `denied`; `granted` or `revoked`; `pending`,
-    /// `approved`, `rejected` or `suspended`; `used`.
+    /// `approved`, `rejected`, `suspended` or `deleted`; `used`; `purged`.
     pub state: &'static str,
     /// When and why the row ended.
     pub ended: Option<Ended>,

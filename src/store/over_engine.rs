@@ -10,7 +10,8 @@ use crate::client::{Client, ClientState};
 use crate::clock::Timestamp;
 use crate::codec::DecodeError;
 use crate::id::{AuthorizationId, ClientId, GrantId};
-use crate::record::{Authorization, Grant, Record, Replay};
+use crate::record::{Authorization, Grant, LastPurge, Record, Replay};
+use crate::secret::Digest;
 use crate::store::answer::{Insertion, Replacement};
 use crate::store::client_registry::ClientRegistry;
 use crate::store::client_store::ClientStore;
@@ -19,6 +20,7 @@ use crate::store::engine::{Columns, Ended, Engine, List, Part, Row, Table, Write
 use crate::store::error::StoreError;
 use crate::store::page::Page;
 use crate::store::purge::Purge;
+use crate::store::purge_store::PurgeStore;
 use crate::store::registration::{LogoWrite, Registration};
 use crate::store::replay_store::ReplayStore;
 use crate::store::token_store::TokenStore;
@@ -48,6 +50,7 @@ fn write_of<R: Tabled>(record: &R) -> Write {
         lists: record.subject().map(|subject| subject.as_str().as_bytes().to_vec()).into_iter().collect(),
         lists_moved: false,
         due: Some(record.purge_after()),
+        due_moved: record.is_due_sooner(),
         columns: Columns {
             client: Some(record.client().clone()),
             subject: record.subject().cloned(),
@@ -209,6 +212,7 @@ impl<E: Engine> ReplayStore for E {
             lists: Vec::new(),
             lists_moved: false,
             due: Some(record.end()),
+            due_moved: false,
             columns: Columns { state: "used", ..Columns::default() },
         };
         Engine::insert(self, write).await
@@ -216,6 +220,54 @@ impl<E: Engine> ReplayStore for E {
 
     async fn purge_expired(&self, now: Timestamp, limit: usize) -> Result<Purge, StoreError> {
         Engine::purge(self, Table::Replays, now, limit).await
+    }
+}
+
+/// The key of the last purge among the replays. No list of parts that [`Replay::new`] hashes leads to it, since each
+/// begins with a length.
+fn key_of_last_purge() -> Vec<u8> {
+    Digest::of(b"last purge").octets().to_vec()
+}
+
+/// A row that stays: no purge removes it.
+fn write_of_last_purge(record: LastPurge) -> Write {
+    Write {
+        table: Table::Replays,
+        key: key_of_last_purge(),
+        version: record.version(),
+        record: record.encode(),
+        parts: Vec::new(),
+        lists: Vec::new(),
+        lists_moved: false,
+        due: None,
+        due_moved: false,
+        columns: Columns { state: "purged", ..Columns::default() },
+    }
+}
+
+#[async_trait]
+impl<E: Engine> PurgeStore for E {
+    fn reads_settled(&self) -> bool {
+        Engine::reads_settled(self)
+    }
+
+    async fn find(&self) -> Result<Option<Arc<LastPurge>>, StoreError> {
+        let key = key_of_last_purge();
+        let bytes = Engine::find(self, Table::Replays, &key, Part::Record).await?;
+        bytes.map(|bytes| decoded(&key, LastPurge::decode(&bytes))).transpose()
+    }
+
+    async fn insert(&self, record: LastPurge) -> Result<Insertion, StoreError> {
+        Engine::insert(self, write_of_last_purge(record)).await
+    }
+
+    async fn replace(&self, version: u32, record: LastPurge) -> Result<Replacement, StoreError> {
+        Engine::replace(self, version, write_of_last_purge(record)).await
+    }
+
+    async fn confirm(&self, record: LastPurge) -> Result<Replacement, StoreError> {
+        let is_same = |_, bytes: &[u8]| LastPurge::decode(bytes) == Ok(record);
+        confirm_row(self, || write_of_last_purge(record), is_same).await
     }
 }
 
@@ -259,10 +311,11 @@ fn write_of_registration(registration: &Registration) -> Write {
         parts,
         lists: application.filters().map(|filter| filter.key().into_bytes()).collect(),
         lists_moved: true,
-        due: None,
+        due: application.reserved_until,
+        due_moved: application.reserved_until.is_some(),
         columns: Columns {
             client: Some(client.id.clone()),
-            subject: Some(application.applicant.clone()),
+            subject: application.owner.clone(),
             created: Some(application.submitted),
             state: state_of(application.state),
             ended: None,
@@ -276,6 +329,7 @@ const fn state_of(state: ClientState) -> &'static str {
         ClientState::Approved => "approved",
         ClientState::Rejected => "rejected",
         ClientState::Suspended => "suspended",
+        ClientState::Deleted => "deleted",
     }
 }
 
@@ -312,6 +366,10 @@ impl<E: Engine> ClientRegistry for E {
             LogoSlot::Proposed => Part::ProposedLogo,
         };
         find_part(self, id, part, Logo::decode).await
+    }
+
+    async fn purge_deleted(&self, now: Timestamp, limit: usize) -> Result<Purge, StoreError> {
+        Engine::purge(self, Table::Clients, now, limit).await
     }
 
     async fn list(
@@ -414,6 +472,10 @@ mod tests {
 
         fn purge_after(&self) -> Timestamp {
             self.0.purge_after()
+        }
+
+        fn is_due_sooner(&self) -> bool {
+            false
         }
 
         fn encode(&self) -> Vec<u8> {

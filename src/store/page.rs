@@ -1,5 +1,8 @@
 //! A list is read in pages.
 
+/// The most items of a page.
+const MOST_ITEMS: usize = 1000;
+
 /// A part of a list: at most `limit` items whose ids come after a given one.
 ///
 /// Whoever reads on gives the id of the last item that came; a list ends with a page that is not full.
@@ -10,16 +13,16 @@ pub struct Page<Id> {
 }
 
 impl<Id: Ord> Page<Id> {
-    /// Returns the first `limit` items, at least one.
+    /// Returns the first `limit` items, from 1 to 1000: a number beyond is taken for the nearest of them.
     #[must_use]
     pub fn first(limit: usize) -> Self {
-        Self { after: None, limit: limit.max(1) }
+        Self { after: None, limit: limit.clamp(1, MOST_ITEMS) }
     }
 
-    /// Returns the first `limit` items after `id`, at least one.
+    /// Returns the first `limit` items after `id`, from 1 to 1000 as in [`first`](Self::first).
     #[must_use]
     pub fn after(id: Id, limit: usize) -> Self {
-        Self { after: Some(id), limit: limit.max(1) }
+        Self { after: Some(id), limit: limit.clamp(1, MOST_ITEMS) }
     }
 
     pub(crate) fn with_limit(self, limit: usize) -> Self {

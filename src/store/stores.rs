@@ -6,6 +6,7 @@ use crate::store::client_registry::ClientRegistry;
 use crate::store::client_store::ClientStore;
 use crate::store::code_store::CodeStore;
 use crate::store::error::StoreError;
+use crate::store::purge_store::PurgeStore;
 use crate::store::replay_store::ReplayStore;
 use crate::store::token_store::TokenStore;
 
@@ -16,18 +17,27 @@ pub struct Stores {
     pub(crate) registry: Option<Arc<dyn ClientRegistry>>,
     pub(crate) codes: Arc<dyn CodeStore>,
     pub(crate) tokens: Arc<dyn TokenStore>,
+    pub(crate) purges: Arc<dyn PurgeStore>,
     pub(crate) replays: Option<Arc<dyn ReplayStore>>,
 }
 
 impl Stores {
-    /// Puts three stores together; without a registry, applications are administered elsewhere.
+    /// Puts stores together; without a registry, applications are administered elsewhere.
+    ///
+    /// `purges` keeps the time of the last purge. Give it the store of the tokens, or another one as durable.
     #[must_use]
-    pub fn new(clients: impl ClientStore, codes: impl CodeStore, tokens: impl TokenStore) -> Self {
+    pub fn new(
+        clients: impl ClientStore,
+        codes: impl CodeStore,
+        tokens: impl TokenStore,
+        purges: impl PurgeStore,
+    ) -> Self {
         Self {
             clients: Arc::new(clients),
             registry: None,
             codes: Arc::new(codes),
             tokens: Arc::new(tokens),
+            purges: Arc::new(purges),
             replays: None,
         }
     }
@@ -56,19 +66,20 @@ impl Stores {
     }
 }
 
-impl<S: ClientRegistry + CodeStore + TokenStore + ReplayStore> From<Arc<S>> for Stores {
+impl<S: ClientRegistry + CodeStore + TokenStore + ReplayStore + PurgeStore> From<Arc<S>> for Stores {
     fn from(store: Arc<S>) -> Self {
         Self {
             clients: store.clone(),
             registry: Some(store.clone()),
             codes: store.clone(),
             tokens: store.clone(),
+            purges: store.clone(),
             replays: Some(store),
         }
     }
 }
 
-impl<S: ClientRegistry + CodeStore + TokenStore + ReplayStore> From<S> for Stores {
+impl<S: ClientRegistry + CodeStore + TokenStore + ReplayStore + PurgeStore> From<S> for Stores {
     fn from(store: S) -> Self {
         Arc::new(store).into()
     }

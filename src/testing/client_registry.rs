@@ -1,7 +1,7 @@
 //! The rules of [`ClientRegistry`](crate::store::ClientRegistry#contract), one function each.
 
 use crate::store::ClientRegistry;
-use crate::testing::registry_rules::{confirm, cost, list, parts, write};
+use crate::testing::registry_rules::{confirm, cost, list, parts, purge, write};
 
 /// Rule 1: of many callers that insert one id, one is told `Inserted`, and all parts are its own.
 pub async fn insert_has_one_winner<S: ClientRegistry>(store: &S, another: &S) {
@@ -83,7 +83,7 @@ pub async fn lists_follow_every_move(store: &impl ClientRegistry) {
     list::follows_every_move(store).await;
 }
 
-/// Rule 6: applicants that differ in case, blanks, normalization or length are different applicants.
+/// Rule 6: owners that differ in case, blanks, normalization or length are different owners.
 pub async fn a_list_is_of_one_owner(store: &impl ClientRegistry) {
     list::is_of_one_owner(store).await;
 }
@@ -116,6 +116,11 @@ pub async fn every_field_comes_back(store: &impl ClientRegistry) {
 /// Rule 7: the largest registration comes back, with two logos of a mebibyte.
 pub async fn the_largest_registration_comes_back(store: &impl ClientRegistry) {
     parts::of_the_largest_size_come_back(store).await;
+}
+
+/// Rule 9: a deleted client is removed from its time on, with all its parts; any other client stays.
+pub async fn only_deleted_clients_are_purged(store: &impl ClientRegistry) {
+    purge::removes_only_deleted_clients(store).await;
 }
 
 /// Rule 8: each call costs the same, however many applications there are.

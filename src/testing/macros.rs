@@ -87,7 +87,18 @@ macro_rules! replay_store_tests {
     };
 }
 
-/// Makes a test of every rule of all five traits, for a store that has them all, as every
+/// Makes a test of every rule of [`PurgeStore`](crate::store::PurgeStore), in a module `purge_store`.
+///
+/// It takes what [`token_store_tests!`](crate::token_store_tests) takes; the store has to be a
+/// [`ReplayStore`](crate::store::ReplayStore) too, whose purge must leave the record.
+#[macro_export]
+macro_rules! purge_store_tests {
+    ($(#[$attribute:meta])* => $($made:tt)+) => {
+        $crate::__purge_rules! { [$crate::__store_tests] purge_store [$(#[$attribute])*] [$($made)+] }
+    };
+}
+
+/// Makes a test of every rule of all six traits, for a store that has them all, as every
 /// [`Engine`](crate::store::Engine) has.
 ///
 /// It takes what [`token_store_tests!`](crate::token_store_tests) takes.
@@ -99,6 +110,7 @@ macro_rules! store_tests {
         $crate::code_store_tests! { $($given)+ }
         $crate::token_store_tests! { $($given)+ }
         $crate::replay_store_tests! { $($given)+ }
+        $crate::purge_store_tests! { $($given)+ }
     };
 }
 
@@ -175,6 +187,7 @@ macro_rules! __registry_rules {
                 pages_miss_nothing_that_stays
                 every_field_comes_back
                 the_largest_registration_comes_back
+                only_deleted_clients_are_purged
             ]
             [
                 insert_has_one_winner
@@ -213,6 +226,25 @@ macro_rules! __replay_rules {
                 a_purge_of_replays_is_bounded_and_finishes
             ]
             [one_identifier_has_one_winner]
+        }
+    };
+}
+
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __purge_rules {
+    ([$($then:tt)+] $($given:tt)*) => {
+        $($then)+! {
+            $($given)*
+            [
+                insert_leaves_what_is_there
+                replace_of_a_missing_record_is_lost
+                replace_of_another_version_is_lost
+                a_confirm_leaves_what_is_there
+                a_confirm_of_another_record_is_lost
+                a_purge_leaves_the_record
+            ]
+            [insert_has_one_winner replace_has_one_winner acknowledged_writes_are_found]
         }
     };
 }

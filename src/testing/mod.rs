@@ -8,7 +8,8 @@
 //! [`code_store_tests!`](crate::code_store_tests),
 //! [`client_registry_tests!`](crate::client_registry_tests),
 //! [`client_store_tests!`](crate::client_store_tests),
-//! [`replay_store_tests!`](crate::replay_store_tests), and [`store_tests!`](crate::store_tests) for all five.
+//! [`replay_store_tests!`](crate::replay_store_tests), [`purge_store_tests!`](crate::purge_store_tests), and
+//! [`store_tests!`](crate::store_tests) for all six.
 //! The guide [`writing_a_store`](crate::guide::writing_a_store) says what each of them protects.
 //!
 //! The rules name no runtime and never block for an answer. Callers that race are polled by threads of the
@@ -18,7 +19,8 @@
 //! Rules leave their rows behind and read none but their own, so that many of them can run on one
 //! database. Those whose names hold `purge`, `a_page_starts_after_an_id_that_is_gone`,
 //! `pages_miss_nothing_that_stays` and `calls_cost_the_same` of records remove whatever is due at a time between
-//! 2065 and 2093: no two of them may run on the same contents at once.
+//! 2065 and 2093: no two of them may run on the same contents at once. Those of [`purge_store`] need a new store each,
+//! since a store has one such record.
 //!
 //! A store whose purge learns of rows a while after they are written is tested through [`Settled`], which waits
 //! before each step of a purge. Nothing waits for a list: a list that lags fails.
@@ -34,6 +36,7 @@ pub mod code_store;
 mod draw;
 mod entropy;
 mod macros;
+pub mod purge_store;
 mod record_rules;
 pub mod records;
 mod registry_rules;

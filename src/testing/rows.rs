@@ -62,6 +62,8 @@ pub(super) trait Rows: Sync {
     fn next(row: &Self::Row, purge_after: Timestamp) -> Arc<Self::Row>;
     /// The next version, revoked or denied.
     fn ended(row: &Self::Row) -> Arc<Self::Row>;
+    /// The next version, which may go sooner than the row, if there is one of the kind.
+    fn ended_sooner(row: &Self::Row, purge_after: Timestamp) -> Option<Arc<Self::Row>>;
     fn octets(id: Self::Id) -> [u8; 16];
     /// The row under an id of these octets.
     fn under(row: &Self::Row, octets: [u8; 16]) -> Arc<Self::Row>;
@@ -131,6 +133,10 @@ impl<S: CodeStore> Rows for Codes<'_, S> {
 
     fn ended(row: &Authorization) -> Arc<Authorization> {
         Arc::new(row.denied())
+    }
+
+    fn ended_sooner(_: &Authorization, _: Timestamp) -> Option<Arc<Authorization>> {
+        None
     }
 
     fn octets(id: AuthorizationId) -> [u8; 16] {
@@ -216,6 +222,10 @@ impl<S: TokenStore> Rows for Tokens<'_, S> {
 
     fn ended(row: &Grant) -> Arc<Grant> {
         Arc::new(records::revoked(row, RevocationReason::Withdrawn))
+    }
+
+    fn ended_sooner(row: &Grant, purge_after: Timestamp) -> Option<Arc<Grant>> {
+        Some(Arc::new(records::revoked_until(row, RevocationReason::Withdrawn, purge_after)))
     }
 
     fn octets(id: GrantId) -> [u8; 16] {

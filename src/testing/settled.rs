@@ -9,10 +9,10 @@ use crate::client::Client;
 use crate::client::application::{Application, ApplicationFilter, Logo, LogoSlot};
 use crate::clock::Timestamp;
 use crate::id::{AuthorizationId, ClientId, GrantId};
-use crate::record::{Authorization, Grant, Replay};
+use crate::record::{Authorization, Grant, LastPurge, Replay};
 use crate::store::{
-    ClientRegistry, ClientStore, CodeStore, Insertion, Page, Purge, Registration, Replacement, ReplayStore, StoreError,
-    TokenStore,
+    ClientRegistry, ClientStore, CodeStore, Insertion, Page, Purge, PurgeStore, Registration, Replacement, ReplayStore,
+    StoreError, TokenStore,
 };
 use crate::subject::Subject;
 
@@ -148,6 +148,33 @@ where
 }
 
 #[async_trait]
+impl<S, F> PurgeStore for Settled<S, F>
+where
+    S: PurgeStore,
+    F: Send + Sync + 'static,
+{
+    fn reads_settled(&self) -> bool {
+        self.store.reads_settled()
+    }
+
+    async fn find(&self) -> Result<Option<Arc<LastPurge>>, StoreError> {
+        self.store.find().await
+    }
+
+    async fn insert(&self, record: LastPurge) -> Result<Insertion, StoreError> {
+        self.store.insert(record).await
+    }
+
+    async fn replace(&self, version: u32, record: LastPurge) -> Result<Replacement, StoreError> {
+        self.store.replace(version, record).await
+    }
+
+    async fn confirm(&self, record: LastPurge) -> Result<Replacement, StoreError> {
+        self.store.confirm(record).await
+    }
+}
+
+#[async_trait]
 impl<S, F> ClientStore for Settled<S, F>
 where
     S: ClientStore,
@@ -190,6 +217,10 @@ where
 
     async fn logo(&self, id: &ClientId, slot: LogoSlot) -> Result<Option<Arc<Logo>>, StoreError> {
         self.store.logo(id, slot).await
+    }
+
+    async fn purge_deleted(&self, now: Timestamp, limit: usize) -> Result<Purge, StoreError> {
+        self.store.purge_deleted(now, limit).await
     }
 
     async fn list(

@@ -33,6 +33,18 @@ impl Endpoint {
         }
     }
 
+    /// Returns the endpoint as one word, such as for a log or a metric.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Authorization => "authorization",
+            Self::Token => "token",
+            Self::Revocation => "revocation",
+            Self::Introspection => "introspection",
+            Self::Metadata => "metadata",
+        }
+    }
+
     /// Returns the methods that are answered, as the `Allow` header lists them [RFC 9110 section
     /// 10.2.1].
     #[must_use]

@@ -26,6 +26,18 @@ async fn every_method_reaches_the_core() {
     }
 }
 
+/// ADM-15
+#[tokio::test]
+async fn no_administration_is_served() {
+    let trio = Trio::start().await;
+    for path in ["/oauth2/clients", "/oauth2/clients/demo", "/oauth2/register", "/oauth2/applications", "/oauth2/admin"]
+    {
+        for method in ["GET", "POST", "PUT", "DELETE"] {
+            trio.answers(404, &request(method, path).header("Cookie", COOKIE)).await;
+        }
+    }
+}
+
 /// HTTP-02
 #[tokio::test]
 async fn a_method_that_is_not_taken_is_refused_whatever_the_body() {

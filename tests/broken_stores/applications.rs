@@ -5,9 +5,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use async_trait::async_trait;
-use grantor::store::{ClientRegistry, ClientStore, Insertion, LogoWrite, Page, Registration, Replacement, StoreError};
+use grantor::store::{
+    ClientRegistry, ClientStore, Insertion, LogoWrite, Page, Purge, Registration, Replacement, StoreError,
+};
 use grantor::testing::records;
-use grantor::{Application, ApplicationFilter, Client, ClientId, Logo, LogoSlot, Subject};
+use grantor::{Application, ApplicationFilter, Client, ClientId, ClientState, Logo, LogoSlot, Subject, Timestamp};
 
 use crate::Noticed::{self, AmongOthersBy, By};
 use crate::wait;
@@ -46,6 +48,9 @@ pub(crate) enum Fault {
     PageIsCutBeforeItIsFiltered,
     PageEndsAtAMebibyte,
     ReplaceLooksAtEveryRow,
+    PurgeIgnoresTheTime,
+    PurgeKeepsTheDeleted,
+    PurgeTakesAnyClient,
 }
 
 #[derive(Debug)]
@@ -142,7 +147,9 @@ impl Applications {
         match (self.fault, filter) {
             (Fault::OwnersInAnyCase, ApplicationFilter::OwnedBy(owner)) => {
                 let in_lower_case = |subject: &Subject| subject.as_str().to_lowercase();
-                in_lower_case(owner) == in_lower_case(row.application.applicant())
+                row.filters.iter().any(
+                    |own| matches!(own, ApplicationFilter::OwnedBy(own) if in_lower_case(owner) == in_lower_case(own)),
+                )
             }
             _ => row.filters.contains(filter),
         }
@@ -282,6 +289,17 @@ impl ClientRegistry for Applications {
         Ok(self.rows().get(&self.key(id)).and_then(|row| row.logos[number].clone()))
     }
 
+    async fn purge_deleted(&self, now: Timestamp, _: usize) -> Result<Purge, StoreError> {
+        let mut rows = self.rows();
+        let before = rows.len();
+        rows.retain(|_, row| match row.application.reserved_until() {
+            Some(_) if self.has(Fault::PurgeIgnoresTheTime) => false,
+            Some(due) => now < due || self.has(Fault::PurgeKeepsTheDeleted),
+            None => row.application.state() == ClientState::Deleted || !self.has(Fault::PurgeTakesAnyClient),
+        });
+        Ok(Purge::new(before - rows.len()).finished())
+    }
+
     async fn list(
         &self,
         filter: &ApplicationFilter,
@@ -311,7 +329,7 @@ impl ClientRegistry for Applications {
 }
 
 /// Each fault, and the rules that notice it.
-pub(crate) const FAULTS: [(Fault, Noticed); 30] = [
+pub(crate) const FAULTS: [(Fault, Noticed); 33] = [
     (Fault::InsertOverwrites, By(&["insert_has_one_winner", "insert_leaves_what_is_there"])),
     (Fault::InsertLooksThenWrites, By(&["insert_has_one_winner"])),
     (Fault::IdsInAnyCase, AmongOthersBy(&["ids_are_told_apart"])),
@@ -333,6 +351,9 @@ pub(crate) const FAULTS: [(Fault, Noticed); 30] = [
     (Fault::KeepClearsTheLogo, AmongOthersBy(&["all_parts_change_together"])),
     (Fault::OneLogoForBothSlots, AmongOthersBy(&["all_parts_change_together"])),
     (Fault::LogosEndAt64KiB, By(&["the_largest_registration_comes_back"])),
+    (Fault::PurgeIgnoresTheTime, By(&["only_deleted_clients_are_purged"])),
+    (Fault::PurgeKeepsTheDeleted, By(&["only_deleted_clients_are_purged"])),
+    (Fault::PurgeTakesAnyClient, By(&["only_deleted_clients_are_purged"])),
     (Fault::ApplicationIsWrittenLater, By(&["readers_see_no_half_of_a_write"])),
     (Fault::CurrentIsCached, By(&["current_answers_the_last_write"])),
     (Fault::UnknownIdsHaveAClient, By(&["an_unknown_id_has_no_client", "replace_of_a_missing_client_is_lost"])),

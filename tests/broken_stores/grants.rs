@@ -310,6 +310,10 @@ impl TokenStore for Grants {
         let revoked = self.has(Fault::RevocationsAreForgotten) && record.revoked().is_some();
         row.before = Some(row.record.clone());
         if !revoked {
+            // What is revoked is due sooner than before.
+            if record.revoked().is_some() {
+                row.purge_check = row.purge_check.min(record.purge_after());
+            }
             row.record = record;
         }
         Ok(Replacement::Replaced)
@@ -501,7 +505,10 @@ pub(crate) const FAULTS: [(Fault, Noticed); 53] = [
     ),
     (Fault::FindLagsNowAndThen, AmongOthersBy(&["readers_never_go_back", "acknowledged_writes_are_found"])),
     (Fault::RecordsEndAt64KiB, By(&["the_largest_record_comes_back", "a_page_of_the_largest_records_is_full"])),
-    (Fault::RevocationsAreForgotten, By(&["every_field_comes_back", "insert_leaves_what_was_revoked"])),
+    (
+        Fault::RevocationsAreForgotten,
+        By(&["a_purge_follows_a_moved_end", "every_field_comes_back", "insert_leaves_what_was_revoked"]),
+    ),
     (Fault::ListLags, AmongOthersBy(&["a_row_is_listed_at_once"])),
     (Fault::ListShowsTheInsertedVersion, AmongOthersBy(&["a_row_is_listed_at_once", "acknowledged_writes_are_found"])),
     (
@@ -544,7 +551,7 @@ pub(crate) const FAULTS: [(Fault, Noticed); 53] = [
     (Fault::PurgeNeverFinishes, AmongOthersBy(&["a_purge_is_bounded_and_finishes"])),
     (Fault::PurgeFinishesAtOnce, AmongOthersBy(&["a_purge_is_bounded_and_finishes"])),
     (Fault::PurgeWalksOverTheLiving, AmongOthersBy(&["a_purge_steps_over_nothing_alive"])),
-    (Fault::PurgeSparesRevoked, By(&["a_purge_takes_rows_of_every_kind"])),
+    (Fault::PurgeSparesRevoked, By(&["a_purge_follows_a_moved_end", "a_purge_takes_rows_of_every_kind"])),
     (Fault::PurgeSparesRowsWithoutSubject, AmongOthersBy(&["a_purge_takes_rows_without_a_subject"])),
     (Fault::PurgeForgetsTheList, AmongOthersBy(&["a_purge_waits_for_the_end"])),
     (Fault::PurgeIsUnconditional, By(&["a_purge_loses_no_write"])),

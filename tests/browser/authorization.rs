@@ -15,6 +15,7 @@ pub(crate) async fn ask_for_consent(browser: &Browser, platform: &Platform) {
     browser.open(&platform.third_party("/")).await;
     browser.press("Connect to Platform").await;
     assert!(browser.url().await.starts_with(&platform.url("/sign-in")), "{}", browser.url().await);
+    browser.assert_sees("would like to use your account. Sign in to see what it asks for.").await;
     browser.enter_credentials(ALICE.0, ALICE.1).await;
     assert!(browser.heading().await.starts_with("Authorize "));
 }
@@ -31,13 +32,16 @@ async fn a_user_connects_an_application_uses_it_and_disconnects_it() {
     browser.open(&platform.third_party("/")).await;
     browser.inspect("third-party-home").await;
     ask_for_consent(&browser, &platform).await;
-    for words in ["Release Notes", "Alice Archer", "alice@platform.example", "127.0.0.1", "read and write"] {
+    for words in ["Release Notes", "Alice Archer", "alice@platform.example", "127.0.0.1", "Read, open and edit issues"]
+    {
         browser.assert_sees(words).await;
     }
     browser.assert_sees("Drafts the notes of your next release from the issues of your repositories.").await;
-    browser.assert_sees("All resources of the account, private ones and later ones too.").await;
+    browser.assert_sees("all resources of the account, private ones and later ones too.").await;
+    browser.assert_sees("Published by Devon Developer · in use since").await;
+    browser.assert_sees("Your answer goes to a program on your own device").await;
     browser.inspect("consent").await;
-    browser.tick("E-mail address").await;
+    browser.tick("See your verified e-mail address").await;
     browser.press("Allow").await;
 
     assert_connected(&browser, &platform).await;
@@ -60,6 +64,7 @@ async fn a_user_connects_an_application_uses_it_and_disconnects_it() {
 
     browser.open(&platform.url("/authorized")).await;
     browser.assert_sees("Release Notes").await;
+    browser.assert_sees("Last used").await;
     browser.inspect("authorized").await;
     browser.open(&platform.third_party("/account")).await;
     browser.press("Disconnect").await;
@@ -126,7 +131,14 @@ async fn what_a_user_withdraws_at_the_platform_ends_at_the_application() {
     browser.press("Allow").await;
     assert_connected(&browser, &platform).await;
     browser.open(&platform.url("/authorized")).await;
-    browser.follow(browser.element("//button[starts-with(normalize-space(), 'Withdraw')]").await).await;
+    let withdraw = browser.element("//a[starts-with(normalize-space(), 'Withdraw')]").await;
+    browser.follow(withdraw).await;
+    assert_eq!(browser.heading().await, "Withdraw access of Release Notes?");
+    browser.inspect("withdraw").await;
+    browser.press("Keep it").await;
+    browser.assert_sees("Read, open and edit issues").await;
+    browser.follow(browser.element("//a[starts-with(normalize-space(), 'Withdraw')]").await).await;
+    browser.press("Withdraw").await;
     browser.assert_sees("No application can use your account.").await;
     browser.inspect("authorized-withdrawn").await;
     browser.open(&platform.third_party("/account")).await;

@@ -13,7 +13,9 @@ use thirtyfour::{ChromeCapabilities, LoggingPrefsLogLevel};
 use crate::platform::Platform;
 
 /// Width and height of the screens that pages are looked at on, in CSS pixels.
-const SCREENS: [(&str, u32, u32); 2] = [("desktop", 1280, 900), ("phone", 360, 740)];
+pub(crate) const SCREENS: [(&str, u32, u32); 2] = [("desktop", 1280, 800), ("phone", 390, 844)];
+/// Nothing may be wider than the narrowest phone.
+const NARROWEST: (&str, u32, u32) = ("narrowest", 360, 740);
 const SCHEMES: [&str; 2] = ["light", "dark"];
 
 /// How long a page may take, on a machine that has much else to do.
@@ -84,6 +86,16 @@ impl Browser {
         assert!(!text.contains(words), "{words:?} at {} in:\n{text}", self.url().await);
     }
 
+    /// Waits for words that a script puts into the page.
+    pub(crate) async fn wait_for_text(&self, words: &str) {
+        let came = async {
+            while !self.text().await.contains(words) {
+                tokio::time::sleep(Duration::from_millis(25)).await;
+            }
+        };
+        assert!(tokio::time::timeout(PATIENCE, came).await.is_ok(), "no {words:?} in:\n{}", self.text().await);
+    }
+
     /// Clicks the button or link with this text.
     pub(crate) async fn press(&self, text: &str) {
         self.press_in("//body", text).await;
@@ -139,6 +151,12 @@ impl Browser {
         let list = self.field(label).await;
         let path = format!(".//option[normalize-space()={}]", quoted(option));
         list.find(By::XPath(path)).await.unwrap().click().await.unwrap();
+    }
+
+    /// Opens a part of the page that is folded, by its heading.
+    pub(crate) async fn unfold(&self, heading: &str) {
+        let summary = self.element(&format!("//details[not(@open)]/summary[contains(., {})]", quoted(heading))).await;
+        summary.click().await.unwrap();
     }
 
     /// Begins a session from the start page.
@@ -205,7 +223,31 @@ impl Browser {
                 std::fs::write(folder.join(format!("{name}-{}-{scheme}.png", screen.0)), picture).unwrap();
             }
         }
+        self.on_screen(NARROWEST, SCHEMES[0]).await;
+        self.assert_fits(name, NARROWEST.1).await;
         self.on_screen(SCREENS[0], SCHEMES[0]).await;
+    }
+
+    /// Turns to another screen.
+    pub(crate) async fn turn_to(&self, screen: (&str, u32, u32)) {
+        self.on_screen(screen, SCHEMES[0]).await;
+    }
+
+    /// Sees that an element is on the screen as the page comes, with nothing over it.
+    pub(crate) async fn assert_in_first_screen(&self, path: &str) {
+        let look = "window.scrollTo(0, 0);
+            const box = arguments[0].getBoundingClientRect();
+            const top = document.elementFromPoint(box.x + box.width / 2, box.y + box.height / 2);
+            return [box.top >= 0 && box.bottom <= window.innerHeight, arguments[0].contains(top)];";
+        let element = self.element(path).await.to_json().unwrap();
+        let (is_inside, is_on_top): (bool, bool) =
+            self.driver.execute(look, vec![element]).await.unwrap().convert().unwrap();
+        assert!(is_inside && is_on_top, "{path} at {}: inside {is_inside}, on top {is_on_top}", self.url().await);
+    }
+
+    /// Allows or forbids the scripts of pages; those of the test still run.
+    pub(crate) async fn set_scripts(&self, are_allowed: bool) {
+        self.developer_tools("Emulation.setScriptExecutionDisabled", json!({ "value": !are_allowed })).await;
     }
 
     pub(crate) async fn assert_console_is_silent(&self, allowed: &[&str]) {
@@ -235,9 +277,11 @@ impl Browser {
     }
 
     async fn assert_fits(&self, name: &str, width: u32) {
-        let measured = self.driver.execute("return document.documentElement.scrollWidth;", vec![]).await.unwrap();
-        let measured: u32 = measured.convert().unwrap();
-        assert!(measured <= width, "{name} is {measured} pixels wide on a screen of {width}");
+        // What scrolls by itself counts as well.
+        let look = "return Math.max(...[document.documentElement, ...document.querySelectorAll('.scroll')]
+            .map(element => element.scrollWidth + element.getBoundingClientRect().left));";
+        let measured: f64 = self.driver.execute(look, vec![]).await.unwrap().convert().unwrap();
+        assert!(measured <= f64::from(width), "{name} is {measured} pixels wide on a screen of {width}");
     }
 
     async fn on_screen(&self, (_, width, height): (&str, u32, u32), scheme: &str) {
@@ -257,7 +301,7 @@ impl Browser {
         base64::Engine::decode(&base64::engine::general_purpose::STANDARD, shot["data"].as_str().unwrap()).unwrap()
     }
 
-    async fn developer_tools(&self, command: &str, parameters: Value) -> Value {
+    pub(crate) async fn developer_tools(&self, command: &str, parameters: Value) -> Value {
         self.driver.cdp().send_raw(command, parameters).await.unwrap()
     }
 }

@@ -13,6 +13,8 @@ pub(crate) async fn fill_form(browser: &Browser, name: &str, redirect_uri: &str)
     browser.fill("Description", "Drafts release notes from issues.").await;
     browser.fill("Official website", "https://changelog.example").await;
     browser.fill("Redirect URIs", redirect_uri).await;
+    browser.unfold("Repositories").await;
+    browser.unfold("Account").await;
     browser.choose("account-profile", "Read-only").await;
     browser.choose("account-email", "Read-only").await;
     browser.choose("repo-code", "Read and write").await;
@@ -55,10 +57,11 @@ async fn a_developer_is_told_what_is_wrong_and_sees_a_preview() {
     browser.press("Check and preview").await;
     browser.assert_sees("Nothing is wrong with it").await;
     browser.assert_sees("Drafts release notes from issues.").await;
+    browser.assert_sees("Read, open and edit issues").await;
     browser.element("//img[@alt='The logo']").await;
     browser.inspect("application-preview").await;
 
-    browser.press("Submit for review").await;
+    browser.press_in("//section[h2[@id='preview']]", "Submit for review").await;
     assert_eq!(browser.heading().await, "Changelog");
     browser.inspect("application-pending").await;
 }
@@ -78,14 +81,22 @@ async fn from_the_registration_to_a_connected_user_and_to_the_disconnection() {
     browser.inspect("review").await;
     browser.tick("repo-code").await;
     browser.press("Approve").await;
-    assert_eq!(browser.heading().await, "Changelog is approved");
-    browser.inspect("review-approved").await;
+    browser.assert_sees("The developer can use it now, and makes its secret.").await;
+    browser.inspect("review-in-force").await;
+    browser.press("Sign out").await;
+
+    browser.sign_in(&platform, "devon", "devon-likes-rust").await;
+    browser.press("My applications").await;
+    browser.press("Changelog").await;
+    browser.inspect("application-approved").await;
+    browser.press("Make the client secret").await;
+    assert_eq!(browser.heading().await, "The secret of Changelog");
+    browser.inspect("application-secret").await;
     let client_id = browser.field("Client ID").await.value().await.unwrap().unwrap();
     let client_secret = browser.field("Client secret").await.value().await.unwrap().unwrap();
     browser.press("Done: to the application").await;
     browser.assert_sees_not(&client_secret).await;
     assert!(!browser.driver.source().await.unwrap().contains(&client_secret), "a secret is shown once");
-    browser.inspect("review-in-force").await;
     browser.press("Sign out").await;
 
     browser.open(&platform.third_party("/settings")).await;
@@ -130,7 +141,14 @@ async fn a_developer_reads_why_an_application_was_rejected_and_sends_it_again() 
 #[ignore = "needs chromium, chromedriver and axe-core"]
 async fn an_administrator_sees_both_sides_of_a_change_and_who_else_has_the_name() {
     let (platform, browser) = (Platform::start("change"), Browser::start("change").await);
-    register(&browser, &platform, "release notes", "https://changelog.example/callback").await;
+    // Another developer, since nobody is warned of one's own names.
+    browser.sign_in(&platform, "alice", "alice-likes-tea").await;
+    browser.press("My applications").await;
+    browser.press("Register an application").await;
+    fill_form(&browser, "release notes", "https://changelog.example/callback").await;
+    browser.press("Submit for review").await;
+    browser.press("Sign out").await;
+    browser.sign_in(&platform, "devon", "devon-likes-rust").await;
     browser.press("My applications").await;
     browser.press("Release Notes").await;
     browser.press("Change this application").await;
@@ -141,16 +159,21 @@ async fn an_administrator_sees_both_sides_of_a_change_and_who_else_has_the_name(
     browser.sign_in(&platform, "admin", "ada-likes-order").await;
     browser.press("Review").await;
     browser.press("release notes").await;
-    browser.assert_sees("Other applications have the same name").await;
+    browser.assert_sees("Applications of other developers have names that look like this one").await;
     browser.inspect("review-namesake").await;
     browser.press("Release Notes").await;
     browser.assert_sees("Drafts the notes of your next release").await;
     browser.assert_sees("Writes release notes.").await;
     browser.inspect("review-change").await;
 
+    browser.press("Sign out").await;
+
+    browser.sign_in(&platform, "devon", "devon-likes-rust").await;
+    browser.press("My applications").await;
+    browser.press("Release Notes").await;
     browser.press("Make a new secret").await;
     browser.press("Done: to the application").await;
-    browser.tick("The developer uses the new one").await;
+    browser.tick("The application uses the new one").await;
     browser.press("Retire the previous secret").await;
     browser.assert_sees("Only the newest secret works now.").await;
 }

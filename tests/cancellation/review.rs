@@ -3,7 +3,7 @@
 use grantor::{ClientState, Subject};
 
 use crate::intercepted::step::{Answer, Step};
-use crate::world::{Credentials, World, form, logo};
+use crate::world::{Credentials, Reviewer as _, World, form, logo};
 use crate::{Scene, at_every_await};
 
 #[tokio::test]
@@ -77,7 +77,7 @@ async fn a_dropped_approval_of_a_change_took_effect_or_can_be_given_again() {
             let mut narrower = form();
             narrower.scopes = "repo-code:r".into();
             let registrar = world.server.registrar().unwrap();
-            registrar.change(&world.client.client_id(), narrower, None).await.unwrap();
+            registrar.change_now(&world.client.client_id(), narrower, None).await.unwrap();
             Step::ApproveChange
         };
         Scene::new(prepare).await

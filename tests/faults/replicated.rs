@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex};
 use async_trait::async_trait;
 use futures::FutureExt;
 use grantor::store::{
-    Authorization, ClientRegistry, ClientStore, CodeStore, Grant, Insertion, Page, Purge, Registration, Replacement,
-    Replay, ReplayStore, StoreError, TokenStore,
+    Authorization, ClientRegistry, ClientStore, CodeStore, Grant, Insertion, LastPurge, Page, Purge, PurgeStore,
+    Registration, Replacement, Replay, ReplayStore, StoreError, TokenStore,
 };
 use grantor::{
     Application, ApplicationFilter, AuthorizationId, Client, ClientId, GrantId, Logo, LogoSlot, MemoryStore, Subject,
@@ -84,6 +84,8 @@ enum Write {
     InsertGrant(Arc<Grant>),
     ReplaceGrant(u32, Arc<Grant>),
     InsertReplay(Replay),
+    InsertLastPurge(LastPurge),
+    ReplaceLastPurge(u32, LastPurge),
     /// A row was written again as it is: nothing changes, but it arrives after everything before it.
     Confirm,
 }
@@ -100,6 +102,8 @@ impl Write {
             Self::InsertGrant(record) => TokenStore::insert(store, record).await.map(drop),
             Self::ReplaceGrant(version, record) => TokenStore::replace(store, version, record).await.map(drop),
             Self::InsertReplay(record) => ReplayStore::insert(store, record).await.map(drop),
+            Self::InsertLastPurge(record) => PurgeStore::insert(store, record).await.map(drop),
+            Self::ReplaceLastPurge(version, record) => PurgeStore::replace(store, version, record).await.map(drop),
             Self::Confirm => Ok(()),
         }
     }
@@ -275,6 +279,10 @@ impl ClientRegistry for Replicated {
         self.serving().0.logo(id, slot).await
     }
 
+    async fn purge_deleted(&self, now: Timestamp, limit: usize) -> Result<Purge, StoreError> {
+        self.serving().0.purge_deleted(now, limit).await
+    }
+
     async fn list(
         &self,
         filter: &ApplicationFilter,
@@ -374,5 +382,37 @@ impl ReplayStore for Replicated {
 
     async fn purge_expired(&self, now: Timestamp, limit: usize) -> Result<Purge, StoreError> {
         ReplayStore::purge_expired(self.serving().0, now, limit).await
+    }
+}
+
+#[async_trait]
+impl PurgeStore for Replicated {
+    async fn find(&self) -> Result<Option<Arc<LastPurge>>, StoreError> {
+        PurgeStore::find(self.serving().0).await
+    }
+
+    async fn insert(&self, record: LastPurge) -> Result<Insertion, StoreError> {
+        let (store, is_replica) = self.serving();
+        self.is_late(Write::InsertLastPurge(record))?;
+        let insertion = PurgeStore::insert(store, record).await?;
+        if is_replica { Ok(insertion) } else { self.inserted(insertion, Write::InsertLastPurge(record)).await }
+    }
+
+    async fn replace(&self, version: u32, record: LastPurge) -> Result<Replacement, StoreError> {
+        let (store, is_replica) = self.serving();
+        self.is_late(Write::ReplaceLastPurge(version, record))?;
+        let replacement = PurgeStore::replace(store, version, record).await?;
+        if is_replica {
+            Ok(replacement)
+        } else {
+            self.replaced(replacement, Write::ReplaceLastPurge(version, record)).await
+        }
+    }
+
+    async fn confirm(&self, record: LastPurge) -> Result<Replacement, StoreError> {
+        let (store, is_replica) = self.serving();
+        self.is_late(Write::Confirm)?;
+        let replacement = PurgeStore::confirm(store, record).await?;
+        if is_replica { Ok(replacement) } else { self.replaced(replacement, Write::Confirm).await }
     }
 }

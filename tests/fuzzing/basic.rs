@@ -46,7 +46,12 @@ fn server(reading: BasicReading) -> AuthorizationServer {
         let builder = Client::builder(ClientId::new(id).unwrap()).secret(&ClientSecret::new(*secret)).unwrap();
         Arc::new(builder.build())
     };
-    let stores = Stores::new(Clients(CLIENTS.iter().map(client).collect()), MemoryStore::new(), MemoryStore::new());
+    let stores = Stores::new(
+        Clients(CLIENTS.iter().map(client).collect()),
+        MemoryStore::new(),
+        MemoryStore::new(),
+        MemoryStore::new(),
+    );
     let mut config = Config::platform("https://auth.example");
     config.basic = reading;
     AuthorizationServer::new(config, stores).unwrap()

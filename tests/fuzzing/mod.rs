@@ -8,6 +8,7 @@ mod authorization;
 mod basic;
 #[path = "../protocol/claimed.rs"]
 mod claimed;
+mod logo;
 mod machine;
 mod params;
 mod records;
@@ -93,6 +94,11 @@ pub(crate) const TARGETS: &[Target] = &[
         name: "registration",
         check: registration::check,
         reaches: &["sound", "name", "description", "website", "redirect_uris", "scopes", "resource_scope"],
+    },
+    Target {
+        name: "logo",
+        check: logo::check,
+        reaches: &["image/png", "image/jpeg", "image/gif", "image/webp", "animated", "dimensions", "no image"],
     },
     Target {
         name: "texts",

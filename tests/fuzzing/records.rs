@@ -1,12 +1,13 @@
 //! Octets that a store gives back are a record or an error, and a server works with whatever record they are.
 
+use grantor::scope::{ResourceList, ResourceScope};
 use grantor::store::{Authorization, Grant, Insertion, Stores, TokenStore};
 use grantor::wire::{Body, Endpoint, Request};
 use grantor::{Application, AuthorizationServer, Client, Config, Logo, MemoryStore, Profile, Timestamp};
 
 use super::answer;
 use super::stage::{Stage, at_once, play};
-use super::world::{FORM, ISSUER, PNG, Recorder};
+use super::world::{FORM, ISSUER, PNG, Recorder, SCOPES};
 
 /// The records of a stage, as its store has them: what they open is in the stage, and in no file.
 pub(super) fn of_a_stage() -> Vec<(String, Vec<u8>)> {
@@ -17,14 +18,33 @@ pub(super) fn of_a_stage() -> Vec<(String, Vec<u8>)> {
         let application = at_once(world.server.registrar().unwrap().application(&id)).unwrap();
         let grants = stage.grants().into_iter().zip(0..).map(|(grant, number)| (format!("grant_{number}"), grant));
         let authorization = stage.contents().authorizations.pop().unwrap();
+        let former = Client::builder(id).resource_scope(ResourceScope::All).former_resources([long_list()]);
         let others = [
+            ("grant_to_a_part_of_a_list", with_part_of_a_list(&stage.grants()[0])),
+            ("authorization_to_a_part_of_a_list", with_part_of_a_list(&authorization)),
             ("authorization", authorization),
             ("client", client.encode()),
+            ("client_with_a_former_list", former.build().encode()),
             ("application", application.encode()),
             ("logo", PNG.to_vec()),
         ];
         grants.chain(others.map(|(name, octets)| (name.to_owned(), octets))).collect()
     })
+}
+
+fn long_list() -> ResourceList {
+    match ResourceScope::specified(["a".repeat(250), "b".repeat(10)]) {
+        Ok(ResourceScope::Specified(list)) => list,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// The same record for two resources of a list, in the place of all resources.
+fn with_part_of_a_list(record: &[u8]) -> Vec<u8> {
+    let scopes = record.windows(SCOPES.len()).position(|window| window == SCOPES.as_bytes()).unwrap() + SCOPES.len();
+    assert_eq!(record[scopes], 0, "all resources");
+    let part = [&[3][..], &[7; 32], &[0, 0, 0, 2, 1, 1]].concat();
+    [&record[..scopes], &part, &record[scopes + 1..]].concat()
 }
 
 pub(super) fn check(input: &[u8]) -> String {
@@ -67,7 +87,7 @@ fn with_grant(grant: Grant) -> String {
         let (id, subject) = (grant.id(), grant.subject().cloned());
         assert_eq!(at_once(TokenStore::insert(&tokens, grant.into())).unwrap(), Insertion::Inserted);
         let world = &stage.world;
-        let stores = Stores::new(world.store.clone(), world.store.clone(), tokens.clone());
+        let stores = Stores::new(world.store.clone(), world.store.clone(), tokens.clone(), world.store.clone());
         let server = AuthorizationServer::builder(Config::platform(ISSUER), stores)
             .clock(world.clock.clone())
             .events(Recorder::default())
@@ -95,6 +115,7 @@ fn with_grant(grant: Grant) -> String {
             assert!(found.revoked().is_some(), "what was withdrawn is dead");
             assert!(at_once(server.authenticate(&bearer(stage).as_request())).is_err());
         }
+        at_once(server.confirm_clock()).unwrap();
         let _ = at_once(server.purge_expired(10)).unwrap();
         if opens { "grant of the stage".to_owned() } else { "grant".to_owned() }
     })

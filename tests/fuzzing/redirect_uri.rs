@@ -3,7 +3,7 @@
 //! An input is the registered redirect URI, a line's end, and the requested one.
 
 use grantor::{RedirectUriComparison, RedirectUriPolicy, RegisteredRedirectUri};
-use url::{Position, Url};
+use url::{ParseError, Position, Url};
 
 pub(super) fn check(input: &[u8]) -> String {
     let end = input.iter().position(|octet| *octet == b'\n').unwrap_or(input.len());
@@ -13,6 +13,9 @@ pub(super) fn check(input: &[u8]) -> String {
     let registered = RegisteredRedirectUri::parse(text, &domain);
     assert_eq!(registered, RegisteredRedirectUri::parse(text, &exact), "the comparison is for requests alone");
     let Ok(registered) = registered else { return "not registered".to_owned() };
+    if leads_nowhere(text) {
+        return "registered, to nowhere".to_owned();
+    }
     is_safe(text);
     assert_eq!(registered.as_str(), text);
     assert!(registered.matches(text.as_bytes(), &exact).is_ok_and(|found| found.as_str() == text), "{text:?}");
@@ -57,6 +60,11 @@ fn is_safe(text: &str) {
 
 fn is_loopback(url: &Url) -> bool {
     url.scheme() == "http" && matches!(url.host_str(), Some("127.0.0.1" | "[::1]" | "localhost"))
+}
+
+/// Whether a label behind `xn--` is none that may be registered in the DNS: a browser goes nowhere then.
+pub(super) fn leads_nowhere(text: &str) -> bool {
+    Url::parse(text) == Err(ParseError::IdnaError)
 }
 
 /// Where a browser would go, as far as the rule binds it: on a loopback host the port is free.

@@ -4,10 +4,10 @@
 //! blank between; what follows is the description.
 
 use grantor::scope::{ResourceScope, ScopeCatalog};
-use grantor::{ApplicationForm, RedirectUriPolicy, RegistrationLimits};
+use grantor::{ApplicationForm, LookAlikeKey, RedirectUriPolicy, RegistrationLimits};
 use url::Url;
 
-use super::redirect_uri::place;
+use super::redirect_uri::{leads_nowhere, place};
 
 pub(super) fn check(input: &[u8]) -> String {
     let text = String::from_utf8_lossy(input);
@@ -39,9 +39,17 @@ pub(super) fn check(input: &[u8]) -> String {
     for text in [checked.name(), checked.website()] {
         assert!(!text.chars().any(|own| own.is_control() || matches!(own, '\u{202a}'..='\u{202e}')), "{text:?}");
     }
-    let website = Url::parse(checked.website()).unwrap();
-    assert!(matches!(website.scheme(), "http" | "https") && website.username().is_empty(), "{website}");
-    assert!(checked.redirect_uris().iter().all(|uri| place(uri.as_str()).is_ok()) && !checked.scopes().is_empty());
+    let hidden = |own: char| matches!(own, '\u{ad}' | '\u{200b}' | '\u{2060}'..='\u{2064}' | '\u{3164}' | '\u{feff}');
+    assert!(!checked.name().contains(hidden) && !checked.website().contains(hidden), "{:?}", checked.name());
+    assert!(LookAlikeKey::of(checked.name()).eq(LookAlikeKey::of(&format!("{} ", checked.name()))));
+    if !leads_nowhere(checked.website()) {
+        let website = Url::parse(checked.website()).unwrap();
+        assert!(matches!(website.scheme(), "http" | "https") && website.username().is_empty(), "{website}");
+        let host = website.host_str().unwrap();
+        assert!(checked.website().to_ascii_lowercase().contains(host), "{website} has its host as it is written");
+    }
+    let is_address = |uri: &str| place(uri).is_ok() || leads_nowhere(uri);
+    assert!(checked.redirect_uris().iter().all(|uri| is_address(uri.as_str())) && !checked.scopes().is_empty());
 
     let again = checked.to_form(&catalog).check(&limits, &catalog, &RedirectUriPolicy::default());
     assert_eq!(again, Ok(checked));

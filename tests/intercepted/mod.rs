@@ -7,13 +7,13 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use grantor::store::{
-    Authorization, ClientRegistry, ClientStore, CodeStore, Grant, Insertion, Page, Purge, Registration, Replacement,
-    Replay, ReplayStore, StoreError, TokenStore,
+    Authorization, ClientRegistry, ClientStore, CodeStore, Grant, Insertion, LastPurge, Page, Purge, PurgeStore,
+    Registration, Replacement, Replay, ReplayStore, StoreError, TokenStore,
 };
 use grantor::testing::SeededEntropy;
 use grantor::{
-    Application, ApplicationFilter, AuthorizationId, AuthorizationServer, Client, ClientId, GrantId, Logo, LogoSlot,
-    Subject, Timestamp,
+    Application, ApplicationFilter, AuthorizationId, AuthorizationServer, Builder, Client, ClientId, GrantId, Logo,
+    LogoSlot, Subject, Timestamp,
 };
 
 use crate::world::{AnyStore, World};
@@ -77,11 +77,16 @@ impl<S: Script> Script for Arc<S> {
 
 /// The same world with a server whose calls to the store follow a script.
 pub(crate) fn over(world: &World, script: impl Script) -> World {
+    over_with(world, script, |builder| builder)
+}
+
+/// The same with further hooks.
+pub(crate) fn over_with(world: &World, script: impl Script, hooks: impl FnOnce(Builder) -> Builder) -> World {
     let config = world.server.config().clone();
     let store = Intercepted { store: world.store.clone(), script };
     let builder = AuthorizationServer::builder(config, store);
     let builder = builder.clock(world.clock.clone()).entropy(SeededEntropy::new(8)).events(world.events.clone());
-    World { server: builder.build().unwrap(), ..copy(world) }
+    World { server: hooks(builder).build().unwrap(), ..copy(world) }
 }
 
 /// The same world once more, for another thread.
@@ -156,6 +161,10 @@ impl<S: Script> ClientRegistry for Intercepted<S> {
 
     async fn logo(&self, id: &ClientId, slot: LogoSlot) -> Result<Option<Arc<Logo>>, StoreError> {
         self.call("clients.logo", || self.store.logo(id, slot)).await
+    }
+
+    async fn purge_deleted(&self, now: Timestamp, limit: usize) -> Result<Purge, StoreError> {
+        self.call("clients.purge", || self.store.purge_deleted(now, limit)).await
     }
 
     async fn list(
@@ -241,5 +250,28 @@ impl<S: Script> ReplayStore for Intercepted<S> {
 
     async fn purge_expired(&self, now: Timestamp, limit: usize) -> Result<Purge, StoreError> {
         self.call("replays.purge", || ReplayStore::purge_expired(&self.store, now, limit)).await
+    }
+}
+
+#[async_trait]
+impl<S: Script> PurgeStore for Intercepted<S> {
+    fn reads_settled(&self) -> bool {
+        self.script.reads_settled()
+    }
+
+    async fn find(&self) -> Result<Option<Arc<LastPurge>>, StoreError> {
+        self.call("purges.find", || PurgeStore::find(&self.store)).await
+    }
+
+    async fn insert(&self, record: LastPurge) -> Result<Insertion, StoreError> {
+        self.call("purges.insert", || PurgeStore::insert(&self.store, record)).await
+    }
+
+    async fn replace(&self, version: u32, record: LastPurge) -> Result<Replacement, StoreError> {
+        self.call("purges.replace", || PurgeStore::replace(&self.store, version, record)).await
+    }
+
+    async fn confirm(&self, record: LastPurge) -> Result<Replacement, StoreError> {
+        self.call("purges.confirm", || PurgeStore::confirm(&self.store, record)).await
     }
 }

@@ -5,7 +5,7 @@ use grantor::store::{Page, StoreError};
 use grantor::wire::{Endpoint, Response};
 use grantor::{
     ApplicationFilter, Approval, AuthorizationError, ClientId, Consent, Decision, GrantId, LogoSlot,
-    PendingAuthorization, Registrar, RegistrarError, Subject,
+    PendingAuthorization, PurgeError, Registrar, RegistrarError, Subject,
 };
 
 use crate::world::{PKCE, Pair, Reviewer as _, SESSION, World, form, logo, parameters};
@@ -44,11 +44,15 @@ pub(crate) enum Step {
     ReadApplication,
     /// Withdraws everything that the world's client has.
     WithdrawClient,
+    /// Withdraws a grant, or what has not become one.
     WithdrawGrant(GrantId),
+    /// Withdraws what the world's user granted to the world's client.
+    WithdrawApplication,
     /// Withdraws everything of the world's user.
     WithdrawSubject,
     /// What the world's user is shown.
     ListGrants,
+    /// Confirms the clock and removes expired records.
     Purge,
 }
 
@@ -144,10 +148,9 @@ impl Step {
             }
             Self::ApproveApplication(id) => {
                 let approved = registrar().approve(id, 1, Approval::default()).await;
-                let secret = approved.map(|approved| approved.client_secret().map(|secret| secret.expose().to_owned()));
-                secret.map(|secret| Answer::given(secret.unwrap_or_default())).unwrap_or_else(Answer::from)
+                approved.map(|approved| Answer::given(approved.client_id().as_str())).unwrap_or_else(Answer::from)
             }
-            Self::ChangeApplication => registrar().change(&client, form(), None).await.into(),
+            Self::ChangeApplication => registrar().change_now(&client, form(), None).await.into(),
             Self::ApproveChange => registrar().approve_now(&client, Approval::default()).await.into(),
             Self::RejectApplication(id) => registrar().reject(id, 1, "not yet").await.into(),
             Self::Suspend => registrar().suspend(&client).await.into(),
@@ -160,9 +163,13 @@ impl Step {
             Self::ReadApplication => read_application(&registrar(), &client).await.into(),
             Self::WithdrawClient => registrar().withdraw_grants(&client).await.into(),
             Self::WithdrawGrant(id) => world.server.revoke_grant(*id, &world.alice).await.into(),
+            Self::WithdrawApplication => world.server.withdraw_application(&world.alice, &client).await.into(),
             Self::WithdrawSubject => world.server.revoke_subject(&world.alice).await.into(),
             Self::ListGrants => world.server.grants_of(&world.alice).await.into(),
-            Self::Purge => world.server.purge_expired(100).await.into(),
+            Self::Purge => match world.server.confirm_clock().await {
+                Ok(()) => world.server.purge_expired(100).await.into(),
+                Err(error) => error.into(),
+            },
         }
     }
 }
@@ -234,6 +241,15 @@ impl From<AuthorizationError> for Answer {
 impl From<StoreError> for Answer {
     fn from(error: StoreError) -> Self {
         Self::refused(if error.is_transient() { 503 } else { 500 }, "")
+    }
+}
+
+impl From<PurgeError> for Answer {
+    fn from(error: PurgeError) -> Self {
+        match error {
+            PurgeError::Store(error) => error.into(),
+            other => Self::refused(409, other.to_string()),
+        }
     }
 }
 

@@ -1,6 +1,8 @@
 //! Decisions and codes: each works once.
 
-use crate::explore::{Move, Scene, Waits, each, in_every_order};
+use grantor::{GrantId, Profile};
+
+use crate::explore::{Move, Scene, Waits, each, in_every_order, in_many_orders};
 use crate::intercepted::step::{Answer, Step};
 use crate::world::{Pair, World};
 
@@ -65,8 +67,15 @@ fn a_replay_ends_what_a_refresh_brings_meanwhile() {
 
 #[test]
 fn what_is_withdrawn_beats_an_exchange() {
-    for (waits, taking) in [(Waits::CodesAndTokens, Step::WithdrawSubject), (Waits::All, Step::WithdrawClient)] {
-        let scene = async move || about_a_code(async |_, _| vec![taking.clone()]).await;
+    type Taking = fn(&str) -> Step;
+    let ways: [(Waits, Taking); 4] = [
+        (Waits::CodesAndTokens, |_| Step::WithdrawSubject),
+        (Waits::CodesAndTokens, |_| Step::WithdrawApplication),
+        (Waits::CodesAndTokens, |code| Step::WithdrawGrant(id_in(code))),
+        (Waits::All, |_| Step::WithdrawClient),
+    ];
+    for (waits, taking) in ways {
+        let scene = async move || about_a_code(async |_, code| vec![taking(code)]).await;
         in_every_order("exchange, withdrawal", waits, scene, async |scene, answers| {
             assert!(answers[1][0].is_good(), "{answers:?}");
             match &answers[0][0].pair {
@@ -124,17 +133,56 @@ fn a_request_is_decided_once() {
 
 #[test]
 fn what_is_withdrawn_beats_a_decision() {
-    in_every_order(
-        "decision, withdrawal",
-        Waits::CodesAndTokens,
-        async || about_a_request(|handle| vec![Step::Agree(handle), Step::WithdrawSubject]).await,
-        async |scene, answers| {
+    let ways: [fn(&str) -> Step; 3] =
+        [|_| Step::WithdrawSubject, |_| Step::WithdrawApplication, |handle| Step::WithdrawGrant(id_in(handle))];
+    for taking in ways {
+        let scene = async move || {
+            about_a_request(|handle| {
+                let taking = taking(&handle);
+                vec![Step::Agree(handle), taking]
+            })
+            .await
+        };
+        in_every_order("decision, withdrawal", Waits::CodesAndTokens, scene, async |scene, answers| {
             assert!(answers[1][0].is_good(), "{answers:?}");
             if answers[0][0].is_good() {
                 let code = answers[0][0].given.clone();
                 assert_eq!(Step::Exchange(code).run(&scene.world).await.error, "invalid_grant", "{answers:?}");
             }
             assert_eq!(scene.live_grants().await, 0);
-        },
-    );
+        });
+    }
+}
+
+/// Where a request is ended while another one takes its record over, the withdrawal ends nothing that came later, and
+/// what was approved of the old one is dead.
+#[test]
+fn a_request_that_takes_a_record_over_meets_a_decision_and_a_withdrawal() {
+    for is_withdrawn in [true, false] {
+        let scene = async move || {
+            let other = if is_withdrawn { Step::WithdrawApplication } else { Step::Hold };
+            let world = World::with(Profile::Platform, |config| config.held_requests_per_client = 1).await;
+            let handle = Step::Hold.run(&world).await.good().given;
+            Scene { world, tasks: each([Step::Agree(handle), Step::Hold, other]), pair: no_pair(), writes: 1 }
+        };
+        in_many_orders("decision, hold, another", scene, async |scene, answers| {
+            assert!(answers[1][0].is_good() && answers[2][0].is_good(), "{answers:?}");
+            let was_withdrawn = answers[2][0].given.is_empty();
+            if answers[0][0].is_good() {
+                let exchanged = Step::Exchange(answers[0][0].given.clone()).run(&scene.world).await;
+                assert_eq!(exchanged.is_good(), !was_withdrawn, "{answers:?}");
+            }
+            let later = [&answers[1][0].given, &answers[2][0].given].into_iter().filter(|handle| !handle.is_empty());
+            let mut alive = 0;
+            for handle in later {
+                alive += usize::from(Step::Agree(handle.clone()).run(&scene.world).await.is_good());
+            }
+            assert!(alive > 0 || was_withdrawn, "{answers:?}");
+        });
+    }
+}
+
+/// Where a handle and a code have the id of their record.
+fn id_in(secret: &str) -> GrantId {
+    secret[3..25].parse().unwrap()
 }

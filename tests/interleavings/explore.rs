@@ -94,7 +94,7 @@ pub(crate) type Answers = Vec<Vec<Answer>>;
 /// Which calls wait for the scheduler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Waits {
-    /// Those to codes and tokens: no task of the scene changes a client.
+    /// Those to codes and tokens: no task of the scene changes a client, and one at most purges.
     CodesAndTokens,
     All,
 }
@@ -192,7 +192,7 @@ impl fmt::Debug for Yielding {
 #[async_trait]
 impl Script for Yielding {
     async fn before(&self, call: &'static str) -> Fate {
-        if self.waits == Waits::All || !call.starts_with("clients.") {
+        if self.waits == Waits::All || !call.starts_with("clients.") && !call.starts_with("purges.") {
             yield_now().await;
         }
         Fate::Done

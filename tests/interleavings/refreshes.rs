@@ -171,6 +171,8 @@ fn what_a_user_withdraws_takes_along_what_a_refresh_brings_meanwhile() {
     in_every_order("refresh, withdrawal of a grant", Waits::CodesAndTokens, scene, all_dead);
     let scene = async || with(World::platform().await, async |_, _| Step::WithdrawSubject).await;
     in_every_order("refresh, withdrawal of a user", Waits::CodesAndTokens, scene, all_dead);
+    let scene = async || with(World::platform().await, async |_, _| Step::WithdrawApplication).await;
+    in_every_order("refresh, withdrawal of an application", Waits::CodesAndTokens, scene, all_dead);
 }
 
 #[test]

@@ -41,18 +41,19 @@ fn observed() -> (World, Log) {
 }
 
 #[test]
-fn an_authorization_is_two_writes_and_an_exchange_one() {
+fn an_authorization_is_two_writes_and_an_exchange_one_each_with_a_list() {
     let (world, log) = observed();
     let pending = block_on(world.authorize(&world.query(&PKCE))).unwrap();
     assert_eq!(log.take(), ["clients.find"]);
     let handle = block_on(world.server.hold(&pending, &world.alice, SESSION)).unwrap();
-    assert_eq!(log.take(), ["codes.insert"]);
+    assert_eq!(log.take(), ["codes.list", "clients.current", "codes.insert"]);
     let agree = Decision::Approve(Consent::to_everything());
     let decided = block_on(world.server.decide(handle.expose(), &world.alice, SESSION, &agree)).unwrap();
     assert_eq!(log.take(), ["codes.find", "clients.current", "codes.replace"]);
     let code = crate::world::text(&crate::world::code(&decided), "code");
     ok(&block_on(world.exchange(&code)));
-    assert_eq!(log.take(), ["clients.find", "codes.find", "tokens.insert"]);
+    // The list keeps the bound of live grants.
+    assert_eq!(log.take(), ["clients.find", "codes.find", "tokens.insert", "tokens.list"]);
 }
 
 #[test]

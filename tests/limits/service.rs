@@ -76,8 +76,9 @@ impl Service {
         let logo = Logo::new(LOGO, &RegistrationLimits::default()).expect("a PNG");
         let id = ready(registrar.submit(subject("developer"), form, Some(logo))).expect("the form is good");
         let version = ready(registrar.application(&id)).expect("it was submitted").version();
-        let approved = ready(registrar.approve(&id, version, Approval::default())).expect("it waits");
-        let secret = approved.client_secret().expect("it is confidential").expose().to_owned();
+        ready(registrar.approve(&id, version, Approval::default())).expect("it waits");
+        let claimed = ready(registrar.claim_secret(&id, &subject("developer"), version + 1));
+        let secret = claimed.expect("it is confidential").expose().to_owned();
         let basic = format!("Basic {}", STANDARD.encode(format!("{id}:{secret}")));
         Self { server, store, hand, client_id: id.to_string(), basic }
     }
@@ -89,6 +90,7 @@ impl Service {
 
     /// Removes whatever is due.
     pub(crate) fn purge(&self) {
+        ready(self.server.confirm_clock()).expect("memory does not fail");
         while !ready(self.server.purge_expired(1000)).expect("memory does not fail").is_finished() {}
     }
 

@@ -4,9 +4,9 @@ use std::path::PathBuf;
 
 use futures::executor::block_on;
 use futures::future::join_all;
-use grantor::SqliteStore;
 use grantor::store::{Authorization, Grant};
 use grantor::testing::SeededEntropy;
+use grantor::{SqliteStore, Subject};
 use rusqlite::Connection;
 
 use crate::world::{World, form};
@@ -15,7 +15,7 @@ use crate::world::{World, form};
 #[test]
 fn records_in_memory() {
     assert_eq!(size_of::<Grant>(), 264);
-    assert_eq!(size_of::<Authorization>(), 288);
+    assert_eq!(size_of::<Authorization>(), 296);
 }
 
 /// A grant of one pair and of two, with 45 octets of scopes, 22 of client id and five of subject.
@@ -37,10 +37,14 @@ fn a_grant_in_a_file_of_sqlite() {
     // `Debug` shows where the file is.
     let path: PathBuf = format!("{store:?}").split('"').nth(1).unwrap().into();
     let mut world = block_on(World::platform());
-    let builder = grantor::AuthorizationServer::builder(grantor::Config::platform(crate::world::ISSUER), store);
+    let mut config = grantor::Config::platform(crate::world::ISSUER);
+    (config.held_requests, config.held_requests_per_client, config.grants_per_client) = (200, 200, 200);
+    let builder = grantor::AuthorizationServer::builder(config, store);
     world.server = builder.clock(world.clock.clone()).entropy(SeededEntropy::new(3)).build().unwrap();
     world.client = block_on(world.register(form()));
-    for _ in 0..GRANTS / 100 {
+    for number in 0..GRANTS / 100 {
+        // An exchange reads the list of its user's grants.
+        world.alice = Subject::new(format!("al-{number:02}")).unwrap();
         block_on(join_all((0..100).map(|_| world.pair())));
     }
     let pages = "SELECT sum(pgsize) FROM dbstat WHERE name LIKE '%grantor_grants%'";

@@ -5,6 +5,7 @@ use grantor::store::{Insertion, Replay, ReplayStore};
 use grantor::testing::ManualClock;
 use grantor::{AuthorizationServer, Config, PostgresProblem, PostgresStore, Subject, Timestamp};
 
+use crate::leap;
 use crate::shared::{another, options, store};
 use crate::world::{AnyStore, Credentials, ISSUER, Pair, Recorder, START, World, empty, form, pair};
 
@@ -12,7 +13,10 @@ use crate::world::{AnyStore, Credentials, ISSUER, Pair, Recorder, START, World, 
 pub(crate) fn world(store: PostgresStore) -> World {
     let events = Recorder::default();
     let clock = ManualClock::new(Timestamp::from_seconds(START));
-    let builder = AuthorizationServer::builder(Config::platform(ISSUER), store.clone());
+    let mut config = Config::platform(ISSUER);
+    // One account stands for all users.
+    config.grants_per_client = usize::MAX;
+    let builder = AuthorizationServer::builder(config, store.clone());
     let server = builder.clock(clock.clone()).events(events.clone()).build().unwrap();
     World {
         server,
@@ -115,4 +119,16 @@ async fn eight_servers_that_migrate_at_once_make_the_tables_once() {
         migrated.unwrap().unwrap();
     }
     PostgresStore::connect(&options).await.unwrap();
+}
+
+/// CLK-01
+#[tokio::test]
+#[ignore = "starts a PostgreSQL server"]
+async fn a_leap_of_the_clock_deletes_nothing_across_restarts() {
+    let first = world(store().await);
+    leap::survives_restarts(first, async |own: &mut World| {
+        let builder = AuthorizationServer::builder(Config::platform(ISSUER), another().await).clock(own.clock.clone());
+        own.server = builder.events(own.events.clone()).build().unwrap();
+    })
+    .await;
 }

@@ -63,7 +63,7 @@ async fn everything_of_a_user_is_withdrawn_but_what_cannot_be_read() {
     }
     // Without their codes only the list of grants leads to them.
     world.advance(3 * 3600);
-    while !world.server.purge_expired(1000).await.unwrap().is_finished() {}
+    while !world.purge(1000).await.is_finished() {}
     for _ in 0..3 {
         let pending = world.authorize(&world.query(&PKCE)).await.unwrap();
         world.server.hold(&pending, &world.alice, SESSION).await.unwrap();

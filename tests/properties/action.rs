@@ -26,6 +26,14 @@ pub(crate) enum By {
     Client(usize),
 }
 
+/// How far a user gets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reached {
+    Page,
+    Code,
+    Tokens,
+}
+
 #[derive(Clone, Debug)]
 pub(crate) enum Action {
     /// The whole way from the request to the first pair.
@@ -86,6 +94,15 @@ pub(crate) enum Action {
         family: Back,
         user: usize,
     },
+    /// What has become of a request, by the id that its grant would have.
+    WithdrawRequest {
+        request: Back,
+        user: usize,
+    },
+    WithdrawApplication {
+        client: usize,
+        user: usize,
+    },
     WithdrawUser {
         user: usize,
     },
@@ -108,6 +125,13 @@ pub(crate) enum Action {
     },
     Advance {
         seconds: u32,
+    },
+    /// The clock leaps forward, a user gets so far as that, and the clock is set back.
+    Leap {
+        seconds: u32,
+        client: usize,
+        user: usize,
+        reached: Reached,
     },
     /// To one of the ends that lie ahead, or a second beside it.
     ToAnEnd {
@@ -178,6 +202,8 @@ fn action() -> impl Strategy<Value = Action> {
         5 => (back(), kind(), by()).prop_map(|(pair, kind, by)| Action::Revoke { pair, kind, by }),
         2 => (back(), by()).prop_map(|(pair, by)| Action::Introspect { pair, by }),
         1 => (back(), user()).prop_map(|(family, user)| Action::Withdraw { family, user }),
+        1 => (back(), user()).prop_map(|(request, user)| Action::WithdrawRequest { request, user }),
+        1 => (client(), user()).prop_map(|(client, user)| Action::WithdrawApplication { client, user }),
         1 => user().prop_map(|user| Action::WithdrawUser { user }),
         1 => client().prop_map(|client| Action::WithdrawClient { client }),
         1 => client().prop_map(|client| Action::Suspend { client }),
@@ -185,6 +211,9 @@ fn action() -> impl Strategy<Value = Action> {
         1 => (client(), levels()).prop_map(|(client, rights)| Action::RegisterAnew { client, rights }),
         2 => (user(), standing()).prop_map(|(user, standing)| Action::Standing { user, standing }),
         4 => (0..400_u32).prop_map(|seconds| Action::Advance { seconds }),
+        3 => (leap(), client(), user(), reached()).prop_map(
+            |(seconds, client, user, reached)| Action::Leap { seconds, client, user, reached }
+        ),
         14 => (ahead(), -1..=1_i64).prop_map(|(ahead, beside)| Action::ToAnEnd { ahead, beside }),
         2 => Just(Action::Purge),
         1 => Just(Action::Restart),
@@ -215,6 +244,15 @@ fn by() -> impl Strategy<Value = By> {
         1 => Just(By::ItsClientWithAWrongSecret),
         1 => (0..CLIENTS).prop_map(By::Client),
     ]
+}
+
+/// About the allowed skew, an hour, or longer than any token lives.
+fn leap() -> impl Strategy<Value = u32> {
+    prop_oneof![2 => 58..63_u32, 4 => 0..4000_u32, 1 => 0..20_000_000_u32]
+}
+
+fn reached() -> impl Strategy<Value = Reached> {
+    prop_oneof![1 => Just(Reached::Page), 1 => Just(Reached::Code), 3 => Just(Reached::Tokens)]
 }
 
 fn answerer() -> impl Strategy<Value = Answerer> {

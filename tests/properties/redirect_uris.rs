@@ -4,7 +4,7 @@ use std::cell::Cell;
 
 use grantor::{RedirectUriComparison, RedirectUriPolicy, RegisteredRedirectUri};
 use proptest::prelude::*;
-use url::{Position, Url};
+use url::{ParseError, Position, Url};
 
 use crate::cases::{check, count, holds};
 
@@ -211,6 +211,10 @@ fn nothing_is_registered_that_a_browser_reads_otherwise() {
         let text = changed(text, &changes);
         let policy = policy(RedirectUriComparison::Domain);
         let Ok(registered) = RegisteredRedirectUri::parse(&text, &policy) else { return Ok(()) };
+        // A label behind "xn--" that is none: a browser goes nowhere.
+        if Url::parse(&text) == Err(ParseError::IdnaError) {
+            return Ok(());
+        }
         accepted.set(accepted.get() + 1);
         let (scheme, host, _) = place(&text)?;
         let url = Url::parse(&text).unwrap();

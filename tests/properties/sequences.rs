@@ -20,7 +20,7 @@ const SEQUENCES_OVER_OTHERS: u32 = 250;
 /// So many make it all but sure that everything happens.
 const MANY: u32 = 500;
 /// What has to happen in many sequences, or they show nothing.
-const KINDS: [&str; 14] = [
+const KINDS: [&str; 16] = [
     "CodeIssued",
     "Denied",
     "Exchanged",
@@ -32,6 +32,8 @@ const KINDS: [&str; 14] = [
     "SupersededTokenAtRevocation",
     "GrantRevoked",
     "a pair again",
+    "a record again",
+    "a leap of the clock",
     "too many in grace",
     "a good answer",
     "a refusal",

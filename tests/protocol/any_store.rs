@@ -23,8 +23,8 @@ use async_trait::async_trait;
 #[cfg(feature = "sqlite")]
 use grantor::SqliteStore;
 use grantor::store::{
-    Authorization, ClientRegistry, ClientStore, CodeStore, Grant, Insertion, Page, Purge, Registration, Replacement,
-    Replay, ReplayStore, StoreError, TokenStore,
+    Authorization, ClientRegistry, ClientStore, CodeStore, Grant, Insertion, LastPurge, Page, Purge, PurgeStore,
+    Registration, Replacement, Replay, ReplayStore, StoreError, TokenStore,
 };
 use grantor::{
     Application, ApplicationFilter, AuthorizationId, Client, ClientId, GrantId, Logo, LogoSlot, MemoryStore, Subject,
@@ -56,9 +56,9 @@ pub(crate) struct AnyStore {
     _lease: Option<Arc<dyn Any + Send + Sync>>,
 }
 
-pub(crate) trait Whole: ClientRegistry + CodeStore + TokenStore + ReplayStore {}
+pub(crate) trait Whole: ClientRegistry + CodeStore + TokenStore + ReplayStore + PurgeStore {}
 
-impl<S: ClientRegistry + CodeStore + TokenStore + ReplayStore> Whole for S {}
+impl<S: ClientRegistry + CodeStore + TokenStore + ReplayStore + PurgeStore> Whole for S {}
 
 impl AnyStore {
     /// Opens an empty store, of the kind that was asked for.
@@ -158,6 +158,10 @@ impl ClientRegistry for AnyStore {
         self.store.logo(id, slot).await
     }
 
+    async fn purge_deleted(&self, now: Timestamp, limit: usize) -> Result<Purge, StoreError> {
+        self.store.purge_deleted(now, limit).await
+    }
+
     async fn list(
         &self,
         filter: &ApplicationFilter,
@@ -243,5 +247,28 @@ impl ReplayStore for AnyStore {
 
     async fn purge_expired(&self, now: Timestamp, limit: usize) -> Result<Purge, StoreError> {
         ReplayStore::purge_expired(&*self.store, now, limit).await
+    }
+}
+
+#[async_trait]
+impl PurgeStore for AnyStore {
+    fn reads_settled(&self) -> bool {
+        PurgeStore::reads_settled(&*self.store)
+    }
+
+    async fn find(&self) -> Result<Option<Arc<LastPurge>>, StoreError> {
+        PurgeStore::find(&*self.store).await
+    }
+
+    async fn insert(&self, record: LastPurge) -> Result<Insertion, StoreError> {
+        PurgeStore::insert(&*self.store, record).await
+    }
+
+    async fn replace(&self, version: u32, record: LastPurge) -> Result<Replacement, StoreError> {
+        PurgeStore::replace(&*self.store, version, record).await
+    }
+
+    async fn confirm(&self, record: LastPurge) -> Result<Replacement, StoreError> {
+        PurgeStore::confirm(&*self.store, record).await
     }
 }

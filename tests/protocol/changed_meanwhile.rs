@@ -15,7 +15,7 @@ use crate::world::{
 /// Has that form approved in the place of the one in force.
 async fn change(world: &World, client: &Credentials, form: ApplicationForm, approval: Approval) {
     let registrar = world.server.registrar().unwrap();
-    registrar.change(&client.client_id(), form, None).await.unwrap();
+    registrar.change_now(&client.client_id(), form, None).await.unwrap();
     registrar.approve_now(&client.client_id(), approval).await.unwrap();
 }
 
@@ -132,8 +132,8 @@ async fn a_public_client_is_no_resource_server() {
     let id = registrar.submit(Subject::new("developer").unwrap(), public_form(), Some(logo())).await.unwrap();
     let refused = registrar.approve_now(&id, Approval::default().may_introspect()).await;
     assert!(matches!(refused, Err(RegistrarError::PublicClient)), "{refused:?}");
-    let approved = registrar.approve_now(&id, Approval::default()).await.unwrap();
-    assert!(approved.client_secret().is_none());
+    registrar.approve_now(&id, Approval::default()).await.unwrap();
+    assert!(matches!(registrar.claim_now(&id).await, Err(RegistrarError::PublicClient)));
 }
 
 /// SVC-2.1-07
@@ -180,7 +180,7 @@ async fn a_record_whose_versions_run_out_can_still_be_revoked() {
         let worn = MemoryStore::new();
         let inserted = TokenStore::insert(&worn, Grant::decode(&octets).unwrap().into()).await.unwrap();
         assert_eq!(inserted, Insertion::Inserted);
-        let stores = Stores::new(world.store.clone(), world.store.clone(), worn);
+        let stores = Stores::new(world.store.clone(), world.store.clone(), worn, world.store.clone());
         let server = AuthorizationServer::builder(Config::platform(ISSUER), stores);
         let server = server.clock(world.clock.clone()).build().unwrap();
         let world = World { server, ..world };

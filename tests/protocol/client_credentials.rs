@@ -10,7 +10,7 @@ use grantor::store::{Grant, Insertion, Page, Purge, Replacement, StoreError, Sto
 use grantor::wire::Response;
 use grantor::{
     AccessTokenRevocation, ApplicationForm, ApplicationType, Approval, AuthorizationServer, Client, ClientSecret,
-    ClientType, Config, GrantId, GrantType, GrantTypes, MemoryStore, Problem, Profile, RegistrarError, Subject,
+    ClientType, Clock, Config, GrantId, GrantType, GrantTypes, MemoryStore, Problem, Profile, RegistrarError, Subject,
     SubjectStatus, Subjects, Timestamp,
 };
 
@@ -18,7 +18,7 @@ use crate::interleaved::{serve_from, side_by_side};
 use crate::profiles::OneClient;
 use crate::rfc8414::metadata;
 use crate::world::{
-    AnyStore, Credentials, ISSUER, Reviewer, World, config_of, e400, e401, form, logo, ok, public_form, wa,
+    AnyStore, Credentials, ISSUER, Reviewer, World, config_of, e400, e401, empty, form, logo, ok, public_form, wa,
 };
 
 const SCOPES: &str = "repo-code:rw repo-issue:r";
@@ -101,7 +101,7 @@ async fn a_client_kept_elsewhere_that_is_public_or_native_is_refused() {
         };
         let config = world.server.config().clone();
         let store = MemoryStore::new();
-        let stores = Stores::new(OneClient(Arc::new(client)), store.clone(), store);
+        let stores = Stores::new(OneClient(Arc::new(client)), store.clone(), store.clone(), store);
         world.server = AuthorizationServer::new(config, stores).unwrap();
         let caller = match client_type {
             ClientType::Public => Credentials { secret: String::new(), ..machine.clone() },
@@ -127,7 +127,7 @@ async fn it_is_off_twice_by_default() {
     let Err(RegistrarError::Invalid(errors)) = refused else { panic!("it was registered") };
     assert_eq!(
         errors.iter().map(ToString::to_string).collect::<Vec<_>>(),
-        ["grant_types: has a value that is not offered"]
+        ["grant_types: has client_credentials, and the server setting of that name is off"]
     );
 
     let (on, machine) = world().await;
@@ -213,7 +213,7 @@ async fn a_reviewer_approves_machine_scopes_and_resources_on_their_own() {
         match registrar.approve_now(&id, approval).await {
             Err(RegistrarError::ScopesNotAsked) => assert!(not_asked),
             Err(RegistrarError::Invalid(errors)) => {
-                assert_eq!(errors.iter().map(|error| error.problem()).collect::<Vec<_>>(), [Problem::NotOffered]);
+                assert_eq!(errors.iter().map(|error| error.problem()).collect::<Vec<_>>(), [&Problem::NotOffered]);
                 assert!(!not_asked);
             }
             other => panic!("{other:?}"),
@@ -235,7 +235,7 @@ async fn without_a_user_there_is_no_account() {
     let registrar = world.server.registrar().unwrap();
     let mut again = machine_form();
     again.machine_resources = Some(ResourceScope::All);
-    registrar.change(&every.client_id(), again, None).await.unwrap();
+    registrar.change_now(&every.client_id(), again, None).await.unwrap();
     registrar.approve_now(&every.client_id(), Approval::default()).await.unwrap();
     let mut none = machine_form();
     none.machine_resources = None;
@@ -474,7 +474,7 @@ async fn a_client_that_asks_at_every_call_costs_bounded_work_and_space() {
     world.advance(2 * 3600);
     let mut purged = 0;
     loop {
-        let step = world.server.purge_expired(1000).await.unwrap();
+        let step = world.purge(1000).await;
         purged += step.removed();
         if step.is_finished() {
             break;
@@ -496,10 +496,35 @@ async fn a_slot_that_recurs_begins_at_another_version() {
         let id = world.access(&access).await.unwrap().grant();
         versions.push(TokenStore::find(&world.store, &id).await.unwrap().unwrap().version());
         world.advance(3 * 3600);
-        while !world.server.purge_expired(1000).await.unwrap().is_finished() {}
+        while !world.purge(1000).await.is_finished() {}
     }
     assert!(versions.iter().all(|version| *version < 1 << 31));
     assert!(versions[0] != versions[1] && versions[1] != versions[2], "{versions:?}");
+}
+
+/// CLK-02
+///
+/// A token of the future is dead until then, and no other is refused for its sake.
+#[tokio::test]
+async fn a_machine_token_of_the_future_waits_and_takes_no_place() {
+    let (world, machine) = world_with(|config| config.machine_tokens = 8).await;
+    let now = Clock::now(&world.clock);
+    world.advance(100 * 24 * 3600);
+    let mut future = Vec::new();
+    for _ in 0..8 {
+        future.push(token(&world, &machine).await);
+    }
+    world.clock.set(now);
+    assert!(!world.opens(&future[0]).await);
+    wa(world.access(&future[0]).await.unwrap_err(), 401, "invalid_token");
+    empty(&world.revoke_as(&machine, &future[0]).await);
+    for _ in 0..8 {
+        let live = token(&world, &machine).await;
+        assert!(world.opens(&live).await);
+    }
+    assert_eq!(ask(&world, &machine).await.status(), 429);
+    world.advance(100 * 24 * 3600);
+    assert!(!world.opens(&future[0]).await);
 }
 
 /// CC-03
@@ -551,7 +576,7 @@ async fn what_ends_a_client_ends_its_tokens() {
     let access = token(&world, &machine).await;
     let mut narrowed = machine_form();
     narrowed.machine_scopes = "repo-issue:r".into();
-    registrar.change(&id, narrowed.clone(), None).await.unwrap();
+    registrar.change_now(&id, narrowed.clone(), None).await.unwrap();
     registrar.approve_now(&id, Approval::default()).await.unwrap();
     let own = world.access(&access).await.unwrap();
     assert_eq!(own.scopes().as_str(), "repo-issue:r");
@@ -559,8 +584,15 @@ async fn what_ends_a_client_ends_its_tokens() {
     wa(error, 403, "insufficient_scope");
 
     narrowed.grant_types = GrantTypes::default();
-    registrar.change(&id, narrowed, None).await.unwrap();
+    registrar.change_now(&id, narrowed, None).await.unwrap();
     registrar.approve_now(&id, Approval::default()).await.unwrap();
+    wa(world.access(&access).await.unwrap_err(), 401, "invalid_token");
+    assert!(world.server.machine_tokens_of(&id).await.unwrap().is_empty());
+
+    let other = world.register(machine_form()).await;
+    let id = other.client_id();
+    let access = token(&world, &other).await;
+    registrar.delete(&id, registrar.client(&id).await.unwrap().version()).await.unwrap();
     wa(world.access(&access).await.unwrap_err(), 401, "invalid_token");
     assert!(world.server.machine_tokens_of(&id).await.unwrap().is_empty());
 }

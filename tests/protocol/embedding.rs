@@ -1,13 +1,16 @@
 //! What an embedder relies on beside the protocol.
 
-use grantor::scope::{Permission, Resource, ResourceScope};
-use grantor::wire::{Endpoint, Request};
+use grantor::scope::{Permission, Permissions, Resource, ResourceScope, ScopeCatalog, ScopeDefinition};
+use grantor::wire::{Body, Endpoint, Request};
 use grantor::{
-    Attempt, AuthorizationServer, Client, ClientId, Config, Consent, Decision, MemoryStore, PkceRequirement, Profile,
-    SubjectStatus, Subjects, Throttle, ThrottleDecision,
+    Approval, Attempt, AttemptKind, AuthorizationServer, Client, ClientId, ClientSecret, ClientType, Config, Consent,
+    Decision, MemoryStore, PkceRequirement, Profile, Subject, SubjectStatus, Subjects, Throttle, ThrottleDecision,
 };
 
-use crate::world::{Credentials, ISSUER, PKCE, SESSION, World, code, form, page, pair, public_form, red, text};
+use crate::world::{
+    Credentials, FORM, ISSUER, PKCE, Reviewer as _, SESSION, World, code, config_of, e400, e401, encode, form, logo,
+    page, pair, public_form, red, text,
+};
 
 /// 8414-3-01
 #[tokio::test]
@@ -53,7 +56,7 @@ async fn what_the_form_sent_can_be_passed_as_it_came() {
     assert_eq!(token.resource_scope(), ResourceScope::specified(["two"]).unwrap());
     assert!(!token.resource_scope().permits(Resource::Private("one")));
     red(&world.decide(&world.query_of(&listed, &PKCE), ticked(&[])).await, "access_denied");
-    let nothing = Decision::Approve(Consent::ticked([""; 0], ["one"]));
+    let nothing = Decision::Approve(Consent::ticked([], ["one"]));
     red(&world.decide(&world.query_of(&listed, &PKCE), nothing).await, "access_denied");
 }
 
@@ -93,7 +96,8 @@ async fn the_throttle_knows_from_where_a_held_request_came() {
     let pending = world.server.authorize(&request).await.unwrap();
     assert!(world.server.hold(&pending, &world.alice, SESSION).await.is_err());
     // An attempt can be made by hand, so that a throttle can be tested alone.
-    assert!(matches!(OnlyKnownPeers.check(&Attempt::new(Endpoint::Token)).await, ThrottleDecision::Refuse { .. }));
+    let attempt = Attempt::new(AttemptKind::Authentication, Endpoint::Token);
+    assert!(matches!(OnlyKnownPeers.check(&attempt).await, ThrottleDecision::Refuse { .. }));
 }
 
 #[derive(Debug)]
@@ -101,7 +105,7 @@ struct Nobody;
 
 #[async_trait::async_trait]
 impl Subjects for Nobody {
-    async fn status(&self, _: &grantor::Subject, _: &Client) -> SubjectStatus {
+    async fn status(&self, _: &Subject, _: &Client) -> SubjectStatus {
         SubjectStatus::Refused
     }
 }
@@ -129,7 +133,7 @@ async fn a_public_client_that_is_not_offered_is_not_served_either() {
     page(&world.refused(&world.query_of(&public, &PKCE)).await);
     let Credentials { id, .. } = &public;
     let form = [("grant_type", "refresh_token"), ("refresh_token", tokens.refresh.as_str()), ("client_id", id)];
-    crate::world::e401(&world.token(&form).send().await, "invalid_client");
+    e401(&world.token(&form).send().await, "invalid_client");
 }
 
 /// MCP-0618-05, 9700-2.1-01
@@ -193,4 +197,143 @@ async fn a_refusal_by_the_user_is_described_as_one() {
     assert_eq!(text(&denied, "error_description"), "the request was denied");
     let refused = red(&world.refused(&world.query(&[("scope", "nothing")])).await, "invalid_scope");
     assert_ne!(text(&refused, "error_description"), "the request was denied");
+}
+
+/// A plain scope needs neither a permission nor a resource, and a scope with permissions is none.
+#[tokio::test]
+async fn plain_scopes_are_checked_by_their_name() {
+    let mut config = config_of(Profile::Platform);
+    config.scopes = ScopeCatalog::builder()
+        .scope(ScopeDefinition::plain("orders"))
+        .scope(ScopeDefinition::plain("invoices"))
+        .scope(ScopeDefinition::new("notes", Permissions::ReadOnlyOrReadWrite))
+        .build()
+        .unwrap();
+    let server = AuthorizationServer::new(config, MemoryStore::new()).unwrap();
+    let registrar = server.registrar().unwrap();
+    let mut asked = form();
+    asked.scopes = "orders invoices notes:rw".into();
+    let alice = Subject::new("alice").unwrap();
+    let id = registrar.submit(Subject::new("developer").unwrap(), asked.clone(), Some(logo())).await.unwrap();
+    registrar.approve_now(&id, Approval::default()).await.unwrap();
+    let secret = registrar.claim_now(&id).await.unwrap().expose().to_owned();
+
+    let query = encode(&[("response_type", "code"), ("client_id", id.as_str())]);
+    let pending = server.authorize(&Request::new("GET").query(query.as_bytes())).await.unwrap();
+    let handle = server.hold(&pending, &alice, SESSION).await.unwrap();
+    let consent = Decision::Approve(Consent::ticked(["orders", "notes:rw"], []));
+    let redirect = server.decide(handle.expose(), &alice, SESSION, &consent).await.unwrap();
+    let code = text(&code(&redirect), "code").to_owned();
+    let body = encode(&[
+        ("grant_type", "authorization_code"),
+        ("code", &code),
+        ("client_id", id.as_str()),
+        ("client_secret", &secret),
+    ]);
+    let request = Request::new("POST").header("Content-Type", FORM.as_bytes()).body(Body::Octets(body.as_bytes()));
+    let tokens = pair(&server.serve(Endpoint::Token, &request).await);
+
+    let bearer = format!("Bearer {}", tokens.access);
+    let request = Request::new("GET").header("Authorization", bearer.as_bytes());
+    let token = server.authenticate(&request).await.unwrap();
+    server.require_scope(&token, "orders").unwrap();
+    assert!(token.has_scope("orders"));
+    for refused in ["invoices", "notes", "notes:rw", "notes:r", "unknown", "", "orders invoices"] {
+        assert!(!token.has_scope(refused), "{refused}");
+        let response = server.require_scope(&token, refused).unwrap_err().into_response();
+        assert_eq!(response.status(), 403, "{refused}");
+    }
+    let challenge = server.require_scope(&token, "invoices").unwrap_err().into_response();
+    let challenge = challenge.header("WWW-Authenticate").unwrap().to_owned();
+    assert!(challenge.contains(r#"error="insufficient_scope""#) && challenge.ends_with(r#"scope="invoices""#));
+
+    // A scope that the registration loses is lost at once.
+    asked.scopes = "notes:rw".into();
+    registrar.change_now(&id, asked, None).await.unwrap();
+    registrar.approve_now(&id, Approval::default()).await.unwrap();
+    let token = server.authenticate(&request).await.unwrap();
+    assert!(!token.has_scope("orders"));
+}
+
+/// Neither list needs a type.
+#[test]
+fn a_consent_takes_empty_lists() {
+    assert_ne!(Consent::ticked(["repo-code:r"], []), Consent::ticked([], []));
+    assert_eq!(Consent::ticked([], []), Consent::to_everything().scopes([]).resources([]));
+}
+
+/// A text about a secret says what would do, and shows nothing of the secret.
+#[test]
+fn a_refused_client_secret_is_explained() {
+    let refused = |client_type, secret: &str| {
+        let builder = Client::builder(ClientId::new("own").unwrap()).client_type(client_type);
+        builder.secret(&ClientSecret::new(secret)).unwrap_err().to_string()
+    };
+    let (confidential, public) = (ClientType::Confidential, ClientType::Public);
+    for (text, expected) in [
+        (refused(confidential, "hidden"), "the client secret has 6 characters; 32 to 255 random ones are accepted"),
+        (
+            refused(confidential, &"hidden".repeat(43)),
+            "the client secret has 258 characters; 32 to 255 random ones are accepted",
+        ),
+        (
+            refused(confidential, &format!("hidden\u{e9}{}", "x".repeat(40))),
+            "byte 7 of the client secret is neither visible ASCII nor a space",
+        ),
+        (
+            refused(public, &"hidden".repeat(6)),
+            "a public client has no secret; set ClientType::Confidential, or leave the secret out",
+        ),
+    ] {
+        assert_eq!(text, expected);
+        assert!(!text.contains("hidden"));
+    }
+}
+
+/// The client learns nothing more, and the operator which setting it is.
+#[tokio::test]
+async fn a_public_client_where_none_are_served_names_the_setting() {
+    let mut world = World::platform().await;
+    let public = world.register(public_form()).await;
+    let config = Config::platform(ISSUER);
+    world.server =
+        AuthorizationServer::builder(config, world.store.clone()).events(world.events.clone()).build().unwrap();
+    world.events.take();
+    let error = world.authorize(&world.query_of(&public, &PKCE)).await.unwrap_err();
+    assert_eq!(error.to_string(), "the client is public, and Config::public_clients is off");
+    page(&error.response(Some(&world.alice)));
+    let form = [("grant_type", "refresh_token"), ("refresh_token", "x"), ("client_id", public.id.as_str())];
+    e401(&world.token(&form).send().await, "invalid_client");
+    let events = world.events.take();
+    assert!(events.iter().all(|event| event.contains("PublicClientsOff")) && events.len() == 2, "{events:?}");
+}
+
+/// Whoever operates the server learns which redirect URI it was, wherever one is refused.
+#[tokio::test]
+async fn a_refused_redirect_uri_is_in_its_event() {
+    let world = World::platform().await;
+    let raised = |expected: &str| {
+        let events = world.events.take();
+        let refused = events.iter().find(|event| event.starts_with("Refused")).unwrap();
+        assert!(refused.contains(&world.client.id) && refused.contains(expected), "{refused}");
+    };
+    let elsewhere = "https://app.example.com.evil.test/cb";
+    world.refused(&world.query(&[("redirect_uri", elsewhere)])).await;
+    raised(&format!("redirect_uri: Some(\"{elsewhere}\"), reason: RedirectUri(Mismatch)"));
+
+    let code = world.code().await;
+    let fields = [("grant_type", "authorization_code"), ("code", &*code), ("redirect_uri", elsewhere)];
+    e400(&world.token(&fields).client(&world.client).send().await, "invalid_grant");
+    raised(&format!("redirect_uri: Some(\"{elsewhere}\"), reason: RedirectUriMismatch"));
+
+    // The application moved while the user looked at the page.
+    let pending = world.authorize(&world.query(&[])).await.unwrap();
+    let handle = world.server.hold(&pending, &world.alice, SESSION).await.unwrap();
+    let mut moved = form();
+    moved.redirect_uris = vec!["https://elsewhere.example/cb".into()];
+    let registrar = world.server.registrar().unwrap();
+    registrar.change_now(&world.client.client_id(), moved, None).await.unwrap();
+    registrar.approve_now(&world.client.client_id(), Approval::default()).await.unwrap();
+    world.server.decide(handle.expose(), &world.alice, SESSION, &Decision::Deny).await.unwrap_err();
+    raised("redirect_uri: Some(\"https://app.example.com/cb\"), reason: MissingRedirectUri");
 }

@@ -46,7 +46,8 @@ pub(crate) async fn from_threads(world: &Arc<World>, form: &[(&str, &str)]) -> V
 
 /// Lets the world's server keep its grants in another store.
 pub(crate) fn serve_from(world: &mut World, tokens: impl TokenStore) {
-    let stores = Stores::new(world.store.clone(), world.store.clone(), tokens).with_registry(world.store.clone());
+    let stores = Stores::new(world.store.clone(), world.store.clone(), tokens, world.store.clone())
+        .with_registry(world.store.clone());
     let config = world.server.config().clone();
     let builder = AuthorizationServer::builder(config, stores).clock(world.clock.clone()).events(world.events.clone());
     world.server = builder.build().unwrap();

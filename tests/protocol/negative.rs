@@ -253,7 +253,7 @@ async fn a_decision_is_about_the_request_that_was_checked_and_is_checked_again()
     let registrar = world.server.registrar().unwrap();
     let mut moved = form();
     moved.redirect_uris = vec!["https://moved.example/cb".into()];
-    registrar.change(&other.client_id(), moved, None).await.unwrap();
+    registrar.change_now(&other.client_id(), moved, None).await.unwrap();
     registrar.approve_now(&other.client_id(), Approval::default()).await.unwrap();
     let outcome = world.server.decide(foreign.expose(), &world.alice, SESSION, &approve).await;
     page(&outcome.unwrap_err().response(Some(&world.alice)));
@@ -265,8 +265,8 @@ async fn a_public_client_has_no_secret_anywhere() {
     let world = World::platform().await;
     let registrar = world.server.registrar().unwrap();
     let id = registrar.submit(world.alice.clone(), public_form(), Some(logo())).await.unwrap();
-    let approved = registrar.approve_now(&id, Approval::default()).await.unwrap();
-    assert!(approved.client_secret().is_none());
+    registrar.approve_now(&id, Approval::default()).await.unwrap();
+    assert!(matches!(registrar.claim_now(&id).await, Err(RegistrarError::PublicClient)));
     assert!(matches!(registrar.rotate_now(&id).await, Err(RegistrarError::PublicClient)));
     for secret in ["x", "[redacted]", ""] {
         let call = world.token(&[("grant_type", "refresh_token"), ("refresh_token", "x")]);
@@ -290,7 +290,10 @@ async fn a_registration_gives_itself_nothing() {
     else {
         panic!("an unknown scope was registered")
     };
-    assert_eq!((errors[0].field(), errors[0].problem()), (Field::Scopes, Problem::Scope(ScopeError::Unknown)));
+    assert_eq!(
+        (errors[0].field(), errors[0].problem()),
+        (Field::Scopes, &Problem::Scope(ScopeError::Unknown { token: Some("admin".into()), nearest: None }))
+    );
 
     let id = registrar.submit(world.alice.clone(), form(), Some(logo())).await.unwrap();
     assert_eq!(registrar.application(&id).await.unwrap().state(), ClientState::Pending);
@@ -392,6 +395,27 @@ async fn an_unknown_challenge_method_is_not_taken_for_plain() {
 }
 
 // The endpoints.
+
+/// RFC 6749 section 4.1.2: the honest client sends whatever code reaches its redirect URI, with the verifier of the
+/// browser's own session.
+#[tokio::test]
+async fn a_spent_code_that_a_stranger_feeds_to_its_client_ends_no_grant_with_pkce() {
+    let world = World::platform().await;
+    let code = world.code().await;
+    let live = pair(&world.exchange(&code).await);
+    let of_another_session = "a-verifier-of-the-session-that-the-stranger-has";
+    let form = [("grant_type", "authorization_code"), ("code", &code), ("code_verifier", of_another_session)];
+    e400(&world.token(&form).client(&world.client).send().await, "invalid_grant");
+    assert!(world.opens(&live.access).await && !world.events.saw("CodeReplayed"));
+
+    let code = world.code_for(&world.query(&[])).await;
+    let live = pair(&world.exchange_without_pkce(&code).await);
+    e400(&world.exchange_without_pkce(&code).await, "invalid_grant");
+    assert!(!world.opens(&live.access).await && world.events.saw("CodeReplayed"));
+    let report = world.server.security_report();
+    let costs = |finding: &&grantor::Finding| finding.setting == "pkce" && finding.consequence.contains("spent code");
+    assert_eq!(report.findings.iter().filter(costs).count(), 1);
+}
 
 /// workers-oauth-provider #224
 #[tokio::test]

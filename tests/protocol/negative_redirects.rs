@@ -10,7 +10,7 @@ pub(crate) async fn refused_uri(world: &World, uri: &str) -> Option<Problem> {
     let mut form = form();
     form.redirect_uris = vec![uri.into()];
     match world.server.registrar().unwrap().submit(world.alice.clone(), form, Some(logo())).await {
-        Err(RegistrarError::Invalid(errors)) => Some(errors[0].problem()),
+        Err(RegistrarError::Invalid(errors)) => Some(errors[0].problem().clone()),
         Err(error) => panic!("{error}"),
         Ok(_) => None,
     }

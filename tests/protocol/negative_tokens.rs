@@ -337,7 +337,7 @@ async fn what_is_issued_is_within_what_was_asked_granted_and_registered() {
     let registrar = world.server.registrar().unwrap();
     let mut fewer = form();
     fewer.scopes = "repo-code:rw account-profile:r".into();
-    registrar.change(&world.client.client_id(), fewer, None).await.unwrap();
+    registrar.change_now(&world.client.client_id(), fewer, None).await.unwrap();
     registrar.approve_now(&world.client.client_id(), Approval::default()).await.unwrap();
     let form = [("grant_type", "authorization_code"), ("code", &code), ("scope", "repo-code:rw account-profile:r")];
     let first = pair(&world.token(&form).client(&world.client).send().await);

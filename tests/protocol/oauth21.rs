@@ -110,7 +110,7 @@ async fn a_private_use_scheme_has_a_dot() {
                 panic!("{dotless} was registered")
             };
             let problem = Problem::RedirectUri { number: 1, error: RedirectUriError::Scheme };
-            assert_eq!((errors[0].field(), errors[0].problem()), (Field::RedirectUris, problem));
+            assert_eq!((errors[0].field(), errors[0].problem()), (Field::RedirectUris, &problem));
         }
         submit("com.example.myapp:/cb").await.unwrap();
     }

@@ -280,7 +280,8 @@ async fn basic_credentials_that_were_not_form_encoded_are_refused_in_the_strict_
     let client = Arc::new(client.secret(&ClientSecret::new(secret)).unwrap().build());
     for profile in ALL {
         let mut world = world(profile).await;
-        let stores = Stores::new(OneClient(client.clone()), world.store.clone(), world.store.clone());
+        let stores =
+            Stores::new(OneClient(client.clone()), world.store.clone(), world.store.clone(), world.store.clone());
         let builder = AuthorizationServer::builder(config_of(profile), stores);
         world.server = builder.clock(world.clock.clone()).entropy(SeededEntropy::new(8)).build().unwrap();
         world.client = Credentials { id: "a+b".into(), secret: secret.into() };
@@ -310,7 +311,7 @@ async fn clients_prove_themselves_by_basic_or_form_and_public_ones_are_at_home_i
             outcome.unwrap();
         } else {
             let Err(RegistrarError::Invalid(errors)) = outcome else { panic!("{profile:?} registered it") };
-            assert_eq!((errors[0].field(), errors[0].problem()), (Field::ClientType, Problem::NotOffered));
+            assert_eq!((errors[0].field(), errors[0].problem()), (Field::ClientType, &Problem::PublicClientsOff));
         }
         registrar.submit(applicant(), form(), Some(logo())).await.unwrap();
 
@@ -458,6 +459,7 @@ fn the_report_names_what_each_profile_leaves_looser() {
         "redirect_uris.comparison",
         "redirect_uris.localhost",
         "pkce",
+        "pkce",
         "redirect_status",
         "state",
         "exchange_redirect_uri",
@@ -496,7 +498,9 @@ fn the_report_follows_every_setting() {
         config
     };
     assert_eq!(settings(&throttled(tight())), Vec::<&str>::new());
-    assert_eq!(settings(&AuthorizationServer::new(tight(), MemoryStore::new()).unwrap()), ["throttle"]);
+    let bare = AuthorizationServer::new(tight(), MemoryStore::new()).unwrap();
+    assert_eq!(settings(&bare), ["throttle"]);
+    assert!(bare.security_report().to_string().contains("MemoryThrottle"));
     let cases: [Loosening; 13] = [
         (|config| config.redirect_uris.localhost = true, "redirect_uris.localhost"),
         (|config| config.redirect_status = grantor::wire::RedirectStatus::Found, "redirect_status"),

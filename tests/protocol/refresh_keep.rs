@@ -293,7 +293,7 @@ async fn two_pairs(of_server: RefreshRotation, describe: impl FnOnce(ClientBuild
     let is_public = client.client_type() == ClientType::Public;
     let known = Credentials { id: "own".into(), secret: if is_public { String::new() } else { SECRET.into() } };
     let directory = Directory(HashMap::from([(id, Arc::new(client))]));
-    let stores = Stores::new(directory, world.store.clone(), world.store.clone());
+    let stores = Stores::new(directory, world.store.clone(), world.store.clone(), world.store.clone());
     let mut config = config_of(Profile::Platform);
     config.public_clients = true;
     config.refresh_rotation = of_server;
@@ -353,7 +353,7 @@ async fn a_reviewer_sets_it_for_one_client_and_never_for_a_public_or_native_one(
     for (approval, kept) in
         [(Approval::default(), true), (Approval::default().refresh_rotation(RefreshRotation::Rotate), false)]
     {
-        registrar.change(&keeping.client_id(), form(), None).await.unwrap();
+        registrar.change_now(&keeping.client_id(), form(), None).await.unwrap();
         registrar.approve_now(&keeping.client_id(), approval).await.unwrap();
         let first = world.pair_of(&keeping).await;
         assert_eq!(pair(&world.refresh_as(&keeping, &first.refresh).await).refresh == first.refresh, kept);

@@ -228,7 +228,7 @@ async fn a_replay_is_noticed_until_an_hour_after_the_end_of_the_code() {
         let code = world.code().await;
         let tokens = pair(&world.exchange(&code).await);
         world.advance(age);
-        let purge = world.server.purge_expired(usize::MAX).await.unwrap();
+        let purge = world.purge(usize::MAX).await;
         assert!(purge.is_finished());
         e400(&world.exchange(&code).await, "invalid_grant");
         assert_eq!(world.events.saw("CodeReplayed"), noticed, "after {age} s");

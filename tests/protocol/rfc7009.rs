@@ -440,7 +440,7 @@ async fn a_cached_client_hides_no_newer_token() {
     let here = world.server.clone();
     let clients = CachedClients::new(world.store.clone(), Duration::from_secs(3600));
     let store = world.store.clone();
-    let stores = Stores::new(clients, store.clone(), store.clone()).with_registry(store);
+    let stores = Stores::new(clients, store.clone(), store.clone(), store.clone()).with_registry(store);
     let builder = AuthorizationServer::builder(config_of(Profile::Platform), stores).clock(world.clock.clone());
     let there = builder.build().unwrap();
     let with = |world: &mut World, server: &AuthorizationServer| world.server = server.clone();

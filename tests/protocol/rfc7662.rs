@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use grantor::scope::ResourceScope;
+use grantor::scope::{Permissions, ResourceScope, ScopeCatalog, ScopeDefinition};
 use grantor::wire::{Endpoint, Response};
 use grantor::{Approval, Attempt, Config, GrantTypes, Profile, RegistrarError, Throttle, ThrottleDecision};
 use serde_json::{Value, json};
@@ -253,4 +253,52 @@ async fn probing_is_limited_and_no_answer_is_kept() {
     let refused = ask(&world, &first.access).client(&world.client).send().await;
     assert_eq!((refused.status(), refused.header("Retry-After")), (429, Some("9")));
     assert_eq!(refused.header("Cache-Control"), Some("no-store"));
+}
+
+/// 7662-2.2-02
+/// A live token of which no scope is left opens nothing: neither the registration nor the catalog has any of them.
+#[tokio::test]
+async fn a_token_whose_scopes_have_all_gone_is_inactive() {
+    let mut world = World::platform().await;
+    let server = resource_server(&world).await;
+    let first = world.pair().await;
+    for caller in [&world.client, &server] {
+        assert_eq!(told(&ask(&world, &first.access).client(caller).send().await)["active"], true);
+    }
+    crate::interleaved::reconfigured(&mut world, |config| {
+        let left = ScopeDefinition::new("account-email", Permissions::ReadOnlyOrReadWrite);
+        config.scopes = ScopeCatalog::builder().scope(left).build().unwrap();
+    });
+    for caller in [&world.client, &server] {
+        inactive(&world, caller, &first.access, "no scope is in the catalog").await;
+    }
+
+    let world = World::platform().await;
+    let first = world.pair().await;
+    let registrar = world.server.registrar().unwrap();
+    let mut other = form();
+    other.scopes = "account-email:r".into();
+    registrar.change_now(&world.client.client_id(), other, None).await.unwrap();
+    registrar.approve_now(&world.client.client_id(), Approval::default()).await.unwrap();
+    inactive(&world, &world.client, &first.access, "no scope is registered any more").await;
+}
+
+/// Whoever operates the server sees that a client asks without the right to, and nothing else.
+#[tokio::test]
+async fn an_introspection_without_the_right_raises_an_event() {
+    let world = World::platform().await;
+    let first = world.pair().await;
+    let other = world.register(form()).await;
+    let resource_server = resource_server(&world).await;
+    world.events.take();
+    inactive(&world, &other, &first.access, "of another client").await;
+    let events = world.events.take();
+    let [event] = &events[..] else { panic!("{events:?}") };
+    assert!(event.starts_with("IntrospectionRefused") && event.contains(&other.id), "{event}");
+
+    inactive(&world, &other, "at_unknown", "unknown").await;
+    inactive(&world, &other, &first.refresh, "no access token").await;
+    told(&ask(&world, &first.access).client(&resource_server).send().await);
+    told(&ask(&world, &first.access).client(&world.client).send().await);
+    assert_eq!(world.events.take(), [""; 0]);
 }

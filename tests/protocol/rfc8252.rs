@@ -114,7 +114,7 @@ async fn localhost_by_name_is_an_option() {
             panic!("localhost was registered")
         };
         let problem = Problem::RedirectUri { number: 1, error: RedirectUriError::PlainHttp };
-        assert_eq!((errors[0].field(), errors[0].problem()), (Field::RedirectUris, problem));
+        assert_eq!((errors[0].field(), errors[0].problem()), (Field::RedirectUris, &problem));
         submit("http://127.0.0.1/cb").await.unwrap();
         assert!(!off.server.security_report().to_string().contains("localhost"));
     }
@@ -174,7 +174,7 @@ async fn the_kind_of_client_and_its_whole_redirect_uri_are_registered() {
     let Err(RegistrarError::Invalid(errors)) = registrar.submit(world.alice.clone(), none, Some(logo())).await else {
         panic!("a client without redirect URI was registered")
     };
-    assert_eq!((errors[0].field(), errors[0].problem()), (Field::RedirectUris, Problem::Missing));
+    assert_eq!((errors[0].field(), errors[0].problem()), (Field::RedirectUris, &Problem::Missing));
 }
 
 /// 8252-8.6-01, CVE-2023-34246
@@ -195,6 +195,7 @@ async fn no_consent_of_before_stands_in_for_a_client_that_is_not_assured() {
         for time in ["first", "second"] {
             let pending = ask(&world, &client, &uri).await.unwrap();
             assert_eq!(pending.is_client_assured(), assured, "{uri}, {time} time");
+            assert_eq!(pending.redirect_uri().as_str(), uri);
             code(&world.approve(&world.query_of(&client, &PKCE)).await);
         }
     }

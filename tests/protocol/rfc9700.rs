@@ -113,7 +113,7 @@ async fn plain_http_is_for_loopback_redirect_uris_alone() {
             let Err(RegistrarError::Invalid(errors)) = outcome else { panic!("{refused} was registered") };
             assert_eq!(errors.len(), 1);
             let problem = Problem::RedirectUri { number: 1, error: RedirectUriError::PlainHttp };
-            assert_eq!((errors[0].field(), errors[0].problem()), (Field::RedirectUris, problem), "{refused}");
+            assert_eq!((errors[0].field(), errors[0].problem()), (Field::RedirectUris, &problem), "{refused}");
         }
         for accepted in ["http://127.0.0.1/cb", "http://[::1]:3000/cb", "http://localhost/cb"] {
             let mut form = public_form();

@@ -14,6 +14,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use grantor::message::TokenResponse;
 use grantor::scope::{ResourceScope, ScopeCatalog};
+use grantor::store::Purge;
 use grantor::testing::{ManualClock, SeededEntropy};
 use grantor::wire::{Body, Endpoint, Request, Response};
 use grantor::{
@@ -151,13 +152,22 @@ impl World {
     pub(crate) async fn register_as(&self, form: ApplicationForm, approval: Approval) -> Credentials {
         let registrar = self.server.registrar().unwrap();
         let id = registrar.submit(Subject::new("developer").unwrap(), form, Some(logo())).await.unwrap();
-        let approved = registrar.approve_now(&id, approval).await.unwrap();
-        let secret = approved.client_secret().map(|secret| secret.expose().to_owned()).unwrap_or_default();
+        registrar.approve_now(&id, approval).await.unwrap();
+        let secret = match registrar.claim_now(&id).await {
+            Err(RegistrarError::PublicClient) => String::new(),
+            claimed => claimed.unwrap().expose().to_owned(),
+        };
         Credentials { id: id.to_string(), secret }
     }
 
     pub(crate) fn advance(&self, seconds: u64) {
         self.clock.advance(Duration::from_secs(seconds));
+    }
+
+    /// One step of a purge, however far the clock has come since the last one.
+    pub(crate) async fn purge(&self, limit: usize) -> Purge {
+        self.server.confirm_clock().await.unwrap();
+        self.server.purge_expired(limit).await.unwrap()
     }
 
     // The authorization endpoint.
@@ -361,10 +371,12 @@ impl Call<'_> {
     }
 }
 
-/// A reviewer who decides at once on what is there.
+/// A reviewer, and an owner, who act at once on what is there.
 pub(crate) trait Reviewer {
     async fn approve_now(&self, id: &ClientId, approval: Approval) -> Result<Approved, RegistrarError>;
     async fn reject_now(&self, id: &ClientId, reason: &str) -> Result<(), RegistrarError>;
+    async fn change_now(&self, id: &ClientId, form: ApplicationForm, logo: Option<Logo>) -> Result<(), RegistrarError>;
+    async fn claim_now(&self, id: &ClientId) -> Result<ClientSecret, RegistrarError>;
     async fn rotate_now(&self, id: &ClientId) -> Result<ClientSecret, RegistrarError>;
     async fn retire_now(&self, id: &ClientId) -> Result<(), RegistrarError>;
 }
@@ -380,14 +392,24 @@ impl Reviewer for Registrar {
         self.reject(id, version, reason).await
     }
 
+    async fn change_now(&self, id: &ClientId, form: ApplicationForm, logo: Option<Logo>) -> Result<(), RegistrarError> {
+        let application = self.application(id).await?;
+        self.change(id, application.owner().unwrap(), form, logo).await
+    }
+
+    async fn claim_now(&self, id: &ClientId) -> Result<ClientSecret, RegistrarError> {
+        let application = self.application(id).await?;
+        self.claim_secret(id, application.owner().unwrap(), application.version()).await
+    }
+
     async fn rotate_now(&self, id: &ClientId) -> Result<ClientSecret, RegistrarError> {
-        let version = self.application(id).await?.version();
-        self.rotate_secret(id, version).await
+        let application = self.application(id).await?;
+        self.rotate_secret(id, application.owner().unwrap(), application.version()).await
     }
 
     async fn retire_now(&self, id: &ClientId) -> Result<(), RegistrarError> {
-        let version = self.application(id).await?.version();
-        self.retire_previous_secret(id, version).await
+        let application = self.application(id).await?;
+        self.retire_previous_secret(id, application.owner().unwrap(), application.version()).await
     }
 }
 

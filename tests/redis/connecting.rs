@@ -140,7 +140,7 @@ async fn a_wrong_password_is_told_and_none_is_shown() {
 #[ignore = "starts Redis servers"]
 async fn a_user_needs_no_more_than_its_own_keys_and_a_few_commands() {
     let server = Server::start();
-    allow(&server, "");
+    allow(&server, ASKS);
     let address = format!("redis://grantor:open@127.0.0.1:{}", server.port());
     let store = RedisStore::connect(&address, &RedisOptions::new()).await.unwrap();
     works(&store).await;
@@ -158,7 +158,8 @@ async fn a_user_needs_no_more_than_its_own_keys_and_a_few_commands() {
 #[ignore = "starts Redis servers"]
 async fn a_user_of_a_cluster_needs_a_few_more() {
     let cluster = Cluster::start();
-    cluster.nodes.iter().for_each(|node| allow(node, " +wait +asking +cluster|slots"));
+    cluster.nodes.iter().for_each(|node| allow(node, " +info +time +wait +asking +cluster|slots"));
+    cluster.nodes.iter().for_each(|node| drop(node.ask(&["CONFIG", "SET", "appendonly", "yes"])));
     let address = format!("redis://grantor:open@127.0.0.1:{}", cluster.nodes[0].port());
     let options = RedisOptions::new().wait(1, REPLICATED);
     let store = RedisStore::connect_cluster(&[&address], &options).await.unwrap();
@@ -169,9 +170,46 @@ async fn a_user_of_a_cluster_needs_a_few_more() {
     works(&store).await;
 }
 
+/// A server that hides what has to hold of it is refused by name, unless that is accepted.
+#[tokio::test]
+#[ignore = "starts Redis servers"]
+async fn a_server_that_may_not_be_asked_is_refused() {
+    let server = Server::start_with(&["--maxmemory-policy", "allkeys-lru"]);
+    let address = format!("redis://grantor:open@127.0.0.1:{}", server.port());
+    let accepting = RedisOptions::new().accept_unchecked();
+    for (command, what) in [
+        ("INFO", "the eviction policy, the append-only file and the release"),
+        ("ROLE", "whether it is still a primary"),
+    ] {
+        server.ask(&["ACL", "DELUSER", "grantor"]);
+        allow(&server, &ASKS.replace(&format!(" +{}", command.to_lowercase()), ""));
+        let policy = |policy| server.ask(&["CONFIG", "SET", "maxmemory-policy", policy]);
+        policy("noeviction");
+        let refused = RedisStore::connect(&address, &RedisOptions::new()).await.unwrap_err();
+        let (said, is_transient) = (refused.to_string(), refused.is_transient());
+        assert!(matches!(refused.problem(), RedisProblem::Unchecked { .. }), "{refused:?}");
+        assert!(said.starts_with(&format!("{what} cannot be checked")) && !is_transient, "{said}");
+        assert!(said.contains(&format!("+{command}")) && said.contains("accept_unchecked"), "{said}");
+        works(&RedisStore::connect(&address, &accepting).await.unwrap()).await;
+        // What it states is checked nevertheless.
+        policy("allkeys-lru");
+        let connected = RedisStore::connect(&address, &accepting).await;
+        assert_eq!(connected.is_ok(), command == "INFO", "{command}");
+    }
+    // Without its clock nothing could be written.
+    server.ask(&["ACL", "DELUSER", "grantor"]);
+    allow(&server, " +info +role");
+    server.ask(&["CONFIG", "SET", "maxmemory-policy", "noeviction"]);
+    let refused = RedisStore::connect(&address, &accepting).await.unwrap_err();
+    assert_eq!((refused.problem(), refused.is_transient()), (&RedisProblem::Denied, false));
+}
+
+/// What a store asks a server that stands alone.
+const ASKS: &str = " +info +time +role";
+
 /// Makes a user who may do what a store does.
 fn allow(server: &Server, more: &str) {
-    let may = "~grantor:* +get +set +del +getrange +hget +hmget +hset +hdel +zadd +zrem +zrange +eval +evalsha +time";
+    let may = "~grantor:* +get +set +del +getrange +hget +hmget +hset +hdel +zadd +zrem +zrange +eval +evalsha";
     let may = format!("{may}{more}");
     server.ask(&[&["ACL", "SETUSER", "grantor", "on", ">open"][..], &may.split(' ').collect::<Vec<_>>()].concat());
 }

@@ -4,6 +4,7 @@ use grantor::testing::SeededEntropy;
 use grantor::{AuthorizationServer, Config, Consent, Decision, LogoSlot, RedisOptions, RedisStore};
 
 use crate::REPLICATED;
+use crate::leap;
 use crate::servers::{Cluster, Server};
 use crate::world::{ISSUER, PKCE, SESSION, World, code, e400, empty, form, logo, pair, text};
 
@@ -69,5 +70,20 @@ async fn flow(open: impl AsyncFn() -> RedisStore) {
     let replayed = pair(&world.exchange_as(&client, &world.code_for(&query).await).await);
     assert!(world.opens(&replayed.access).await, "another grant of the same user");
     world.advance(400 * 24 * 3600);
-    assert_eq!(world.server.purge_expired(100).await.unwrap().removed(), 4, "two authorizations, two grants");
+    assert_eq!(world.purge(100).await.removed(), 4, "two authorizations, two grants");
+}
+
+/// CLK-01
+#[tokio::test]
+#[ignore = "starts Redis servers"]
+async fn a_leap_of_the_clock_deletes_nothing_across_restarts() {
+    let server = Server::durable();
+    let mut seed = 100;
+    leap::survives_restarts(World::platform().await, async |world: &mut World| {
+        seed += 1;
+        let store = RedisStore::connect(&server.address(), &RedisOptions::new()).await.unwrap();
+        let builder = AuthorizationServer::builder(Config::platform(ISSUER), store).clock(world.clock.clone());
+        world.server = builder.entropy(SeededEntropy::new(seed)).events(world.events.clone()).build().unwrap();
+    })
+    .await;
 }

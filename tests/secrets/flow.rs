@@ -94,8 +94,10 @@ impl Flow {
         let registrar = world.server.registrar().unwrap();
         let id = registrar.submit(world.alice.clone(), form(), Some(logo())).await.unwrap();
         let approved = registrar.approve_now(&id, Approval::default()).await.unwrap();
-        self.exposure.secret("secret of another client", approved.client_secret().unwrap().expose(), None);
+        let claimed = registrar.claim_now(&id).await.unwrap();
+        self.exposure.secret("secret of another client", claimed.expose(), None);
         self.exposure.debug("Approved", &approved);
+        self.exposure.debug("ClientSecret", &claimed);
         let newest = registrar.rotate_now(&world.client.client_id()).await.unwrap();
         self.exposure.secret("rotated secret", newest.expose(), None);
         self.exposure.debug("ClientSecret", &newest);
@@ -222,7 +224,7 @@ impl Flow {
         registrar.withdraw_grants(&self.world.client.client_id()).await.unwrap();
         server.revoke_subject(&self.world.alice).await.unwrap();
         self.world.advance(400 * 24 * 3_600);
-        let purge = self.world.server.purge_expired(1_000).await.unwrap();
+        let purge = self.world.purge(1_000).await;
         assert!(purge.removed() >= 6, "{purge:?}");
         self.look_at_store().await;
     }
@@ -238,7 +240,7 @@ impl Flow {
         let attempts = std::mem::take(&mut *self.watch.attempts.lock().unwrap());
         attempts.into_iter().for_each(|attempt| self.exposure.text("an attempt", attempt));
         let logged = logs::so_far();
-        assert!(logged.contains("grantor WARN") && logged.contains("RefreshTokenReused"), "events are logged");
+        assert!(logged.contains("grantor WARN") && logged.contains("refresh_token_reused"), "events are logged");
         logged.lines().for_each(|line| self.exposure.text("the log", line.to_owned()));
         self.store.end(self.world, &mut self.exposure).await;
         self.exposure.check();

@@ -167,7 +167,7 @@ impl<'a> Flows<'a> {
         let tokens = self.exchange(&code)?;
         self.resource("resource", &tokens, 200)?;
         let page = self.authorized()?;
-        let found = page.quoted_after("action=\"").find(|action| action.starts_with("/authorized/"));
+        let found = page.quoted_after("href=\"").find(|action| action.starts_with("/authorized/"));
         let action = found.ok_or_else(|| self.connection.fault("the grant is not listed"))?;
         self.withdraw(action, "/authorized?withdrawn")?;
         self.assert_over(&[&tokens])
@@ -183,8 +183,8 @@ impl<'a> Flows<'a> {
         self.authorized()?;
         self.withdraw(&action, "/authorized?withdrawn-all")?;
         self.assert_over(&[&first, &second])?;
-        // A code that was not exchanged is no grant yet: the exchange makes one, which goes on as it likes.
-        self.exchange(&waiting)?;
-        self.withdraw(&action, "/authorized?withdrawn-all")
+        // A code that was not exchanged ends with them, and nothing is left to withdraw.
+        self.refused_code(&waiting)?;
+        self.withdraw(&action, "/authorized?over")
     }
 }

@@ -126,6 +126,15 @@ impl Flows<'_> {
         self.ask_as_client(kind, 200, "/oauth2/revoke", &[("token", token)]).map(drop)
     }
 
+    /// A code that was withdrawn; the record of a grant stands in its way.
+    pub(crate) fn refused_code(&mut self, code: &str) -> Result<(), Stop> {
+        self.connection.add_record();
+        let form = [("grant_type", "authorization_code"), ("code", code)];
+        let answer = self.ask_as_client("withdrawn code", 400, "/oauth2/token", &form)?;
+        let is_right = answer.json()["error"] == "invalid_grant";
+        if is_right { Ok(()) } else { Err(self.connection.fault(&format!("withdrawn code: {answer:?}"))) }
+    }
+
     pub(crate) fn refused_refresh(&mut self, kind: &'static str, tokens: &Tokens) -> Result<(), Stop> {
         let form = [("grant_type", "refresh_token"), ("refresh_token", &*tokens.refresh)];
         let answer = self.ask_as_client(kind, 400, "/oauth2/token", &form)?;

@@ -67,6 +67,16 @@ fn a_path_that_leads_nowhere_is_refused() {
 }
 
 #[test]
+fn a_missing_folder_is_named() {
+    let folder = Folder::new("named");
+    let missing = folder.path().join("none");
+    let error = SqliteStore::open(missing.join("store.sqlite")).unwrap_err();
+    assert_eq!(error.to_string(), format!("there is no folder {missing:?}; create it first"));
+    let error = SqliteStore::open_with(folder.file(), &SqliteOptions::new().must_exist()).unwrap_err();
+    assert_eq!(error.to_string(), format!("there is no file {:?}", folder.file()));
+}
+
+#[test]
 fn special_names_of_sqlite_are_files_like_any_other() {
     let folder = Folder::new("names");
     for name in [":memory:", "file:x?mode=memory", "a b'\"%?#.sqlite"] {

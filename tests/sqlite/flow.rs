@@ -6,6 +6,7 @@ use grantor::testing::SeededEntropy;
 use grantor::{AuthorizationServer, Config, Consent, Decision, SqliteStore};
 
 use crate::folder::Folder;
+use crate::leap;
 use crate::world::{ISSUER, PKCE, Recorder, SESSION, World, code, e400, empty, form, logo, pair, text};
 
 /// The world's server over a store of its own; whatever the world was built with is left behind.
@@ -60,9 +61,24 @@ fn every_step_of_a_flow_may_be_followed_by_a_restart() {
 
     restart(&mut world);
     world.advance(400 * 24 * 3600);
-    assert_eq!(block_on(world.server.purge_expired(100)).unwrap().removed(), 2, "the authorization and its grant");
+    assert_eq!(block_on(world.purge(100)).removed(), 2, "the authorization and its grant");
     drop(world);
     let store = SqliteStore::open(folder.file()).unwrap();
     let page = grantor::store::Page::first(10);
     assert!(block_on(store.grants_of(&grantor::Subject::new("alice").unwrap(), page)).unwrap().is_empty());
+}
+
+/// CLK-01
+#[test]
+fn a_leap_of_the_clock_deletes_nothing_across_restarts() {
+    let folder = Folder::new("leap");
+    let world = block_on(World::platform());
+    let mut seed = 100;
+    block_on(leap::survives_restarts(world, async |world: &mut World| {
+        seed += 1;
+        move_to(world, SqliteStore::temporary().unwrap());
+        let store = SqliteStore::open(folder.file()).unwrap();
+        let builder = AuthorizationServer::builder(Config::platform(ISSUER), store).clock(world.clock.clone());
+        world.server = builder.entropy(SeededEntropy::new(seed)).events(world.events.clone()).build().unwrap();
+    }));
 }

@@ -19,18 +19,18 @@ use crate::world::{Credentials, ISSUER, World, e400, empty, form, logo, pair};
 /// One for each version: what a release with that schema wrote, with the records and tokens below.
 const FIXTURES: [&str; 1] = [include_str!("schema_1.sql")];
 
-const LIVE: &str = "AO5rKB1YfVKahNH9Z7kX5Q";
-const REVOKED: &str = "AO5rKEqu8CynIjZMOTs5RQ";
-const ACCESS_TOKEN: &str = "at_AO5rKB1YfVKahNH9Z7kX5QTJLRr7_7_vrsB7TmwaLUBfRTBQVffXbn6je6_tbj4zM";
-const REFRESH_TOKEN: &str = "rt_AO5rKB1YfVKahNH9Z7kX5Q_Pt68dl1snIix_Co647f9zyIGAAAAAABW1L4kwv9SFJDsmQ2b4ohdfN6tUvQjsr8\
-                             TJ8o_rFedE2QksQyM_I4iLhj";
+const LIVE: &str = "AO5rKDeqVRK8QKRd8Z15fA";
+const REVOKED: &str = "AO5rKNQeNUOO6iYWBclp0Q";
+const ACCESS_TOKEN: &str = "at_AO5rKDeqVRK8QKRd8Z15fAQ8E6gd_ps9uqxv6HJq2VEv1EUvfJtIO_L0lKTSWcPUk";
+const REFRESH_TOKEN: &str = "rt_AO5rKDeqVRK8QKRd8Z15fAvtCzDm-PwBpxbwhNyHVS3zyIGAAAAAAB877jmctvgW527pEC9yT0w2JFxfaoEy4v3HmukYD7\
+                             rBi3CUMsIjdSHqSM";
 const REVOKED_REFRESH_TOKEN: &str =
-    "rt_AO5rKEqu8CynIjZMOTs5RQE9NfjXsVq9LZWdoRax1JtzyIGAAAAAABqsb-hyatlRL9RFL3ybSDvy9JSk0lnD1J877jmctvgdM8edCmhn__WEU5";
+    "rt_AO5rKNQeNUOO6iYWBclp0QXGsFlX-0l95MktGvv_v--jyIGAAAAAABTJ8o_rFedM5KrvAspyI2TDk7OUUwa9ge91Mn0Jo9GM5BS_f_rSbagiXq";
 
 fn credentials() -> Credentials {
     Credentials {
-        id: "EuNWMvjTMV9CG9Q23S6wY9".to_owned(),
-        secret: "yrAyiBTvGQ2rxwhYCONygGsyNH6ye5UOiza5GUOudCq".to_owned(),
+        id: "9Q23S64VwY95TagKZ3TUhH".to_owned(),
+        secret: "GQ2rxwhYCONygGsyNH6ye5UOiza5GUOudCgqOMIh8qw".to_owned(),
     }
 }
 
@@ -160,9 +160,9 @@ fn columns_show_an_operator_where_an_application_stands() {
         other_connection(&folder.file()).query_row(sql, [], |row| row.get::<_, String>(0)).unwrap()
     };
     let client = credentials();
-    assert_eq!(row(), format!("{} developer 2 1000000000 approved", client.id));
+    assert_eq!(row(), format!("{} developer 3 1000000000 approved", client.id));
     block_on(world.server.registrar().unwrap().suspend(&client.client_id())).unwrap();
-    assert_eq!(row(), format!("{} developer 3 1000000000 suspended", client.id));
+    assert_eq!(row(), format!("{} developer 4 1000000000 suspended", client.id));
 }
 
 /// What a server with the newest schema writes can be written down as SQL; with `GRANTOR_WRITE_SCHEMA` set, that is

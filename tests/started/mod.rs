@@ -1,6 +1,7 @@
 //! The examples as their users start them, each in a process of its own.
 
 use std::io::{BufRead as _, BufReader};
+use std::path::Path;
 use std::process::{Child, ChildStderr, Stdio};
 use std::sync::{Arc, Mutex};
 use std::thread;
@@ -17,7 +18,7 @@ use self::database::Database;
 pub(crate) struct Example {
     process: Child,
     about: Value,
-    _database: Option<Database>,
+    database: Option<Database>,
     log: Arc<Mutex<String>>,
 }
 
@@ -34,10 +35,15 @@ impl Example {
 
     /// Starts the platform on a new database.
     pub(crate) fn platform(test: &str) -> Self {
+        Self::platform_with(test, &[])
+    }
+
+    /// The same with more on its command line.
+    pub(crate) fn platform_with(test: &str, options: &[&str]) -> Self {
         let database = Database::new(test);
         let file = database.path().to_str().unwrap().to_owned();
         let own = ["--third-party-listen", "127.0.0.1:0", "--database", &file];
-        Self::run(&[&["--all-features", "--example", "platform", "--"], &own[..]].concat(), Some(database))
+        Self::run(&[&["--all-features", "--example", "platform", "--"], &own[..], options].concat(), Some(database))
     }
 
     fn run(arguments: &[&str], database: Option<Database>) -> Self {
@@ -54,12 +60,22 @@ impl Example {
         BufReader::new(process.stdout.take().unwrap()).read_line(&mut line).unwrap();
         let about = serde_json::from_str(&line);
         let about = about.unwrap_or_else(|_| panic!("the example prints one line of JSON: {}", log.lock().unwrap()));
-        Self { process, about, _database: database, log }
+        Self { process, about, database, log }
     }
 
     /// What it has written to its standard error until now.
     pub(crate) fn log(&self) -> String {
         self.log.lock().unwrap().clone()
+    }
+
+    /// The platform's database.
+    pub(crate) fn database(&self) -> &Path {
+        self.database.as_ref().expect("it is the platform").path()
+    }
+
+    /// The process that serves.
+    pub(crate) fn process(&self) -> u32 {
+        self.process.id()
     }
 
     /// What the example says of itself.

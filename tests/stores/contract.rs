@@ -5,11 +5,12 @@ use std::fs;
 use std::path::Path;
 
 /// Where each contract stands, the sources of its rules, and the list from which a macro makes tests.
-const KIT: [(&str, &str, &str); 4] = [
+const KIT: [(&str, &str, &str); 5] = [
     ("client_store.rs", "client_store.rs", "__client_rules"),
     ("client_registry.rs", "client_registry.rs", "__registry_rules"),
     ("record_contract.md", "record_rules.rs", "__record_rules"),
     ("replay_store.rs", "replay_store.rs", "__replay_rules"),
+    ("purge_store.rs", "purge_store.rs", "__purge_rules"),
 ];
 
 #[test]

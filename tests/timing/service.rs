@@ -96,8 +96,9 @@ async fn registered(server: &AuthorizationServer) -> (String, String) {
     let registrar = server.registrar().unwrap();
     let id = registrar.submit(ALICE.clone(), form, Some(logo)).await.unwrap();
     let version = registrar.application(&id).await.unwrap().version();
-    let approved = registrar.approve(&id, version, Approval::default()).await.unwrap();
-    (id.to_string(), approved.client_secret().unwrap().expose().to_owned())
+    registrar.approve(&id, version, Approval::default()).await.unwrap();
+    let secret = registrar.claim_secret(&id, &ALICE, version + 1).await.unwrap();
+    (id.to_string(), secret.expose().to_owned())
 }
 
 /// The same text with each other letter or digit at that place.

@@ -30,8 +30,8 @@
 //!
 //! grantor's servers are its examples: their routes and adapters, unchanged. Their `main` is another one, which
 //! begins with 4096 live grants and, for the refreshes, has a clock that runs fast, so that minutes lie between
-//! two refreshes of one grant. The examples have no throttle and write no log; what is left out is the purge
-//! that they run once a minute.
+//! two refreshes of one grant. It sets no throttle, and runs no purge once a minute as the examples do; neither
+//! writes a log.
 //!
 //! # How it is measured
 //!

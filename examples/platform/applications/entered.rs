@@ -1,11 +1,12 @@
 //! The registration form as it was typed, so that nothing of it is lost when it is shown again.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use grantor::scope::{ResourceScope, ResourceScopeError, ScopeCatalog};
 use grantor::{ApplicationForm, ApplicationType, CheckedForm, ClientType, Config};
 
-use crate::registration::problems::Problems;
+use crate::registration::problems::{Problems, misleading, without_line_ends};
 
 /// Whether the client type and the application type may still be chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,6 +31,7 @@ pub(super) struct Entered {
     pub(super) resources: String,
     /// The logo that was sent before.
     pub(super) draft: String,
+    pub(super) wants_sample_logo: bool,
 }
 
 impl Entered {
@@ -55,7 +57,7 @@ impl Entered {
             scopes: form.scopes().iter().map(|scope| (scope.name().to_owned(), scope.to_string())).collect(),
             resource_scope: form.resource_scope().as_str().to_owned(),
             resources,
-            draft: String::new(),
+            ..Self::default()
         }
     }
 
@@ -74,6 +76,7 @@ impl Entered {
                 "resource_scope" => entered.resource_scope = text,
                 "resources" => entered.resources = text,
                 "draft" => entered.draft = text,
+                "sample_logo" => entered.wants_sample_logo = true,
                 _ => {
                     if let Some(scope) = name.strip_prefix("scope-") {
                         entered.scopes.insert(scope.to_owned(), text);
@@ -101,7 +104,7 @@ impl Entered {
         problems: &mut Problems,
     ) -> ApplicationForm {
         let mut form = ApplicationForm::new(self.name.trim(), self.website.trim());
-        form.description = Some(self.description.trim().to_owned()).filter(|text| !text.is_empty());
+        form.description = Some(without_line_ends(&self.description)).filter(|text| !text.is_empty());
         form.redirect_uris = lines(&self.redirect_uris);
         form.scopes = self.tokens(&config.scopes);
         form.resource_scope = self.resource_scope(problems);
@@ -155,12 +158,15 @@ impl Entered {
             problems.push("resources", format!("“{odd}” is no repository’s name; write owner/name."));
             return None;
         }
-        let text = match ResourceScope::specified(resources) {
+        let text: Cow<'static, str> = match ResourceScope::specified(resources) {
             Ok(scope) => return Some(scope),
-            Err(ResourceScopeError::Empty) => "List the repositories, one in each line.",
-            Err(ResourceScopeError::TooMany) => "The list is too long: at most 1000 repositories, 32 768 bytes in all.",
-            Err(ResourceScopeError::Length) => "A repository’s name may have at most 255 bytes.",
-            Err(_) => "A repository’s name has a control character in it.",
+            Err(ResourceScopeError::Text(error)) => misleading("A repository’s name", error).into(),
+            Err(ResourceScopeError::Empty) => "List the repositories, one in each line.".into(),
+            Err(ResourceScopeError::TooMany) => {
+                "The list is too long: at most 1000 repositories, 32 768 bytes in all.".into()
+            }
+            Err(ResourceScopeError::Length) => "A repository’s name may have at most 255 bytes.".into(),
+            Err(_) => "A repository’s name cannot be read.".into(),
         };
         problems.push("resources", text);
         None

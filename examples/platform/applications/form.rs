@@ -34,6 +34,8 @@ struct FormPage<'a> {
 
 struct Group<'a> {
     title: &'a str,
+    /// How many of its scopes are asked for; without any it is folded.
+    chosen: usize,
     scopes: Vec<Choice<'a>>,
 }
 
@@ -99,8 +101,11 @@ fn groups<'a>(config: &'a Config, entered: &Entered) -> Vec<Group<'a>> {
         };
         match groups.iter_mut().find(|group| group.title == definition.group()) {
             Some(group) => group.scopes.push(choice),
-            None => groups.push(Group { title: definition.group(), scopes: vec![choice] }),
+            None => groups.push(Group { title: definition.group(), chosen: 0, scopes: vec![choice] }),
         }
+    }
+    for group in &mut groups {
+        group.chosen = group.scopes.iter().filter(|scope| scope.offers.iter().any(|offer| offer.is_chosen)).count();
     }
     groups
 }

@@ -5,6 +5,7 @@ mod drafts;
 mod entered;
 mod form;
 mod list;
+mod secret;
 mod submit;
 mod upload;
 
@@ -14,7 +15,7 @@ use axum::Router;
 use axum::extract::rejection::PathRejection;
 use axum::extract::{DefaultBodyLimit, Path, State};
 use axum::response::Response;
-use axum::routing::get;
+use axum::routing::{get, post};
 use grantor::{Application, ClientId, LogoSlot};
 
 use crate::accounts::Account;
@@ -23,6 +24,9 @@ use crate::registration::{Named, failure, logo};
 use crate::session::SignedIn;
 use crate::web::Platform;
 
+/// A logo for applications that have none yet. It is public.
+pub(crate) const SAMPLE_LOGO: &[u8] = include_bytes!("../assets/sample_logo.png");
+
 pub(crate) fn routes() -> Router<Platform> {
     Router::new()
         .route("/applications", get(list::list))
@@ -30,15 +34,18 @@ pub(crate) fn routes() -> Router<Platform> {
         .route("/applications/drafts/{draft}/logo", get(draft_logo))
         .route("/applications/{id}", get(details::details))
         .route("/applications/{id}/change", get(submit::edit).post(submit::change))
+        .route("/applications/{id}/secret", post(secret::make))
+        .route("/applications/{id}/retire-secret", post(secret::retire))
+        .route("/applications/{id}/delete", post(secret::delete))
         .route("/applications/{id}/logo", get(logo_in_force))
         .route("/applications/{id}/logo/proposed", get(proposed_logo))
         .layer(DefaultBodyLimit::max(upload::BODY_OCTETS))
 }
 
-/// Finds an application for its applicant; for others there is none of that id.
+/// Finds an application for its owner; for others there is none of that id.
 async fn own(platform: &Platform, account: &Account, id: &ClientId) -> Result<Arc<Application>, Failure> {
     let application = platform.registrar()?.application(id).await.map_err(failure)?;
-    if *application.applicant() == account.subject { Ok(application) } else { Err(Failure::NotFound) }
+    if application.owner() == Some(&account.subject) { Ok(application) } else { Err(Failure::NotFound) }
 }
 
 async fn draft_logo(

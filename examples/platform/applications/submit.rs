@@ -12,7 +12,7 @@ use crate::accounts::Account;
 use crate::applications::entered::{Entered, Kind};
 use crate::applications::form::{Shown, show};
 use crate::applications::upload::Upload;
-use crate::applications::{drafts, own};
+use crate::applications::{SAMPLE_LOGO, drafts, own};
 use crate::pages::Failure;
 use crate::registration::problems::Problems;
 use crate::registration::{Named, ROWS, failure, notice};
@@ -131,13 +131,14 @@ impl Attempt<'_> {
     ) -> Result<ClientId, RegistrarError> {
         match self.application {
             None => registrar.submit(self.account.subject.clone(), form, logo).await,
-            Some(application) => {
-                registrar.change(application.id(), form, logo).await.map(|()| application.id().clone())
-            }
+            Some(application) => registrar
+                .change(application.id(), &self.account.subject, form, logo)
+                .await
+                .map(|()| application.id().clone()),
         }
     }
 
-    /// Takes the logo that was sent now, or else before; it is kept for the next time.
+    /// Takes the logo that was sent now, the sample, or else the logo sent before; it is kept for the next time.
     async fn logo(
         &self,
         entered: &mut Entered,
@@ -146,7 +147,8 @@ impl Attempt<'_> {
     ) -> Result<Option<Logo>, Failure> {
         let Platform { server, database, .. } = self.platform;
         let owner = &self.account.subject;
-        let Some(octets) = sent else {
+        let sample = std::mem::take(&mut entered.wants_sample_logo).then(|| SAMPLE_LOGO.to_vec());
+        let Some(octets) = sent.or(sample) else {
             let kept = drafts::find(database, owner, &entered.draft).await?;
             if kept.is_none() {
                 entered.draft.clear();

@@ -4,13 +4,14 @@ use std::time::Duration;
 
 use askama::Template;
 use grantor::scope::ResourceScope;
-use grantor::{AuthorizationHandle, Client, Config, GrantType, PendingAuthorization};
+use grantor::{AuthorizationHandle, Client, Config, GrantType, PendingAuthorization, Timestamp};
 
 use crate::accounts::Account;
+use crate::consent::Form;
 use crate::logos;
 use crate::pages::Frame;
 use crate::repositories::Repository;
-use crate::words::{self, ScopeGroup};
+use crate::words::{self, ScopeGroup, When};
 
 #[derive(Template)]
 #[template(path = "consent.html", config = "examples/platform/askama.toml")]
@@ -20,11 +21,47 @@ pub(super) struct ConsentPage {
     next: String,
     application: Application,
     account: Account,
-    groups: Vec<ScopeGroup>,
+    /// Why nothing was done with the answer before.
+    problem: Option<&'static str>,
+    groups: Vec<Group>,
     resources: Resources,
     redirect_host: String,
-    is_assured: bool,
+    warning: Option<Warning>,
     lasts: String,
+}
+
+/// What keeps the platform from knowing who it is that asks [RFC 8252 section 8.6].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Warning {
+    /// The answer goes to a program on the user's own device: any program there can ask for it.
+    OwnDevice,
+    /// Everybody who has the application has its secret, if there is one.
+    NoSecret,
+}
+
+impl Warning {
+    fn about(pending: &PendingAuthorization) -> Option<Self> {
+        let uri = pending.redirect_uri();
+        if pending.is_client_assured() {
+            None
+        } else if uri.is_loopback() || uri.is_private_use() {
+            Some(Self::OwnDevice)
+        } else {
+            Some(Self::NoSecret)
+        }
+    }
+}
+
+struct Group {
+    title: String,
+    scopes: Vec<Deed>,
+}
+
+/// One thing that the application would like to do.
+struct Deed {
+    token: String,
+    verbs: String,
+    is_ticked: bool,
 }
 
 struct Application {
@@ -33,6 +70,8 @@ struct Application {
     /// In its developer's words, as an administrator approved them.
     description: Option<String>,
     logo: Option<String>,
+    publisher: Option<String>,
+    since: Option<When>,
 }
 
 enum Resources {
@@ -46,12 +85,20 @@ struct Choice {
     name: String,
     /// Nothing if the user has no such repository.
     is_public: Option<bool>,
+    is_ticked: bool,
+}
+
+/// Who answers for the application, and since when it can be used.
+pub(super) struct Publisher {
+    pub(super) name: Option<String>,
+    pub(super) since: Option<Timestamp>,
 }
 
 /// What the application asks for, and what the user has of it.
 pub(super) struct Asked<'a> {
     pub(super) pending: &'a PendingAuthorization,
     pub(super) description: Option<String>,
+    pub(super) publisher: Publisher,
     pub(super) repositories: &'a [Repository],
 }
 
@@ -63,7 +110,7 @@ impl ConsentPage {
         handle: &AuthorizationHandle,
         next: String,
     ) -> Self {
-        let Asked { pending, description, repositories } = asked;
+        let Asked { pending, description, publisher, repositories } = asked;
         let client = pending.client();
         Self {
             frame: Frame::for_account(account),
@@ -74,14 +121,37 @@ impl ConsentPage {
                 website: client.website().to_owned(),
                 description,
                 logo: logos::address(client),
+                publisher: publisher.name,
+                since: publisher.since.map(words::day),
             },
             account: account.clone(),
-            groups: words::scope_groups(&config.scopes, pending.scopes()),
+            problem: None,
+            groups: words::scope_groups(&config.scopes, pending.scopes()).into_iter().map(Group::from).collect(),
             resources: Resources::of(pending.resource_scope(), repositories),
             redirect_host: pending.redirect_host().to_owned(),
-            is_assured: pending.is_client_assured(),
+            warning: Warning::about(pending),
             lasts: how_long(config, client),
         }
+    }
+
+    /// Shows the boxes as they were left, and what was wrong with that.
+    pub(super) fn repeat(&mut self, before: &Form) {
+        self.problem = before.problem();
+        for scope in self.groups.iter_mut().flat_map(|group| &mut group.scopes) {
+            scope.is_ticked = before.scopes.contains(&scope.token);
+        }
+        if let Resources::Specified(choices) = &mut self.resources {
+            for choice in choices {
+                choice.is_ticked = before.resources.contains(&choice.name);
+            }
+        }
+    }
+}
+
+impl From<ScopeGroup> for Group {
+    fn from(group: ScopeGroup) -> Self {
+        let deed = |scope: words::ScopeWords| Deed { token: scope.token, verbs: scope.verbs, is_ticked: true };
+        Self { title: group.title, scopes: group.scopes.into_iter().map(deed).collect() }
     }
 }
 
@@ -89,7 +159,8 @@ impl Resources {
     fn of(scope: &ResourceScope, repositories: &[Repository]) -> Self {
         let choice = |name: &str| {
             let known = repositories.iter().find(|repository| repository.name == name);
-            Choice { name: name.to_owned(), is_public: known.map(|repository| repository.public) }
+            let is_public = known.map(|repository| repository.public);
+            Choice { name: name.to_owned(), is_public, is_ticked: is_public.is_some() }
         };
         match scope {
             ResourceScope::All => Self::All,

@@ -1,5 +1,6 @@
 //! What the developer's pages and the administrator's pages share.
 
+mod controls;
 pub(crate) mod form_words;
 pub(crate) mod logo;
 pub(crate) mod notice;
@@ -14,6 +15,8 @@ use serde::Deserialize;
 
 use crate::pages::Failure;
 use crate::web::Platform;
+
+pub(crate) use controls::Controls;
 
 impl Platform {
     pub(crate) fn registrar(&self) -> Result<Registrar, Failure> {

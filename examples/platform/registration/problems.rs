@@ -1,7 +1,7 @@
 //! What is wrong with a form, in words, each at its field.
 
 use grantor::scope::ScopeError;
-use grantor::{ApplicationForm, Field, FieldError, Problem};
+use grantor::{ApplicationForm, Field, FieldError, Problem, TextError, TextFault};
 
 /// Everything that is wrong with a form, in the order of its fields.
 #[derive(Debug, Default)]
@@ -83,33 +83,68 @@ pub(crate) fn words(error: &FieldError, form: &ApplicationForm) -> String {
     match error.problem() {
         Problem::Missing => missing(error.field()).into(),
         Problem::Blank => format!("{subject} has no visible character."),
-        Problem::ControlCharacter => format!("{subject} has a control character in it, such as a tab."),
-        Problem::DirectionCharacter => format!(
-            "{subject} has a character in it that changes the direction of writing, which could mislead its readers."
+        Problem::Text(error) => misleading(subject, *error),
+        Problem::Animated => "The logo is animated; choose a still image.".into(),
+        Problem::Dimensions { limit } => {
+            format!("The logo’s width and height must each be between 1 and {limit} pixels; choose another image.")
+        }
+        Problem::HostNotAscii { a_label } => format!(
+            "The address has letters that can be mistaken for others. Write its host as “{a_label}”, as your registrar \
+             shows it."
         ),
         Problem::Fixed => format!("{subject} cannot change any more, since the application was approved."),
         Problem::NotAnImage => "The file is no PNG, JPEG, GIF or WebP image.".into(),
         Problem::NotAWebAddress => "Enter the whole address, beginning with https:// or http://.".into(),
-        Problem::NotOffered => format!("{subject} has a choice that is not offered here."),
+        Problem::NotOffered | Problem::PublicClientsOff | Problem::ClientCredentialsOff => {
+            format!("{subject} has a choice that is not offered here.")
+        }
         Problem::RedirectUri { number, error } => {
             let text = error.to_string();
             let fault = text.strip_prefix("the redirect URI ").unwrap_or(&text);
-            format!("“{}” {fault}.", redirect_uri(number))
+            format!("“{}” {fault}.", redirect_uri(*number))
         }
-        Problem::Repeated { number } => format!("“{}” stands there more than once.", redirect_uri(number)),
-        Problem::Scope(ScopeError::PermissionNotAllowed) => {
-            "A scope is asked for with a permission that it does not have.".into()
+        Problem::Repeated { number } => format!("“{}” stands there more than once.", redirect_uri(*number)),
+        Problem::Scope(ScopeError::PermissionNotAllowed { token, accepted }) => {
+            format!("The scope “{token}” does not exist; “{accepted}” does.")
         }
+        Problem::Scope(ScopeError::Unknown { token: Some(token), nearest: Some(nearest) }) => {
+            format!("There is no scope “{token}”. Did you mean “{nearest}”?")
+        }
+        Problem::Scope(ScopeError::Unknown { token: Some(token), .. }) => format!("There is no scope “{token}”."),
         Problem::Scope(_) => "A scope is asked for that does not exist.".into(),
         Problem::TooManyCharacters { limit } => match characters(error.field(), form) {
             Some(count) => format!("{subject} has {count} characters; it may have at most {limit}."),
             None => format!("{subject} may have at most {limit} characters."),
         },
-        Problem::TooManyOctets { limit } => format!("The file is larger than {}; choose a smaller one.", size(limit)),
+        Problem::TooManyOctets { limit } => format!("The file is larger than {}; choose a smaller one.", size(*limit)),
         Problem::TooManyValues { limit } => format!("There may be at most {limit} redirect URIs."),
         Problem::UserInfo => "The address has a user name in it, which hides where it leads; leave it out.".into(),
         other => format!("{subject} {other}."),
     }
+}
+
+/// Names a character that could mislead, where it is, and what to do.
+pub(crate) fn misleading(subject: &str, error: TextError) -> String {
+    let (code, place) = (u32::from(error.character()), error.place());
+    let which = format!("character {place} (U+{code:04X})");
+    match error.fault() {
+        TextFault::OuterBlank => format!("{subject} must not begin or end with a space: remove {which}."),
+        TextFault::DoubleBlank => format!("{subject} has two spaces together: remove {which}."),
+        TextFault::Control => format!("{subject} has a tab or another control character: remove {which}."),
+        TextFault::Invisible => format!("{subject} has an invisible character: remove {which}."),
+        TextFault::Direction => {
+            format!("{subject} has a character that changes the direction of writing: remove {which}.")
+        }
+        TextFault::TooManyMarks | TextFault::RepeatedMark => {
+            format!("{subject} has too many accents on one letter: remove {which}.")
+        }
+        _ => format!("{subject} has a character that not every device can show: remove {which}."),
+    }
+}
+
+/// A text as it was meant: browsers end lines with two characters, and blanks at the end of a line cannot be seen.
+pub(crate) fn without_line_ends(text: &str) -> String {
+    text.trim().lines().map(str::trim_end).collect::<Vec<_>>().join("\n")
 }
 
 /// A count of octets as people say it.

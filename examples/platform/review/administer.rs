@@ -1,14 +1,15 @@
-//! Looking after applications in force: stop them, let them go on, change their secret, end their grants.
+//! Looking after applications in force: stop them, let them go on, take away what they have, give them to another
+//! developer, delete them.
 
 use axum::extract::State;
-use axum::response::Response;
-use grantor::RegistrarError;
+use axum::response::{IntoResponse as _, Redirect, Response};
+use grantor::{Narrowing, Registrar};
 use tower_sessions::Session;
 
+use crate::accounts::Account;
 use crate::pages::Failure;
-use crate::registration::{Named, failure};
+use crate::registration::{Controls, Named, failure};
 use crate::review::details::{conclude, explain, refuse};
-use crate::review::{Controls, secret};
 use crate::session::Administrator;
 use crate::web::Platform;
 
@@ -18,7 +19,7 @@ pub(super) async fn suspend(
     Named(id): Named,
     session: Session,
 ) -> Result<Response, Failure> {
-    let outcome = platform.registrar()?.suspend(&id).await;
+    let outcome = acting(&platform, &account)?.suspend(&id).await;
     let done = "Suspended. Nobody can use it now, and its tokens are refused.";
     conclude(&platform, &account, &id, &session, outcome.map(|()| done)).await
 }
@@ -29,33 +30,47 @@ pub(super) async fn resume(
     Named(id): Named,
     session: Session,
 ) -> Result<Response, Failure> {
-    let outcome = platform.registrar()?.resume(&id).await;
+    let outcome = acting(&platform, &account)?.resume(&id).await;
     let done = "It can be used again, with the tokens it had.";
     conclude(&platform, &account, &id, &session, outcome.map(|()| done)).await
 }
 
-pub(super) async fn rotate_secret(
+pub(super) async fn set_privileges(
     State(platform): State<Platform>,
     Administrator(account): Administrator,
     Named(id): Named,
+    session: Session,
     controls: Controls,
 ) -> Result<Response, Failure> {
-    let registrar = platform.registrar()?;
-    let version = controls.version()?;
-    // Read first: once there is a secret, nothing may come between it and the page.
-    let application = registrar.application(&id).await.map_err(failure)?;
-    match registrar.rotate_secret(&id, version).await {
-        Ok(made) => Ok(secret::of_rotated(&account, application.form().name(), &id, &made)),
-        Err(RegistrarError::ChangedMeanwhile) => {
-            let text = "No new secret was made: the application was changed after you opened this page, perhaps by \
-                        this very form. A secret is shown once; if it was lost, make a new one below.";
-            refuse(&platform, &account, &id, text).await
-        }
-        Err(error) => explain(&platform, &account, &id, error).await,
-    }
+    let registrar = acting(&platform, &account)?;
+    // What the page does not ask about stays.
+    let mut privileges = registrar.client(&id).await.map_err(failure)?.privileges();
+    privileges.require_pkce = controls.has("require_pkce");
+    privileges.trusted = controls.has("trusted");
+    privileges.may_introspect = controls.has("may_introspect");
+    let outcome = registrar.set_privileges(&id, controls.version()?, privileges).await;
+    conclude(&platform, &account, &id, &session, outcome.map(|()| "Its privileges are as you ticked them.")).await
 }
 
-pub(super) async fn retire_secret(
+pub(super) async fn narrow(
+    State(platform): State<Platform>,
+    Administrator(account): Administrator,
+    Named(id): Named,
+    session: Session,
+    controls: Controls,
+) -> Result<Response, Failure> {
+    let scopes = controls.all("scope").collect::<Vec<_>>().join(" ");
+    if scopes.is_empty() {
+        return refuse(&platform, &account, &id, "Nothing was taken away: leave at least one scope, or suspend it.")
+            .await;
+    }
+    let narrowing = Narrowing::default().scopes(scopes);
+    let outcome = acting(&platform, &account)?.narrow(&id, controls.version()?, narrowing).await;
+    let done = "It has the ticked scopes alone, and so have its tokens.";
+    conclude(&platform, &account, &id, &session, outcome.map(|()| done)).await
+}
+
+pub(super) async fn end_secrets(
     State(platform): State<Platform>,
     Administrator(account): Administrator,
     Named(id): Named,
@@ -63,12 +78,42 @@ pub(super) async fn retire_secret(
     controls: Controls,
 ) -> Result<Response, Failure> {
     if !controls.has("confirmed") {
-        let text = "Nothing was retired: tick the box to say that the developer uses the new secret.";
+        let text = "No secret was ended: tick the box to say that you mean it.";
         return refuse(&platform, &account, &id, text).await;
     }
-    let outcome = platform.registrar()?.retire_previous_secret(&id, controls.version()?).await;
-    let done = "Only the newest secret works now.";
+    let outcome = acting(&platform, &account)?.end_secrets(&id).await;
+    let done = "Its secrets are ended. Its developer can make a new one.";
     conclude(&platform, &account, &id, &session, outcome.map(|()| done)).await
+}
+
+pub(super) async fn transfer(
+    State(platform): State<Platform>,
+    Administrator(account): Administrator,
+    Named(id): Named,
+    session: Session,
+    controls: Controls,
+) -> Result<Response, Failure> {
+    let Some(owner) = Account::find(&platform.database, controls.one("owner").trim()).await? else {
+        return refuse(&platform, &account, &id, "Nothing was transferred: there is no account of that name.").await;
+    };
+    let outcome = acting(&platform, &account)?.transfer(&id, controls.version()?, owner.subject).await;
+    conclude(&platform, &account, &id, &session, outcome.map(|()| "It belongs to the new developer now.")).await
+}
+
+pub(super) async fn delete(
+    State(platform): State<Platform>,
+    Administrator(account): Administrator,
+    Named(id): Named,
+    controls: Controls,
+) -> Result<Response, Failure> {
+    if !controls.has("confirmed") {
+        let text = "Nothing was deleted: tick the box to say that you mean it.";
+        return refuse(&platform, &account, &id, text).await;
+    }
+    match acting(&platform, &account)?.delete(&id, controls.version()?).await {
+        Ok(()) => Ok(Redirect::to("/review").into_response()),
+        Err(error) => explain(&platform, &account, &id, error).await,
+    }
 }
 
 pub(super) async fn withdraw_grants(
@@ -82,7 +127,12 @@ pub(super) async fn withdraw_grants(
         let text = "Nothing was withdrawn: tick the box to say that you mean it.";
         return refuse(&platform, &account, &id, text).await;
     }
-    let outcome = platform.registrar()?.withdraw_grants(&id).await;
+    let outcome = acting(&platform, &account)?.withdraw_grants(&id).await;
     let done = "Everything that users had granted to it is withdrawn.";
     conclude(&platform, &account, &id, &session, outcome.map(|()| done)).await
+}
+
+/// The registrar, whose events name the administrator.
+fn acting(platform: &Platform, account: &Account) -> Result<Registrar, Failure> {
+    Ok(platform.registrar()?.with_actor(account.subject.clone()))
 }

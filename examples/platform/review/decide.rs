@@ -6,9 +6,10 @@ use grantor::{Approval, Problem, RegistrarError};
 use tower_sessions::Session;
 
 use crate::pages::Failure;
-use crate::registration::{Named, failure};
-use crate::review::details::{Refusal, conclude, explain, refuse};
-use crate::review::{Controls, secret};
+use crate::publications;
+use crate::registration::problems::{misleading, without_line_ends};
+use crate::registration::{Controls, Named};
+use crate::review::details::{Refusal, conclude, refuse};
 use crate::session::Administrator;
 use crate::web::Platform;
 
@@ -19,21 +20,24 @@ pub(super) async fn approve(
     session: Session,
     controls: Controls,
 ) -> Result<Response, Failure> {
-    let registrar = platform.registrar()?;
+    let registrar = platform.registrar()?.with_actor(account.subject.clone());
     let scopes = controls.all("scope").collect::<Vec<_>>().join(" ");
     if scopes.is_empty() {
         let text = "Tick at least one scope, or reject the application.";
         return refuse(&platform, &account, &id, text).await;
     }
-    // Read first: once there is a secret, nothing may come between it and the page.
-    let application = registrar.application(&id).await.map_err(failure)?;
-    match registrar.approve(&id, controls.version()?, approval(&controls).scopes(scopes)).await {
-        Ok(approved) if approved.is_change() => {
-            conclude(&platform, &account, &id, &session, Ok("The change is approved and in force.")).await
+    let outcome = registrar.approve(&id, controls.version()?, approval(&controls).scopes(scopes)).await;
+    let done = outcome.map(|approved| {
+        if approved.is_change() {
+            "The change is approved and in force."
+        } else {
+            "Approved. The developer can use it now, and makes its secret."
         }
-        Ok(approved) => Ok(secret::of_approved(&account, application.form().name(), &approved)),
-        Err(error) => explain(&platform, &account, &id, error).await,
+    });
+    if done.is_ok() {
+        publications::note(&platform.database, &id).await;
     }
+    conclude(&platform, &account, &id, &session, done).await
 }
 
 fn approval(controls: &Controls) -> Approval {
@@ -57,9 +61,9 @@ pub(super) async fn reject(
     session: Session,
     controls: Controls,
 ) -> Result<Response, Failure> {
-    let registrar = platform.registrar()?;
+    let registrar = platform.registrar()?.with_actor(account.subject.clone());
     // Browsers end the lines of a text with two characters.
-    let reason = controls.one("reason").replace("\r\n", "\n");
+    let reason = without_line_ends(controls.one("reason"));
     match registrar.reject(&id, controls.version()?, reason.trim()).await {
         Err(RegistrarError::Invalid(errors)) => {
             let problem = errors.first().map(|error| reason_words(error.problem(), &reason));
@@ -72,13 +76,14 @@ pub(super) async fn reject(
     }
 }
 
-fn reason_words(problem: Problem, reason: &str) -> String {
+fn reason_words(problem: &Problem, reason: &str) -> String {
     match problem {
         Problem::Missing => "Give a reason: the developer has to know what to change.".into(),
         Problem::TooManyCharacters { limit } => {
             let count = reason.trim().chars().count();
             format!("The reason has {count} characters; it may have at most {limit}.")
         }
+        Problem::Text(error) => misleading("The reason", *error),
         other => format!("The reason {other}."),
     }
 }

@@ -4,7 +4,7 @@ use askama::Template;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse as _, Redirect, Response};
-use grantor::{Application, Client, ClientId, ClientState, ClientType, LogoSlot, RegistrarError};
+use grantor::{Application, Client, ClientId, ClientState, LogoSlot, RegistrarError};
 use tower_sessions::Session;
 
 use crate::accounts::Account;
@@ -27,7 +27,7 @@ struct DetailsPage {
     version: u32,
     state: &'static str,
     state_class: &'static str,
-    applicant: Applicant,
+    owner: Option<Owner>,
     submitted: When,
     decided: Option<When>,
     rejection: Option<String>,
@@ -43,7 +43,7 @@ struct DetailsPage {
     is_suspended: bool,
 }
 
-struct Applicant {
+struct Owner {
     id: String,
     name: String,
     email: String,
@@ -54,9 +54,10 @@ struct DecisionForm {
     scopes: Vec<ScopeGroup>,
 }
 
-/// What an earlier approval gave or demanded, which no later one takes back.
+/// What administrators gave it or demanded of it, beside its scopes.
 struct Standing {
-    is_confidential: bool,
+    can_introspect: bool,
+    has_secret: bool,
     requires_pkce: bool,
     is_trusted: bool,
     may_introspect: bool,
@@ -65,8 +66,9 @@ struct Standing {
 impl Standing {
     fn of(client: &Client) -> Self {
         Self {
-            is_confidential: client.client_type() == ClientType::Confidential,
-            requires_pkce: client.requires_pkce(),
+            can_introspect: !client.counts_as_public(),
+            has_secret: client.has_secret(),
+            requires_pkce: client.privileges().require_pkce,
             is_trusted: client.is_trusted(),
             may_introspect: client.may_introspect(),
         }
@@ -158,10 +160,14 @@ fn plain_words(error: RegistrarError) -> Result<&'static str, Failure> {
             "Nothing was done: the application was changed after you opened this page. This is how it is now."
         }
         RegistrarError::NothingProposed => {
-            "Nothing was done: this was decided already, and nothing else awaits review. A secret is shown once; if \
-             it was lost, make a new one below."
+            "Nothing was done: this was decided already, and nothing else awaits review."
         }
-        RegistrarError::PublicClient => "A public client has no secret, so it cannot introspect either.",
+        RegistrarError::FirstParty => "The platform describes this application itself: change its description.",
+        RegistrarError::PublicClient => {
+            "Only a web application with a secret of its own can introspect. A native application has none: every \
+             copy has the same."
+        }
+        RegistrarError::Widens(_) => "Only what it has can be left to it; more needs a change by its developer.",
         RegistrarError::ScopesNotAsked => "Only scopes that the application asks for can be approved.",
         RegistrarError::WrongState(ClientState::Pending) => {
             "Nothing was done: the application awaits its first review."
@@ -203,7 +209,7 @@ async fn show(
         version: application.version(),
         state: words::state(state),
         state_class: words::state_class(state),
-        applicant: applicant(platform, &application).await?,
+        owner: owner(platform, &application).await?,
         submitted: words::when(application.submitted()),
         decided: application.decided().map(words::when),
         rejection: application.rejection().map(str::to_owned),
@@ -218,10 +224,11 @@ async fn show(
     }))
 }
 
-/// Who submitted it; an account that is gone is known by its id alone.
-async fn applicant(platform: &Platform, application: &Application) -> Result<Applicant, Failure> {
-    let id = application.applicant().to_string();
+/// Who owns it; an account that is gone is known by its id alone.
+async fn owner(platform: &Platform, application: &Application) -> Result<Option<Owner>, Failure> {
+    let Some(owner) = application.owner() else { return Ok(None) };
+    let id = owner.to_string();
     let account = Account::find(&platform.database, &id).await?;
     let (name, email) = account.map_or_else(Default::default, |account| (account.name, account.email));
-    Ok(Applicant { id, name, email })
+    Ok(Some(Owner { id, name, email }))
 }

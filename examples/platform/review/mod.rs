@@ -5,11 +5,9 @@ mod decide;
 mod details;
 mod namesakes;
 mod queue;
-mod secret;
 
 use axum::Router;
-use axum::extract::rejection::FormRejection;
-use axum::extract::{Form, FromRequest, Request, State};
+use axum::extract::State;
 use axum::response::Response;
 use axum::routing::get;
 use grantor::LogoSlot;
@@ -27,9 +25,12 @@ pub(crate) fn routes() -> Router<Platform> {
         .route("/review/{id}/reject", get(details::back).post(decide::reject))
         .route("/review/{id}/suspend", get(details::back).post(administer::suspend))
         .route("/review/{id}/resume", get(details::back).post(administer::resume))
-        .route("/review/{id}/rotate-secret", get(details::back).post(administer::rotate_secret))
-        .route("/review/{id}/retire-secret", get(details::back).post(administer::retire_secret))
+        .route("/review/{id}/privileges", get(details::back).post(administer::set_privileges))
+        .route("/review/{id}/narrow", get(details::back).post(administer::narrow))
+        .route("/review/{id}/end-secrets", get(details::back).post(administer::end_secrets))
+        .route("/review/{id}/transfer", get(details::back).post(administer::transfer))
         .route("/review/{id}/withdraw-grants", get(details::back).post(administer::withdraw_grants))
+        .route("/review/{id}/delete", get(details::back).post(administer::delete))
         .route("/review/{id}/logo/in-force", get(logo_in_force))
         .route("/review/{id}/logo/proposed", get(proposed_logo))
 }
@@ -48,37 +49,4 @@ async fn proposed_logo(
     Named(id): Named,
 ) -> Result<Response, Failure> {
     logo::of(&platform, &id, LogoSlot::Proposed).await
-}
-
-/// The controls of a form as they were sent, boxes of one name each for itself.
-#[derive(Debug)]
-struct Controls(Vec<(String, String)>);
-
-impl Controls {
-    fn all(&self, name: &'static str) -> impl Iterator<Item = &str> {
-        self.0.iter().filter(move |(key, _)| key == name).map(|(_, value)| &**value)
-    }
-
-    fn one(&self, name: &'static str) -> &str {
-        self.all(name).next().unwrap_or_default()
-    }
-
-    fn has(&self, name: &'static str) -> bool {
-        self.all(name).next().is_some()
-    }
-
-    /// The version of the application that the administrator saw.
-    fn version(&self) -> Result<u32, Failure> {
-        self.one("version").parse().map_err(|_| Failure::BadRequest("The form did not arrive whole.".into()))
-    }
-}
-
-impl FromRequest<Platform> for Controls {
-    type Rejection = Failure;
-
-    async fn from_request(request: Request, platform: &Platform) -> Result<Self, Failure> {
-        let form: Result<Form<Vec<(String, String)>>, FormRejection> = Form::from_request(request, platform).await;
-        let Form(controls) = form.map_err(|_| Failure::BadRequest("The form did not arrive whole.".into()))?;
-        Ok(Self(controls))
-    }
 }

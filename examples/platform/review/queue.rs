@@ -42,7 +42,7 @@ static SHELVES: [Shelf; 6] = [
 struct Row {
     id: String,
     name: String,
-    applicant: String,
+    owner: String,
     state: &'static str,
     state_class: &'static str,
     has_proposed: bool,
@@ -69,7 +69,7 @@ fn row(application: &Application) -> Row {
     Row {
         id: application.id().to_string(),
         name: application.form().name().to_owned(),
-        applicant: application.applicant().to_string(),
+        owner: application.owner().map_or_else(|| "the platform".into(), ToString::to_string),
         state: words::state(application.state()),
         state_class: words::state_class(application.state()),
         has_proposed: application.proposed().is_some(),

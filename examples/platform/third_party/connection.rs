@@ -42,6 +42,10 @@ impl Store {
     }
 
     pub(super) async fn forget(&self, key: &str) -> Option<Connection> {
+        // A visitor who has none makes no file be written.
+        if !self.is_connected(key).await {
+            return None;
+        }
         self.change(|contents| contents.connections.remove(key)).await
     }
 }

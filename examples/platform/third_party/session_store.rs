@@ -1,7 +1,9 @@
-//! The sessions, among what outlives the process: a connection is found through one.
+//! The sessions. One that leads to a connection outlives the process; anybody can begin another one, so those are
+//! in memory alone, and no stranger makes the file grow.
 
+use std::collections::HashMap;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use time::Duration;
 use tower_sessions::cookie::SameSite;
@@ -10,20 +12,30 @@ use tower_sessions::session_store::Result;
 use tower_sessions::{Expiry, SessionManagerLayer, SessionStore};
 
 use super::connection::now;
+use super::session::connection_of;
 use super::store::Store;
+
+/// Sessions without a connection; of more, those that end first go.
+const MOST_STRANGERS: usize = 10_000;
 
 /// The cookie that carries the session of a browser that began something.
 pub(super) fn layer(store: &Arc<Store>, own: &str) -> SessionManagerLayer<Sessions> {
-    // The name differs from Platform's: browsers send cookies to every port of a host.
-    SessionManagerLayer::new(Sessions(store.clone()))
-        .with_name("release_notes_session")
+    let is_secure = own.starts_with("https:");
+    // The name differs from Platform's: browsers send cookies to every port of a host. Over TLS, the prefix keeps
+    // other hosts and plain HTTP from setting it.
+    let name = if is_secure { "__Host-release_notes_session" } else { "release_notes_session" };
+    SessionManagerLayer::new(Sessions { store: store.clone(), strangers: Arc::default() })
+        .with_name(name)
         .with_same_site(SameSite::Lax)
-        .with_secure(own.starts_with("https:"))
+        .with_secure(is_secure)
         .with_expiry(Expiry::OnInactivity(Duration::HOUR))
 }
 
 #[derive(Clone)]
-pub(super) struct Sessions(Arc<Store>);
+pub(super) struct Sessions {
+    store: Arc<Store>,
+    strangers: Arc<Mutex<HashMap<Id, Record>>>,
+}
 
 #[async_trait::async_trait]
 impl SessionStore for Sessions {
@@ -34,18 +46,55 @@ impl SessionStore for Sessions {
 
     async fn save(&self, record: &Record) -> Result<()> {
         let record = record.clone();
-        self.0.change(|contents| contents.sessions.insert(record.id, record)).await;
+        if connection_of(&record).is_some() {
+            self.strangers().remove(&record.id);
+            self.store.change(|contents| contents.sessions.insert(record.id, record)).await;
+        } else {
+            self.remove_from_file(&record.id).await;
+            self.keep(record);
+        }
         Ok(())
     }
 
     async fn load(&self, id: &Id) -> Result<Option<Record>> {
-        let found = self.0.read(|contents| contents.sessions.get(id).cloned()).await;
+        let stranger = self.strangers().get(id).cloned();
+        let found = match stranger {
+            Some(record) => Some(record),
+            None => self.store.read(|contents| contents.sessions.get(id).cloned()).await,
+        };
         Ok(found.filter(|record| record.expiry_date > now()))
     }
 
     async fn delete(&self, id: &Id) -> Result<()> {
-        self.0.change(|contents| contents.sessions.remove(id)).await;
+        self.strangers().remove(id);
+        self.remove_from_file(id).await;
         Ok(())
+    }
+}
+
+impl Sessions {
+    fn strangers(&self) -> MutexGuard<'_, HashMap<Id, Record>> {
+        self.strangers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn keep(&self, record: Record) {
+        let mut strangers = self.strangers();
+        if strangers.len() >= MOST_STRANGERS {
+            let now = now();
+            strangers.retain(|_, record| record.expiry_date > now);
+        }
+        if strangers.len() >= MOST_STRANGERS {
+            let first = strangers.values().min_by_key(|record| record.expiry_date).map(|record| record.id);
+            first.and_then(|id| strangers.remove(&id));
+        }
+        strangers.insert(record.id, record);
+    }
+
+    /// Writes the file only if the session is in it.
+    async fn remove_from_file(&self, id: &Id) {
+        if self.store.read(|contents| contents.sessions.contains_key(id)).await {
+            self.store.change(|contents| contents.sessions.remove(id)).await;
+        }
     }
 }
 

@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 use crate::client::application::{Application, CheckedForm};
 use crate::client::encoding::{
     application_type, application_type_octet, client_type, client_type_octet, read_authentication_methods,
-    read_grant_types, read_resource_scope, read_scopes, state, state_octet, write_authentication_methods,
+    read_grant_types, read_resource_scope, read_scopes, read_subject, state, state_octet, write_authentication_methods,
     write_grant_types, write_scopes,
 };
 use crate::client::redirect_uri::RegisteredRedirectUri;
@@ -21,17 +21,20 @@ impl Application {
     /// Writes the record as octets; it holds no secret, and no logo.
     #[must_use]
     pub fn encode(&self) -> Vec<u8> {
-        let Self { id, version, state, applicant, submitted, decided, form, proposed, rejection } = self;
+        let Self { id, version, state, owner, submitted, decided, form, proposed, rejection, reserved_until, mark } =
+            self;
         let mut writer = Writer::new(kind::APPLICATION, WRITES);
         writer.text(id.as_str());
         writer.number(*version);
         writer.octet(state_octet(*state));
-        writer.text(applicant.as_str());
+        writer.optional(owner.as_ref().map(Subject::as_str), Writer::text);
         writer.time(*submitted);
         writer.optional(*decided, Writer::time);
         write_form(&mut writer, form);
         writer.optional(proposed.as_ref(), write_form);
         writer.optional(rejection.as_deref(), Writer::text);
+        writer.optional(*reserved_until, Writer::time);
+        writer.array(mark);
         writer.finish()
     }
 
@@ -46,12 +49,14 @@ impl Application {
             id: ClientId::new(reader.text()?).map_err(|_| DecodeError::Malformed)?,
             version: reader.number()?,
             state: state(reader.octet()?)?,
-            applicant: Subject::new(reader.text()?).map_err(|_| DecodeError::Malformed)?,
+            owner: reader.optional(read_subject)?,
             submitted: reader.time()?,
             decided: reader.optional(Reader::time)?,
             form: read_form(&mut reader)?,
             proposed: reader.optional(read_form)?,
             rejection: reader.optional(Reader::text)?.map(Into::into),
+            reserved_until: reader.optional(Reader::time)?,
+            mark: reader.array()?,
         };
         reader.finish()?;
         Ok(application)
@@ -130,12 +135,14 @@ mod tests {
         application.version = u32::MAX;
         application.decided = Some(Timestamp::from_seconds(7));
         application.rejection = Some("no".into());
+        application.reserved_until = Some(Timestamp::from_seconds(9));
         application
     }
 
     #[test]
     fn comes_back_equal_in_every_field() {
-        for application in [application(ClientState::Pending), application(ClientState::Rejected), full()] {
+        let ownerless = Application { owner: None, ..application(ClientState::Deleted) };
+        for application in [application(ClientState::Pending), application(ClientState::Rejected), full(), ownerless] {
             assert_eq!(Application::decode(&application.encode()), Ok(application));
         }
     }

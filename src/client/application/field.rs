@@ -4,9 +4,11 @@ use std::fmt;
 
 use crate::client::redirect_uri::RedirectUriError;
 use crate::scope::ScopeError;
+use crate::text::TextError;
 
-/// A field of a registration that is refused; its text carries nothing that was submitted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
+/// A field of a registration that is refused. Its text carries nothing that was submitted, except code points, hosts and
+/// an unknown scope of fewer than 32 bytes.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 #[error("{field}: {problem}")]
 pub struct FieldError {
     field: Field,
@@ -26,8 +28,8 @@ impl FieldError {
 
     /// Returns what is wrong with it.
     #[must_use]
-    pub const fn problem(&self) -> Problem {
-        self.problem
+    pub const fn problem(&self) -> &Problem {
+        &self.problem
     }
 }
 
@@ -63,6 +65,10 @@ pub enum Field {
     AuthenticationMethods,
     /// The reviewer's reason for a refusal.
     Reason,
+    /// The id of a client that the embedder describes [RFC 6749 section 2.2].
+    ClientId,
+    /// The secret of a client that the embedder describes [RFC 6749 section 2.3.1].
+    ClientSecret,
 }
 
 impl Field {
@@ -84,6 +90,8 @@ impl Field {
             Self::GrantTypes => "grant_types",
             Self::AuthenticationMethods => "authentication_methods",
             Self::Reason => "reason",
+            Self::ClientId => "client_id",
+            Self::ClientSecret => "client_secret",
         }
     }
 }
@@ -95,22 +103,33 @@ impl fmt::Display for Field {
 }
 
 /// What is wrong with a field.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 #[non_exhaustive]
 pub enum Problem {
-    /// The text has only blanks and characters that cannot be seen.
+    /// The image has several frames.
+    #[error("is animated")]
+    Animated,
+    /// The text has only blanks.
     #[error("has no visible character")]
     Blank,
-    /// The text has a control character or an unusual line break.
-    #[error("has a control character")]
-    ControlCharacter,
-    /// The text has a character that changes the direction of writing, with which one text can be
-    /// made to look like another.
-    #[error("has a character that changes the direction of writing")]
-    DirectionCharacter,
+    /// The image is empty or too large.
+    #[error("has a side that is not of 1 to {limit} pixels")]
+    Dimensions {
+        /// How many pixels a side may have.
+        limit: u32,
+    },
+    /// The id is an `https` address, as clients have whose description is a document.
+    #[error("begins with https://, as the addresses of documents do; take a name such as \"wiki\"")]
+    DocumentId,
     /// The value cannot change once the application is approved.
     #[error("cannot change once the application is approved")]
     Fixed,
+    /// The host of the address has letters beyond ASCII, some of which look like others.
+    #[error("has a host with letters beyond ASCII; {a_label:?} is accepted")]
+    HostNotAscii {
+        /// The host in ASCII [RFC 5890 section 2.3.2.1].
+        a_label: Box<str>,
+    },
     /// A token without a user is asked for by a client whose secret is no secret: a public client, or a native
     /// application [RFC 6749 section 4.4].
     #[error("has client_credentials, which is for confidential web applications")]
@@ -127,6 +146,13 @@ pub enum Problem {
     /// The server does not offer this value.
     #[error("has a value that is not offered")]
     NotOffered,
+    /// The application is public, and the server has no public ones: see
+    /// [`Config::public_clients`](crate::Config::public_clients).
+    #[error("is public, and the server setting public_clients is off; a confidential one is accepted")]
+    PublicClientsOff,
+    /// The grant type is off on this server: see [`Config::client_credentials`](crate::Config::client_credentials).
+    #[error("has client_credentials, and the server setting of that name is off")]
+    ClientCredentialsOff,
     /// A redirect URI cannot be registered.
     #[error("value {number}: {error}")]
     RedirectUri {
@@ -147,6 +173,12 @@ pub enum Problem {
     /// The scopes cannot be granted.
     #[error("{0}")]
     Scope(ScopeError),
+    /// The id has the form of those that the server makes: 22 letters and digits.
+    #[error("has 22 letters and digits, as the ids that the server makes; take a name such as \"wiki\"")]
+    ServerMadeId,
+    /// The text has a character that could mislead its readers.
+    #[error("{0}")]
+    Text(TextError),
     /// The text is too long.
     #[error("has more than {limit} characters")]
     TooManyCharacters {

@@ -1,25 +1,25 @@
-//! What an applicant submits, and the same once it is checked.
+//! The form that a developer submits, and the same once it is checked.
 
 use crate::client::application::field::{Field, FieldError, Problem};
 use crate::client::application::text;
 use crate::client::redirect_uri::{RedirectUriPolicy, RegisteredRedirectUri};
 use crate::client::{
-    ApplicationType, AuthenticationMethod, AuthenticationMethods, ClientType, GrantType, GrantTypes, counts_as_public,
+    ApplicationType, AuthenticationMethod, AuthenticationMethods, Client, ClientType, GrantType, GrantTypes,
+    counts_as_public,
 };
 use crate::scope::{ResourceScope, ScopeCatalog, ScopeSet};
 
-/// What an applicant submits, unchecked.
+/// The form that a developer submits, unchecked.
 ///
 /// Characters are Unicode scalar values, and nothing is normalized.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ApplicationForm {
-    /// The name shown to the user: no control character, none that changes the direction of writing,
-    /// and at least one that can be seen.
+    /// The name shown to the user: nothing that could mislead, and at least one character that can be seen.
     pub name: String,
     /// What the application does, lines ended by U+000A alone; an empty text counts as none.
     pub description: Option<String>,
-    /// The absolute `https` or `http` address of the official website, without user name.
+    /// The absolute `https` or `http` address of the official website, without user name; its host in ASCII.
     pub website: String,
     /// The redirect URIs: complete, no two equal, at least one if `grant_types` has the authorization code
     /// [RFC 6749 section 3.1.2].
@@ -211,6 +211,8 @@ pub struct RegistrationLimits {
     pub name: usize,
     /// Bytes of the logo; 1 048 576 by default.
     pub logo: usize,
+    /// Pixels of each side of the logo; 2048 by default. A browser takes 4 bytes for each pixel.
+    pub logo_pixels: u32,
     /// Characters of the description; 350 by default.
     pub description: usize,
     /// Characters of the website's address; 128 by default.
@@ -221,11 +223,11 @@ pub struct RegistrationLimits {
 
 impl Default for RegistrationLimits {
     fn default() -> Self {
-        Self { name: 50, logo: 1_048_576, description: 350, website: 128, redirect_uris: 10 }
+        Self { name: 50, logo: 1_048_576, logo_pixels: 2048, description: 350, website: 128, redirect_uris: 10 }
     }
 }
 
-/// A form in which every field passed its check. What it states is the applicant's word, and not verified.
+/// A form in which every field passed its check. What it states is the owner's word, and not verified.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CheckedForm {
     pub(crate) name: Box<str>,
@@ -243,6 +245,24 @@ pub struct CheckedForm {
 }
 
 impl CheckedForm {
+    /// The form that would have led to this client.
+    pub(crate) fn of(client: &Client) -> Self {
+        Self {
+            name: client.name.clone(),
+            description: None,
+            website: client.website.clone(),
+            redirect_uris: client.redirect_uris.clone(),
+            scopes: client.scopes.clone(),
+            resource_scope: client.resource_scope.clone(),
+            machine_scopes: client.machine_scopes.clone(),
+            machine_resources: client.machine_resources.clone(),
+            client_type: client.client_type,
+            application_type: client.application_type,
+            grant_types: client.grant_types,
+            authentication_methods: client.authentication_methods,
+        }
+    }
+
     /// Returns the name shown to the user; plain text, to be escaped by the page.
     #[must_use]
     pub fn name(&self) -> &str {
@@ -392,7 +412,7 @@ mod tests {
             fields,
             [
                 "name: is missing",
-                "description: has a control character",
+                "description: has U+0000 as character 2, which is a control character",
                 "website: is no plain https or http address",
                 "redirect_uris: is missing",
                 "scopes: is missing",
@@ -436,17 +456,23 @@ mod tests {
             (
                 Box::new(|form| form.scopes = "repo-nothing".to_owned()),
                 Field::Scopes,
-                Problem::Scope(ScopeError::Unknown),
+                Problem::Scope(ScopeError::Unknown { token: Some("repo-nothing".into()), nearest: None }),
             ),
             (
                 Box::new(|form| form.scopes = "repo-security:rw".to_owned()),
                 Field::Scopes,
-                Problem::Scope(ScopeError::PermissionNotAllowed),
+                Problem::Scope(ScopeError::PermissionNotAllowed {
+                    token: "repo-security:rw".into(),
+                    accepted: "repo-security:r".into(),
+                }),
             ),
             (
                 Box::new(|form| form.scopes = "repo-delete:r".to_owned()),
                 Field::Scopes,
-                Problem::Scope(ScopeError::PermissionNotAllowed),
+                Problem::Scope(ScopeError::PermissionNotAllowed {
+                    token: "repo-delete:r".into(),
+                    accepted: "repo-delete:rw".into(),
+                }),
             ),
             (Box::new(|form| form.scopes = " ".to_owned()), Field::Scopes, Problem::Scope(ScopeError::Malformed)),
             (Box::new(|form| form.resource_scope = Some(none_left())), Field::ResourceScope, Problem::Missing),
@@ -503,7 +529,7 @@ mod tests {
         };
         assert_eq!(check("\u{1f600}\u{1f600}\u{1f600}\u{1f600}"), Ok(()));
         let refused = FieldError::new(Field::Name, Problem::TooManyCharacters { limit: 4 });
-        assert_eq!(check("Demos"), Err(vec![refused]));
         assert_eq!(refused.to_string(), "name: has more than 4 characters");
+        assert_eq!(check("Demos"), Err(vec![refused]));
     }
 }

@@ -11,15 +11,20 @@ pub use form::{ApplicationForm, CheckedForm, RegistrationLimits};
 pub use logo::{Logo, LogoSlot};
 pub(crate) use text::plain_text;
 
+use std::collections::BTreeSet;
+
 use crate::client::ClientState;
 use crate::clock::Timestamp;
 use crate::id::ClientId;
 use crate::subject::Subject;
+use crate::text::LookAlikeKey;
 
+/// Bytes of [`Application::mark`].
+pub(crate) const MARK_BYTES: usize = 16;
 /// Characters that the reason of a refusal may have at most.
 pub(crate) const REASON_CHARACTERS: usize = 1000;
 
-/// An application as its applicant and its reviewers see it.
+/// An application as its owner and its reviewers see it.
 ///
 /// Its [`Client`](crate::Client) is what requests see; both carry the same version.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,12 +32,17 @@ pub struct Application {
     pub(crate) id: ClientId,
     pub(crate) version: u32,
     pub(crate) state: ClientState,
-    pub(crate) applicant: Subject,
+    /// `None` for a client that the embedder describes itself.
+    pub(crate) owner: Option<Subject>,
     pub(crate) submitted: Timestamp,
     pub(crate) decided: Option<Timestamp>,
     pub(crate) form: CheckedForm,
     pub(crate) proposed: Option<CheckedForm>,
     pub(crate) rejection: Option<Box<str>>,
+    /// Set when it is deleted.
+    pub(crate) reserved_until: Option<Timestamp>,
+    /// Random bytes of the write that made this version: its writer recognizes it by them.
+    pub(crate) mark: [u8; MARK_BYTES],
 }
 
 impl Application {
@@ -54,13 +64,15 @@ impl Application {
         self.state
     }
 
-    /// Returns who submitted the application; nobody else's changes should be let through.
+    /// Returns who owns the application: who submitted it, or to whom it was
+    /// [transferred](crate::Registrar::transfer). `None` for a client that
+    /// [`Registrar::ensure_client`](crate::Registrar::ensure_client) wrote, and after a deletion.
     #[must_use]
-    pub const fn applicant(&self) -> &Subject {
-        &self.applicant
+    pub const fn owner(&self) -> Option<&Subject> {
+        self.owner.as_ref()
     }
 
-    /// Returns when the applicant last submitted a form.
+    /// Returns when a form was last submitted; for a first-party client, when it was first written.
     #[must_use]
     pub const fn submitted(&self) -> Timestamp {
         self.submitted
@@ -92,21 +104,49 @@ impl Application {
         self.rejection.as_deref()
     }
 
+    /// Returns until when the id of a deleted application is not given again; `None` for any other application.
+    ///
+    /// It is the latest end that a token of the application could have, plus an hour.
+    #[must_use]
+    pub const fn reserved_until(&self) -> Option<Timestamp> {
+        self.reserved_until
+    }
+
     /// Returns whether a reviewer has something to decide: a submission or a change.
     #[must_use]
     pub fn awaits_review(&self) -> bool {
         self.state == ClientState::Pending || self.proposed.is_some()
     }
 
-    /// Returns everything that the application is listed under.
+    /// Returns the name that users see, or are to see once the change under review is approved.
+    pub(crate) fn newest_name(&self) -> &str {
+        self.proposed().unwrap_or_else(|| self.form()).name()
+    }
+
+    /// Returns the look-alike keys of every name that the application has or proposes, each once; none if no user will
+    /// see it.
+    fn look_alike_keys(&self) -> impl Iterator<Item = LookAlikeKey> {
+        let forms = match self.state {
+            ClientState::Pending | ClientState::Approved | ClientState::Suspended => {
+                [Some(&self.form), self.proposed()]
+            }
+            ClientState::Rejected | ClientState::Deleted => [None, None],
+        };
+        let keys = forms.into_iter().flatten().flat_map(|form| LookAlikeKey::of(form.name()));
+        keys.collect::<BTreeSet<_>>().into_iter()
+    }
+
+    /// Returns everything that the application is listed under; a deleted one is on no list.
     pub fn filters(&self) -> impl Iterator<Item = ApplicationFilter> {
         let listed = [
             Some(ApplicationFilter::All),
             self.awaits_review().then_some(ApplicationFilter::AwaitingReview),
             Some(ApplicationFilter::InState(self.state)),
-            Some(ApplicationFilter::OwnedBy(self.applicant.clone())),
+            self.owner.clone().map(ApplicationFilter::OwnedBy),
         ];
-        listed.into_iter().flatten()
+        let alike = std::iter::once_with(|| self.look_alike_keys()).flatten();
+        let filters = listed.into_iter().flatten().chain(alike.map(ApplicationFilter::LooksLike));
+        filters.filter(|_| self.state != ClientState::Deleted)
     }
 }
 
@@ -118,10 +158,12 @@ pub enum ApplicationFilter {
     All,
     /// Those that a reviewer has to decide: new ones, and approved ones with a proposed change.
     AwaitingReview,
-    /// Those in one state.
+    /// Those in one state; deleted ones are not listed.
     InState(ClientState),
-    /// Those of one applicant.
+    /// Those of one owner.
     OwnedBy(Subject),
+    /// Those with a name, in force or proposed, that has this key; none that are rejected.
+    LooksLike(LookAlikeKey),
 }
 
 impl ApplicationFilter {
@@ -148,7 +190,9 @@ impl ApplicationFilter {
             Self::InState(ClientState::Approved) => "state:approved".to_owned(),
             Self::InState(ClientState::Rejected) => "state:rejected".to_owned(),
             Self::InState(ClientState::Suspended) => "state:suspended".to_owned(),
-            Self::OwnedBy(applicant) => format!("owner:{}", applicant.as_str()),
+            Self::InState(ClientState::Deleted) => "state:deleted".to_owned(),
+            Self::OwnedBy(owner) => format!("owner:{}", owner.as_str()),
+            Self::LooksLike(key) => format!("name:{key}"),
         }
     }
 }
@@ -171,42 +215,57 @@ mod tests {
             id: ClientId::new("demo").unwrap(),
             version: 1,
             state,
-            applicant: Subject::new("alice").unwrap(),
+            owner: Some(Subject::new("alice").unwrap()),
             submitted: Timestamp::from_seconds(1),
             decided: None,
             form,
             proposed: None,
             rejection: None,
+            reserved_until: None,
+            mark: [7; MARK_BYTES],
         }
     }
 
     #[test]
     fn every_filter_has_a_key_of_its_own() {
-        use ApplicationFilter::{All, AwaitingReview, InState, OwnedBy};
-        use ClientState::{Approved, Pending, Rejected, Suspended};
+        use ApplicationFilter::{All, AwaitingReview, InState, LooksLike, OwnedBy};
+        use ClientState::{Approved, Deleted, Pending, Rejected, Suspended};
         let owned = |name: &str| OwnedBy(Subject::new(name).unwrap());
-        let states = [Pending, Approved, Rejected, Suspended].map(InState);
+        let states = [Pending, Approved, Rejected, Suspended, Deleted].map(InState);
         let others = [All, AwaitingReview, owned("all"), owned("state:pending"), owned(&"x".repeat(255))];
-        let keys: Vec<_> = states.iter().chain(&others).map(ApplicationFilter::key).collect();
-        let distinct: std::collections::BTreeSet<_> = keys.iter().collect();
+        let names: Vec<_> = ["Demo", "Other"].into_iter().flat_map(LookAlikeKey::of).map(LooksLike).collect();
+        let keys: Vec<_> = states.iter().chain(&others).chain(&names).map(ApplicationFilter::key).collect();
+        let distinct: BTreeSet<_> = keys.iter().collect();
         assert_eq!(distinct.len(), keys.len());
         assert!(keys.iter().all(|key| key.len() <= 262));
     }
 
     #[test]
     fn is_listed_under_what_it_is() {
-        use ApplicationFilter::{All, AwaitingReview, InState, OwnedBy};
+        use ApplicationFilter::{All, AwaitingReview, InState, LooksLike, OwnedBy};
         let alice = || OwnedBy(Subject::new("alice").unwrap());
+        let named = |name: &str| LookAlikeKey::of(name).map(LooksLike).collect::<Vec<_>>();
         for state in [ClientState::Pending, ClientState::Approved, ClientState::Rejected, ClientState::Suspended] {
             let mut application = application(state);
             let mut expected = vec![All, InState(state), alice()];
             if state == ClientState::Pending {
                 expected.insert(1, AwaitingReview);
             }
+            let is_seen = state != ClientState::Rejected;
+            expected.extend(named("Demo").into_iter().filter(|_| is_seen));
             assert_eq!(application.filters().collect::<Vec<_>>(), expected);
             application.proposed = Some(application.form.clone());
-            let expected = vec![All, AwaitingReview, InState(state), alice()];
+            let expected = [vec![All, AwaitingReview, InState(state), alice()], named("Demo")].concat();
+            let expected: Vec<_> = expected.into_iter().filter(|own| is_seen || !named("Demo").contains(own)).collect();
             assert_eq!(application.filters().collect::<Vec<_>>(), expected);
+            application.proposed.as_mut().unwrap().name = "Other".into();
+            let filters: Vec<_> = application.filters().collect();
+            for filter in [named("Demo"), named("Other")].concat() {
+                assert_eq!(filters.contains(&filter), is_seen);
+            }
+            application.owner = None;
+            assert!(!application.filters().any(|filter| filter == alice()));
         }
+        assert_eq!(application(ClientState::Deleted).filters().count(), 0);
     }
 }

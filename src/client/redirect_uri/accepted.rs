@@ -17,6 +17,11 @@ impl RedirectUri {
         Self(text)
     }
 
+    /// Stands for one that is not kept any more.
+    pub(crate) fn dropped() -> Self {
+        Self(Arc::default())
+    }
+
     /// Takes a stored redirect URI if its characters are those of one.
     pub(crate) fn read(text: &str) -> Option<Self> {
         uri_text(text.as_bytes()).ok().map(|text| Self(text.into()))

@@ -24,7 +24,10 @@ pub enum RedirectUriError {
     #[error("the redirect URI has a fragment")]
     Fragment,
     /// The value does not begin with `https://`, `http://` or a scheme that contains a dot.
-    #[error("the redirect URI has no scheme that is allowed")]
+    #[error(
+        "the redirect URI has no scheme that is accepted: write https://, or for an app its domain name in \
+         reverse, with a dot and one slash, such as com.example.app:/cb"
+    )]
     Scheme,
     /// The authority contains an `@`.
     #[error("the redirect URI has a user name")]
@@ -41,14 +44,18 @@ pub enum RedirectUriError {
     /// The query already has a parameter of the authorization response.
     #[error("the redirect URI has a query parameter that belongs to the response")]
     ResponseParameter,
-    /// A URL library reads another scheme, host or port, or nothing at all.
-    #[error("the redirect URI is read differently by a URL library")]
-    SecondOpinion,
     /// Plain `http` stands before a host that is not a loopback host.
-    #[error("the redirect URI uses plain http and does not lead to the loopback interface")]
+    #[error("the redirect URI uses plain http and does not lead to the loopback interface: write https://")]
     PlainHttp,
-    /// A private-use scheme is not allowed, or not followed by exactly one slash [RFC 8252 section 7.1].
-    #[error("the redirect URI has a private-use scheme that is not allowed or not followed by one slash")]
+    /// A private-use scheme is not followed by exactly one slash [RFC 8252 section 7.1].
+    #[error("the redirect URI has a private-use scheme without exactly one slash behind it, as in com.example.app:/cb")]
+    PrivateUseSlash,
+    /// A private-use scheme is not allowed:
+    /// [`RedirectUriPolicy::private_use_schemes`](crate::RedirectUriPolicy::private_use_schemes) is off.
+    #[error(
+        "the redirect URI has a private-use scheme, and the server setting redirect_uris.private_use_schemes \
+         is off; write https://"
+    )]
     PrivateUseScheme,
     /// The value is sound, but the registered redirect URI does not admit it.
     #[error("the redirect URI does not match the registered one")]

@@ -3,6 +3,7 @@
 use std::net::{Ipv4Addr, Ipv6Addr};
 
 use crate::client::redirect_uri::error::RedirectUriError;
+use crate::text::is_a_label;
 
 /// The most octets of a host name, and of one of its labels [RFC 1035 section 2.3.4].
 const MAX_NAME_OCTETS: usize = 253;
@@ -20,7 +21,10 @@ fn is_ipv6_literal(host: &str) -> bool {
     let Some(literal) = host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) else {
         return false;
     };
-    literal.parse::<Ipv6Addr>().is_ok_and(|address| address.to_string().eq_ignore_ascii_case(literal))
+    // RFC 5952 and browsers write mapped addresses in two ways.
+    let is_canonical =
+        |address: Ipv6Addr| address.to_ipv4_mapped().is_none() && address.to_string().eq_ignore_ascii_case(literal);
+    literal.parse::<Ipv6Addr>().is_ok_and(is_canonical)
 }
 
 /// A host that ends in a number is an address to browsers, however it is written, so only the
@@ -41,6 +45,7 @@ fn is_label(label: &str) -> bool {
         && label.bytes().all(|octet| octet.is_ascii_alphanumeric() || octet == b'-')
         && !label.starts_with('-')
         && !label.ends_with('-')
+        && (!label.get(..4).is_some_and(|start| start.eq_ignore_ascii_case("xn--")) || is_a_label(label))
 }
 
 fn is_number(label: &str) -> bool {
@@ -117,6 +122,9 @@ mod tests {
             "[127.0.0.1]",
             "[::127.0.0.1]",
             "[::ffff:7f00:1]",
+            "[::ffff:192.0.2.1]",
+            "xn--zzzzzzzzz99999.example",
+            "XN--.example",
         ] {
             assert!(check_host(host).is_err(), "{host}");
         }

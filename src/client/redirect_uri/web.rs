@@ -35,13 +35,6 @@ impl WebScheme {
         text.eq_ignore_ascii_case("http").then_some(Self::Http)
     }
 
-    pub(crate) fn as_str(self) -> &'static str {
-        match self {
-            Self::Https => "https",
-            Self::Http => "http",
-        }
-    }
-
     fn default_port(self) -> u16 {
         match self {
             Self::Https => 443,

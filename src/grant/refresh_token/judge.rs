@@ -118,6 +118,7 @@ impl Judge<'_> {
         match standing(grant, self.presented, self.config.reuse_margin, self.now) {
             Standing::Usable(placed) => Ok(placed),
             Standing::Unknown => Err(Reason::UnknownRefreshToken),
+            Standing::NotYetValid => Err(Reason::RefreshTokenNotYetValid),
             Standing::Expired => Err(Reason::RefreshTokenExpired),
             Standing::InMargin => Err(Reason::RefreshTokenSuperseded),
             Standing::AboveCount | Standing::Forked => Err(Reason::StoreWentBack),
@@ -128,9 +129,10 @@ impl Judge<'_> {
     /// Decides: a token in its grace stands for the newest one, and is judged as that one would be.
     pub(super) fn verdict(&self, grant: &Grant) -> Result<Verdict, Reason> {
         let placed = self.usable(grant)?;
-        let available = self.request.client.still_granted(&grant.scopes, &grant.resource_scope);
+        let client = self.request.client;
+        let available = client.scopes_left(&grant.scopes, &grant.resources);
         let available = available.filter(|_| !grant.is_worn_out()).ok_or(Reason::GrantRevoked)?;
-        let scopes = self.asked(available.scopes)?;
+        let scopes = self.asked(available)?;
         let newest = self.newest(grant, placed)?;
         let in_grace_since = newest.in_grace.as_ref().map(|own| self.now.seconds_since(own.presented.since));
         let newest = match self.newest_again(grant, newest, &scopes) {
@@ -153,7 +155,7 @@ impl Judge<'_> {
     /// omitted is treated as equal to the scope originally granted by the resource owner."
     fn asked(&self, available: ScopeSet) -> Result<ScopeSet, Reason> {
         let Some(scope) = self.request.scope else { return Ok(available) };
-        let asked = self.config.scopes.parse(scope).map_err(Reason::Scope)?;
+        let asked = self.config.scopes.read(scope).map_err(Reason::Scope)?;
         if asked.is_subset_of(&available) { Ok(asked) } else { Err(Reason::ExcessScope) }
     }
 
@@ -197,7 +199,7 @@ impl Judge<'_> {
         let access = newest.pair.access();
         let is_same = access.narrowed.unwrap_or(&grant.scopes) == scopes;
         match newest.in_grace {
-            Some(InGrace { secrets, refresh_token, .. }) if is_same && access.is_live(self.now) => {
+            Some(InGrace { secrets, refresh_token, .. }) if is_same && access.is_usable(self.now) => {
                 Again::Issued(Issued {
                     grant: grant.id,
                     access_token: secrets.access,
@@ -269,7 +271,7 @@ impl Judge<'_> {
         };
         let replaced = SupersededPair::new(newest.pair.clone(), self.now, ends, link);
         let presented = newest.in_grace.as_ref().map(|own| own.place);
-        let superseded = self.aged(&grant.pairs.superseded, replaced, presented);
+        let superseded = self.aged(&grant.pairs.superseded, replaced, presented, ends);
         let pairs = Pairs { newest: Some(record), superseded };
         Ok((Arc::new(grant.refreshed_with(pairs, number)), issued))
     }
@@ -281,6 +283,7 @@ impl Judge<'_> {
         old: &[SupersededPair],
         replaced: SupersededPair,
         presented: Option<usize>,
+        ends: GraceEnds,
     ) -> Box<[SupersededPair]> {
         let margin = self.config.reuse_margin;
         let kept = self.kept(old);
@@ -296,6 +299,10 @@ impl Judge<'_> {
             let is_older = presented.is_none_or(|presented| presented < place);
             if is_older && self.config.grace.end == GraceEnd::WithNextRefresh {
                 old.end_grace(self.now);
+            }
+            // A clock that was ahead set its grace: no grace is longer than one that begins now.
+            if !old.since.has_come(self.now) {
+                old.shorten(ends);
             }
             old
         }));

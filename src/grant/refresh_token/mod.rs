@@ -74,13 +74,16 @@ impl Flow for Refreshing<'_> {
 
     async fn look(&mut self) -> Result<Seen<Grant>, Reason> {
         self.found = self.context.stores.tokens.find(&self.judge.presented.grant).await?;
-        // The subject is asked once, and only for a token that would be honoured.
+        let client = self.judge.request.client;
         if let Some(found) = &self.found
-            && !self.subject_asked
+            && (!self.subject_asked || !client.has_list_of(&found.resources))
             && self.judge.usable(found).is_ok()
         {
-            self.subject_asked = true;
-            self.context.check_subject(found.subject(), self.judge.request.client).await?;
+            self.context.check_list(client, &found.resources).await?;
+            // The subject is asked once, and only for a token that would be honoured.
+            if !std::mem::replace(&mut self.subject_asked, true) {
+                self.context.check_subject(found.subject(), client).await?;
+            }
         }
         Ok(self.found.clone().into())
     }

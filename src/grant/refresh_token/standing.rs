@@ -13,6 +13,8 @@ pub(crate) enum Standing<'a> {
     Unknown,
     /// Current, or in its grace.
     Usable(Placed<'a>),
+    /// Current, or in its grace, but issued in the future: the clock of its server had leapt forward.
+    NotYetValid,
     /// Past its own end.
     Expired,
     /// Superseded and past its grace, within the margin.
@@ -42,7 +44,7 @@ pub(crate) fn standing<'g>(
     if let Some(placed) = placed
         && placed.pair().refresh_is_live(now)
     {
-        return Standing::Usable(placed);
+        return if placed.pair().issued().has_come(now) { Standing::Usable(placed) } else { Standing::NotYetValid };
     }
     if now >= presented.position.end {
         return Standing::Expired;

@@ -108,7 +108,9 @@ type Fault = (&'static str, fn(&mut Line));
 
 const FAULTS: [Fault; 8] = [
     ("RefreshTokenOfAnotherClient", |line| line.client = client("other")),
-    ("GrantRevoked", |line| line.grant = line.grant.revoked_at(at(0), crate::record::RevocationReason::Withdrawn)),
+    ("GrantRevoked", |line| {
+        line.grant = line.grant.revoked_at(at(0), crate::record::RevocationReason::Withdrawn, Duration::ZERO)
+    }),
     ("GrantRevoked", |line| line.client.epoch = 1),
     ("UnknownRefreshToken", |line| line.grant.family.tag_key = TagKey::from_bytes([0; 16])),
     ("GrantRevoked", |line| line.client.scopes = ScopeSet::empty()),

@@ -6,8 +6,9 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 
 use crate::client::Client;
 use crate::client::application::{Application, ApplicationFilter, Logo, LogoSlot};
+use crate::clock::Timestamp;
 use crate::id::ClientId;
-use crate::store::{Insertion, LogoWrite, Page, Registration, Replacement};
+use crate::store::{Insertion, LogoWrite, Page, Purge, Registration, Replacement};
 
 #[derive(Debug, Default)]
 pub(super) struct Clients {
@@ -18,6 +19,8 @@ pub(super) struct Clients {
 struct Contents {
     rows: HashMap<ClientId, Row>,
     listed: BTreeMap<ApplicationFilter, BTreeSet<ClientId>>,
+    /// The deleted ones, by the time from which they may be removed.
+    deleted: BTreeSet<(Timestamp, ClientId)>,
 }
 
 #[derive(Debug)]
@@ -86,6 +89,16 @@ impl Clients {
         if is_same { Replacement::Replaced } else { Replacement::Lost }
     }
 
+    pub(super) fn purge_deleted(&self, now: Timestamp, limit: usize) -> Purge {
+        let mut contents = self.contents.write().unwrap_or_else(PoisonError::into_inner);
+        for removed in 0..limit {
+            let first = contents.deleted.first().filter(|(due, _)| *due <= now);
+            let Some((_, id)) = first.cloned() else { return Purge::new(removed).finished() };
+            contents.take(&id);
+        }
+        Purge::new(limit)
+    }
+
     fn read(&self) -> RwLockReadGuard<'_, Contents> {
         self.contents.read().unwrap_or_else(PoisonError::into_inner)
     }
@@ -94,6 +107,9 @@ impl Clients {
 impl Contents {
     fn take(&mut self, id: &ClientId) -> Option<Row> {
         let row = self.rows.remove(id)?;
+        if let Some(due) = row.application.reserved_until {
+            self.deleted.remove(&(due, id.clone()));
+        }
         for filter in row.application.filters() {
             if let Some(ids) = self.listed.get_mut(&filter) {
                 ids.remove(id);
@@ -107,6 +123,9 @@ impl Contents {
         let (logo_before, proposed_before) = before.map_or((None, None), |row| (row.logo, row.proposed_logo));
         for filter in application.filters() {
             self.listed.entry(filter).or_default().insert(client.id.clone());
+        }
+        if let Some(due) = application.reserved_until {
+            self.deleted.insert((due, client.id.clone()));
         }
         let row = Row {
             client: Arc::new(client),

@@ -1,6 +1,7 @@
 //! The reference store: everything in the memory of one process.
 
 mod clients;
+mod last_purge;
 mod replays;
 mod shards;
 mod subjects;
@@ -14,13 +15,14 @@ use crate::client::Client;
 use crate::client::application::{Application, ApplicationFilter, Logo, LogoSlot};
 use crate::clock::Timestamp;
 use crate::id::{AuthorizationId, ClientId, GrantId};
-use crate::record::{Authorization, Grant, Replay};
+use crate::record::{Authorization, Grant, LastPurge, Replay};
 use crate::store::memory::clients::Clients;
+use crate::store::memory::last_purge::Place;
 use crate::store::memory::replays::Replays;
 use crate::store::memory::table::Table;
 use crate::store::{
-    ClientRegistry, ClientStore, CodeStore, Insertion, Page, Purge, Registration, Replacement, ReplayStore, StoreError,
-    TokenStore,
+    ClientRegistry, ClientStore, CodeStore, Insertion, Page, Purge, PurgeStore, Registration, Replacement, ReplayStore,
+    StoreError, TokenStore,
 };
 use crate::subject::Subject;
 
@@ -35,6 +37,7 @@ pub struct MemoryStore {
     codes: Arc<Table<Authorization>>,
     tokens: Arc<Table<Grant>>,
     replays: Arc<Replays>,
+    last_purge: Arc<Place>,
 }
 
 impl MemoryStore {
@@ -92,6 +95,10 @@ impl ClientRegistry for MemoryStore {
 
     async fn logo(&self, id: &ClientId, slot: LogoSlot) -> Result<Option<Arc<Logo>>, StoreError> {
         Ok(self.clients.logo(id, slot))
+    }
+
+    async fn purge_deleted(&self, now: Timestamp, limit: usize) -> Result<Purge, StoreError> {
+        Ok(self.clients.purge_deleted(now, limit))
     }
 
     async fn list(
@@ -177,5 +184,28 @@ impl ReplayStore for MemoryStore {
 
     async fn purge_expired(&self, now: Timestamp, limit: usize) -> Result<Purge, StoreError> {
         Ok(self.replays.purge_expired(now, limit))
+    }
+}
+
+#[async_trait]
+impl PurgeStore for MemoryStore {
+    fn reads_settled(&self) -> bool {
+        true
+    }
+
+    async fn find(&self) -> Result<Option<Arc<LastPurge>>, StoreError> {
+        Ok(self.last_purge.find())
+    }
+
+    async fn insert(&self, record: LastPurge) -> Result<Insertion, StoreError> {
+        Ok(self.last_purge.insert(record))
+    }
+
+    async fn replace(&self, version: u32, record: LastPurge) -> Result<Replacement, StoreError> {
+        Ok(self.last_purge.replace(version, record))
+    }
+
+    async fn confirm(&self, record: LastPurge) -> Result<Replacement, StoreError> {
+        Ok(self.last_purge.confirm(record))
     }
 }

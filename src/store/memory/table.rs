@@ -27,7 +27,8 @@ pub(super) struct Table<R> {
 
 struct Shard<R> {
     rows: HashSet<ByKey<R>, BuildHasherDefault<KeyHasher>>,
-    /// Not later than the record's own `purge_after`; moved when the purge meets the row.
+    /// Not later than the record's own `purge_after`; moved when the purge meets the row. A row that became due sooner
+    /// has two entries, and the later one meets no row.
     due: BinaryHeap<Reverse<Due>>,
 }
 
@@ -76,6 +77,9 @@ impl<R: Record> Table<R> {
         match shard.rows.get(&key) {
             Some(row) if row.0.version() == version => {}
             _ => return Replacement::Lost,
+        }
+        if record.is_due_sooner() {
+            shard.due.push(Reverse((record.purge_after(), key)));
         }
         shard.rows.replace(ByKey(record));
         Replacement::Replaced
@@ -276,6 +280,10 @@ mod tests {
 
         fn purge_after(&self) -> Timestamp {
             self.purge_after
+        }
+
+        fn is_due_sooner(&self) -> bool {
+            false
         }
 
         fn encode(&self) -> Vec<u8> {

@@ -98,6 +98,7 @@ mod tests {
             lists: Vec::new(),
             lists_moved: false,
             due: None,
+            due_moved: false,
             columns: Columns::default(),
         };
         (RowWrite { action, expected, write, answer }, asked)

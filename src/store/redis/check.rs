@@ -19,6 +19,14 @@ pub(super) const MOST_APART: Duration = Duration::from_secs(10 * 60);
 pub(super) struct Demands {
     pub(super) place: Place,
     pub(super) log: Log,
+    pub(super) unchecked: Unchecked,
+}
+
+/// What happens if the server does not let this user ask.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Unchecked {
+    Refused,
+    Accepted,
 }
 
 /// Where a server stands.
@@ -46,28 +54,35 @@ pub(super) enum Role {
 }
 
 impl Demands {
-    /// Checks what a server tells of itself; what this user may not ask is taken to be right.
+    /// Checks what a server states of itself.
     ///
-    /// A replica is left alone: it is checked when it has taken over.
+    /// A replica is not checked until it has taken over.
     pub(super) async fn check(self, connection: &mut MultiplexedConnection) -> Result<Role, RedisError> {
         let mut questions = Pipeline::with_capacity(3);
         questions.cmd("INFO").cmd("TIME").cmd("ROLE");
         let mut answers = connection.send_packed_commands(&questions, 0, 3).await?.into_iter();
-        let mut answer = || allowed(answers.next().unwrap_or(Value::Nil));
-        let (info, time, role) = (answer()?, answer()?, answer());
-        let info: String = info.map(redis::from_redis_value).transpose()?.unwrap_or_default();
+        let mut answer = || answers.next().unwrap_or(Value::Nil);
+        // Scripts send `TIME` as well: a user who may not cannot write.
+        let (info, time, role) = (allowed(answer())?, answer().extract_error()?, allowed(answer()));
+        let info: Option<String> = info.map(redis::from_redis_value).transpose()?;
+        let shown = info.as_deref().unwrap_or_default();
         let told = match role {
             Ok(role) => role.map(is_primary).transpose()?,
             Err(error) if error.is_transient() => return Err(error),
             // A proxy may not know the command.
             Err(_) => None,
         };
-        if told == Some(false) || value_of(&info, "role") == Some("slave") {
+        if told == Some(false) || value_of(shown, "role") == Some("slave") {
             return Ok(Role::Replica);
         }
-        self.check_info(&info)?;
-        if let Some(time) = time {
-            check_clock(time)?;
+        if info.is_none() {
+            self.cannot_check("the eviction policy, the append-only file and the release", "INFO")?;
+        } else {
+            self.check_info(shown)?;
+        }
+        check_clock(time)?;
+        if told.is_none() && self.place == Place::Alone {
+            self.cannot_check("whether it is still a primary", "ROLE")?;
         }
         // One of a cluster sends whoever reads at a replica to the primary.
         Ok(Role::Primary { tells: told.is_some() && self.place == Place::Alone })
@@ -77,19 +92,36 @@ impl Demands {
         if self.place == Place::Alone && value_of(info, "redis_mode") == Some("cluster") {
             return Err(RedisProblem::Cluster.into());
         }
-        if let Some(policy) = value_of(info, "maxmemory_policy").filter(|policy| *policy != "noeviction") {
-            return Err(RedisProblem::Evicts { policy: policy.to_owned() }.into());
+        match value_of(info, "maxmemory_policy") {
+            Some("noeviction") => {}
+            Some(policy) => return Err(RedisProblem::Evicts { policy: policy.to_owned() }.into()),
+            None => self.cannot_check("the eviction policy", "INFO")?,
         }
-        if let Some(version) = value_of(info, "redis_version") {
-            let release = version.split('.').next().and_then(|release| release.parse::<u32>().ok());
-            if release.is_some_and(|release| release < LEAST_RELEASE) {
+        let version = value_of(info, "redis_version");
+        let release = version.and_then(|version| version.split('.').next()?.parse::<u32>().ok());
+        match (version, release) {
+            (Some(version), Some(release)) if release < LEAST_RELEASE => {
                 return Err(RedisProblem::TooOld { version: version.to_owned() }.into());
             }
+            (Some(_), Some(_)) => {}
+            (Some(_), None) | (None, _) => self.cannot_check("the release", "INFO")?,
         }
-        if self.log == Log::Needed && value_of(info, "aof_enabled") == Some("0") {
-            return Err(RedisProblem::NoLog.into());
+        if self.log == Log::Needed {
+            match value_of(info, "aof_enabled") {
+                Some("0") => return Err(RedisProblem::NoLog.into()),
+                Some(_) => {}
+                None => self.cannot_check("the append-only file", "INFO")?,
+            }
         }
         Ok(())
+    }
+
+    /// Refuses a server of which this is not known, unless that was accepted.
+    fn cannot_check(self, what: &'static str, command: &'static str) -> Result<(), RedisError> {
+        match self.unchecked {
+            Unchecked::Accepted => Ok(()),
+            Unchecked::Refused => Err(RedisProblem::Unchecked { what, command }.into()),
+        }
     }
 }
 
@@ -125,7 +157,11 @@ mod tests {
         maxmemory_policy:noeviction\r\naof_enabled:0\r\n";
 
     fn problem(info: &str, place: Place, log: Log) -> Option<RedisProblem> {
-        Demands { place, log }.check_info(info).err().map(|error| error.problem().clone())
+        problem_with(info, place, log, Unchecked::Refused)
+    }
+
+    fn problem_with(info: &str, place: Place, log: Log, unchecked: Unchecked) -> Option<RedisProblem> {
+        Demands { place, log, unchecked }.check_info(info).err().map(|error| error.problem().clone())
     }
 
     #[test]
@@ -133,7 +169,6 @@ mod tests {
         let problem = |info: &str| problem(info, Place::Alone, Log::AsItIs);
         assert_eq!(problem(GOOD), None);
         assert_eq!(problem(&GOOD.replace("7.0.15", "10.2.0")), None);
-        assert_eq!(problem(""), None);
         let policy = "allkeys-lru".to_owned();
         assert_eq!(problem(&GOOD.replace("noeviction", &policy)), Some(RedisProblem::Evicts { policy }));
         let version = "6.2.14".to_owned();
@@ -144,7 +179,30 @@ mod tests {
     fn a_log_is_asked_for_where_one_is_needed() {
         assert_eq!(problem(GOOD, Place::Cluster, Log::Needed), Some(RedisProblem::NoLog));
         assert_eq!(problem(&GOOD.replace("aof_enabled:0", "aof_enabled:1"), Place::Alone, Log::Needed), None);
-        assert_eq!(problem("", Place::Alone, Log::Needed), None);
+    }
+
+    #[test]
+    fn what_a_server_does_not_state_is_refused_unless_that_is_accepted() {
+        for (line, what) in [
+            ("maxmemory_policy:noeviction", "the eviction policy"),
+            ("redis_version:7.0.15", "the release"),
+            ("aof_enabled:0", "the append-only file"),
+        ] {
+            let info = GOOD.replace("aof_enabled:0", "aof_enabled:1");
+            let info = info.replace(&line.replace("aof_enabled:0", "aof_enabled:1"), "");
+            let problem = |unchecked| problem_with(&info, Place::Alone, Log::Needed, unchecked);
+            let refused = problem(Unchecked::Refused).expect("it is not known");
+            assert_eq!(refused, RedisProblem::Unchecked { what, command: "INFO" });
+            assert_eq!(problem(Unchecked::Accepted), None, "{what}");
+        }
+        let unknown = GOOD.replace("7.0.15", "unknown");
+        let refused = problem(&unknown, Place::Alone, Log::AsItIs);
+        assert_eq!(refused, Some(RedisProblem::Unchecked { what: "the release", command: "INFO" }));
+        // What is stated is checked in any case.
+        let evicts = GOOD.replace("noeviction", "allkeys-lru");
+        assert!(problem_with(&evicts, Place::Alone, Log::AsItIs, Unchecked::Accepted).is_some());
+        let log = problem_with(GOOD, Place::Alone, Log::Needed, Unchecked::Accepted);
+        assert_eq!(log, Some(RedisProblem::NoLog));
     }
 
     #[test]

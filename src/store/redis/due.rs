@@ -12,6 +12,7 @@ use redis::Cmd;
 use crate::clock::Timestamp;
 use crate::record::WRITE_BOUND;
 use crate::store::redis::error::RedisError;
+use crate::store::redis::find::is_hash;
 use crate::store::redis::keys::{DUE_SETS, DueEntry, Entry, Keys, Written};
 use crate::store::redis::link::Link;
 use crate::store::redis::listed;
@@ -113,7 +114,11 @@ impl PurgeStep<'_> {
 
     async fn remove(&self, key: &[u8]) -> Result<Removal, RedisError> {
         let now = self.now.seconds().to_string();
-        match REMOVE.run(self.link, &self.keys.row(self.table, key), &[now.as_bytes()]).await {
+        let mut arguments = vec![now.as_bytes()];
+        if is_hash(self.table) {
+            arguments.push(b"hash");
+        }
+        match REMOVE.run(self.link, &self.keys.row(self.table, key), &arguments).await {
             Ok(0) => Ok(Removal::Removed),
             Ok(-1) => Ok(Removal::Missing),
             Ok(due) => {

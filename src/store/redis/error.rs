@@ -92,6 +92,18 @@ pub enum RedisProblem {
         /// The version that it tells.
         version: String,
     },
+    /// What has to hold of the server cannot be checked: this user may not send a command, or its answer lacks it.
+    #[error(
+        "{what} cannot be checked: the server does not let this user send {command}, or its answer lacks it; allow it \
+         (ACL SETUSER user +{command}), or set RedisOptions::accept_unchecked if the server is known to be right"
+    )]
+    #[non_exhaustive]
+    Unchecked {
+        /// What cannot be checked.
+        what: &'static str,
+        /// The command whose answer states it.
+        command: &'static str,
+    },
     /// The server is starting, failing over, or busy.
     #[error("the server is not ready")]
     Unavailable,

@@ -83,7 +83,8 @@ pub use crate::store::redis::options::RedisOptions;
 ///
 /// The eviction policy has to be `noeviction`: a server that evicts forgets revocations. This, the release,
 /// the clock and the append-only file are checked with every connection, so that a replica which takes over
-/// is checked too. Keys and values hold no code, token or client secret, only digests. Subjects and clients,
+/// is checked too. A server that does not let the user ask is refused, unless
+/// [`accept_unchecked`](RedisOptions::accept_unchecked) is set. Keys and values hold no code, token or client secret, only digests. Subjects and clients,
 /// and the `state` of requests, stand in them as they are, and so in `MONITOR` and `SLOWLOG`.
 ///
 /// # Examples
@@ -135,7 +136,8 @@ impl RedisStore {
     /// # Errors
     ///
     /// [`RedisError`], such as [`RedisProblem::Evicts`] for a server that may lose keys, and
-    /// [`RedisProblem::Newer`] for keys of a later layout. What the user may not ask the server is not checked.
+    /// [`RedisProblem::Newer`] for keys of a later layout. If the user may not ask the server, it is
+    /// [`RedisProblem::Unchecked`], unless [`RedisOptions::accept_unchecked`] is set.
     pub async fn connect(address: &str, options: &RedisOptions) -> Result<Self, RedisError> {
         let link = connect::single(address, options).await?;
         layout::check(&link, &options.prefix).await?;

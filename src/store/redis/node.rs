@@ -63,7 +63,7 @@ impl Node {
             .set_response_timeout(None)
             .set_pipeline_buffer_size(BUFFERED_COMMANDS);
         let (lanes, log) = if options.wait.is_some() { (1 + WAITING_LANES, Log::Needed) } else { (1, Log::AsItIs) };
-        let demands = Demands { place, log };
+        let demands = Demands { place, log, unchecked: options.unchecked };
         Ok(Self { client, config, demands, lanes: (0..lanes).map(|_| Lane::default()).collect() })
     }
 

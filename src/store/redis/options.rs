@@ -3,6 +3,8 @@
 use std::fmt;
 use std::time::Duration;
 
+use crate::store::redis::check::Unchecked;
+
 /// The longest time-out.
 pub(super) const LONGEST_TIMEOUT: Duration = Duration::from_secs(60);
 const LONGEST_QUEUE: usize = 65_536;
@@ -16,6 +18,7 @@ pub struct RedisOptions {
     pub(super) response_timeout: Duration,
     pub(super) queue_limit: usize,
     pub(super) wait: Option<Wait>,
+    pub(super) unchecked: Unchecked,
     pub(super) root_certificates: Option<Vec<u8>>,
 }
 
@@ -36,6 +39,7 @@ impl RedisOptions {
             response_timeout: Duration::from_secs(5),
             queue_limit: 1024,
             wait: None,
+            unchecked: Unchecked::Refused,
             root_certificates: None,
         }
     }
@@ -78,6 +82,19 @@ impl RedisOptions {
         Self { wait: Some(Wait { replicas, timeout: timeout.min(LONGEST_TIMEOUT) }), ..self }
     }
 
+    /// Connects also to a server that does not let this user ask whether it may evict keys, keeps an append-only file,
+    /// has a suitable release, and is still a primary. What it does state is checked in any case.
+    ///
+    /// Without it, such a server is refused with [`RedisProblem::Unchecked`](crate::RedisProblem::Unchecked). The commands
+    /// are `INFO` and `ROLE`.
+    ///
+    /// # Security
+    ///
+    /// Check by other means that the eviction policy is `noeviction`: a server that evicts keys forgets revocations.
+    pub fn accept_unchecked(self) -> Self {
+        Self { unchecked: Unchecked::Accepted, ..self }
+    }
+
     /// Trusts these certificates, in PEM, in place of those that the system trusts; for addresses that
     /// begin with `rediss:`. With any other address the store does not connect, nor with `#insecure`.
     pub fn root_certificates(self, pem: impl Into<Vec<u8>>) -> Self {
@@ -99,6 +116,7 @@ impl fmt::Debug for RedisOptions {
             .field("response_timeout", &self.response_timeout)
             .field("queue_limit", &self.queue_limit)
             .field("wait", &self.wait)
+            .field("unchecked", &self.unchecked)
             .finish_non_exhaustive()
     }
 }

@@ -86,6 +86,7 @@ mod tests {
             lists: lists.iter().map(|list| list.to_vec()).collect(),
             lists_moved: false,
             due: Some(Timestamp::from_seconds(0x0506_0708)),
+            due_moved: false,
             columns: Columns::default(),
         }
     }

@@ -37,8 +37,13 @@ pub(super) async fn insert(link: &Link, keys: &Keys, write: &Write) -> Result<bo
 /// In a cluster a primary that is lost may take an entry with it and leave the row. So the entry is looked
 /// for at the versions 2, 4, 8 and so on: soon after it was written, and rarely over the years.
 pub(super) async fn replace(link: &Link, keys: &Keys, version: u32, write: &Write) -> Result<bool, RedisError> {
+    if write.due_moved {
+        due::add(link, keys, write, Written::now()).await?;
+    }
     if write.lists_moved {
-        add_to_lists(link, keys, write, Written::now()).await?;
+        // Such a row may be due from this write on, as a client is that is deleted.
+        let written = Written::now();
+        try_join(due::add(link, keys, write, written), add_to_lists(link, keys, write, written)).await?;
     } else if link.spreads_keys() && write.version.is_power_of_two() {
         let written = Written::now();
         if listed::add_missing(link, keys, write.table, &write.key, &write.lists, written).await? {

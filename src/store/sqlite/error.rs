@@ -1,6 +1,7 @@
 //! What may be wrong with a file.
 
 use std::error::Error;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::{fmt, io};
 
@@ -14,7 +15,15 @@ use crate::store::StoreError;
 #[derive(Clone, Debug)]
 pub struct SqliteError {
     problem: SqliteProblem,
+    missing: Option<Missing>,
     source: Option<Arc<dyn Error + Send + Sync>>,
+}
+
+/// What there is not.
+#[derive(Clone, Debug)]
+enum Missing {
+    File(PathBuf),
+    Folder(PathBuf),
 }
 
 /// The kinds of [`SqliteError`].
@@ -76,6 +85,15 @@ pub enum SqliteProblem {
 }
 
 impl SqliteError {
+    /// There is no file at the path, or no folder for it.
+    pub(super) fn missing(path: &Path) -> Self {
+        let missing = match path.parent() {
+            Some(folder) if !folder.is_dir() => Missing::Folder(folder.to_owned()),
+            _ => Missing::File(path.to_owned()),
+        };
+        Self { problem: SqliteProblem::Missing, missing: Some(missing), source: None }
+    }
+
     /// Returns what was wrong.
     #[must_use]
     pub const fn problem(&self) -> SqliteProblem {
@@ -91,7 +109,11 @@ impl SqliteError {
 
 impl fmt::Display for SqliteError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.problem.fmt(f)
+        match &self.missing {
+            None => self.problem.fmt(f),
+            Some(Missing::File(path)) => write!(f, "there is no file {path:?}"),
+            Some(Missing::Folder(path)) => write!(f, "there is no folder {path:?}; create it first"),
+        }
     }
 }
 
@@ -103,14 +125,14 @@ impl Error for SqliteError {
 
 impl From<SqliteProblem> for SqliteError {
     fn from(problem: SqliteProblem) -> Self {
-        Self { problem, source: None }
+        Self { problem, missing: None, source: None }
     }
 }
 
 impl From<rusqlite::Error> for SqliteError {
     fn from(error: rusqlite::Error) -> Self {
         let problem = error.sqlite_error_code().map_or(SqliteProblem::Refused, problem_of);
-        Self { problem, source: Some(Arc::new(error)) }
+        Self { problem, missing: None, source: Some(Arc::new(error)) }
     }
 }
 
@@ -127,7 +149,7 @@ impl From<io::Error> for SqliteError {
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => SqliteProblem::Full,
             _ => SqliteProblem::Io,
         };
-        Self { problem, source: Some(Arc::new(error)) }
+        Self { problem, missing: None, source: Some(Arc::new(error)) }
     }
 }
 

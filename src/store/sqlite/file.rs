@@ -47,6 +47,7 @@ impl Database {
         if !options.must_exist {
             match create(&path) {
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(error) if place::is_missing(&error) => return Err(SqliteError::missing(&path)),
                 created => created?,
             }
         }
@@ -82,7 +83,7 @@ impl Database {
 
     fn open_unchecked(&self) -> Result<Connection, SqliteError> {
         if !self.path.try_exists()? {
-            return Err(SqliteProblem::Missing.into());
+            return Err(SqliteError::missing(&self.path));
         }
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let mut connection = Connection::open_with_flags(&self.path, flags)?;

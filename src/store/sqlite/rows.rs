@@ -157,7 +157,7 @@ fn write_all(
     lists: Lists,
     row: impl FnOnce(&mut Session<'_>) -> rusqlite::Result<usize>,
 ) -> rusqlite::Result<bool> {
-    if lists == Lists::Stay && write.parts.is_empty() {
+    if lists == Lists::Stay && write.parts.is_empty() && !write.due_moved {
         return Ok(row(session)? > 0);
     }
     all_or_nothing(session, |session| {
@@ -168,6 +168,10 @@ fn write_all(
             write_lists(session, write)?;
         }
         write_parts(session, write)?;
+        if write.due_moved {
+            let due = write.due.map(Timestamp::seconds);
+            session.statement(&Statements::of(write.table).hasten)?.execute(params![write.key, due])?;
+        }
         Ok(true)
     })
 }
@@ -250,6 +254,7 @@ mod tests {
             lists: Vec::new(),
             lists_moved: false,
             due: None,
+            due_moved: false,
             columns: Columns::default(),
         }
     }

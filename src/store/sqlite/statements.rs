@@ -13,6 +13,8 @@ pub(super) struct Statements {
     pub(super) confirm: String,
     pub(super) list: String,
     pub(super) remove_due: String,
+    /// Brings the row forward in the index of due times.
+    pub(super) hasten: String,
     /// Only ever to a later time: a row is met when its index is past, and is moved when its own time is not.
     pub(super) postpone: String,
     pub(super) move_list: String,
@@ -67,6 +69,7 @@ impl Statements {
             confirm: format!("UPDATE {table} SET version = version WHERE key = ?1 AND version = ?2 AND record = ?3"),
             list,
             remove_due: format!("DELETE FROM {table} WHERE rowid IN ({due}) AND due <= ?1"),
+            hasten: format!("UPDATE {table} SET due_check = ?2 WHERE key = ?1 AND due_check > ?2"),
             postpone: format!("UPDATE {table} SET due_check = due WHERE rowid IN ({due})"),
             move_list: format!("UPDATE {table} SET subject = ?2 WHERE key = ?1"),
             clear_lists: format!("DELETE FROM {table}_lists WHERE key = ?1"),

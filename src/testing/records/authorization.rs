@@ -6,7 +6,7 @@ use crate::config::check::MOST_STATE_OCTETS;
 use crate::id::ClientId;
 use crate::pkce::CodeChallenge;
 use crate::record::{Authorization, Stage};
-use crate::scope::{ResourceScope, ScopeSet};
+use crate::scope::{ConsentedResources, ResourceScope, ScopeSet};
 use crate::subject::Subject;
 use crate::testing::draw::{self, sound};
 use crate::testing::records::hostile;
@@ -25,20 +25,21 @@ pub fn authorization(subject: &Subject, purge_after: Timestamp) -> Authorization
         created: draw::now(),
         handle: draw::digest(),
         stage: Stage::Held,
+        since: draw::now(),
         end: draw::end(purge_after),
         redirect_uri: redirect_uri("https://app.example/cb"),
         redirect_uri_named: true,
         challenge: Some(sound(CodeChallenge::parse(b"E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"))),
         state: Some(draw::unique().into_bytes().into()),
         scopes: draw::scopes("repo-code:rw account-email:r"),
-        resource_scope: ResourceScope::Public,
+        resources: ConsentedResources::InRecord(ResourceScope::Public),
     }
 }
 
 /// Makes the next version of an authorization, with a code of its own each time.
 #[must_use]
 pub fn with_code(authorization: &Authorization, purge_after: Timestamp) -> Authorization {
-    authorization.with_code(draw::digest(), draw::end(purge_after))
+    authorization.with_code(draw::digest(), draw::now(), draw::end(purge_after))
 }
 
 /// Every stage, every choice of a field, and whatever octets a field may hold.
@@ -52,7 +53,7 @@ pub(in crate::testing) fn authorizations_of_every_kind(
         challenge: None,
         state: None,
         scopes: ScopeSet::empty(),
-        resource_scope: ResourceScope::none(),
+        resources: ConsentedResources::InRecord(ResourceScope::none()),
         ..plain()
     };
     let ends = Authorization { version: u32::MAX, epoch: u32::MAX, created: Timestamp::default(), ..plain() };
@@ -62,8 +63,10 @@ pub(in crate::testing) fn authorizations_of_every_kind(
         plain().denied(),
         with_code(&bare(), purge_after),
         Authorization { version: 1 << 31, created: Timestamp::from_seconds(u32::MAX), ..plain() },
+        Authorization { since: Timestamp::from_seconds(u32::MAX), ..plain() },
         Authorization { end: Timestamp::from_seconds(u32::MAX), ..ends },
-        Authorization { state: Some(Box::default()), resource_scope: ResourceScope::All, ..bare() },
+        Authorization { state: Some(Box::default()), resources: all_resources(), ..bare() },
+        Authorization { resources: hostile::part_of_a_list(), ..plain() },
         Authorization { state: Some((0..=255).collect()), ..hostile_authorization(plain()) },
         Authorization { state: Some([0; 64].into()), ..hostile_authorization(plain()) },
     ];
@@ -79,7 +82,7 @@ pub(in crate::testing) fn huge_authorization(subject: &Subject, purge_after: Tim
         redirect_uri: redirect_uri(&format!("https://app.example/{}", "x".repeat(2028))),
         state: Some((0..=255).cycle().take(MOST_STATE_OCTETS).collect()),
         scopes: draw::scopes(&hostile::many_scopes()),
-        resource_scope: hostile::most_resources(),
+        resources: hostile::most_resources(),
         ..authorization(subject, purge_after)
     }
 }
@@ -89,9 +92,13 @@ fn hostile_authorization(authorization: Authorization) -> Authorization {
         client: hostile::client_id(120),
         redirect_uri: redirect_uri("https://app.example/';--/%27%22%5C?a=%25s&b=$1&c=[]*()!"),
         scopes: draw::scopes(hostile::SCOPES),
-        resource_scope: hostile::resources(),
+        resources: ConsentedResources::InRecord(hostile::resources()),
         ..authorization
     }
+}
+
+fn all_resources() -> ConsentedResources {
+    ConsentedResources::InRecord(ResourceScope::All)
 }
 
 fn redirect_uri(text: &str) -> RedirectUri {

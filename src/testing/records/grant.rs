@@ -7,7 +7,7 @@ use crate::clock::Timestamp;
 use crate::grant::refresh_token::{LIVE_ACCESS_TOKENS, PAIRS_IN_GRACE};
 use crate::id::{ClientId, GrantId};
 use crate::record::{FurtherAccess, GraceEnds, Grant, Pairs, Revocation, RevocationReason, SupersededPair, TokenPair};
-use crate::scope::{ResourceScope, ScopeSet};
+use crate::scope::{ConsentedResources, ResourceScope, ScopeSet};
 use crate::secret::derive::Link;
 use crate::secret::refresh::{Family, LineageDigest, TagKey};
 use crate::subject::Subject;
@@ -25,7 +25,7 @@ pub fn grant(subject: &Subject, purge_after: Timestamp) -> Grant {
         epoch: 0,
         subject: Some(subject.clone()),
         scopes: draw::scopes("repo-code:rw account-email:r"),
-        resource_scope: ResourceScope::Public,
+        resources: ConsentedResources::InRecord(ResourceScope::Public),
         created: draw::now(),
         keep_until: Timestamp::default(),
         family: Family {
@@ -58,10 +58,15 @@ fn link() -> Link {
     Link::from_bytes(draw::octets())
 }
 
-/// Makes the next version of a grant, revoked now.
+/// Makes the next version of a grant, revoked now and kept as long as the grant would be.
 #[must_use]
 pub fn revoked(grant: &Grant, reason: RevocationReason) -> Grant {
-    grant.revoked_at(draw::now(), reason)
+    revoked_until(grant, reason, grant.purge_after())
+}
+
+/// Makes the next version of a grant, revoked now, to be purged from `purge_after`.
+pub(in crate::testing) fn revoked_until(grant: &Grant, reason: RevocationReason, purge_after: Timestamp) -> Grant {
+    Grant { keep_until: purge_after, ..grant.revoked_at(draw::now(), reason, Duration::ZERO) }
 }
 
 /// Live, refreshed, narrowed, revoked for every reason, and whatever octets a field may hold.
@@ -89,13 +94,14 @@ pub(in crate::testing) fn grants_of_every_kind(subject: &Subject, purge_after: T
         with(narrowed("account-email:r")),
         with(narrowed(hostile::SCOPES)),
         with(made_long_ago),
-        Grant { scopes: ScopeSet::empty(), resource_scope: ResourceScope::none(), ..plain() },
+        Grant { scopes: ScopeSet::empty(), resources: ConsentedResources::InRecord(ResourceScope::none()), ..plain() },
+        Grant { resources: hostile::part_of_a_list(), ..plain() },
         Grant { version: u32::MAX, epoch: u32::MAX, pairs_made: u32::MAX, created: Timestamp::default(), ..plain() },
         Grant { version: 1 << 31, keep_until: Timestamp::from_seconds(u32::MAX), ..plain() },
         Grant {
             client: hostile::client_id(120),
             scopes: draw::scopes(hostile::SCOPES),
-            resource_scope: hostile::resources(),
+            resources: ConsentedResources::InRecord(hostile::resources()),
             ..plain()
         },
     ];
@@ -103,7 +109,7 @@ pub(in crate::testing) fn grants_of_every_kind(subject: &Subject, purge_after: T
     for reason in reasons() {
         all.push(revoked(&plain(), reason));
         // One that was withdrawn before its code was exchanged has no pair.
-        let keep_until = draw::end(purge_after);
+        let keep_until = purge_after;
         let revoked = Some(Revocation { at: Timestamp::default(), reason });
         all.push(Grant { pairs: Pairs::default(), pairs_made: 0, keep_until, revoked, ..plain() });
     }
@@ -117,7 +123,9 @@ fn reasons() -> impl Iterator<Item = RevocationReason> {
         RevocationReason::RefreshTokenReused => Some(RevocationReason::RevokedByClient),
         RevocationReason::RevokedByClient => Some(RevocationReason::Withdrawn),
         RevocationReason::Withdrawn => Some(RevocationReason::SubjectWithdrawn),
-        RevocationReason::SubjectWithdrawn => None,
+        RevocationReason::SubjectWithdrawn => Some(RevocationReason::ApplicationWithdrawn),
+        RevocationReason::ApplicationWithdrawn => Some(RevocationReason::TooManyGrants),
+        RevocationReason::TooManyGrants => None,
     })
 }
 
@@ -136,7 +144,7 @@ pub(in crate::testing) fn huge_grant(subject: &Subject, purge_after: Timestamp) 
     Grant {
         client: hostile::client_id(255),
         scopes,
-        resource_scope: hostile::most_resources(),
+        resources: hostile::most_resources(),
         pairs,
         ..grant(subject, purge_after)
     }

@@ -1,7 +1,7 @@
 //! Texts that have broken stores before: markup, escapes, wildcards, what looks alike and is not.
 
 use crate::id::ClientId;
-use crate::scope::ResourceScope;
+use crate::scope::{ConsentedResources, ResourceList, ResourceScope};
 use crate::subject::Subject;
 use crate::testing::draw::{sound, subject_of, unique};
 
@@ -87,15 +87,29 @@ pub(in crate::testing) fn client_ids_alike() -> Vec<ClientId> {
     alike.iter().map(|text| sound(ClientId::new(text))).collect()
 }
 
+/// As a store may have them, with some that no form would get in.
 pub(super) fn resources() -> ResourceScope {
     let names = TEXTS.iter().filter(|text| !text.chars().any(char::is_control));
-    sound(ResourceScope::specified(names.copied()))
+    ResourceScope::Specified(sound(ResourceList::from_record(names.copied().collect())))
 }
 
-/// 32 768 octets, as many as a list may have, in names that are as long as they may be but for one.
-pub(super) fn most_resources() -> ResourceScope {
-    let names = (0..128).map(|number| format!("{number:03}{}", "\u{1f600}".repeat(63)));
-    sound(ResourceScope::specified(names.chain(["x".repeat(128)])))
+/// The longest list: 1000 names of 32 768 bytes in all. Each digit makes another one.
+pub(super) fn longest_list(digit: u8) -> ResourceList {
+    let end = |name: usize| if name < 768 { "xxx" } else { "xx" };
+    let names = (0..1000).map(|name| format!("{digit}/{name:03}/{}{}", "\u{1f600}".repeat(6), end(name)));
+    let names: Vec<String> = names.collect();
+    sound(ResourceList::from_record(names.iter().map(String::as_str).collect()))
+}
+
+/// As many bytes as a record may keep of the names themselves.
+pub(super) fn most_resources() -> ConsentedResources {
+    let names = (0..2).map(|number| format!("{number:04}{}", "\u{1f600}".repeat(30)));
+    ConsentedResources::InRecord(sound(ResourceScope::specified(names)))
+}
+
+/// Every bit that a part of a list may have.
+pub(super) fn part_of_a_list() -> ConsentedResources {
+    ConsentedResources::whole(&ResourceScope::Specified(longest_list(0)))
 }
 
 pub(super) fn many_scopes() -> String {

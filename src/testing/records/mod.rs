@@ -12,11 +12,11 @@ pub use crate::testing::draw::subject;
 pub use authorization::{authorization, with_code};
 pub(super) use authorization::{authorizations_of_every_kind, huge_authorization};
 pub use grant::{grant, refreshed, revoked};
-pub(super) use grant::{grants_of_every_kind, huge_grant};
+pub(super) use grant::{grants_of_every_kind, huge_grant, revoked_until};
 pub(super) use hostile::{client_ids_alike, long_subject, subjects_alike};
-pub use registration::{approved, registration};
+pub use registration::{approved, registration, registration_under};
 pub(super) use registration::{
-    changed, huge_registration, in_state, logo, number_of, numbered, numbered_logo, registration_of,
+    changed, huge_registration, in_state, logo, number_of, numbered, numbered_logo, owner_of, registration_of,
     registrations_of_every_kind, states, under, with_new_logos,
 };
 
@@ -32,7 +32,7 @@ mod tests {
         let subject = super::long_subject();
         let registration = super::huge_registration(&subject);
         let LogoWrite::Put(logo) = &registration.logo else { panic!("the largest registration has a logo") };
-        let filter = ApplicationFilter::OwnedBy(registration.application.applicant().clone());
+        let filter = ApplicationFilter::OwnedBy(subject.clone());
         let guide = include_str!("../../guide/writing_a_store.md");
         for (what, octets) in [
             ("a grant", super::huge_grant(&subject, end).encode().len()),

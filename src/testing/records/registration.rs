@@ -17,10 +17,16 @@ use crate::subject::Subject;
 use crate::testing::draw::{self, sound, unique};
 use crate::testing::records::hostile;
 
-/// Makes a registration of that applicant: pending, version 1, with a logo.
+/// Makes a registration of that owner: pending, version 1, with a logo.
 #[must_use]
-pub fn registration(applicant: &Subject) -> Registration {
-    registration_of(sound(ClientId::new(unique())), applicant)
+pub fn registration(owner: &Subject) -> Registration {
+    registration_of(sound(ClientId::new(unique())), owner)
+}
+
+/// Makes a registration of that owner under an id of the caller's choice: pending, version 1, with a logo.
+#[must_use]
+pub fn registration_under(id: &ClientId, owner: &Subject) -> Registration {
+    registration_of(id.clone(), owner)
 }
 
 /// Makes the next version of a registration, approved, with a secret of its own each time; both logos
@@ -28,11 +34,11 @@ pub fn registration(applicant: &Subject) -> Registration {
 #[must_use]
 pub fn approved(registration: &Registration) -> Registration {
     let mut next = in_state(registration, ClientState::Approved);
-    next.client.secrets = ClientSecrets { current: Some(draw::digest()), previous: None };
+    next.client.secrets = ClientSecrets { current: Some(draw::digest()), ..ClientSecrets::default() };
     next
 }
 
-pub(in crate::testing) fn registration_of(id: ClientId, applicant: &Subject) -> Registration {
+pub(in crate::testing) fn registration_of(id: ClientId, owner: &Subject) -> Registration {
     let form = form();
     let client = Client {
         state: ClientState::Pending,
@@ -46,12 +52,14 @@ pub(in crate::testing) fn registration_of(id: ClientId, applicant: &Subject) -> 
         id,
         version: client.version,
         state: client.state,
-        applicant: applicant.clone(),
+        owner: Some(owner.clone()),
         submitted: draw::now(),
         decided: None,
         form,
         proposed: None,
         rejection: None,
+        reserved_until: None,
+        mark: draw::octets(),
     };
     Registration { logo: LogoWrite::Put(Arc::new(logo())), ..Registration::new(client, application) }
 }
@@ -72,6 +80,11 @@ pub(in crate::testing) fn changed(registration: &Registration) -> Registration {
     let mut next = approved(registration);
     next.application.proposed = Some(CheckedForm { name: unique().into(), ..form() });
     next
+}
+
+/// The owner of an application that the kit made for one.
+pub(in crate::testing) fn owner_of(application: &Application) -> Subject {
+    sound(application.owner.clone().ok_or("the application has an owner"))
 }
 
 /// The same under another number.
@@ -117,8 +130,8 @@ fn largest_logo() -> Logo {
 }
 
 /// Every state, every choice of a field, and whatever texts a field may hold.
-pub(in crate::testing) fn registrations_of_every_kind(applicant: &Subject) -> Vec<Registration> {
-    let plain = || registration(applicant);
+pub(in crate::testing) fn registrations_of_every_kind(owner: &Subject) -> Vec<Registration> {
+    let plain = || registration(owner);
     let mut all: Vec<_> = states().map(|state| in_state(&plain(), state)).collect();
     all.extend([
         approved(&plain()),
@@ -126,6 +139,7 @@ pub(in crate::testing) fn registrations_of_every_kind(applicant: &Subject) -> Ve
         other_choices(plain()),
         hostile_texts(plain()),
         at_the_ends(plain()),
+        deleted(plain()),
     ]);
     all.extend(hostile::subjects().iter().map(registration));
     all
@@ -137,13 +151,14 @@ pub(in crate::testing) fn states() -> impl Iterator<Item = ClientState> + Clone 
         ClientState::Pending => Some(ClientState::Approved),
         ClientState::Approved => Some(ClientState::Rejected),
         ClientState::Rejected => Some(ClientState::Suspended),
-        ClientState::Suspended => None,
+        ClientState::Suspended => Some(ClientState::Deleted),
+        ClientState::Deleted => None,
     })
 }
 
 /// Every field as large as it may be.
-pub(in crate::testing) fn huge_registration(applicant: &Subject) -> Registration {
-    let mut registration = registration_of(hostile::client_id(255), applicant);
+pub(in crate::testing) fn huge_registration(owner: &Subject) -> Registration {
+    let mut registration = registration_of(hostile::client_id(255), owner);
     let form = CheckedForm {
         name: "\u{1f600}".repeat(50).into(),
         description: Some("\u{1f600}".repeat(350).into()),
@@ -152,9 +167,9 @@ pub(in crate::testing) fn huge_registration(applicant: &Subject) -> Registration
             .map(|number| redirect_uri(&format!("https://{number}.example/{}", "x".repeat(2000))))
             .collect(),
         scopes: draw::scopes(&hostile::many_scopes()),
-        resource_scope: hostile::most_resources(),
+        resource_scope: ResourceScope::Specified(hostile::longest_list(0)),
         machine_scopes: draw::scopes(&hostile::many_scopes()),
-        machine_resources: hostile::most_resources(),
+        machine_resources: ResourceScope::Specified(hostile::longest_list(5)),
         ..form()
     };
     registration.client.name = form.name.clone();
@@ -162,6 +177,7 @@ pub(in crate::testing) fn huge_registration(applicant: &Subject) -> Registration
     registration.client.redirect_uris.clone_from(&form.redirect_uris);
     registration.client.scopes = form.scopes.clone();
     registration.client.resource_scope = form.resource_scope.clone();
+    registration.client.former_resources = (1..=4).map(hostile::longest_list).collect();
     registration.client.machine_scopes = form.machine_scopes.clone();
     registration.client.machine_resources = form.machine_resources.clone();
     registration.application.proposed = Some(form.clone());
@@ -178,9 +194,10 @@ fn other_choices(mut registration: Registration) -> Registration {
     client.application_type = ApplicationType::Native;
     client.grant_types = GrantTypes::CODE_ONLY;
     client.authentication_methods = AuthenticationMethods::only(AuthenticationMethod::ClientSecretPost);
-    client.secrets = ClientSecrets { current: Some(draw::digest()), previous: Some(draw::digest()) };
+    client.secrets = ClientSecrets::default().rotated(draw::digest()).rotated(draw::digest()).under_another_owner();
     client.redirect_uris = Vec::new();
     client.resource_scope = ResourceScope::none();
+    client.former_resources = vec![hostile::longest_list(6)];
     (client.require_pkce, client.trusted, client.may_introspect) = (true, true, true);
     let form = &mut registration.application.form;
     form.client_type = ClientType::Public;
@@ -213,6 +230,13 @@ fn at_the_ends(mut registration: Registration) -> Registration {
     registration.application.decided = Some(Timestamp::from_seconds(u32::MAX));
     registration.application.rejection = Some("".into());
     registration
+}
+
+fn deleted(registration: Registration) -> Registration {
+    let mut next = in_state(&registration, ClientState::Deleted);
+    next.application.owner = None;
+    next.application.reserved_until = Some(Timestamp::from_seconds(u32::MAX));
+    next
 }
 
 fn form() -> CheckedForm {

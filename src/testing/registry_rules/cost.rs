@@ -4,6 +4,7 @@ use crate::client::application::ApplicationFilter;
 use crate::store::{ClientRegistry, Insertion, Page, Replacement};
 use crate::testing::applications::Applications;
 use crate::testing::records;
+use crate::text::LookAlikeKey;
 
 /// Applications that are there when the calls are counted again.
 const ROWS: usize = 200;
@@ -29,7 +30,7 @@ pub(in crate::testing) async fn of_calls_stays_the_same<S: ClientRegistry>(
 async fn costs<S: ClientRegistry>(
     store: &Applications<'_, S>,
     count: &(impl Fn() -> u64 + Send + Sync),
-) -> [(&'static str, u64); 8] {
+) -> [(&'static str, u64); 9] {
     let owner = records::subject();
     let first = records::registration(&owner);
     let (id, version) = (first.client.id(), first.client.version());
@@ -55,5 +56,9 @@ async fn costs<S: ClientRegistry>(
     let application = costs("a look-up of an application");
     assert_eq!(store.list(&ApplicationFilter::OwnedBy(owner), Page::first(10)).await.len(), 1);
     let listed = costs("a page of a list");
-    [inserted, exists, replaced, lost, confirmed, found, application, listed]
+    let key = LookAlikeKey::of(next.application.form().name()).map(ApplicationFilter::LooksLike).next();
+    let alike = store.list(&key.unwrap_or(ApplicationFilter::All), Page::first(20)).await;
+    assert_eq!(alike.len(), 1, "applications with a name that nobody else has");
+    let alike = costs("a page of names that look alike");
+    [inserted, exists, replaced, lost, confirmed, found, application, listed, alike]
 }

@@ -10,8 +10,9 @@ use crate::testing::applications::{Applications, Whole};
 use crate::testing::draw;
 use crate::testing::records;
 use crate::testing::told::cut;
+use crate::text::LookAlikeKey;
 
-/// Every state after every other one, with a change that awaits review in between.
+/// Every state after every other one, with a change that awaits review in between, and every owner after another.
 pub(in crate::testing) async fn follows_every_move<S: ClientRegistry>(store: &S) {
     let store = &Applications(store);
     let owner = records::subject();
@@ -29,6 +30,15 @@ pub(in crate::testing) async fn follows_every_move<S: ClientRegistry>(store: &S)
             assert_listed(store, &there.application, &owner).await;
         }
     }
+    let another = records::subject();
+    for to in [Some(&another), None, Some(&owner)] {
+        let mut next = records::numbered(&first, there.client.version() + 1);
+        next.application.owner = to.cloned();
+        there = store.go_on(&there, &next).await;
+        for owner in [&owner, &another] {
+            assert_listed(store, &there.application, owner).await;
+        }
+    }
     for other in &others {
         assert_listed(store, &other.application, &owner).await;
     }
@@ -40,7 +50,10 @@ async fn assert_listed<S: ClientRegistry>(store: &Applications<'_, S>, applicati
     let states = records::states().map(ApplicationFilter::InState);
     let owners = [owner.clone(), records::subject()].map(ApplicationFilter::OwnedBy);
     let all = [ApplicationFilter::All, ApplicationFilter::AwaitingReview];
-    for filter in all.into_iter().chain(states).chain(owners) {
+    let proposed = application.proposed().map_or("another", |proposed| proposed.name());
+    let names = [application.form().name(), proposed, "another"];
+    let names = names.into_iter().flat_map(LookAlikeKey::of).map(ApplicationFilter::LooksLike);
+    for filter in all.into_iter().chain(states).chain(owners).chain(names) {
         let listed = store.listed(&filter).await;
         let found: Vec<_> = listed.iter().filter(|own| own.id() == application.id()).collect();
         if own.contains(&filter) {
@@ -169,7 +182,7 @@ async fn read_while_others_come_and_go<S: ClientRegistry>(
         let Some(last) = items.last().filter(|_| items.len() == limit) else { return found };
         page = Page::after(last.id().clone(), limit);
         if newcomers.next().is_some() {
-            store.begin(&records::registration(last.applicant())).await;
+            store.begin(&records::registration(&records::owner_of(last))).await;
             if let Some(read) = waiting.remove(last.id()) {
                 store.go_on(&Whole::first(&read), &records::approved(&read)).await;
             }

@@ -5,4 +5,5 @@ pub(super) mod confirm;
 pub(super) mod cost;
 pub(super) mod list;
 pub(super) mod parts;
+pub(super) mod purge;
 pub(super) mod write;

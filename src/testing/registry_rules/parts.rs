@@ -155,7 +155,7 @@ async fn come_back<S: ClientRegistry>(store: &S, registration: &Registration) {
     let there = store.begin(registration).await;
     store.assert_there(&there, "after its insert").await;
 
-    let plain = records::registration(registration.application.applicant());
+    let plain = records::registration(&records::subject());
     let copy = records::under(registration, plain.client.id());
     let there = store.begin(&plain).await;
     let there = store.go_on(&there, &copy).await;

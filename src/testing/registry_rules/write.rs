@@ -28,7 +28,7 @@ pub(in crate::testing) async fn insert_has_one_winner<S: ClientRegistry>(store: 
             store.assert_there(&Whole::first(winner), "after a race of inserts").await;
         }
         for loser in with_answer(&rivals, &answers, Insertion::Exists) {
-            let owner = ApplicationFilter::OwnedBy(loser.application.applicant().clone());
+            let owner = ApplicationFilter::OwnedBy(records::owner_of(&loser.application));
             let listed = another.listed(&owner).await;
             assert!(listed.is_empty(), "an insert that answered `Exists` left {} in a list", cut(&listed));
         }
@@ -44,7 +44,7 @@ pub(in crate::testing) async fn insert_leaves_what_is_there<S: ClientRegistry>(s
         assert_eq!(store.insert(late).await, Insertion::Exists, "a second insert of one id");
         store.assert_there(&there, "after a second insert of its id").await;
     }
-    let owner = ApplicationFilter::OwnedBy(rival.application.applicant().clone());
+    let owner = ApplicationFilter::OwnedBy(records::owner_of(&rival.application));
     let listed = store.listed(&owner).await;
     assert!(listed.is_empty(), "an insert that answered `Exists` left {} in a list", cut(&listed));
 }

@@ -9,6 +9,7 @@ pub(super) mod expiry;
 pub(super) mod fields;
 pub(super) mod found;
 pub(super) mod insert;
+pub(super) mod last_purge;
 pub(super) mod list;
 pub(super) mod page;
 pub(super) mod purge;

@@ -31,7 +31,7 @@ pub(in crate::testing) async fn holds_every_row_once<R: Rows>(rows: &R) {
 
 /// More than a mebibyte together, where some engines cut what they answer.
 pub(in crate::testing) async fn of_the_largest_is_full<R: Rows>(rows: &R) {
-    const ROWS: usize = 12;
+    const ROWS: usize = 16;
     let subject = records::subject();
     let largest = R::huge(&subject, far());
     let ids = (0..ROWS).map(|_| R::octets(R::id(&R::first(&subject, far()))));

@@ -120,6 +120,17 @@ pub(in crate::testing) async fn follows_a_moved_end<R: Rows>(rows: &R) {
     assert_there(rows, &shorter, "before either end").await;
     purge_all(rows, later(end, 3 * HOUR), 100).await;
     assert_gone(rows, &shorter, "after both ends").await;
+
+    // What was revoked goes at its own end.
+    let first = R::first(&subject, far());
+    if let Some(revoked) = R::ended_sooner(&first, end) {
+        add(rows, &first).await;
+        change(rows, &first, &revoked).await;
+        assert_eq!(purge_all(rows, earlier(end, 1), 100).await, 0, "the end of the revoked row has not come");
+        assert_there(rows, &revoked, "before its end").await;
+        assert_eq!(purge_all(rows, end, 100).await, 1, "a revoked row goes at its own end, which is sooner");
+        assert_gone(rows, &revoked, "after its end").await;
+    }
 }
 
 pub(in crate::testing) async fn takes_rows_of_every_kind<R: Rows>(rows: &R) {

@@ -27,7 +27,8 @@ impl Model {
         }
         let shown_until = self.now + PAGE_LIFE;
         let stage = Stage::Open;
-        self.requests.push(Request { client, user, asked, has_challenge, shown_until, stage, is_purged: false });
+        let (is_purged, is_replaced) = (false, false);
+        self.requests.push(Request { client, user, asked, has_challenge, shown_until, stage, is_purged, is_replaced });
         Answer::OK
     }
 
@@ -71,6 +72,7 @@ impl Model {
     fn answerable(&self, number: usize, by: Answerer) -> Option<&Request> {
         let request = &self.requests[number];
         let is_open = request.stage == Stage::Open && self.now < request.shown_until && !request.is_purged;
+        let is_open = is_open && self.has_come(request.issued());
         let may = by == Answerer::TheUser && !self.clients[request.client].is_suspended;
         (is_open && may).then_some(request)
     }

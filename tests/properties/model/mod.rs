@@ -14,15 +14,17 @@ mod tokens;
 pub(crate) use consent::Answerer;
 pub(crate) use revocation::Kind;
 pub(crate) use rights::Rights;
-pub(crate) use rules::Rules;
+pub(crate) use rules::{HELD, PLACE_KEPT, Rules};
 pub(crate) use tokens::Sent;
 
-use crate::model::rules::{ACCESS_LIFE, CODE_LIFE, KEPT, REFRESH_LIFE};
+use crate::model::rules::{ACCESS_LIFE, CODE_LIFE, KEPT, PAGE_LIFE, REFRESH_LIFE, SKEW};
 
 /// Everything that ever happened, and the time.
 #[derive(Clone, Debug)]
 pub(crate) struct Model {
     pub(crate) rules: Rules,
+    /// How long a record stays after its revocation: where a fail-over may undo it, a repeated one has to find it.
+    pub(crate) revoked_for: u32,
     pub(crate) now: u32,
     pub(crate) clients: Vec<Client>,
     pub(crate) users: Vec<Standing>,
@@ -60,7 +62,9 @@ pub(crate) struct Request {
     pub(crate) has_challenge: bool,
     pub(crate) shown_until: u32,
     pub(crate) stage: Stage,
+    /// Its record was removed, or another request took it over.
     pub(crate) is_purged: bool,
+    pub(crate) is_replaced: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -89,7 +93,7 @@ pub(crate) struct Family {
     pub(crate) granted: Rights,
     pub(crate) withdrawals: u32,
     pub(crate) code_until: u32,
-    pub(crate) is_revoked: bool,
+    pub(crate) revoked: Option<u32>,
     pub(crate) is_purged: bool,
 }
 
@@ -144,6 +148,7 @@ impl Model {
     pub(crate) fn new(rules: Rules, now: u32, clients: Vec<Client>, users: usize) -> Self {
         Self {
             rules,
+            revoked_for: 0,
             now,
             clients,
             users: vec![Standing::Good; users],
@@ -181,6 +186,11 @@ impl Model {
         pair.cut_off.map_or(graced, |cut_off| graced.min(cut_off))
     }
 
+    /// Whether what was issued then may be used by now.
+    pub(crate) fn has_come(&self, issued: u32) -> bool {
+        issued <= self.now + SKEW
+    }
+
     /// Whether an access token is good as far as its family and the time are concerned.
     fn access_lives(&self, pair: &Pair) -> bool {
         !self.is_ended(pair.family) && !pair.is_access_revoked && self.now < self.access_end(pair)
@@ -193,7 +203,7 @@ impl Model {
     /// Revoked, withdrawn with everything of its client, or gone.
     fn is_ended(&self, family: usize) -> bool {
         let family = &self.families[family];
-        family.is_revoked || family.is_purged || family.withdrawals != self.clients[family.client].withdrawals
+        family.revoked.is_some() || family.is_purged || family.withdrawals != self.clients[family.client].withdrawals
     }
 
     /// Whether any token of a family could still be used, its client apart.
@@ -202,7 +212,7 @@ impl Model {
         let in_time = |pair: &Pair| {
             !pair.is_access_revoked && self.now < self.access_end(pair) || self.now < self.refresh_end(pair)
         };
-        !own.is_revoked && !own.is_purged && self.pairs_of(family).any(in_time)
+        own.revoked.is_none() && !own.is_purged && self.pairs_of(family).any(in_time)
     }
 
     pub(crate) fn pairs_of(&self, family: usize) -> impl Iterator<Item = &Pair> {
@@ -213,7 +223,7 @@ impl Model {
     pub(crate) fn opens(&self, pair: usize) -> Option<(Rights, u32)> {
         let pair = &self.pairs[pair];
         let client = &self.clients[self.families[pair.family].client];
-        let is_good = self.access_lives(pair) && !client.is_suspended;
+        let is_good = self.access_lives(pair) && self.has_come(pair.issued) && !client.is_suspended;
         is_good.then(|| (pair.told.and(client.registered), self.access_end(pair)))
     }
 
@@ -225,17 +235,63 @@ impl Model {
         (0..self.families.len()).filter(shown).collect()
     }
 
+    /// The approved requests of a user that no client has exchanged.
+    pub(crate) fn unredeemed_of(&self, user: usize) -> Vec<usize> {
+        let is_shown = |number: &usize| {
+            let request = &self.requests[*number];
+            let Stage::Code { until, withdrawals, fate, .. } = request.stage else { return false };
+            let is_alive = self.now < until && withdrawals == self.clients[request.client].withdrawals;
+            request.user == user && !request.is_purged && fate == Fate::Unused && is_alive
+        };
+        (0..self.requests.len()).filter(is_shown).collect()
+    }
+
+    /// The record of one request was given to a newer one: of a request that ended, or of the oldest where the user has
+    /// as many pages of that client open as may be.
+    pub(crate) fn taken_over(&mut self, old: usize) -> Result<(), String> {
+        let (new, before) = self.requests.split_last().ok_or("no request")?;
+        let of_both = |request: &&Request| (request.client, request.user) == (new.client, new.user);
+        let is_open = |request: &&Request| {
+            let has_come = self.has_come(request.issued());
+            request.stage == Stage::Open && has_come && self.now < request.shown_until
+        };
+        let mut open = before.iter().filter(of_both).filter(|request| is_open(request) && !request.is_purged);
+        let oldest = open.next().map(|request| request.shown_until);
+        let is_full = usize::from(oldest.is_some()) + open.count() >= HELD;
+        let given = &before[old];
+        let may_go = matches!(given.stage, Stage::Open | Stage::Denied) && !given.is_purged && of_both(&given);
+        let is_oldest = Some(given.shown_until) == oldest;
+        if !may_go || is_open(&given) && !(is_full && is_oldest) {
+            return Err(format!("the record of request {old} was taken over"));
+        }
+        let given = &mut self.requests[old];
+        (given.is_purged, given.is_replaced) = (true, true);
+        Ok(())
+    }
+
+    /// After a request was shown, there are no more open ones of its client and user than may be.
+    pub(crate) fn is_within_bound(&self) -> bool {
+        let Some(new) = self.requests.last() else { return true };
+        let is_open = |request: &&Request| {
+            let is_open = request.stage == Stage::Open && self.now < request.shown_until && !request.is_purged;
+            is_open && self.has_come(request.issued()) && (request.client, request.user) == (new.client, new.user)
+        };
+        self.requests.iter().filter(is_open).count() <= HELD
+    }
+
     /// All times at which something ends, in order.
     pub(crate) fn boundaries(&self) -> Vec<u32> {
         let mut times = Vec::new();
         for request in self.requests.iter().filter(|request| !request.is_purged) {
             times.push(request.shown_until);
+            times.push(request.issued().saturating_sub(SKEW));
             let end = request.end();
             times.extend([end, end + KEPT, request.shown_until + KEPT]);
         }
         for pair in &self.pairs {
             let (access, refresh) = (self.access_end(pair), self.refresh_end(pair));
             times.extend([access, refresh, refresh + self.rules.margin, pair.issued + REFRESH_LIFE]);
+            times.push(pair.issued.saturating_sub(SKEW));
         }
         for family in 0..self.families.len() {
             times.push(self.kept_until(family));
@@ -250,6 +306,9 @@ impl Model {
     pub(crate) fn purged(&mut self, has_request: &[bool], has_family: &[bool]) -> Result<(), String> {
         for number in 0..self.requests.len() {
             let request = &mut self.requests[number];
+            if request.is_replaced {
+                continue;
+            }
             let (found, may_go) = (has_request[number], request.end() + KEPT <= self.now);
             // A store may look at a request anew no sooner than it would have before the user answered.
             let must_go = may_go && request.shown_until + KEPT <= self.now;
@@ -259,7 +318,9 @@ impl Model {
             request.is_purged |= !found;
             let kept_until = match request.stage {
                 Stage::Code { fate: Fate::Exchanged(family), .. } => self.kept_until(family),
-                Stage::Code { until, fate: Fate::Withdrawn { at }, .. } => at.max(until + REFRESH_LIFE) + KEPT,
+                Stage::Code { until, fate: Fate::Withdrawn { at }, .. } => {
+                    (at + self.revoked_for).max(until + PLACE_KEPT)
+                }
                 _ => 0,
             };
             if has_family[number] != (self.now < kept_until) {
@@ -273,12 +334,16 @@ impl Model {
         Ok(())
     }
 
-    /// A family outlives its last token by an hour, and stands in the way of a late exchange as long as that
-    /// could bring live tokens.
+    /// A family outlives its last token by an hour, and stands in the way of a late exchange for two hours after its
+    /// code's end. What was revoked has no token to outlive.
     fn kept_until(&self, family: usize) -> u32 {
+        let place = self.families[family].code_until + PLACE_KEPT;
+        if let Some(revoked) = self.families[family].revoked {
+            return place.max(revoked + self.revoked_for);
+        }
         let ends = self.pairs_of(family).map(|pair| self.access_end(pair).max(self.refresh_end(pair)));
         let last = ends.max().unwrap_or_default();
-        last.max(self.families[family].code_until + REFRESH_LIFE) + KEPT
+        place.max(last + KEPT)
     }
 
     pub(crate) fn take_noticed(&mut self) -> Vec<&'static str> {
@@ -292,6 +357,14 @@ impl Request {
         match self.stage {
             Stage::Code { until, .. } => until,
             Stage::Open | Stage::Denied => self.shown_until,
+        }
+    }
+
+    /// When its page was shown, or its code issued.
+    pub(crate) fn issued(&self) -> u32 {
+        match self.stage {
+            Stage::Code { until, .. } => until - CODE_LIFE,
+            Stage::Open | Stage::Denied => self.shown_until - PAGE_LIFE,
         }
     }
 

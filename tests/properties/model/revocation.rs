@@ -47,10 +47,11 @@ impl Model {
 
     /// Tells whether this call did it.
     pub(super) fn revoke_family(&mut self, family: usize) -> bool {
+        let now = self.now;
         let own = &mut self.families[family];
-        let did = !own.is_revoked && !own.is_purged;
+        let did = own.revoked.is_none() && !own.is_purged;
         if did {
-            own.is_revoked = true;
+            own.revoked = Some(now);
             self.noticed.push("GrantRevoked");
         }
         did
@@ -62,30 +63,47 @@ impl Model {
         self.families[family].user == user && self.revoke_family(family) && was_live
     }
 
-    /// Everything of a user is withdrawn; tells how much of it was alive.
-    pub(crate) fn withdraw_user(&mut self, user: usize) -> usize {
+    /// Everything of a user, or what the user granted to one client, is withdrawn; tells how much of it was alive.
+    pub(crate) fn withdraw_all(&mut self, user: usize, client: Option<usize>) -> usize {
         let mut count = 0;
         for number in 0..self.requests.len() {
-            let request = &mut self.requests[number];
-            if request.user != user || request.is_purged {
-                continue;
-            }
-            match &mut request.stage {
-                Stage::Open => {
-                    count += usize::from(self.now < request.shown_until);
-                    request.stage = Stage::Denied;
-                }
-                Stage::Code { until, fate: fate @ Fate::Unused, .. } => {
-                    count += usize::from(self.now < *until);
-                    *fate = Fate::Withdrawn { at: self.now };
-                }
-                Stage::Code { .. } | Stage::Denied => {}
+            if client.is_none_or(|client| self.requests[number].client == client) {
+                count += usize::from(self.end_request(number, user));
             }
         }
         for family in 0..self.families.len() {
-            count += usize::from(self.withdraw(family, user));
+            if client.is_none_or(|client| self.families[family].client == client) {
+                count += usize::from(self.withdraw(family, user));
+            }
         }
         count
+    }
+
+    /// A user withdraws a request in whatever it has become; tells whether something alive was taken.
+    pub(crate) fn withdraw_request(&mut self, number: usize, user: usize) -> bool {
+        match self.requests[number].stage {
+            Stage::Code { fate: Fate::Exchanged(family), .. } => self.withdraw(family, user),
+            Stage::Open | Stage::Denied | Stage::Code { .. } => self.end_request(number, user),
+        }
+    }
+
+    fn end_request(&mut self, number: usize, user: usize) -> bool {
+        let (now, request) = (self.now, &mut self.requests[number]);
+        if request.user != user || request.is_purged {
+            return false;
+        }
+        match &mut request.stage {
+            Stage::Open => {
+                request.stage = Stage::Denied;
+                now < request.shown_until
+            }
+            Stage::Code { until, fate: fate @ Fate::Unused, .. } => {
+                let was_live = now < *until;
+                *fate = Fate::Withdrawn { at: now };
+                was_live
+            }
+            Stage::Code { .. } | Stage::Denied => false,
+        }
     }
 
     /// Every code and token of a client is withdrawn; what users still look at is not.

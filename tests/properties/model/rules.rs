@@ -12,6 +12,12 @@ pub(crate) const ACCESS_LIFE: u32 = 8 * 60 * 60;
 pub(crate) const REFRESH_LIFE: u32 = 180 * 24 * 60 * 60;
 /// What is over is kept for an hour, so that a replay is known for one.
 pub(crate) const KEPT: u32 = 60 * 60;
+/// Two hours after a code's end no exchange of it can come any more.
+pub(crate) const PLACE_KEPT: u32 = 2 * 60 * 60;
+/// Pages of one client that a user may have open, where so many are set.
+pub(crate) const HELD: usize = 3;
+/// What is issued by a clock that is further ahead waits until then.
+pub(crate) const SKEW: u32 = 60;
 /// Pairs in grace at once, and access tokens beside one refresh token.
 pub(crate) const MANY: usize = 64;
 

@@ -30,7 +30,7 @@ impl Model {
         if withdrawals != client.withdrawals {
             return Answer::NO_GRANT;
         }
-        if self.now >= until {
+        if self.now >= until || !self.has_come(request.issued()) {
             return self.replayed(fate);
         }
         // What would not be a good first use is no replay either.
@@ -47,8 +47,8 @@ impl Model {
         }
         let family = self.families.len();
         let client = caller.client;
-        let (is_revoked, is_purged) = (false, false);
-        self.families.push(Family { client, user, granted, withdrawals, code_until: until, is_revoked, is_purged });
+        let (revoked, is_purged) = (None, false);
+        self.families.push(Family { client, user, granted, withdrawals, code_until: until, revoked, is_purged });
         self.requests[number].stage = Stage::Code { until, granted, withdrawals, fate: Fate::Exchanged(family) };
         self.issue(family, granted, None);
         self.noticed.push("Exchanged");
@@ -86,6 +86,9 @@ impl Model {
         if !self.refresh_lives(&pair) {
             return Err(self.used_too_late(&pair));
         }
+        if !self.has_come(self.holder(&pair).issued) {
+            return Err(Answer::NO_GRANT);
+        }
         if let Some(refused) = self.refused_for(family.user) {
             return Err(refused);
         }
@@ -105,7 +108,7 @@ impl Model {
         let is_in_grace = presented != newest;
         let event = if is_in_grace { "RefreshedInGrace" } else { "Refreshed" };
         let own = &self.pairs[newest];
-        if is_in_grace && own.told == told && self.access_lives(own) {
+        if is_in_grace && own.told == told && self.access_lives(own) && self.has_come(own.issued) {
             self.noticed.push(event);
             return (Answer::OK, Some(newest));
         }

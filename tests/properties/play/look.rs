@@ -5,8 +5,8 @@ use std::fmt::Debug;
 use grantor::wire::Request;
 
 use crate::model::Answer;
-use crate::play::Play;
 use crate::play::request::Told;
+use crate::play::{ID, Play};
 use crate::world::START;
 
 impl Play {
@@ -46,6 +46,13 @@ impl Play {
             found.sort_unstable();
             expected.sort_unstable();
             self.equal(&format!("the grants of user {user}"), &found, &expected)?;
+            let approved = self.world.server.authorizations_of(subject).await.unwrap();
+            let mut found: Vec<_> = approved.iter().map(|one| one.id().to_string()).collect();
+            let mut expected: Vec<_> =
+                self.model.unredeemed_of(user).iter().map(|request| self.handles[*request][ID].to_owned()).collect();
+            found.sort_unstable();
+            expected.sort_unstable();
+            self.equal(&format!("the approved requests of user {user}"), &found, &expected)?;
         }
         Ok(())
     }

@@ -11,7 +11,7 @@ use grantor::store::{CodeStore, Page, TokenStore};
 use grantor::testing::SeededEntropy;
 use grantor::{Approval, AuthorizationServer, Decision, GrantId, Profile, RefreshRotation, Subject, Timestamp};
 
-use crate::action::{Action, By, CLIENTS, USERS};
+use crate::action::{Action, By, CLIENTS, Reached, USERS};
 use crate::model::{self, Answerer, Model, Rights, Rules, Sent};
 use crate::play::hooks::{Noticed, Standings};
 use crate::world::{Credentials, Pair, Reviewer as _, START, World, config_of, form, public_form};
@@ -48,6 +48,7 @@ impl Play {
         let mut config = config_of(profile);
         config.public_clients = true;
         config.refresh_rotation = rotation;
+        config.held_requests_per_client = model::HELD;
         let world = World::built(config, |builder| builder.subjects(asked).events(told)).await;
         let clients = vec![world.client.clone(), world.register(form()).await, world.register(public_form()).await];
         let described = [false, false, true].map(|is_public| model::Client {
@@ -58,7 +59,8 @@ impl Play {
         });
         let users = ["alice", "bob"].map(|name| Subject::new(name).unwrap()).to_vec();
         assert_eq!((clients.len(), users.len()), (CLIENTS, USERS));
-        let model = Model::new(rules, START, described.to_vec(), USERS);
+        let mut model = Model::new(rules, START, described.to_vec(), USERS);
+        model.revoked_for = if TokenStore::reads_settled(&world.store) { 0 } else { model::PLACE_KEPT };
         noticed.take();
         Self {
             world,
@@ -80,16 +82,7 @@ impl Play {
     /// Does one thing on both sides; a difference is told as an error.
     pub(crate) async fn act(&mut self, action: &Action) -> Result<(), String> {
         match action {
-            Action::Connect { client, user } => {
-                self.ask(*client, *user, None, true).await?;
-                let request = self.model.requests.len().checked_sub(1);
-                if let Some(request) = request.filter(|_| !self.model.clients[*client].is_suspended) {
-                    self.approve(request, None, Answerer::TheUser).await?;
-                    if !self.codes[request].is_empty() {
-                        self.exchange(request, By::ItsClient, Sent::Right, Sent::Right).await?;
-                    }
-                }
-            }
+            Action::Connect { client, user } => self.connect(*client, *user, Reached::Tokens).await?,
             Action::Ask { client, user, rights, has_challenge } => {
                 self.ask(*client, *user, *rights, *has_challenge).await?;
             }
@@ -150,8 +143,25 @@ impl Play {
                     self.equal("a withdrawal", &did, &expected)?;
                 }
             }
+            Action::WithdrawRequest { request, user } => {
+                if let Some(request) = request.among(self.handles.len()) {
+                    let id = &self.handles[request][ID];
+                    // The record may be that of a newer request since.
+                    let last = self.handles.iter().rposition(|own| own[ID] == *id).ok_or("no handle")?;
+                    let expected = self.model.withdraw_request(last, *user);
+                    let id = id.parse().unwrap();
+                    let did = self.world.server.revoke_grant(id, &self.users[*user]).await.unwrap();
+                    self.equal("a withdrawal of a request", &did, &expected)?;
+                }
+            }
+            Action::WithdrawApplication { client, user } => {
+                let expected = self.model.withdraw_all(*user, Some(*client));
+                let client = self.clients[*client].client_id();
+                let count = self.world.server.withdraw_application(&self.users[*user], &client).await.unwrap();
+                self.equal("a withdrawal of an application", &count, &expected)?;
+            }
             Action::WithdrawUser { user } => {
-                let expected = self.model.withdraw_user(*user);
+                let expected = self.model.withdraw_all(*user, None);
                 let count = self.world.server.revoke_subject(&self.users[*user]).await.unwrap();
                 self.equal("a withdrawal of a user", &count, &expected)?;
             }
@@ -177,6 +187,13 @@ impl Play {
                 self.model.users[*user] = *standing;
                 self.standings.set(&self.users[*user], *standing);
             }
+            Action::Leap { seconds, client, user, reached } => {
+                *self.tally.entry("a leap of the clock").or_default() += 1;
+                let now = self.model.now;
+                self.set_clock(now + seconds);
+                self.connect(*client, *user, *reached).await?;
+                self.set_clock(now);
+            }
             Action::Advance { seconds } => self.set_clock(self.model.now + seconds),
             Action::ToAnEnd { ahead, beside } => {
                 let times = self.model.boundaries().into_iter();
@@ -191,6 +208,19 @@ impl Play {
         }
         self.compare_notices()?;
         self.compare_all().await
+    }
+
+    /// From the request as far as that, for a client in use.
+    async fn connect(&mut self, client: usize, user: usize, reached: Reached) -> Result<(), String> {
+        self.ask(client, user, None, true).await?;
+        let request = self.model.requests.len().checked_sub(1);
+        let request = request.filter(|_| !self.model.clients[client].is_suspended);
+        let Some(request) = request.filter(|_| reached != Reached::Page) else { return Ok(()) };
+        self.approve(request, None, Answerer::TheUser).await?;
+        if reached == Reached::Tokens && !self.codes[request].is_empty() {
+            self.exchange(request, By::ItsClient, Sent::Right, Sent::Right).await?;
+        }
+        Ok(())
     }
 
     /// Uses every refresh token and every code that was ever given, the oldest first, as their clients would.
@@ -215,12 +245,12 @@ impl Play {
         changed.scopes = rights.text();
         let registrar = self.world.server.registrar().unwrap();
         let id = self.clients[client].client_id();
-        registrar.change(&id, changed, None).await.unwrap();
+        registrar.change_now(&id, changed, None).await.unwrap();
         registrar.approve_now(&id, Approval::default()).await.unwrap();
     }
 
     async fn purge(&mut self) -> Result<(), String> {
-        while !self.world.server.purge_expired(1000).await.unwrap().is_finished() {}
+        while !self.world.purge(1000).await.is_finished() {}
         let (mut requests, mut families) = (BTreeSet::new(), BTreeSet::new());
         for user in &self.users {
             let store = &self.world.store;

@@ -5,7 +5,7 @@ use grantor::{Consent, Decision};
 
 use crate::action::{By, USERS};
 use crate::model::{Answer, Answerer, Caller, Kind, Rights, Sent};
-use crate::play::Play;
+use crate::play::{ID, Play};
 use crate::world::{self, Call, PKCE, REDIRECT_URI, SESSION, VERIFIER, parameters};
 
 /// Where the secret of a refresh token begins, behind its prefix and the id.
@@ -30,6 +30,15 @@ impl Play {
         let answer = match self.world.authorize(&query).await {
             Ok(pending) => {
                 let handle = self.world.server.hold(&pending, &self.users[user], SESSION).await.unwrap();
+                let id = &handle.expose()[ID];
+                // Only the last of those that had the record can have it still.
+                if let Some(old) = self.handles.iter().rposition(|own| own[ID] == *id) {
+                    self.model.taken_over(old)?;
+                    *self.tally.entry("a record again").or_default() += 1;
+                }
+                if !self.model.is_within_bound() {
+                    return Err("too many requests are held".to_owned());
+                }
                 self.handles.push(handle.expose().to_owned());
                 self.codes.push(String::new());
                 Told { status: 200, error: String::new() }

@@ -5,10 +5,10 @@ use std::collections::HashSet;
 use grantor::scope::ScopeError;
 use grantor::{
     ApplicationForm, ApplicationType, Approval, ClientType, Config, Field, GrantType, GrantTypes, Logo, Problem,
-    RedirectUriError, RegistrarError, RegistrationLimits, Subject,
+    RedirectUriError, RegistrarError, RegistrationLimits, Subject, TextFault,
 };
 
-use crate::registration::{fields, form_with, registrar, submitted, submitted_as};
+use crate::registration::{fields, form_with, refused_text, registrar, submitted, submitted_as};
 use crate::world::{ISSUER, PKCE, Reviewer as _, World, code, form, logo, page, public_form, red};
 
 /// D-24
@@ -21,7 +21,7 @@ async fn characters_are_unicode_scalar_values_and_nothing_is_normalized() {
         (format!("{decomposed}e"), Some(Problem::TooManyCharacters { limit: 50 })),
         ("\u{e9}".repeat(50), None),
         ("\u{ff21}\u{fb01}".into(), None),
-        (" App ".into(), None),
+        ("A\u{a0}p".into(), None),
     ] {
         let form = form_with(|form| form.name = name.clone());
         let outcome = registrar(&world).submit(world.alice.clone(), form, Some(logo())).await;
@@ -39,26 +39,33 @@ async fn characters_are_unicode_scalar_values_and_nothing_is_normalized() {
 #[tokio::test]
 async fn texts_that_could_mislead_the_user_are_refused() {
     let world = World::platform().await;
-    for (text, problem) in [
-        ("App\0", Problem::ControlCharacter),
-        ("App\nTrusted by the platform", Problem::ControlCharacter),
-        ("App\u{1b}[2J", Problem::ControlCharacter),
-        ("App\u{85}", Problem::ControlCharacter),
-        ("App\u{2028}x", Problem::ControlCharacter),
-        ("\u{202e}ppA", Problem::DirectionCharacter),
-        ("App\u{2066}x", Problem::DirectionCharacter),
-        ("App\u{200f}", Problem::DirectionCharacter),
-        ("   ", Problem::Blank),
-        ("\u{3000}\u{a0}", Problem::Blank),
-        ("\u{200b}\u{feff}", Problem::Blank),
+    for (text, expected) in [
+        ("App\0", (0, 4, TextFault::Control)),
+        ("App\nTrusted by the platform", (0xa, 4, TextFault::Control)),
+        ("App\u{1b}[2J", (0x1b, 4, TextFault::Control)),
+        ("App\u{85}", (0x85, 4, TextFault::Control)),
+        ("App\u{2028}x", (0x2028, 4, TextFault::Control)),
+        ("\u{202e}ppA", (0x202e, 1, TextFault::Direction)),
+        ("App\u{2066}x", (0x2066, 4, TextFault::Direction)),
+        ("App\u{200f}", (0x200f, 4, TextFault::Direction)),
+        ("\u{200b}\u{feff}", (0x200b, 1, TextFault::Invisible)),
     ] {
         let form = form_with(|form| form.name = text.into());
         let outcome = registrar(&world).submit(world.alice.clone(), form, Some(logo())).await;
-        assert_eq!(fields(outcome), [(Field::Name, problem)], "{text:?}");
+        let (code, place, fault) = expected;
+        assert_eq!(refused_text(outcome), (Field::Name, code, place, fault), "{text:?}");
+    }
+    for text in ["   ", "\u{3000}\u{a0}"] {
+        let form = form_with(|form| form.name = text.into());
+        let outcome = registrar(&world).submit(world.alice.clone(), form, Some(logo())).await;
+        assert_eq!(fields(outcome), [(Field::Name, Problem::Blank)], "{text:?}");
+    }
+    for (end, fault) in [("\u{202e}", TextFault::Direction), ("\u{7f}", TextFault::Control)] {
+        let form = form_with(|form| form.website = format!("https://app.example.com/{end}"));
+        let outcome = registrar(&world).submit(world.alice.clone(), form, Some(logo())).await;
+        assert_eq!(refused_text(outcome).3, fault, "{end:?}");
     }
     for (website, problem) in [
-        ("https://app.example.com/\u{202e}", Problem::DirectionCharacter),
-        ("https://app.example.com/\u{7f}", Problem::ControlCharacter),
         ("https://platform.example@app.example.com/", Problem::UserInfo),
         ("javascript:alert(1)", Problem::NotAWebAddress),
         ("javascript://app.example.com/%0aalert(1)", Problem::NotAWebAddress),
@@ -74,7 +81,7 @@ async fn texts_that_could_mislead_the_user_are_refused() {
     submitted_as(&world, several_lines).await;
     let returned = form_with(|form| form.description = Some("One.\rTwo.".into()));
     let outcome = registrar(&world).submit(world.alice.clone(), returned, Some(logo())).await;
-    assert_eq!(fields(outcome), [(Field::Description, Problem::ControlCharacter)]);
+    assert_eq!(refused_text(outcome), (Field::Description, 0xd, 5, TextFault::Control));
 }
 
 /// D-24
@@ -83,9 +90,9 @@ async fn the_type_of_a_logo_comes_from_its_content() {
     let world = World::platform().await;
     for (octets, media_type) in [
         (crate::world::PNG, Some("image/png")),
-        (b"\xff\xd8\xff\xe0\0\x10JFIF\0", Some("image/jpeg")),
+        (b"\xff\xd8\xff\xc0\0\x0b\x08\0\x01\0\x01\x01\x11\0\0", Some("image/jpeg")),
         (b"GIF89a\x01\0\x01\0\x80\0\0", Some("image/gif")),
-        (b"RIFF\x0e\0\0\0WEBPVP8L\x01\0\0\0\x2f\0", Some("image/webp")),
+        (b"RIFF\x12\0\0\0WEBPVP8L\x05\0\0\0\x2f\0\0\0\0\0", Some("image/webp")),
         (b"<svg xmlns='http://www.w3.org/2000/svg'><script>alert(1)</script></svg>", None),
         (b"<?xml version='1.0'?><svg/>", None),
         (b"<html>", None),
@@ -93,7 +100,7 @@ async fn the_type_of_a_logo_comes_from_its_content() {
     ] {
         let logo = Logo::new(octets, &RegistrationLimits::default());
         let Some(media_type) = media_type else {
-            assert_eq!(logo.unwrap_err().problem(), Problem::NotAnImage);
+            assert_eq!(logo.unwrap_err().problem(), &Problem::NotAnImage);
             continue;
         };
         let id = registrar(&world).submit(world.alice.clone(), form(), logo.ok()).await.unwrap();
@@ -141,7 +148,7 @@ async fn each_refusal_names_its_field_and_why() {
             form_with(|form| form.redirect_uris.push("http://app.example.com/".into())),
             Field::RedirectUris,
             plain_http,
-            "redirect_uris: value 2: the redirect URI uses plain http and does not lead to the loopback interface",
+            "redirect_uris: value 2: the redirect URI uses plain http and does not lead to the loopback interface: write https://",
         ),
         (
             form_with(|form| form.redirect_uris.push(form.redirect_uris[0].clone())),
@@ -158,14 +165,46 @@ async fn each_refusal_names_its_field_and_why() {
         (
             form_with(|form| form.scopes = "repo-code,repo-issue".into()),
             Field::Scopes,
-            Problem::Scope(ScopeError::Unknown),
-            "scopes: the scope names something that does not exist",
+            Problem::Scope(ScopeError::Unknown { token: Some("repo-code,repo-issue".into()), nearest: None }),
+            "scopes: unknown scope \"repo-code,repo-issue\"",
+        ),
+        (
+            form_with(|form| form.scopes = "repo-cod:r".into()),
+            Field::Scopes,
+            Problem::Scope(ScopeError::Unknown {
+                token: Some("repo-cod:r".into()),
+                nearest: Some("repo-code:r".into()),
+            }),
+            "scopes: unknown scope \"repo-cod:r\"; did you mean \"repo-code:r\"?",
+        ),
+        (
+            form_with(|form| form.redirect_uris = vec!["myapp:/cb".into()]),
+            Field::RedirectUris,
+            Problem::RedirectUri { number: 1, error: RedirectUriError::Scheme },
+            "redirect_uris: value 1: the redirect URI has no scheme that is accepted: write https://, or for an app its \
+             domain name in reverse, with a dot and one slash, such as com.example.app:/cb",
+        ),
+        (
+            form_with(|form| form.redirect_uris = vec!["com.example.app://cb".into()]),
+            Field::RedirectUris,
+            Problem::RedirectUri { number: 1, error: RedirectUriError::PrivateUseSlash },
+            "redirect_uris: value 1: the redirect URI has a private-use scheme without exactly one slash behind it, as \
+             in com.example.app:/cb",
+        ),
+        (
+            form_with(|form| {
+                form.grant_types = GrantTypes::default().with(GrantType::ClientCredentials);
+                form.machine_scopes = "repo-code:r".into();
+            }),
+            Field::GrantTypes,
+            Problem::ClientCredentialsOff,
+            "grant_types: has client_credentials, and the server setting of that name is off",
         ),
         (
             form_with(|form| form.client_type = ClientType::Public),
             Field::ClientType,
-            Problem::NotOffered,
-            "client_type: has a value that is not offered",
+            Problem::PublicClientsOff,
+            "client_type: is public, and the server setting public_clients is off; a confidential one is accepted",
         ),
         (
             form_with(|form| form.grant_types = GrantTypes::NONE.with(GrantType::RefreshToken)),
@@ -191,17 +230,18 @@ async fn all_refused_fields_are_told_at_once_in_the_order_of_the_form() {
     let text = error.to_string();
     // It tells nothing back, so that it can be logged.
     assert!(!text.contains("secret"), "{text}");
+    let found = fields::<()>(Err(error));
+    let texts = found.iter().filter(|(_, problem)| matches!(problem, Problem::Text(_)));
+    assert_eq!(texts.map(|(field, _)| *field).collect::<Vec<_>>(), [Field::Name, Field::Description]);
     assert_eq!(
-        fields::<()>(Err(error)),
+        found.into_iter().filter(|(_, problem)| !matches!(problem, Problem::Text(_))).collect::<Vec<_>>(),
         [
-            (Field::Name, Problem::ControlCharacter),
             (Field::Logo, Problem::Missing),
-            (Field::Description, Problem::ControlCharacter),
             (Field::Website, Problem::NotAWebAddress),
             (Field::RedirectUris, Problem::Missing),
             (Field::Scopes, Problem::Missing),
             (Field::ResourceScope, Problem::Missing),
-            (Field::ClientType, Problem::NotOffered),
+            (Field::ClientType, Problem::PublicClientsOff),
         ]
     );
 }
@@ -216,8 +256,9 @@ async fn the_kind_of_a_client_is_recorded_and_its_redirect_uris_are_complete() {
             form.client_type = client_type;
             form.application_type = application_type;
             let id = submitted_as(&world, form).await;
-            let approved = registrar(&world).approve_now(&id, Approval::default()).await.unwrap();
-            assert_eq!(approved.client_secret().is_some(), client_type == ClientType::Confidential);
+            registrar(&world).approve_now(&id, Approval::default()).await.unwrap();
+            let claimed = registrar(&world).claim_now(&id).await;
+            assert_eq!(claimed.is_ok(), client_type == ClientType::Confidential);
             let client = registrar(&world).client(&id).await.unwrap();
             assert_eq!((client.client_type(), client.application_type()), (client_type, application_type));
         }
@@ -241,11 +282,11 @@ async fn the_kind_of_an_approved_client_cannot_change() {
     let id = submitted(&world).await;
     let mut other = public_form();
     other.application_type = ApplicationType::Native;
-    registrar(&world).change(&id, other.clone(), None).await.unwrap();
-    registrar(&world).change(&id, form(), None).await.unwrap();
+    registrar(&world).change_now(&id, other.clone(), None).await.unwrap();
+    registrar(&world).change_now(&id, form(), None).await.unwrap();
     let _ = registrar(&world).approve_now(&id, Approval::default()).await.unwrap();
     let expected = [(Field::ClientType, Problem::Fixed), (Field::ApplicationType, Problem::Fixed)];
-    assert_eq!(fields(registrar(&world).change(&id, other, None).await), expected);
+    assert_eq!(fields(registrar(&world).change_now(&id, other, None).await), expected);
     assert!(registrar(&world).application(&id).await.unwrap().proposed().is_none());
 }
 
@@ -267,13 +308,13 @@ async fn client_ids_are_made_by_the_server_and_look_like_nobody() {
 async fn the_reason_of_a_rejection_is_required_and_bounded() {
     let world = World::platform().await;
     let id = submitted(&world).await;
-    for (reason, problem) in [
-        (String::new(), Problem::Missing),
-        ("x".repeat(1001), Problem::TooManyCharacters { limit: 1000 }),
-        ("no\u{7}".into(), Problem::ControlCharacter),
-    ] {
+    for (reason, problem) in
+        [(String::new(), Problem::Missing), ("x".repeat(1001), Problem::TooManyCharacters { limit: 1000 })]
+    {
         assert_eq!(fields(registrar(&world).reject_now(&id, &reason).await), [(Field::Reason, problem)]);
     }
+    let refused = refused_text(registrar(&world).reject_now(&id, "no\u{7}").await);
+    assert_eq!(refused, (Field::Reason, 7, 3, TextFault::Control));
     let reason = format!("First.\n{}", "\u{1f600}".repeat(993));
     registrar(&world).reject_now(&id, &reason).await.unwrap();
     assert_eq!(registrar(&world).application(&id).await.unwrap().rejection(), Some(&*reason));
@@ -285,14 +326,14 @@ async fn a_change_is_checked_like_a_submission_and_may_leave_the_logo() {
     let world = World::platform().await;
     let id = world.client.client_id();
     let nameless = form_with(|form| form.name = String::new());
-    assert_eq!(fields(registrar(&world).change(&id, nameless, None).await), [(Field::Name, Problem::Missing)]);
+    assert_eq!(fields(registrar(&world).change_now(&id, nameless, None).await), [(Field::Name, Problem::Missing)]);
     let large = Logo::decode([crate::world::PNG, &vec![0; 1_048_576]].concat()).unwrap();
     let problem = Problem::TooManyOctets { limit: 1_048_576 };
-    assert_eq!(fields(registrar(&world).change(&id, form(), Some(large)).await), [(Field::Logo, problem)]);
-    registrar(&world).change(&id, form(), None).await.unwrap();
+    assert_eq!(fields(registrar(&world).change_now(&id, form(), Some(large)).await), [(Field::Logo, problem)]);
+    registrar(&world).change_now(&id, form(), None).await.unwrap();
 
     let nobody = grantor::ClientId::new("nobody").unwrap();
-    let outcome = registrar(&world).change(&nobody, form(), None).await;
+    let outcome = registrar(&world).change(&nobody, &world.alice, form(), None).await;
     assert!(matches!(outcome, Err(RegistrarError::NotFound)));
-    assert_eq!(registrar(&world).application(&id).await.unwrap().applicant(), &Subject::new("developer").unwrap());
+    assert_eq!(registrar(&world).application(&id).await.unwrap().owner(), Some(&Subject::new("developer").unwrap()));
 }

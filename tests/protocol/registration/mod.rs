@@ -1,12 +1,18 @@
 //! Applications from submission to approval and after, as an embedder administers them.
 
+mod administration;
+mod cached;
+mod deletion;
+mod first_party;
 mod form;
+mod lists;
 mod review;
 mod secret;
 mod states;
 mod store;
+mod texts;
 
-use grantor::{ApplicationForm, ClientId, Field, Problem, Registrar, RegistrarError, Subject};
+use grantor::{ApplicationForm, ClientId, Field, Problem, Registrar, RegistrarError, Subject, TextFault};
 
 use crate::world::{World, form, logo};
 
@@ -21,13 +27,26 @@ fn form_with(change: impl FnOnce(&mut ApplicationForm)) -> ApplicationForm {
     form
 }
 
+fn developer() -> Subject {
+    Subject::new("developer").unwrap()
+}
+
 /// Submits the sound form, which then awaits review.
 async fn submitted(world: &World) -> ClientId {
     submitted_as(world, form()).await
 }
 
 async fn submitted_as(world: &World, form: ApplicationForm) -> ClientId {
-    registrar(world).submit(Subject::new("developer").unwrap(), form, Some(logo())).await.unwrap()
+    registrar(world).submit(developer(), form, Some(logo())).await.unwrap()
+}
+
+/// The field that a step refused, and the code point, the place and the fault of the text.
+#[track_caller]
+fn refused_text<T>(outcome: Result<T, RegistrarError>) -> (Field, u32, usize, TextFault) {
+    match fields(outcome).as_slice() {
+        [(field, Problem::Text(error))] => (*field, u32::from(error.character()), error.place(), error.fault()),
+        other => panic!("{other:?}"),
+    }
 }
 
 /// The fields that a step refused, each with the reason.
@@ -35,7 +54,9 @@ async fn submitted_as(world: &World, form: ApplicationForm) -> ClientId {
 fn fields<T>(outcome: Result<T, RegistrarError>) -> Vec<(Field, Problem)> {
     match outcome {
         Ok(_) => Vec::new(),
-        Err(RegistrarError::Invalid(errors)) => errors.iter().map(|error| (error.field(), error.problem())).collect(),
+        Err(RegistrarError::Invalid(errors)) => {
+            errors.iter().map(|error| (error.field(), error.problem().clone())).collect()
+        }
         Err(error) => panic!("{error}"),
     }
 }

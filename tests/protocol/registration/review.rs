@@ -46,7 +46,7 @@ async fn the_approved_version_stays_in_force_until_a_change_is_approved() {
     let in_force = asked(&world).await;
     let live = world.pair().await;
     world.advance(10);
-    registrar.change(&id, changed(), Some(other_logo())).await.unwrap();
+    registrar.change_now(&id, changed(), Some(other_logo())).await.unwrap();
 
     assert_eq!(asked(&world).await, in_force);
     page(&world.refused(&world.query(&[("redirect_uri", OTHER_URI)])).await);
@@ -62,7 +62,7 @@ async fn the_approved_version_stays_in_force_until_a_change_is_approved() {
 
     world.advance(10);
     let approved = registrar.approve_now(&id, Approval::default()).await.unwrap();
-    assert!(approved.is_change() && approved.client_secret().is_none() && *approved.client_id() == id);
+    assert!(approved.is_change() && *approved.client_id() == id);
     let expected = ("New Name", "repo-code:r repo-release:rw", "other.example.com");
     let (name, scopes, host) = asked(&world).await;
     assert_eq!((&*name, &*scopes, &*host), expected);
@@ -86,7 +86,7 @@ async fn a_rejected_change_leaves_the_approved_version_as_it_was() {
     let registrar = registrar(&world);
     let id = world.client.client_id();
     let in_force = asked(&world).await;
-    registrar.change(&id, changed(), Some(other_logo())).await.unwrap();
+    registrar.change_now(&id, changed(), Some(other_logo())).await.unwrap();
     registrar.reject_now(&id, "The new address is not yours.").await.unwrap();
     assert_eq!(asked(&world).await, in_force);
     ok(&world.exchange(&world.code().await).await);
@@ -99,7 +99,7 @@ async fn a_rejected_change_leaves_the_approved_version_as_it_was() {
     assert!(matches!(outcome, Err(RegistrarError::NothingProposed)));
 
     // The next approval removes the reason.
-    registrar.change(&id, changed(), None).await.unwrap();
+    registrar.change_now(&id, changed(), None).await.unwrap();
     let _ = registrar.approve_now(&id, Approval::default()).await.unwrap();
     assert_eq!(registrar.application(&id).await.unwrap().rejection(), None);
 }
@@ -110,9 +110,9 @@ async fn a_later_change_takes_the_place_of_the_one_that_waits() {
     let world = World::platform().await;
     let registrar = registrar(&world);
     let id = world.client.client_id();
-    registrar.change(&id, changed(), Some(other_logo())).await.unwrap();
+    registrar.change_now(&id, changed(), Some(other_logo())).await.unwrap();
     let last = form_with(|form| form.name = "Last Name".into());
-    registrar.change(&id, last, None).await.unwrap();
+    registrar.change_now(&id, last, None).await.unwrap();
     let _ = registrar.approve_now(&id, Approval::default()).await.unwrap();
     let (name, scopes, host) = asked(&world).await;
     assert_eq!((&*name, &*scopes, &*host), ("Last Name", crate::world::SCOPES, "app.example.com"));
@@ -134,13 +134,13 @@ async fn a_request_that_the_user_looks_at_is_judged_by_the_version_then_in_force
     };
     let handle = hold().await;
     let fewer = form_with(|form| form.scopes = "repo-code:r".into());
-    registrar.change(&id, fewer, None).await.unwrap();
+    registrar.change_now(&id, fewer, None).await.unwrap();
     let _ = registrar.approve_now(&id, Approval::default()).await.unwrap();
     let code = text(&code(&agree(&handle).await.unwrap()), "code");
     assert_eq!(pair(&world.exchange(&code).await).scope, "repo-code:r");
 
     let handle = hold().await;
-    registrar.change(&id, changed(), None).await.unwrap();
+    registrar.change_now(&id, changed(), None).await.unwrap();
     let _ = registrar.approve_now(&id, Approval::default()).await.unwrap();
     page(&agree(&handle).await.unwrap_err().response(Some(&world.alice)));
 }
@@ -152,7 +152,7 @@ async fn a_change_of_a_suspended_application_is_decided_while_it_stays_suspended
     let registrar = registrar(&world);
     let id = world.client.client_id();
     registrar.suspend(&id).await.unwrap();
-    registrar.change(&id, changed(), None).await.unwrap();
+    registrar.change_now(&id, changed(), None).await.unwrap();
     assert!(registrar.approve_now(&id, Approval::default()).await.unwrap().is_change());
     page(&world.refused(&world.query(&PKCE)).await);
     registrar.resume(&id).await.unwrap();
@@ -167,8 +167,14 @@ async fn a_reviewer_may_approve_fewer_scopes_and_never_more() {
     let id = submitted(&world).await;
     for (scopes, problem) in [
         ("", Some(ScopeError::Malformed)),
-        ("nothing", Some(ScopeError::Unknown)),
-        ("repo-security:rw", Some(ScopeError::PermissionNotAllowed)),
+        ("nothing", Some(ScopeError::Unknown { token: Some("nothing".into()), nearest: None })),
+        (
+            "repo-security:rw",
+            Some(ScopeError::PermissionNotAllowed {
+                token: "repo-security:rw".into(),
+                accepted: "repo-security:r".into(),
+            }),
+        ),
         ("repo-delete:rw", None),
         ("repo-code:rw account-profile:rw", None),
     ] {
@@ -180,8 +186,8 @@ async fn a_reviewer_may_approve_fewer_scopes_and_never_more() {
     }
     page(&world.refused(&format!("response_type=code&client_id={id}")).await);
 
-    let approved = registrar.approve_now(&id, Approval::default().scopes("account-profile repo-code:r")).await.unwrap();
-    let secret = approved.client_secret().unwrap().expose().to_owned();
+    registrar.approve_now(&id, Approval::default().scopes("account-profile repo-code:r")).await.unwrap();
+    let secret = registrar.claim_now(&id).await.unwrap().expose().to_owned();
     let client = Credentials { id: id.to_string(), secret };
     assert_eq!(world.pair_of(&client).await.scope, "repo-code:r account-profile:r");
     red(&world.refused(&world.query_of(&client, &[("scope", "repo-code:rw")])).await, "invalid_scope");
@@ -206,7 +212,7 @@ async fn what_a_reviewer_demanded_or_gave_stays_through_changes() {
         red(&error.response(None), "invalid_scope");
         assert_eq!(world.introspect_as(&client, &other.access).await["active"], true);
         if changes == 0 {
-            registrar.change(&client.client_id(), form(), Some(logo())).await.unwrap();
+            registrar.change_now(&client.client_id(), form(), Some(logo())).await.unwrap();
             let _ = registrar.approve_now(&client.client_id(), Approval::default()).await.unwrap();
         }
     }
@@ -259,7 +265,8 @@ async fn the_resource_scope_is_stored_at_consent_and_told_to_the_resource() {
         assert_eq!((&told["resource_scope"], &told["resources"]), (&"specified".into(), &vec!["team/b"].into()));
     }
     let grants = world.server.grants_of(&world.alice).await.unwrap();
-    assert_eq!(*grants[0].resource_scope(), ResourceScope::specified(["team/b"]).unwrap());
+    let client = world.server.client(grants[0].client()).await.unwrap().unwrap();
+    assert_eq!(grants[0].resource_scope(&client), ResourceScope::specified(["team/b"]).unwrap());
 }
 
 /// D-29
@@ -275,7 +282,7 @@ async fn a_registration_that_is_narrowed_later_narrows_live_tokens() {
     };
     let narrow = async |resource_scope: ResourceScope| {
         let form = form_with(|form| form.resource_scope = Some(resource_scope));
-        registrar.change(&id, form, None).await.unwrap();
+        registrar.change_now(&id, form, None).await.unwrap();
         let _ = registrar.approve_now(&id, Approval::default()).await.unwrap();
         let told = world.introspect_as(&world.client, &live.access).await;
         assert_eq!(told["active"], true);

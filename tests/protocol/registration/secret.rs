@@ -6,7 +6,7 @@ use grantor::store::Page;
 use grantor::{Application, ApplicationFilter, Approval, Approved, CheckedForm, Client, ClientSecret, RegistrarError};
 use sha2::{Digest, Sha256};
 
-use crate::registration::{registrar, submitted};
+use crate::registration::{developer, registrar, submitted};
 use crate::world::{Credentials, Reviewer as _, World, e401, empty, form, ok, public_form, r401};
 
 /// Whether the client is let in with that secret at token and revocation alike.
@@ -28,21 +28,21 @@ async fn proves(world: &World, client: &Credentials, secret: &str) -> bool {
 
 /// D-26
 #[tokio::test]
-async fn the_first_approval_shows_the_secret_once() {
+async fn the_owner_makes_the_first_secret_once() {
     let world = World::platform().await;
     let registrar = registrar(&world);
     let id = submitted(&world).await;
     let approved = registrar.approve_now(&id, Approval::default()).await.unwrap();
-    let secret = approved.client_secret().unwrap().expose().to_owned();
+    let secret = registrar.claim_now(&id).await.unwrap().expose().to_owned();
     assert!(secret.len() == 43 && secret.bytes().all(|octet| octet.is_ascii_alphanumeric()));
     assert!(!approved.is_change());
     let client = Credentials { id: id.to_string(), secret: secret.clone() };
     assert!(proves(&world, &client, &secret).await);
 
     assert!(registrar.approve_now(&id, Approval::default()).await.is_err());
-    registrar.change(&id, form(), None).await.unwrap();
+    registrar.change_now(&id, form(), None).await.unwrap();
     let approved = registrar.approve_now(&id, Approval::default()).await.unwrap();
-    assert!(approved.is_change() && approved.client_secret().is_none());
+    assert!(approved.is_change());
     assert!(proves(&world, &client, &secret).await);
 }
 
@@ -80,14 +80,19 @@ async fn a_form_that_is_sent_twice_makes_one_secret_and_ends_none() {
     let registrar = registrar(&world);
     let id = world.client.client_id();
     let version = registrar.application(&id).await.unwrap().version();
-    let (one, other) = futures::join!(registrar.rotate_secret(&id, version), registrar.rotate_secret(&id, version));
+    let owner = developer();
+    let rotate = || registrar.rotate_secret(&id, &owner, version);
+    let (one, other) = futures::join!(rotate(), rotate());
     let ((Ok(made), Err(refused)) | (Err(refused), Ok(made))) = (one, other) else {
         panic!("one of the two is refused")
     };
     assert!(matches!(refused, RegistrarError::ChangedMeanwhile), "{refused:?}");
     assert!(proves(&world, &world.client, &world.client.secret).await);
     assert!(proves(&world, &world.client, made.expose()).await);
-    assert!(matches!(registrar.retire_previous_secret(&id, version).await, Err(RegistrarError::ChangedMeanwhile)));
+    assert!(matches!(
+        registrar.retire_previous_secret(&id, &owner, version).await,
+        Err(RegistrarError::ChangedMeanwhile)
+    ));
     assert!(proves(&world, &world.client, &world.client.secret).await);
 }
 
@@ -120,17 +125,18 @@ async fn a_public_client_has_no_secret() {
     assert!(proves(&world, &client, "").await);
 }
 
-/// D-26, HTTP-04, CVE-2020-10187
+/// D-26, HTTP-04, CVE-2020-10187, ADM-13
 #[tokio::test]
 async fn nothing_that_is_shown_of_a_client_holds_its_secret_or_digest() {
     let world = World::platform().await;
     let registrar = registrar(&world);
     let id = submitted(&world).await;
     let approved = registrar.approve_now(&id, Approval::default()).await.unwrap();
+    let claimed = registrar.claim_now(&id).await.unwrap();
     let rotated = registrar.rotate_now(&id).await.unwrap();
     let client = registrar.client(&id).await.unwrap();
     let shown = format!(
-        "{approved:?} {rotated:?} {client:?} {:?} {:?} {:?} {:?} {:?} {:?}",
+        "{approved:?} {claimed:?} {rotated:?} {client:?} {:?} {:?} {:?} {:?} {:?} {:?}",
         registrar.application(&id).await.unwrap(),
         registrar.list(&ApplicationFilter::All, Page::first(10)).await.unwrap(),
         world.server.client(&id).await.unwrap(),
@@ -138,7 +144,7 @@ async fn nothing_that_is_shown_of_a_client_holds_its_secret_or_digest() {
         registrar,
         world.events.take(),
     );
-    for secret in [approved.client_secret().unwrap(), &rotated] {
+    for secret in [&claimed, &rotated] {
         let digest = Sha256::digest(secret.expose());
         let hexadecimal: String = digest.iter().map(|octet| format!("{octet:02x}")).collect();
         let decimal = digest.iter().map(u8::to_string).collect::<Vec<_>>().join(", ");

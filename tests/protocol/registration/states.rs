@@ -3,9 +3,12 @@
 use std::slice;
 
 use grantor::wire::Endpoint;
-use grantor::{ApplicationFilter, Approval, ClientId, ClientState, Consent, Decision, RegistrarError, Subject};
+use grantor::{
+    ApplicationFilter, Approval, ClientId, ClientState, Consent, Decision, Narrowing, Privileges, RegistrarError,
+    Subject,
+};
 
-use crate::registration::{registrar, submitted, submitted_as};
+use crate::registration::{developer, registrar, submitted, submitted_as};
 use crate::world::{
     Credentials, PKCE, Reviewer as _, SESSION, World, code, e401, empty, form, ok, page, pair, public_form, r401, text,
     wa,
@@ -54,7 +57,7 @@ async fn each_step_is_taken_in_its_states_alone() {
             let registrar = registrar(&world);
             let before = registrar.client(&id).await.unwrap();
             let outcome = match step {
-                "change" => registrar.change(&id, form(), None).await,
+                "change" => registrar.change_now(&id, form(), None).await,
                 "approve" => registrar.approve_now(&id, Approval::default()).await.map(drop),
                 "reject" => registrar.reject_now(&id, "no").await,
                 "suspend" => registrar.suspend(&id).await,
@@ -188,7 +191,7 @@ async fn applications_are_listed_under_what_they_are() {
     assert_eq!(listed(developer).await, listed(ApplicationFilter::All).await);
     assert_eq!(listed(ApplicationFilter::OwnedBy(world.alice.clone())).await, []);
 
-    registrar.change(suspended, form(), None).await.unwrap();
+    registrar.change_now(suspended, form(), None).await.unwrap();
     let mut awaiting = [pending.clone(), suspended.clone()];
     awaiting.sort();
     assert_eq!(listed(ApplicationFilter::AwaitingReview).await, awaiting);
@@ -206,7 +209,7 @@ async fn applications_are_listed_under_what_they_are() {
     assert_eq!(read, all);
 }
 
-/// D-31, D-25, D-26
+/// D-31, D-25, D-26, ADM-14
 #[tokio::test]
 async fn every_step_raises_its_event_and_a_refused_step_none() {
     let world = World::platform().await;
@@ -215,19 +218,34 @@ async fn every_step_raises_its_event_and_a_refused_step_none() {
     let id = submitted(&world).await;
     registrar.reject_now(&id, "no").await.unwrap();
     assert!(registrar.reject_now(&id, "no").await.is_err());
-    registrar.change(&id, form(), None).await.unwrap();
+    registrar.change_now(&id, form(), None).await.unwrap();
     let _ = registrar.approve_now(&id, Approval::default()).await.unwrap();
     assert!(registrar.approve_now(&id, Approval::default()).await.is_err());
-    registrar.change(&id, form(), None).await.unwrap();
+    registrar.change_now(&id, form(), None).await.unwrap();
     registrar.reject_now(&id, "no").await.unwrap();
-    registrar.change(&id, form(), None).await.unwrap();
+    registrar.change_now(&id, form(), None).await.unwrap();
     let _ = registrar.approve_now(&id, Approval::default()).await.unwrap();
-    let _ = registrar.rotate_now(&id).await.unwrap();
+    registrar.claim_now(&id).await.unwrap();
+    assert!(registrar.claim_now(&id).await.is_err());
+    registrar.rotate_now(&id).await.unwrap();
     registrar.retire_now(&id).await.unwrap();
     registrar.suspend(&id).await.unwrap();
-    registrar.resume(&id).await.unwrap();
+    let acting = registrar.clone().with_actor(Subject::new("root").unwrap());
+    acting.resume(&id).await.unwrap();
     assert!(registrar.resume(&id).await.is_err());
     registrar.withdraw_grants(&id).await.unwrap();
+    let version = async || registrar.client(&id).await.unwrap().version();
+    let mut privileges = Privileges::default();
+    privileges.trusted = true;
+    acting.set_privileges(&id, version().await, privileges).await.unwrap();
+    assert!(acting.set_privileges(&id, 1, privileges).await.is_err());
+    acting.narrow(&id, version().await, Narrowing::default().scopes("repo-code:r")).await.unwrap();
+    assert!(acting.narrow(&id, version().await, Narrowing::default().scopes("repo-code:rw")).await.is_err());
+    acting.end_secrets(&id).await.unwrap();
+    acting.transfer(&id, version().await, world.alice.clone()).await.unwrap();
+    assert!(registrar.delete_own(&id, &developer(), version().await).await.is_err());
+    registrar.delete_own(&id, &world.alice, version().await).await.unwrap();
+    assert!(registrar.delete(&id, 20).await.is_err());
     let changes = [
         "Submitted",
         "Rejected",
@@ -237,12 +255,34 @@ async fn every_step_raises_its_event_and_a_refused_step_none() {
         "ChangeRejected",
         "ChangeProposed",
         "ChangeApproved",
+        "SecretClaimed",
         "SecretRotated",
         "PreviousSecretRetired",
         "Suspended",
         "Resumed",
         "GrantsWithdrawn",
+        "PrivilegesSet { old: Privileges { trusted: false, may_introspect: false, require_pkce: false, \
+         refresh_rotation: None }, new: Privileges { trusted: true, may_introspect: false, require_pkce: false, \
+         refresh_rotation: None } }",
+        "Narrowed",
+        "SecretsEnded",
+        "Transferred { from: \"developer\", to: \"alice\" }",
+        "Deleted",
     ];
-    let expected = changes.map(|change| format!("Application {{ client: {id}, change: {change} }}"));
+    let of_the_owner = ["Submitted", "ChangeProposed", "SecretClaimed", "SecretRotated", "PreviousSecretRetired"];
+    let expected: Vec<_> = changes
+        .iter()
+        .zip(1..)
+        .map(|(change, version)| {
+            let actor = match *change {
+                "Deleted" => "Some(\"alice\")",
+                change if of_the_owner.contains(&change) => "Some(\"developer\")",
+                "Resumed" | "Narrowed" | "SecretsEnded" => "Some(\"root\")",
+                change if change.starts_with("PrivilegesSet") || change.starts_with("Transferred") => "Some(\"root\")",
+                _ => "None",
+            };
+            format!("Application {{ client: {id}, version: {version}, actor: {actor}, change: {change} }}")
+        })
+        .collect();
     assert_eq!(world.events.take(), expected);
 }

@@ -7,13 +7,15 @@ use std::thread;
 use async_trait::async_trait;
 use futures::executor::block_on;
 use futures::future::BoxFuture;
-use grantor::store::{ClientRegistry, ClientStore, Insertion, Page, Registration, Replacement, StoreError, Stores};
+use grantor::store::{
+    ClientRegistry, ClientStore, Insertion, Page, Purge, Registration, Replacement, StoreError, Stores,
+};
 use grantor::{
     Application, ApplicationFilter, Approval, AuthorizationServer, Client, ClientId, ClientState, Config, Logo,
-    LogoSlot, MemoryStore, Registrar, RegistrarError, Subject,
+    LogoSlot, MemoryStore, Narrowing, Privileges, Registrar, RegistrarError, Timestamp,
 };
 
-use crate::registration::{form_with, registrar, submitted};
+use crate::registration::{developer, form_with, registrar, submitted};
 use crate::world::{AnyStore, Credentials, ISSUER, Reviewer as _, World, form, logo, page};
 
 /// What happens to the next write, or to all of them.
@@ -111,6 +113,10 @@ impl ClientRegistry for Shared {
         self.0.store.logo(id, slot).await
     }
 
+    async fn purge_deleted(&self, now: Timestamp, limit: usize) -> Result<Purge, StoreError> {
+        self.0.store.purge_deleted(now, limit).await
+    }
+
     async fn list(
         &self,
         filter: &ApplicationFilter,
@@ -124,15 +130,11 @@ impl ClientRegistry for Shared {
 fn faulty(world: &World) -> (Registrar, Arc<Faulty>) {
     let store = world.store.clone();
     let faulty = Arc::new(Faulty { store: store.clone(), fault: Mutex::new(Fault::None), rival: Mutex::default() });
-    let stores = Stores::new(store.clone(), store.clone(), store).with_registry(Shared(faulty.clone()));
+    let stores = Stores::new(store.clone(), store.clone(), store.clone(), store).with_registry(Shared(faulty.clone()));
     let server = AuthorizationServer::builder(Config::platform(ISSUER), stores)
         .clock(world.clock.clone())
         .events(world.events.clone());
     (server.build().unwrap().registrar().unwrap(), faulty)
-}
-
-fn developer() -> Subject {
-    Subject::new("developer").unwrap()
 }
 
 async fn count(world: &World) -> usize {
@@ -157,8 +159,8 @@ async fn of_two_reviewers_at_once_one_decides() {
     let shown = Arc::new(Mutex::new(String::new()));
     let (approves, shown_there) = ((first.clone(), id.clone()), shown.clone());
     *store.rival.lock().unwrap() = Some(Box::pin(async move {
-        let approved = approves.0.approve_now(&approves.1, Approval::default()).await.unwrap();
-        *shown_there.lock().unwrap() = approved.client_secret().unwrap().expose().to_owned();
+        approves.0.approve_now(&approves.1, Approval::default()).await.unwrap();
+        *shown_there.lock().unwrap() = approves.0.claim_now(&approves.1).await.unwrap().expose().to_owned();
     }));
     let outcome = late.reject_now(&id, "no").await;
     assert!(matches!(outcome, Err(RegistrarError::NothingProposed)), "{outcome:?}");
@@ -184,7 +186,7 @@ async fn steps_that_do_not_exclude_each_other_both_take_effect() {
     *store.rival.lock().unwrap() = Some(Box::pin(async move { rival.0.suspend(&rival.1).await.unwrap() }));
     late.withdraw_grants(&id).await.unwrap();
     let client = late.client(&id).await.unwrap();
-    assert_eq!((client.state(), client.version(), client.epoch()), (ClientState::Suspended, 4, 1));
+    assert_eq!((client.state(), client.version(), client.epoch()), (ClientState::Suspended, 5, 1));
     late.resume(&id).await.unwrap();
     world.pair_of(&world.client).await;
 
@@ -194,7 +196,7 @@ async fn steps_that_do_not_exclude_each_other_both_take_effect() {
     *store.rival.lock().unwrap() = Some(Box::pin(async move {
         let _ = rival.0.approve_now(&rival.1, Approval::default()).await.unwrap();
     }));
-    late.change(&id, form_with(|form| form.name = "Late".into()), None).await.unwrap();
+    late.change_now(&id, form_with(|form| form.name = "Late".into()), None).await.unwrap();
     let application = late.application(&id).await.unwrap();
     assert_eq!((application.form().name(), application.state()), ("Example App", ClientState::Approved));
     assert_eq!(application.proposed().unwrap().name(), "Late");
@@ -213,17 +215,17 @@ async fn a_secret_is_made_and_retired_only_as_the_application_was_read() {
         }));
         let version = registrar(&world).application(&id).await.unwrap().version();
         let outcome = if retires {
-            late.retire_previous_secret(&id, version).await
+            late.retire_previous_secret(&id, &developer(), version).await
         } else {
-            late.rotate_secret(&id, version).await.map(drop)
+            late.rotate_secret(&id, &developer(), version).await.map(drop)
         };
         assert!(matches!(outcome, Err(RegistrarError::ChangedMeanwhile)), "{outcome:?}");
     }
 }
 
-/// D-25, D-26
+/// D-25, D-26, ADM-11
 #[test]
-fn of_many_approvals_at_once_one_shows_a_secret() {
+fn of_many_approvals_and_claims_at_once_one_makes_a_secret() {
     let world = block_on(World::platform());
     let id = block_on(submitted(&world));
     let registrar = registrar(&world);
@@ -239,19 +241,25 @@ fn of_many_approvals_at_once_one_shows_a_secret() {
             threads.into_iter().map(|thread| usize::from(thread.join().unwrap())).sum::<usize>()
         })
     };
-    let secrets = at_once(&|| {
-        let outcome = block_on(registrar.approve_now(&id, Approval::default()));
+    let version = block_on(registrar.application(&id)).unwrap().version();
+    let approvals = at_once(&|| {
+        let outcome = block_on(registrar.approve(&id, version, Approval::default()));
         assert!(matches!(outcome, Ok(_) | Err(RegistrarError::NothingProposed)), "{outcome:?}");
-        outcome.is_ok_and(|approved| approved.client_secret().is_some())
+        outcome.is_ok()
+    });
+    assert_eq!(approvals, 1);
+    let secrets = at_once(&|| {
+        let outcome = block_on(registrar.claim_secret(&id, &developer(), version + 1));
+        assert!(matches!(outcome, Ok(_) | Err(RegistrarError::ChangedMeanwhile)), "{outcome:?}");
+        outcome.is_ok()
     });
     assert_eq!(secrets, 1);
+    let claimed = block_on(registrar.claim_now(&id));
+    assert!(matches!(claimed, Err(RegistrarError::SecretExists)), "{claimed:?}");
     let version = block_on(registrar.client(&id)).unwrap().version();
     assert_eq!(at_once(&|| block_on(registrar.withdraw_grants(&id)).is_ok()), 8);
-    // Two that read the same version and mean the same write are one: each of them withdrew all. Only who wrote
-    // made a version.
     let client = block_on(registrar.client(&id)).unwrap();
-    assert!((1..=8).contains(&client.epoch()), "{}", client.epoch());
-    assert_eq!(client.version(), version + client.epoch());
+    assert_eq!((client.epoch(), client.version()), (8, version + 8));
 }
 
 /// D-26
@@ -268,15 +276,53 @@ async fn a_secret_that_was_stored_is_shown_though_the_answer_was_lost() {
         let approved = registrar.approve_now(&id, Approval::default()).await.unwrap();
         assert!(!approved.is_change());
         store.set(fault);
+        let claimed = registrar.claim_now(&id).await.unwrap();
+        store.set(fault);
         let rotated = registrar.rotate_now(&id).await.unwrap();
-        for secret in [approved.client_secret().unwrap(), &rotated] {
+        for secret in [&claimed, &rotated] {
             world.pair_of(&Credentials { id: id.to_string(), secret: secret.expose().to_owned() }).await;
         }
-        // Each of the three was written once, and found.
-        assert_eq!(registrar.client(&id).await.unwrap().version(), 3, "{fault:?}");
+        // Each of the four was written once, and found.
+        assert_eq!(registrar.client(&id).await.unwrap().version(), 4, "{fault:?}");
         let events = world.events.take();
         let applications = events.iter().filter(|event| event.starts_with("Application"));
-        assert_eq!(applications.count(), 3, "{events:?}");
+        assert_eq!(applications.count(), 4, "{events:?}");
+    }
+}
+
+/// ADM-14
+#[tokio::test]
+async fn each_step_whose_answer_was_lost_took_effect_once() {
+    for fault in [Fault::AnswerLost, Fault::SentTwice] {
+        let world = World::platform().await;
+        let (registrar, store) = faulty(&world);
+        let id = world.client.client_id();
+        let version = async || registrar.client(&id).await.unwrap().version();
+        let first = version().await;
+        world.events.take();
+        let lose = || store.set(fault);
+        lose();
+        registrar.set_privileges(&id, first, Privileges::default()).await.unwrap();
+        lose();
+        registrar.narrow(&id, first + 1, Narrowing::default().scopes("repo-code:r")).await.unwrap();
+        lose();
+        registrar.suspend(&id).await.unwrap();
+        lose();
+        registrar.resume(&id).await.unwrap();
+        lose();
+        registrar.end_secrets(&id).await.unwrap();
+        lose();
+        registrar.transfer(&id, first + 5, world.alice.clone()).await.unwrap();
+        assert_eq!(version().await, first + 6, "{fault:?}");
+        lose();
+        registrar.delete(&id, first + 6).await.unwrap();
+        assert!(registrar.client(&id).await.is_err());
+        let wiki = crate::registration::first_party::described(&world, "wiki");
+        lose();
+        assert_eq!(registrar.ensure_client(&wiki).await.unwrap().version(), 1, "{fault:?}");
+        assert_eq!(registrar.ensure_client(&wiki).await.unwrap().version(), 1, "{fault:?}");
+        let events = world.events.take();
+        assert_eq!(events.len(), 8, "{fault:?}: {events:?}");
     }
 }
 
@@ -292,7 +338,7 @@ async fn a_registry_that_fails_changes_nothing_and_says_so() {
         store.set(fault);
         for outcome in [
             registrar.submit(developer(), form(), Some(logo())).await.map(drop),
-            registrar.change(&id, form(), None).await,
+            registrar.change(&id, &developer(), form(), None).await,
             registrar.approve_now(&id, Approval::default()).await.map(drop),
             registrar.reject_now(&id, "no").await,
             registrar.withdraw_grants(&id).await,
@@ -305,7 +351,8 @@ async fn a_registry_that_fails_changes_nothing_and_says_so() {
     }
     assert_eq!(world.events.take(), [""; 0]);
     store.set(Fault::None);
-    assert!(registrar.approve_now(&id, Approval::default()).await.unwrap().client_secret().is_some());
+    registrar.approve_now(&id, Approval::default()).await.unwrap();
+    assert!(registrar.claim_now(&id).await.is_ok());
 }
 
 /// D-25
@@ -325,8 +372,11 @@ async fn a_step_whose_answer_was_lost_took_effect_once() {
 #[test]
 fn without_a_registry_applications_are_administered_elsewhere() {
     let store = MemoryStore::new();
-    let server =
-        AuthorizationServer::new(Config::platform(ISSUER), Stores::new(store.clone(), store.clone(), store)).unwrap();
+    let server = AuthorizationServer::new(
+        Config::platform(ISSUER),
+        Stores::new(store.clone(), store.clone(), store.clone(), store),
+    )
+    .unwrap();
     assert!(server.registrar().is_none());
 }
 

@@ -89,7 +89,7 @@ async fn a_client_that_was_changed_meanwhile_gets_no_more_than_it_has_now() {
     code(&world.server.decide(suspended.expose(), &world.alice, b"session", &approve).await.unwrap());
 
     let narrowed = hold().await;
-    registrar.change(&id, registered(|form| form.scopes = "repo-code:r".into()), None).await.unwrap();
+    registrar.change_now(&id, registered(|form| form.scopes = "repo-code:r".into()), None).await.unwrap();
     registrar.approve_now(&id, grantor::Approval::default()).await.unwrap();
     let redirect = code(&world.server.decide(narrowed.expose(), &world.alice, b"session", &approve).await.unwrap());
     let form = [("grant_type", "authorization_code"), ("code", &*text(&redirect, "code"))];
@@ -97,7 +97,7 @@ async fn a_client_that_was_changed_meanwhile_gets_no_more_than_it_has_now() {
 
     let moved = hold().await;
     let elsewhere = |form: &mut ApplicationForm| form.redirect_uris = vec!["https://new.example.com/cb".into()];
-    registrar.change(&id, registered(elsewhere), None).await.unwrap();
+    registrar.change_now(&id, registered(elsewhere), None).await.unwrap();
     registrar.approve_now(&id, grantor::Approval::default()).await.unwrap();
     let refused = world.server.decide(moved.expose(), &world.alice, b"session", &approve).await;
     page(&refused.unwrap_err().response(Some(&world.alice)));
@@ -245,7 +245,7 @@ async fn parameters_are_added_to_the_query_that_is_there() {
 /// D-03: with `state` and `iss`.
 #[tokio::test]
 async fn a_refusal_of_the_user_goes_to_the_client() {
-    let nothing = || Decision::Approve(Consent::to_everything().scopes([""; 0]));
+    let nothing = || Decision::Approve(Consent::to_everything().scopes([]));
     for profile in [Profile::Platform, Profile::Strict] {
         let world = World::with(profile, |_| {}).await;
         let query = world.query(&[("state", "s"), PKCE[0], PKCE[1]]);

@@ -100,7 +100,7 @@ async fn failing_world(profile: Profile) -> (World, Arc<Mutex<Trouble>>) {
     let mut world = World::with(profile, |_| {}).await;
     let trouble = Arc::new(Mutex::new(Trouble::None));
     let failing = Failing(world.store.clone(), trouble.clone());
-    let stores = Stores::new(failing.clone(), failing, world.store.clone());
+    let stores = Stores::new(failing.clone(), failing, world.store.clone(), world.store.clone());
     let builder = AuthorizationServer::builder(config_of(profile), stores).events(world.events.clone());
     world.server = builder.clock(world.clock.clone()).entropy(SeededEntropy::new(9)).build().unwrap();
     (world, trouble)
@@ -234,7 +234,7 @@ impl Throttle for Counter {
 async fn a_store_that_fails_is_no_guess_at_a_secret() {
     let (mut world, trouble) = failing_world(Profile::Platform).await;
     let (failing, counter) = (Failing(world.store.clone(), trouble.clone()), Counter::default());
-    let stores = Stores::new(failing.clone(), failing, world.store.clone());
+    let stores = Stores::new(failing.clone(), failing, world.store.clone(), world.store.clone());
     world.server =
         AuthorizationServer::builder(Config::platform(ISSUER), stores).throttle(counter.clone()).build().unwrap();
     let guess = || world.token(&[("grant_type", "refresh_token")]).basic(&world.client.id, "guess").send();

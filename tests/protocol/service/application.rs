@@ -21,7 +21,7 @@ pub(super) async fn refusals(world: &World, form: ApplicationForm, logo: Option<
         }
         Err(RegistrarError::Invalid(errors)) => {
             assert_eq!(stored().await, before);
-            errors.iter().map(|error| (error.field(), error.problem())).collect()
+            errors.iter().map(|error| (error.field(), error.problem().clone())).collect()
         }
         Err(error) => panic!("{error}"),
     }
@@ -38,14 +38,14 @@ async fn refusals_with(world: &World, change: impl FnOnce(&mut ApplicationForm))
 #[tokio::test]
 async fn a_name_of_1_to_50_characters_is_required() {
     let world = World::platform().await;
-    let too_long = Problem::TooManyCharacters { limit: 50 };
+    let too_long = || Problem::TooManyCharacters { limit: 50 };
     for (name, problem) in [
         (String::new(), Some(Problem::Missing)),
         ("x".into(), None),
         ("x".repeat(50), None),
-        ("x".repeat(51), Some(too_long)),
+        ("x".repeat(51), Some(too_long())),
         ("\u{1f600}".repeat(50), None),
-        ("\u{1f600}".repeat(51), Some(too_long)),
+        ("\u{1f600}".repeat(51), Some(too_long())),
     ] {
         let expected: Vec<_> = problem.into_iter().map(|problem| (Field::Name, problem)).collect();
         assert_eq!(refusals_with(&world, |form| form.name.clone_from(&name)).await, expected, "{name:?}");
@@ -70,7 +70,7 @@ async fn a_logo_is_required_an_image_of_at_most_a_megabyte() {
         (of_size(1_048_577), Problem::TooManyOctets { limit: 1_048_576 }),
     ] {
         let error = Logo::new(octets, &limits).unwrap_err();
-        assert_eq!((error.field(), error.problem()), (Field::Logo, problem));
+        assert_eq!((error.field(), error.problem()), (Field::Logo, &problem));
     }
     let largest = Logo::new(of_size(1_048_576), &limits).unwrap();
     assert_eq!(refusals(&world, form(), Some(largest)).await, []);
@@ -136,17 +136,25 @@ async fn a_sound_redirect_url_is_required() {
     }
 }
 
+fn unknown(token: &str) -> Option<Problem> {
+    Some(Problem::Scope(ScopeError::Unknown { token: Some(token.into()), nearest: None }))
+}
+
+fn not_allowed(token: &str, accepted: &str) -> Option<Problem> {
+    Some(Problem::Scope(ScopeError::PermissionNotAllowed { token: token.into(), accepted: accepted.into() }))
+}
+
 /// SVC-2.1-06
 #[tokio::test]
 async fn at_least_one_scope_is_required_each_as_the_table_allows() {
     let world = World::platform().await;
     for (scopes, problem) in [
         ("", Some(Problem::Missing)),
-        ("repo-everything:r", Some(Problem::Scope(ScopeError::Unknown))),
-        ("repo-code:r repo-everything:r", Some(Problem::Scope(ScopeError::Unknown))),
-        ("repo-security:rw", Some(Problem::Scope(ScopeError::PermissionNotAllowed))),
-        ("repo-delete:r", Some(Problem::Scope(ScopeError::PermissionNotAllowed))),
-        ("repo-code:rw repo-delete:r", Some(Problem::Scope(ScopeError::PermissionNotAllowed))),
+        ("repo-everything:r", unknown("repo-everything:r")),
+        ("repo-code:r repo-everything:r", unknown("repo-everything:r")),
+        ("repo-security:rw", not_allowed("repo-security:rw", "repo-security:r")),
+        ("repo-delete:r", not_allowed("repo-delete:r", "repo-delete:rw")),
+        ("repo-code:rw repo-delete:r", not_allowed("repo-delete:r", "repo-delete:rw")),
         ("repo-security:r", None),
         ("repo-delete:rw", None),
         ("repo-code:r repo-issue:rw", None),
@@ -209,7 +217,7 @@ async fn only_an_approved_application_can_be_authorized() {
     page(&world.refused(&query).await);
     registrar.reject_now(&id, "The website does not answer.").await.unwrap();
     page(&world.refused(&query).await);
-    registrar.change(&id, form(), None).await.unwrap();
+    registrar.change_now(&id, form(), None).await.unwrap();
     page(&world.refused(&query).await);
     let _ = registrar.approve_now(&id, grantor::Approval::default()).await.unwrap();
     code(&world.approve(&query).await);

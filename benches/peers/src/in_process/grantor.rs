@@ -103,6 +103,7 @@ impl Peer for Grantor {
     fn clean_up(&mut self) {
         // Codes are kept for an hour after their end; access tokens live for eight.
         self.clock.0.fetch_add(2 * 3600, Ordering::Relaxed);
+        at_once(self.server.confirm_clock()).expect("the memory store");
         while !at_once(self.server.purge_expired(10_000)).expect("the memory store").is_finished() {}
     }
 }
@@ -116,9 +117,10 @@ async fn register(server: &AuthorizationServer) -> Credentials {
     form.resource_scope = Some(ResourceScope::All);
     let logo = Logo::new(LOGO, &RegistrationLimits::default()).expect("a PNG");
     let developer = Subject::new("developer").expect("a short name");
-    let id = registrar.submit(developer, form, Some(logo)).await.expect("a good form");
-    let approved = registrar.approve(&id, 1, Approval::default()).await.expect("submitted a moment ago");
-    Credentials::new(id.as_str(), approved.client_secret().expect("a confidential client").expose())
+    let id = registrar.submit(developer.clone(), form, Some(logo)).await.expect("a good form");
+    registrar.approve(&id, 1, Approval::default()).await.expect("submitted a moment ago");
+    let secret = registrar.claim_secret(&id, &developer, 2).await.expect("a confidential client");
+    Credentials::new(id.as_str(), secret.expose())
 }
 
 /// One transparent pixel.

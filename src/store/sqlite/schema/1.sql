@@ -53,7 +53,7 @@ CREATE TABLE grantor_clients (
     key       BLOB    NOT NULL UNIQUE,
     version   INTEGER NOT NULL,
     client    TEXT,
-    subject   TEXT,    -- the applicant
+    subject   TEXT,    -- the owner
     created   INTEGER,
     state     TEXT    NOT NULL,
     ended_at  INTEGER,

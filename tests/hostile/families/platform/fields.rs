@@ -7,7 +7,7 @@ use crate::families::platform::site::{ADMIN, ALICE, DEVON, Site};
 use crate::request::{Request, encode, escape};
 use crate::values::{BROKEN, OCTETS};
 
-const REGISTRATION: [&str; 14] = [
+const REGISTRATION: [&str; 15] = [
     "name",
     "description",
     "website",
@@ -20,6 +20,7 @@ const REGISTRATION: [&str; 14] = [
     "resources",
     "draft",
     "logo",
+    "sample_logo",
     "action",
     "h0st1le",
 ];
@@ -42,13 +43,16 @@ async fn a_registration_form_comes_back_with_its_words_escaped() {
 }
 
 /// A form and its fields.
-const FORMS: [(&str, &[&str]); 6] = [
-    ("/consent", &["handle", "next", "decision", "scope", "resource"]),
+const FORMS: [(&str, &[&str]); 9] = [
+    ("/consent", &["handle", "next", "decision", "scope", "resource", "lists"]),
     ("/sign-out", &["next"]),
     ("/authorized/h0st1le/withdraw", &["h0st1le"]),
     ("/review/h0st1le/approve", &["version", "scope", "trusted"]),
     ("/review/h0st1le/reject", &["version", "reason"]),
-    ("/review/h0st1le/rotate-secret", &["version"]),
+    ("/review/h0st1le/privileges", &["version", "trusted"]),
+    ("/review/h0st1le/narrow", &["version", "scope"]),
+    ("/review/h0st1le/transfer", &["version", "owner"]),
+    ("/applications/h0st1le/secret", &["version"]),
 ];
 
 #[tokio::test]

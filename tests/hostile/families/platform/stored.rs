@@ -48,6 +48,8 @@ async fn stored_words_are_escaped_on_every_page_that_shows_them() {
     }
     let approval = [("version", "1"), ("scope", "repo-issue:r")];
     let answer = site.post(&format!("/review/{id}/approve"), &approval, &admin).await;
+    assert_eq!(answer.status, 303, "{}", answer.text());
+    let answer = site.post(&format!("/applications/{id}/secret"), &[("version", "2")], &devon).await;
     assert!(answer.status == 200 && answer.text().contains("client_secret"), "{}", answer.text());
 
     let question = format!("/oauth2/auth?response_type=code&client_id={id}&state=%22%3E%3Ch0st1le%3E");

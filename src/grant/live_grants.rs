@@ -1,0 +1,48 @@
+//! How many live grants a user may have given to one client.
+
+use std::sync::Arc;
+
+use crate::context::Context;
+use crate::grant::list::Reader;
+use crate::grant::withdraw;
+use crate::id::GrantId;
+use crate::record::{Grant, RevocationReason};
+use crate::store::StoreError;
+use crate::subject::Subject;
+
+/// Revokes the grants beyond [`grants_per_client`](crate::Config::grants_per_client) that were refreshed longest ago,
+/// never the new one.
+///
+/// It comes after the exchange, which is one insert. A failure is left to the next exchange: the client has its tokens.
+pub(crate) async fn keep_within_bound(context: &Context, new: &Grant) {
+    if context.config.grants_per_client == usize::MAX {
+        return;
+    }
+    let Some(subject) = new.subject() else { return };
+    let Ok(surplus) = surplus(context, subject, new).await else { return };
+    for grant in surplus {
+        let _ = withdraw::revoke(context, grant.id, RevocationReason::TooManyGrants).await;
+    }
+}
+
+/// Where the user has fewer records than there may be grants, it is one page.
+async fn surplus(context: &Context, subject: &Subject, new: &Grant) -> Result<Vec<Arc<Grant>>, StoreError> {
+    let (most, now) = (context.config.grants_per_client, context.now());
+    let is_counted = |grant: &Arc<Grant>| grant.client == new.client && grant.epoch == new.epoch && grant.is_live(now);
+    let mut live = Vec::new();
+    let mut list = Reader::new(GrantId::from_octets);
+    while let Some(page) = list.next_page() {
+        let answer = context.stores.tokens.grants_of(subject, page.clone()).await;
+        let rows = list.take(page, answer);
+        if rows.len() > most || !live.is_empty() || list.has_more() {
+            live.extend(rows.into_iter().filter(is_counted));
+        }
+    }
+    list.finish()?;
+    let too_many = live.len().saturating_sub(most);
+    live.retain(|grant| grant.id != new.id);
+    // Those of the future, which a clock that leapt left behind, go first: they cannot be used.
+    live.sort_by_key(|grant| (grant.refreshed().has_come(now), grant.refreshed(), grant.created, grant.id));
+    live.truncate(too_many);
+    Ok(live)
+}

@@ -1,0 +1,149 @@
+//! Removes expired records, unless the clock seems to have leapt forward.
+//!
+//! What a purge removes is gone for good, also when the clock is set back. So the store keeps the time of the last
+//! purge, and a purge at a time far beyond it is refused until the clock is confirmed.
+
+use std::sync::Arc;
+
+use crate::claim::{ATTEMPTS, After, Flow, Seen, Step, claim};
+use crate::clock::Timestamp;
+use crate::context::Context;
+use crate::hooks::Event;
+use crate::record::LastPurge;
+use crate::store::{Purge, StoreError};
+
+/// Seconds between two writes of the time of the last purge: a purge in many steps is one write.
+const WRITTEN_EVERY: u32 = 60;
+
+/// Why no expired records were removed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum PurgeError {
+    /// The clock is further ahead than [`Config::clock_leap`](crate::Config::clock_leap) accepts. Nothing was removed.
+    ///
+    /// If the clock is right, such as after the service was stopped for some days, call
+    /// [`confirm_clock`](crate::AuthorizationServer::confirm_clock). Otherwise correct the clock.
+    #[error(
+        "no expired record was removed, since the clock shows {now}, and the newest time seen before is {newest}; \
+         correct the clock, or call confirm_clock if it is right"
+    )]
+    #[non_exhaustive]
+    ClockAhead {
+        /// The time of the clock.
+        now: Timestamp,
+        /// The newest time that this process and the store have seen.
+        newest: Timestamp,
+    },
+    /// A store failed; what was removed before that stays removed. Call again.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// Removes expired records, examining at most `limit` in each store.
+pub(crate) async fn purge_expired(context: &Context, limit: usize) -> Result<Purge, PurgeError> {
+    let now = context.now();
+    let mut flow = Accepting { context, now };
+    let accepted = claim(&context.stores, &mut flow, Some(ATTEMPTS)).await;
+    if let Err(PurgeError::ClockAhead { now, newest }) = &accepted {
+        context.raise(&Event::PurgeRefused { now: *now, newest: *newest });
+    }
+    let accepted = accepted?;
+    context.newest.advance_to(now);
+    match accepted {
+        // It cannot be judged whether the clock is right.
+        Accepted::First => Ok(Purge::default().finished()),
+        Accepted::Within => remove(context, now, limit).await,
+    }
+}
+
+async fn remove(context: &Context, now: Timestamp, limit: usize) -> Result<Purge, PurgeError> {
+    let codes = context.stores.codes.purge_expired(now, limit).await;
+    let tokens = context.stores.tokens.purge_expired(now, limit).await;
+    let replays = match &context.stores.replays {
+        Some(replays) => replays.purge_expired(now, limit).await,
+        None => Ok(Purge::default().finished()),
+    };
+    let clients = match &context.stores.registry {
+        Some(registry) => registry.purge_deleted(now, limit).await,
+        None => Ok(Purge::default().finished()),
+    };
+    Ok(codes?.and(tokens?).and(replays?).and(clients?))
+}
+
+/// Takes the time of the clock for the time of the last purge, whether it is later or earlier.
+pub(crate) async fn confirm_clock(context: &Context) -> Result<(), StoreError> {
+    let now = context.now();
+    claim(&context.stores, &mut Confirming { context, now }, Some(ATTEMPTS)).await?;
+    context.newest.set(now);
+    Ok(())
+}
+
+/// A purge that is accepted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Accepted {
+    /// The first one on this store.
+    First,
+    /// Not far beyond the newest time.
+    Within,
+}
+
+struct Accepting<'a> {
+    context: &'a Context,
+    now: Timestamp,
+}
+
+impl Flow for Accepting<'_> {
+    type Row = LastPurge;
+    type Won = Accepted;
+    type Error = PurgeError;
+
+    async fn look(&mut self) -> Result<Seen<LastPurge>, PurgeError> {
+        Ok(self.context.stores.purges.find().await?.into())
+    }
+
+    fn judge(&mut self, seen: &Seen<LastPurge>) -> Result<Step<LastPurge, Accepted>, PurgeError> {
+        let now = self.now;
+        let Seen::Found(last) = seen else {
+            return Ok(Step::Insert(Arc::new(LastPurge::new(1, now)), Accepted::First));
+        };
+        let newest = last.time().max(self.context.newest.time());
+        if now > newest.plus(self.context.config.clock_leap) {
+            return Err(PurgeError::ClockAhead { now, newest });
+        }
+        if now.seconds_since(last.time()) < WRITTEN_EVERY {
+            return Ok(Step::Leave(Accepted::Within));
+        }
+        Ok(Step::Replace(Arc::new(last.moved_to(now)), Accepted::Within))
+    }
+
+    fn is_done(&self, found: &LastPurge, meant: &LastPurge, _: After) -> bool {
+        found.time() >= meant.time()
+    }
+}
+
+struct Confirming<'a> {
+    context: &'a Context,
+    now: Timestamp,
+}
+
+impl Flow for Confirming<'_> {
+    type Row = LastPurge;
+    type Won = ();
+    type Error = StoreError;
+
+    async fn look(&mut self) -> Result<Seen<LastPurge>, StoreError> {
+        Ok(self.context.stores.purges.find().await?.into())
+    }
+
+    fn judge(&mut self, seen: &Seen<LastPurge>) -> Result<Step<LastPurge, ()>, StoreError> {
+        Ok(match seen {
+            Seen::Found(last) if last.time() == self.now => Step::Confirm(()),
+            Seen::Found(last) => Step::Replace(Arc::new(last.moved_to(self.now)), ()),
+            Seen::Missing | Seen::Unread | Seen::Torn => Step::Insert(Arc::new(LastPurge::new(1, self.now)), ()),
+        })
+    }
+
+    fn is_done(&self, found: &LastPurge, meant: &LastPurge, _: After) -> bool {
+        found.time() == meant.time()
+    }
+}

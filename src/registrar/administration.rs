@@ -1,0 +1,149 @@
+//! The steps of administrators.
+
+use crate::client::Privileges;
+use crate::hooks::ApplicationChange;
+use crate::id::ClientId;
+use crate::registrar::Registrar;
+use crate::registrar::error::RegistrarError;
+use crate::registrar::flows::Taken;
+use crate::registrar::judge::{Action, Step};
+use crate::registrar::narrowing::Narrowing;
+use crate::subject::Subject;
+
+impl Registrar {
+    /// Suspends an approved application: nothing is granted, and its tokens are refused meanwhile.
+    ///
+    /// # Errors
+    ///
+    /// [`RegistrarError::NotFound`], [`RegistrarError::WrongState`] if it is not approved, or
+    /// [`RegistrarError::Store`].
+    pub async fn suspend(&self, id: &ClientId) -> Result<(), RegistrarError> {
+        self.administer(id, None, Action::Suspend, ApplicationChange::Suspended).await
+    }
+
+    /// Lets a suspended application work again, with the tokens it had.
+    ///
+    /// # Errors
+    ///
+    /// [`RegistrarError::NotFound`], [`RegistrarError::WrongState`] if it is not suspended, or
+    /// [`RegistrarError::Store`].
+    pub async fn resume(&self, id: &ClientId) -> Result<(), RegistrarError> {
+        self.administer(id, None, Action::Resume, ApplicationChange::Resumed).await
+    }
+
+    /// Sets the privileges of an approved client as given, and so withdraws those that are not given.
+    ///
+    /// `version` is that of the [`Client`](crate::Client) or [`Application`](crate::Application) that was read before.
+    ///
+    /// # Errors
+    ///
+    /// [`RegistrarError::ChangedMeanwhile`] if it was changed since; [`RegistrarError::FirstParty`],
+    /// [`RegistrarError::NotFound`], [`RegistrarError::PublicClient`] if only a confidential web application may have
+    /// them, [`RegistrarError::WrongState`] if it was never approved, or [`RegistrarError::Store`].
+    pub async fn set_privileges(
+        &self,
+        id: &ClientId,
+        version: u32,
+        privileges: Privileges,
+    ) -> Result<(), RegistrarError> {
+        let step =
+            Step { mark: self.mark(), owner: None, version: Some(version), action: Action::SetPrivileges(privileges) };
+        let Taken { client, before } = self.take(id, &step).await?;
+        let change = ApplicationChange::PrivilegesSet { old: before.client.privileges(), new: client.privileges() };
+        self.raise(id, client.version, None, change);
+        Ok(())
+    }
+
+    /// Takes scopes, resources, grant types or redirect URIs away from an approved application, without a review.
+    ///
+    /// Live tokens, codes and held requests have no more than what is left from the next request on. A change that the
+    /// owner proposed stays proposed: its approval can give back what it asks for. `version` is that of the
+    /// [`Application`](crate::Application) that was read before.
+    ///
+    /// # Errors
+    ///
+    /// [`RegistrarError::Widens`] with everything that was not approved, which only a submission and its review can
+    /// add; [`RegistrarError::Invalid`] if nothing is left that a remaining grant type needs;
+    /// [`RegistrarError::ChangedMeanwhile`] if it was changed since; [`RegistrarError::FirstParty`],
+    /// [`RegistrarError::NotFound`], [`RegistrarError::WrongState`] if it was never approved, or
+    /// [`RegistrarError::Store`].
+    pub async fn narrow(&self, id: &ClientId, version: u32, narrowing: Narrowing) -> Result<(), RegistrarError> {
+        self.administer(id, Some(version), Action::Narrow(Box::new(narrowing)), ApplicationChange::Narrowed).await
+    }
+
+    /// Ends every secret of a client, for example one that was published. The client cannot authenticate until its
+    /// owner [makes](Self::rotate_secret) another one. An administrator makes none.
+    ///
+    /// # Errors
+    ///
+    /// [`RegistrarError::FirstParty`], [`RegistrarError::NotFound`], [`RegistrarError::PublicClient`],
+    /// [`RegistrarError::WrongState`] if it was never approved, or [`RegistrarError::Store`].
+    pub async fn end_secrets(&self, id: &ClientId) -> Result<(), RegistrarError> {
+        self.administer(id, None, Action::EndSecrets, ApplicationChange::SecretsEnded).await
+    }
+
+    /// Gives an application to another owner.
+    ///
+    /// The previous owner can do nothing more with it, and a change that they proposed is dropped. Tokens and secrets
+    /// keep working. [`Client::has_secret_of_previous_owner`](crate::Client::has_secret_of_previous_owner) is `true`
+    /// until the new owner has rotated the secret and retired the one before. `version` is that of the
+    /// [`Application`](crate::Application) that was read before.
+    ///
+    /// # Errors
+    ///
+    /// [`RegistrarError::ChangedMeanwhile`] if it was changed since; [`RegistrarError::FirstParty`],
+    /// [`RegistrarError::NotFound`], or [`RegistrarError::Store`].
+    pub async fn transfer(&self, id: &ClientId, version: u32, to: Subject) -> Result<(), RegistrarError> {
+        let step = Step {
+            mark: self.mark(),
+            owner: None,
+            version: Some(version),
+            action: Action::Transfer { to: to.clone() },
+        };
+        let Taken { client, before } = self.take(id, &step).await?;
+        // A step on an application without an owner is refused.
+        let from = before.application.owner().unwrap_or(&to);
+        self.raise(id, client.version, None, ApplicationChange::Transferred { from, to: &to });
+        Ok(())
+    }
+
+    /// Withdraws every code and grant that the client has from all its users.
+    ///
+    /// Where clients are cached, it is seen as late as the cache allows. A long list of resources that was
+    /// [replaced before](crate::Client::former_resources) is dropped: a user who still reads a consent page with it has
+    /// to begin again.
+    ///
+    /// # Errors
+    ///
+    /// [`RegistrarError::NotFound`], or [`RegistrarError::Store`].
+    pub async fn withdraw_grants(&self, id: &ClientId) -> Result<(), RegistrarError> {
+        self.administer(id, None, Action::WithdrawGrants, ApplicationChange::GrantsWithdrawn).await
+    }
+
+    /// Deletes an application for good: it is on no list, its tokens, codes and held requests are dead from the next
+    /// request on, and its form, logos, owner and secrets are erased.
+    ///
+    /// Its id is not given again until the last token that it could have got would have ended, plus an hour
+    /// ([`Application::reserved_until`](crate::Application::reserved_until)). `version` is that of the
+    /// [`Application`](crate::Application) that was read before.
+    ///
+    /// # Errors
+    ///
+    /// [`RegistrarError::ChangedMeanwhile`] if it was changed since; [`RegistrarError::NotFound`], also if it was
+    /// deleted before; or [`RegistrarError::Store`].
+    pub async fn delete(&self, id: &ClientId, version: u32) -> Result<(), RegistrarError> {
+        self.administer(id, Some(version), Action::Delete, ApplicationChange::Deleted).await
+    }
+
+    async fn administer(
+        &self,
+        id: &ClientId,
+        version: Option<u32>,
+        action: Action,
+        change: ApplicationChange<'_>,
+    ) -> Result<(), RegistrarError> {
+        let Taken { client, .. } = self.take(id, &Step { mark: self.mark(), owner: None, version, action }).await?;
+        self.raise(id, client.version, None, change);
+        Ok(())
+    }
+}

@@ -1,0 +1,121 @@
+//! The flows that write registrations: an insert of a submission, and a step.
+
+use std::sync::Arc;
+
+use crate::claim::{After, Flow, Seen, Step};
+use crate::client::Client;
+use crate::client::application::{Application, LogoSlot};
+use crate::clock::Timestamp;
+use crate::entropy::Entropy;
+use crate::id::ClientId;
+use crate::registrar::error::RegistrarError;
+use crate::registrar::judge::{self, Current, Submission};
+use crate::registrar::rules::RegistrationRules;
+use crate::store::{ClientRegistry, Registration};
+
+/// Inserts a submission under an id of its own.
+pub(super) struct Submitting<'a> {
+    pub(super) registry: &'a dyn ClientRegistry,
+    pub(super) entropy: &'a dyn Entropy,
+    pub(super) submission: Submission,
+    /// The id that is tried next; after one that is taken, another.
+    pub(super) id: ClientId,
+    pub(super) meant: Option<ClientId>,
+}
+
+impl Flow for Submitting<'_> {
+    type Row = Registration;
+    type Won = ClientId;
+    type Error = RegistrarError;
+
+    async fn look(&mut self) -> Result<Seen<Registration>, RegistrarError> {
+        let Some(id) = &self.meant else { return Ok(Seen::Unread) };
+        self.id = ClientId::generate(self.entropy);
+        match read(self.registry, id).await {
+            Ok(current) => Ok(seen(current.as_ref())),
+            Err(RegistrarError::NotFound) => Ok(Seen::Missing),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn judge(&mut self, _: &Seen<Registration>) -> Result<Step<Registration, ClientId>, RegistrarError> {
+        self.meant = Some(self.id.clone());
+        Ok(Step::Insert(Arc::new(self.submission.registration(self.id.clone())), self.id.clone()))
+    }
+
+    fn is_done(&self, found: &Registration, meant: &Registration, _: After) -> bool {
+        found.application == meant.application
+    }
+}
+
+/// Replaces a registration by what a step makes of it.
+pub(super) struct Taking<'a> {
+    pub(super) registry: &'a dyn ClientRegistry,
+    pub(super) rules: &'a RegistrationRules,
+    pub(super) id: &'a ClientId,
+    pub(super) step: &'a judge::Step<'a>,
+    pub(super) now: Timestamp,
+    pub(super) current: Option<Current>,
+}
+
+/// A step that took effect.
+pub(super) struct Taken {
+    /// The client as the step left it.
+    pub(super) client: Client,
+    pub(super) before: Current,
+}
+
+impl Flow for Taking<'_> {
+    type Row = Registration;
+    type Won = Result<Taken, RegistrarError>;
+    type Error = RegistrarError;
+
+    async fn look(&mut self) -> Result<Seen<Registration>, RegistrarError> {
+        self.current = read(self.registry, self.id).await?;
+        if let Some(current) = &mut self.current
+            && self.step.may_move_logo()
+            && current.application.proposed.is_some()
+        {
+            current.proposed_logo = self.registry.logo(self.id, LogoSlot::Proposed).await?;
+        }
+        Ok(seen(self.current.as_ref()))
+    }
+
+    fn judge(&mut self, _: &Seen<Registration>) -> Result<Step<Registration, Self::Won>, RegistrarError> {
+        let current = self.current.as_ref().ok_or(RegistrarError::NotFound)?;
+        match self.step.judge(current, self.rules, self.now) {
+            Ok(next) => {
+                let taken = Taken { client: next.client.clone(), before: current.clone() };
+                Ok(Step::Replace(Arc::new(next), Ok(taken)))
+            }
+            // It says how the application stands, and may be the answer to a step that is taken again.
+            Err(
+                error @ (RegistrarError::ChangedMeanwhile
+                | RegistrarError::NotFound
+                | RegistrarError::NothingProposed
+                | RegistrarError::SecretExists
+                | RegistrarError::WrongState(_)),
+            ) => Ok(Step::Confirm(Err(error))),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn is_done(&self, found: &Registration, meant: &Registration, _: After) -> bool {
+        let is_meant = found.client == meant.client && found.application == meant.application;
+        is_meant || self.step.is_carried_by(&found.client)
+    }
+}
+
+/// Reads an application without its logos, a deleted one too; `None` if it changed in between.
+pub(super) async fn read(registry: &dyn ClientRegistry, id: &ClientId) -> Result<Option<Current>, RegistrarError> {
+    let client = registry.current(id).await?.ok_or(RegistrarError::NotFound)?;
+    let application = registry.application(id).await?.ok_or(RegistrarError::NotFound)?;
+    let is_whole = client.version == application.version;
+    Ok(is_whole.then_some(Current { client, application, proposed_logo: None }))
+}
+
+pub(super) fn seen(current: Option<&Current>) -> Seen<Registration> {
+    let Some(current) = current else { return Seen::Torn };
+    let (client, application) = (Client::clone(&current.client), Application::clone(&current.application));
+    Seen::Found(Arc::new(Registration::new(client, application)))
+}

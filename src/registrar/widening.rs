@@ -1,0 +1,36 @@
+//! What narrowing cannot add.
+
+use std::fmt;
+
+use crate::client::application::Field;
+
+/// Something that was to be added where only narrowing is possible; as text `scopes: "repo-delete:rw"`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Widening {
+    field: Field,
+    added: String,
+}
+
+impl Widening {
+    pub(super) fn new(field: Field, added: impl Into<String>) -> Self {
+        Self { field, added: added.into() }
+    }
+
+    /// Returns the field.
+    #[must_use]
+    pub const fn field(&self) -> Field {
+        self.field
+    }
+
+    /// Returns what is new in it: a scope, a resource, a grant type, a redirect URI.
+    #[must_use]
+    pub fn added(&self) -> &str {
+        &self.added
+    }
+}
+
+impl fmt::Display for Widening {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {:?}", self.field, self.added)
+    }
+}

@@ -1,0 +1,93 @@
+//! Names that look alike (UTS #39 section 4).
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use unicode_properties::{GeneralCategoryGroup, UnicodeGeneralCategory as _};
+use unicode_security::skeleton;
+
+use crate::secret::Digest;
+use crate::text::judge::is_blank;
+
+/// What names that look alike have in common.
+///
+/// A name has one key or two: the skeleton of the case-folded name, and the case-folded skeleton, both without blanks
+/// and punctuation. Names look alike if they have a key in common. "PayPal" looks like "Pay-Pal", "paypaI" and the same
+/// in other scripts; "corn" looks like "com"; "Bücher" does not look like "Bucher".
+///
+/// The skeleton is `internalSkeleton` of UTS #39 section 4: NFD, without invisible characters, each character replaced
+/// by its prototype, and NFD again. Keys can change with the version of Unicode.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct LookAlikeKey([u8; 16]);
+
+impl LookAlikeKey {
+    /// Returns the keys of a name, one or two; none for a name of blanks and punctuation alone.
+    pub fn of(name: &str) -> impl Iterator<Item = Self> {
+        let folded: String = fold(name.chars()).collect();
+        let texts = BTreeSet::from([bare(skeleton(&folded)), bare(fold(skeleton(name)))]);
+        texts.into_iter().filter(|text| !text.is_empty()).map(|text| Self::digest(&text))
+    }
+
+    fn digest(text: &str) -> Self {
+        let digest = Digest::of(text.as_bytes());
+        let mut key = [0; 16];
+        key.iter_mut().zip(digest.octets()).for_each(|(own, octet)| *own = *octet);
+        Self(key)
+    }
+}
+
+impl fmt::Display for LookAlikeKey {
+    /// Writes 32 hexadecimal digits.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:032x}", u128::from_be_bytes(self.0))
+    }
+}
+
+/// Letters of either case become the same. By way of capitals, as "ß" and "ſ" have no lower case of their own.
+fn fold(text: impl Iterator<Item = char>) -> impl Iterator<Item = char> {
+    text.flat_map(char::to_uppercase).flat_map(char::to_lowercase)
+}
+
+fn bare(text: impl Iterator<Item = char>) -> String {
+    text.filter(|own| !is_blank(*own) && own.general_category_group() != GeneralCategoryGroup::Punctuation).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn look_alike(one: &str, other: &str) -> bool {
+        LookAlikeKey::of(one).any(|own| LookAlikeKey::of(other).any(|key| key == own))
+    }
+
+    #[test]
+    fn names_are_compared_as_they_look() {
+        for (one, other, alike) in [
+            ("PayPal", "P\u{430}yP\u{430}l", true),
+            ("PayPal", "paypaI", true),
+            ("PayPal", "Pay-Pal", true),
+            ("PayPal", "Pay Pal", true),
+            ("PayPal", "PAYPAL", true),
+            ("PayPal", "\u{ff30}\u{ff41}\u{ff59}\u{ff30}\u{ff41}\u{ff4c}", true),
+            ("PayPal", "Pay\u{200b}Pal", true),
+            ("IBM", "ibm", true),
+            ("corn", "com", true),
+            ("Stra\u{df}e", "STRASSE", true),
+            ("B\u{fc}cher", "Bu\u{308}cher", true),
+            ("B\u{fc}cher", "Bucher", false),
+            ("PayPal", "PayPals", false),
+            ("--", "...", false),
+        ] {
+            assert_eq!(look_alike(one, other), alike, "{one} {other}");
+        }
+        assert_eq!((LookAlikeKey::of("demo").count(), LookAlikeKey::of(" - ").count()), (1, 0));
+    }
+
+    #[test]
+    fn wide_letters_look_like_the_others() {
+        for letter in ('a'..='z').chain('A'..='Z').chain('0'..='9') {
+            let wide = char::from_u32(u32::from(letter) + 0xfee0).unwrap();
+            assert!(look_alike(&letter.to_string(), &wide.to_string()), "{letter}");
+        }
+    }
+}

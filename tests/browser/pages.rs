@@ -1,0 +1,163 @@
+//! What the pages promise beside their flows: what is in sight, what is folded, what works without script.
+
+use serde_json::json;
+use thirtyfour::prelude::*;
+
+use crate::authorization::{ask_for_consent, assert_connected};
+use crate::browser::{Browser, SCREENS};
+use crate::platform::Platform;
+use crate::registration::fill_form;
+
+const ALLOW: &str = "//button[normalize-space()='Allow']";
+const DENY: &str = "//button[normalize-space()='Deny']";
+
+#[tokio::test]
+#[ignore = "needs chromium, chromedriver and axe-core"]
+async fn nothing_ticked_is_no_answer() {
+    let (platform, browser) = (Platform::start("nothing"), Browser::start("nothing").await);
+    ask_for_consent(&browser, &platform).await;
+    for verbs in ["See your profile", "See your verified e-mail", "See basic facts of your", "Read, open and edit"] {
+        browser.tick(verbs).await;
+    }
+    browser.press("Allow").await;
+    assert_eq!(browser.heading().await, "Authorize Release Notes");
+    browser.assert_sees("Nothing is ticked.").await;
+    browser.inspect_error("consent-nothing", 422).await;
+    // The boxes are as they were left, and the request is still to be answered.
+    for scope in browser.driver.find_all(By::Name("scope")).await.unwrap() {
+        assert!(!scope.is_selected().await.unwrap());
+    }
+    for verbs in ["See your profile", "See basic facts of your repositories", "Read, open and edit issues"] {
+        browser.tick(verbs).await;
+    }
+    browser.press("Allow").await;
+    assert_connected(&browser, &platform).await;
+}
+
+#[tokio::test]
+#[ignore = "needs chromium, chromedriver and axe-core"]
+async fn both_answers_are_on_the_first_screen() {
+    let (platform, browser) = (Platform::start("screen"), Browser::start("screen").await);
+    ask_for_consent(&browser, &platform).await;
+    assert_answers_in_sight(&browser).await;
+
+    // With all 26 scopes the list is longer than any screen.
+    browser.open(&platform.url("/")).await;
+    browser.press("Sign out").await;
+    browser.sign_in(&platform, "devon", "devon-likes-rust").await;
+    browser.open(&platform.url("/applications/new")).await;
+    fill_form(&browser, "Everything", "https://everything.example/callback").await;
+    browser.fill("Description", &"A long description. ".repeat(17)).await;
+    let choose = "for (const list of document.querySelectorAll('select')) list.selectedIndex = list.length - 1;";
+    browser.driver.execute(choose, vec![]).await.unwrap();
+    browser.tick("Only the repositories listed here").await;
+    browser.fill("Repositories", "alice/diary\nalice/garden\nbob/none").await;
+    browser.press("Submit for review").await;
+    let client = browser.url().await.rsplit('/').next().unwrap().to_owned();
+    browser.press("Sign out").await;
+    browser.sign_in(&platform, "admin", "ada-likes-order").await;
+    browser.open(&platform.url(&format!("/review/{client}"))).await;
+    browser.press("Approve").await;
+    browser.press("Sign out").await;
+    browser.sign_in(&platform, "alice", "alice-likes-tea").await;
+    browser.open(&platform.url(&format!("/oauth2/auth?response_type=code&client_id={client}"))).await;
+    assert_eq!(browser.driver.find_all(By::Name("scope")).await.unwrap().len(), 26);
+    browser.assert_sees_not("cannot check which one").await;
+    browser.assert_sees("not one of your repositories").await;
+    assert_answers_in_sight(&browser).await;
+    browser.inspect("consent-everything").await;
+}
+
+/// One button stands out, and both are there without scrolling.
+async fn assert_answers_in_sight(browser: &Browser) {
+    for screen in SCREENS {
+        browser.turn_to(screen).await;
+        browser.assert_in_first_screen(ALLOW).await;
+        browser.assert_in_first_screen(DENY).await;
+    }
+    browser.turn_to(SCREENS[0]).await;
+    let colour = async |path: &str| browser.element(path).await.css_value("background-color").await.unwrap();
+    assert_eq!(colour(DENY).await, "rgba(0, 0, 0, 0)");
+    assert_ne!(colour(ALLOW).await, "rgba(0, 0, 0, 0)");
+    // The account, and the way to another one, are one line.
+    let line = browser.element("//form[@id='account']").await;
+    assert!(line.rect().await.unwrap().height < 40.0, "{}", line.text().await.unwrap());
+}
+
+#[tokio::test]
+#[ignore = "needs chromium, chromedriver and axe-core"]
+async fn what_is_shown_can_be_copied_where_scripts_run_and_read_where_they_do_not() {
+    let (platform, browser) = (Platform::start("copy"), Browser::start("copy").await);
+    browser.sign_in(&platform, "devon", "devon-likes-rust").await;
+    browser.open(&platform.url(&format!("/applications/{}", platform.client_id()))).await;
+    let origin = platform.url("");
+    let permissions = json!({ "origin": origin, "permissions": ["clipboardReadWrite", "clipboardSanitizedWrite"] });
+    browser.developer_tools("Browser.grantPermissions", permissions).await;
+    browser.element("//button[normalize-space()='Copy Client ID']").await.click().await.unwrap();
+    browser.wait_for_text("Client ID copied.").await;
+    let read = "const done = arguments[0]; navigator.clipboard.readText().then(done, error => done(`${error}`));";
+    let copied: String = browser.driver.execute_async(read, vec![]).await.unwrap().convert().unwrap();
+    assert_eq!(copied, platform.client_id());
+    browser.inspect("application-copied").await;
+
+    browser.set_scripts(false).await;
+    browser.driver.refresh().await.unwrap();
+    assert!(!browser.element("//button[@data-copies='client_id']").await.is_displayed().await.unwrap());
+    let field = browser.field("Client ID").await;
+    assert_eq!(field.value().await.unwrap().as_deref(), Some(platform.client_id()));
+}
+
+#[tokio::test]
+#[ignore = "needs chromium, chromedriver and axe-core"]
+async fn everything_works_without_script() {
+    let (platform, browser) = (Platform::start("no-script"), Browser::start("no-script").await);
+    browser.set_scripts(false).await;
+    browser.sign_in(&platform, "devon", "devon-likes-rust").await;
+    browser.open(&platform.url("/applications/new")).await;
+    // What is folded opens, and the sample logo spares a file.
+    let scope = browser.element("//select[@name='scope-mission-manage']").await;
+    assert!(!scope.is_displayed().await.unwrap());
+    browser.unfold("Mission sets").await;
+    browser.choose("mission-manage", "Read-only").await;
+    browser.fill("Name", "Without script").await;
+    browser.tick("use this sample").await;
+    browser.fill("Official website", "https://changelog.example").await;
+    browser.fill("Redirect URIs", "https://changelog.example/callback").await;
+    browser.tick("All resources of the account").await;
+    browser.press("Check and preview").await;
+    browser.assert_sees("See your mission sets").await;
+    browser.element("//img[@alt='The logo']").await;
+    // What has something chosen stays open.
+    browser.element("//details[@open]/summary[contains(., '1 asked for')]").await;
+    browser.press_in("//section[h2[@id='preview']]", "Submit for review").await;
+    assert_eq!(browser.heading().await, "Without script");
+    browser.press("Sign out").await;
+
+    ask_for_consent(&browser, &platform).await;
+    browser.press("Allow").await;
+    assert_connected(&browser, &platform).await;
+    browser.open(&platform.url("/authorized")).await;
+    browser.follow(browser.element("//a[starts-with(normalize-space(), 'Withdraw')]").await).await;
+    browser.press("Withdraw").await;
+    browser.assert_sees("No application can use your account.").await;
+}
+
+#[tokio::test]
+#[ignore = "needs chromium, chromedriver and axe-core"]
+async fn lists_are_read_on_a_phone_without_scrolling_sideways() {
+    let (platform, browser) = (Platform::start("lists"), Browser::start("lists").await);
+    browser.sign_in(&platform, "devon", "devon-likes-rust").await;
+    browser.open(&platform.url("/applications")).await;
+    browser.turn_to(SCREENS[1]).await;
+    // Each value is on the screen, with its label before it.
+    for label in ["State", "Submitted"] {
+        let cell = browser.element(&format!("//td[@data-label='{label}']")).await;
+        let place = cell.rect().await.unwrap();
+        assert!(place.x >= 0.0 && place.x + place.width <= f64::from(SCREENS[1].1), "{label}: {place:?}");
+        let shown = "return getComputedStyle(arguments[0], '::before').content;";
+        let shown = browser.driver.execute(shown, vec![cell.to_json().unwrap()]).await.unwrap();
+        let shown: String = shown.convert().unwrap();
+        assert!(shown.contains(label), "{shown}");
+    }
+    browser.inspect("applications").await;
+}

@@ -1,0 +1,31 @@
+//! What the throttle keeps in memory, whoever asks.
+
+use std::net::IpAddr;
+
+use futures::executor::block_on;
+use grantor::wire::Endpoint;
+use grantor::{Attempt, AttemptKind, MemoryThrottle, Subject, Throttle};
+
+use crate::allocator;
+
+/// More names, networks and users than it has buckets, and long names.
+#[test]
+fn a_throttle_takes_eight_mebibytes_at_most() {
+    const LIMIT: i64 = 8 << 20;
+    let throttle = MemoryThrottle::new();
+    let before = allocator::held();
+    let mut most = 0;
+    for number in 0..200_000_u32 {
+        let (name, subject) = (format!("{number:0>200}"), Subject::new(number.to_string()).unwrap());
+        let mut attempt = Attempt::new(AttemptKind::Authentication, Endpoint::Token);
+        (attempt.client, attempt.peer) = (Some(&*name), Some(IpAddr::from(number.to_be_bytes())));
+        block_on(throttle.check(&attempt));
+        block_on(throttle.failed(&attempt));
+        attempt.kind = AttemptKind::HeldRequest;
+        attempt.subject = Some(&subject);
+        block_on(throttle.check(&attempt));
+        most = most.max(allocator::held() - before);
+    }
+    println!("{most} bytes at most");
+    assert!(most < LIMIT, "{most}");
+}

@@ -1,0 +1,415 @@
+//! A clock that leaps forward or is set back: nothing is lost, and nothing comes back.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use futures::future::join_all;
+use grantor::store::{LastPurge, PurgeStore, Stores};
+use grantor::testing::SeededEntropy;
+use grantor::{AuthorizationServer, Config, Consent, Decision, Profile, PurgeError, Timestamp};
+
+use crate::world::{PKCE, Pair, SESSION, START, World, e400, empty, ok, pair, wa};
+
+const HOUR: u64 = 3600;
+const DAY: u64 = 24 * HOUR;
+const YEAR: u64 = 365 * DAY;
+const ACCESS_LIFE: u64 = 28_800;
+
+/// A world after its first purge.
+async fn world() -> World {
+    let world = World::platform().await;
+    assert!(world.server.purge_expired(100).await.unwrap().is_finished());
+    world
+}
+
+/// Another server over the same store, which has seen nothing yet.
+fn restart(world: &mut World) {
+    static SEED: AtomicU64 = AtomicU64::new(100);
+    let entropy = SeededEntropy::new(SEED.fetch_add(1, Ordering::Relaxed));
+    let builder = AuthorizationServer::builder(world.server.config().clone(), world.store.clone());
+    let builder = builder.clock(world.clock.clone()).entropy(entropy).events(world.events.clone());
+    world.server = builder.build().unwrap();
+}
+
+fn set_clock(world: &World, seconds: u64) {
+    world.clock.set(Timestamp::from_seconds(START + u32::try_from(seconds).unwrap()));
+}
+
+async fn stored(world: &World) -> (usize, usize) {
+    (world.store.authorization_count().await, world.store.grant_count().await)
+}
+
+/// The purge is refused with the error and with one event, and removes nothing.
+async fn refused(world: &World) {
+    let before = stored(world).await;
+    for _ in 0..2 {
+        world.events.take();
+        let error = world.server.purge_expired(100).await.unwrap_err();
+        let PurgeError::ClockAhead { now, newest, .. } = error else { panic!("{error}") };
+        assert!(now > newest.plus(Duration::from_secs(DAY)));
+        let events = world.events.take();
+        assert!(events.len() == 1 && events[0].starts_with("PurgeRefused"), "{events:?}");
+        for time in [now, newest] {
+            assert!(events[0].contains(&time.to_string()) && error.to_string().contains(&time.to_string()), "{error}");
+        }
+    }
+    assert_eq!(stored(world).await, before);
+}
+
+/// Purges, and returns how many records went.
+async fn removed(world: &World) -> usize {
+    let purge = world.server.purge_expired(100).await.unwrap();
+    assert!(purge.is_finished());
+    purge.removed()
+}
+
+/// CLK-01
+///
+/// The first call on a store writes its time and removes nothing.
+#[tokio::test]
+async fn the_first_purge_removes_nothing() {
+    let mut world = World::platform().await;
+    world.pair().await;
+    world.advance(YEAR);
+    assert_eq!((removed(&world).await, stored(&world).await), (0, (1, 1)));
+    restart(&mut world);
+    assert_eq!((removed(&world).await, stored(&world).await), (2, (0, 0)));
+}
+
+/// CLK-01
+///
+/// Up to a day is no leap.
+#[tokio::test]
+async fn a_purge_within_a_day_is_accepted() {
+    for ahead in [23 * HOUR, DAY] {
+        let world = world().await;
+        world.pair().await;
+        world.advance(ahead);
+        assert_eq!((removed(&world).await, stored(&world).await), (1, (0, 1)), "{ahead}");
+    }
+}
+
+/// CLK-01
+///
+/// Beyond a day nothing is deleted, after a restart neither.
+#[tokio::test]
+async fn a_purge_beyond_a_day_is_refused() {
+    for ahead in [DAY + 1, 25 * HOUR] {
+        let mut world = world().await;
+        world.pair().await;
+        world.advance(ahead);
+        refused(&world).await;
+        restart(&mut world);
+        refused(&world).await;
+    }
+}
+
+/// CLK-01
+///
+/// Sign-ins under the leapt clock are not evidence of the time; once it is right again, nothing is lost.
+#[tokio::test]
+async fn a_leap_of_ten_years_deletes_nothing() {
+    let mut world = world().await;
+    let live = world.pair().await;
+    let code = world.code().await;
+    world.advance(10 * YEAR);
+    for _ in 0..3 {
+        world.pair().await;
+        refused(&world).await;
+        restart(&mut world);
+        world.pair().await;
+        refused(&world).await;
+        world.advance(60);
+    }
+
+    set_clock(&world, 300);
+    assert_eq!(removed(&world).await, 0);
+    assert!(world.opens(&live.access).await);
+    ok(&world.refresh(&live.refresh).await);
+    ok(&world.exchange(&code).await);
+    set_clock(&world, 2 * HOUR);
+    assert!(removed(&world).await >= 2, "what has expired goes again");
+}
+
+/// CLK-01
+///
+/// After idle days the purge waits until the clock is confirmed, and then goes on.
+#[tokio::test]
+async fn a_purge_after_idle_days_is_confirmed() {
+    let mut world = world().await;
+    world.pair().await;
+    world.advance(3 * DAY);
+    restart(&mut world);
+    refused(&world).await;
+    world.server.confirm_clock().await.unwrap();
+    assert_eq!((removed(&world).await, stored(&world).await), (1, (0, 1)));
+    restart(&mut world);
+    assert_eq!(removed(&world).await, 0, "the confirmation is in the store");
+}
+
+/// CLK-01
+///
+/// A process that served requests meanwhile has seen the time go by.
+#[tokio::test]
+async fn busy_days_without_a_purge_are_no_leap() {
+    let mut world = world().await;
+    let mut live = world.pair().await;
+    for _ in 0..3 {
+        world.advance(20 * HOUR);
+        live = pair(&world.refresh(&live.refresh).await);
+    }
+    assert_eq!(removed(&world).await, 1);
+
+    for _ in 0..3 {
+        world.advance(20 * HOUR);
+        live = pair(&world.refresh(&live.refresh).await);
+    }
+    restart(&mut world);
+    refused(&world).await;
+}
+
+/// CLK-01
+///
+/// Who confirmed a wrong clock by mistake confirms the right one.
+#[tokio::test]
+async fn a_mistaken_confirmation_is_taken_back() {
+    let mut world = world().await;
+    world.advance(YEAR);
+    world.server.confirm_clock().await.unwrap();
+    set_clock(&world, 60);
+    restart(&mut world);
+    assert_eq!(removed(&world).await, 0);
+    world.server.confirm_clock().await.unwrap();
+    set_clock(&world, YEAR);
+    refused(&world).await;
+}
+
+/// CLK-01
+///
+/// The day is a setting.
+#[tokio::test]
+async fn the_largest_leap_is_configured() {
+    let set = |config: &mut Config| config.clock_leap = Duration::from_secs(2 * HOUR);
+    let world = World::with(Profile::Platform, set).await;
+    removed(&world).await;
+    world.advance(2 * HOUR);
+    removed(&world).await;
+    world.advance(2 * HOUR + 1);
+    assert!(matches!(world.server.purge_expired(100).await, Err(PurgeError::ClockAhead { .. })));
+}
+
+/// CLK-01
+///
+/// Servers share the record; many purges at once all work, and write it once a minute.
+#[tokio::test]
+async fn purges_at_once_share_one_record() {
+    let world = world().await;
+    for minutes in 1..=3_u32 {
+        world.advance(60);
+        let servers: Vec<_> = (0..8)
+            .map(|_| {
+                let stores = Stores::from(world.store.clone());
+                AuthorizationServer::builder(world.server.config().clone(), stores).clock(world.clock.clone())
+            })
+            .map(|builder| builder.build().unwrap())
+            .collect();
+        let purges = join_all(servers.iter().map(|server| server.purge_expired(10))).await;
+        assert!(purges.into_iter().all(|purge| purge.is_ok_and(|purge| purge.is_finished())));
+        let record = LastPurge::new(1 + minutes, Timestamp::from_seconds(START + 60 * minutes));
+        assert_eq!(PurgeStore::find(&world.store).await.unwrap(), Some(Arc::new(record)));
+    }
+}
+
+/// Everything that is issued, at a time 100 days ahead of the clock.
+struct OfTheFuture {
+    handle: String,
+    code: String,
+    pair: Pair,
+}
+
+const AHEAD: u64 = 100 * DAY;
+
+async fn of_the_future(world: &World) -> OfTheFuture {
+    set_clock(world, AHEAD);
+    let pending = world.authorize(&world.query(&PKCE)).await.unwrap();
+    let handle = world.server.hold(&pending, &world.alice, SESSION).await.unwrap();
+    let (code, pair) = (world.code().await, world.pair().await);
+    set_clock(world, 0);
+    OfTheFuture { handle: handle.expose().to_owned(), code, pair }
+}
+
+async fn decides(world: &World, handle: &str) -> bool {
+    let consent = Decision::Approve(Consent::to_everything());
+    world.server.decide(handle, &world.alice, SESSION, &consent).await.is_ok()
+}
+
+/// CLK-02
+///
+/// Until then it is dead, and then it is valid.
+#[tokio::test]
+async fn what_is_issued_in_the_future_waits() {
+    let world = World::platform().await;
+    let OfTheFuture { handle, code, pair } = of_the_future(&world).await;
+    for at in [0, AHEAD - 61] {
+        set_clock(&world, at);
+        wa(world.access(&pair.access).await.unwrap_err(), 401, "invalid_token");
+        assert_eq!(world.introspect_as(&world.client, &pair.access).await["active"], false);
+        e400(&world.refresh(&pair.refresh).await, "invalid_grant");
+        e400(&world.exchange(&code).await, "invalid_grant");
+        assert!(!decides(&world, &handle).await);
+    }
+    assert!(!world.events.take().iter().any(|event| event.contains("Revoked") || event.contains("Reused")));
+    set_clock(&world, AHEAD - 60);
+    assert!(world.opens(&pair.access).await);
+    assert_eq!(world.introspect_as(&world.client, &pair.access).await["active"], true);
+    ok(&world.refresh(&pair.refresh).await);
+    ok(&world.exchange(&code).await);
+    assert!(decides(&world, &handle).await);
+}
+
+/// CLK-02
+///
+/// It can be revoked before it is valid.
+#[tokio::test]
+async fn what_is_issued_in_the_future_is_revoked_for_good() {
+    let world = World::platform().await;
+    let OfTheFuture { handle, code, pair } = of_the_future(&world).await;
+    let (access, other) = (of_the_future(&world).await.pair, of_the_future(&world).await.pair);
+    empty(&world.revoke(&pair.refresh).await);
+    empty(&world.revoke(&access.access).await);
+    assert_eq!(world.server.grants_of(&world.alice).await.unwrap().len(), 2, "they are listed");
+    set_clock(&world, AHEAD);
+    assert!(!world.opens(&pair.access).await && !world.opens(&access.access).await);
+    e400(&world.refresh(&pair.refresh).await, "invalid_grant");
+
+    set_clock(&world, 0);
+    assert!(world.server.revoke_subject(&world.alice).await.unwrap() >= 4);
+    set_clock(&world, AHEAD);
+    assert!(!world.opens(&other.access).await);
+    e400(&world.refresh(&other.refresh).await, "invalid_grant");
+    e400(&world.exchange(&code).await, "invalid_grant");
+    assert!(!decides(&world, &handle).await);
+}
+
+/// CLK-02
+///
+/// A code that was exchanged in the future is spent.
+#[tokio::test]
+async fn a_code_redeemed_in_the_future_stays_redeemed() {
+    let world = World::platform().await;
+    set_clock(&world, AHEAD);
+    let code = world.code().await;
+    let live = pair(&world.exchange(&code).await);
+    set_clock(&world, 0);
+    e400(&world.exchange(&code).await, "invalid_grant");
+    assert!(world.events.saw("CodeReplayed"));
+    set_clock(&world, AHEAD);
+    assert!(!world.opens(&live.access).await);
+    e400(&world.exchange(&code).await, "invalid_grant");
+}
+
+/// CLK-02
+///
+/// A token that was refreshed during the leap leads to a pair that works now.
+#[tokio::test]
+async fn an_old_token_replaces_a_pair_of_the_future() {
+    let world = World::platform().await;
+    let first = world.pair().await;
+    set_clock(&world, 5 * HOUR);
+    let second = pair(&world.refresh(&first.refresh).await);
+    set_clock(&world, 60);
+    assert!(!world.opens(&second.access).await);
+    e400(&world.refresh(&second.refresh).await, "invalid_grant");
+    let third = pair(&world.refresh(&first.refresh).await);
+    assert!(third != second && world.opens(&third.access).await);
+    ok(&world.refresh(&third.refresh).await);
+}
+
+/// CLK-02
+///
+/// The grace that began in the future ends with one that begins now, and holds no place for long.
+#[tokio::test]
+async fn a_grace_of_the_future_is_cut() {
+    let world = World::platform().await;
+    let first = world.pair().await;
+    set_clock(&world, AHEAD);
+    pair(&world.refresh(&first.refresh).await);
+    set_clock(&world, 60);
+    let mut newest = pair(&world.refresh(&first.refresh).await);
+    for round in 1..=130 {
+        set_clock(&world, 60 + round * HOUR);
+        newest = pair(&world.refresh(&newest.refresh).await);
+    }
+    e400(&world.refresh(&first.refresh).await, "invalid_grant");
+    assert!(world.events.saw("RefreshTokenReused"));
+}
+
+/// CLK-02
+///
+/// What a leap left behind takes no place of what can be used.
+#[tokio::test]
+async fn requests_and_grants_of_the_future_take_no_place() {
+    let world = World::with(Profile::Platform, |config| {
+        (config.held_requests_per_client, config.grants_per_client) = (2, 2);
+    })
+    .await;
+    for _ in 0..3 {
+        of_the_future(&world).await;
+    }
+    let hold = async || {
+        let pending = world.authorize(&world.query(&PKCE)).await.unwrap();
+        world.server.hold(&pending, &world.alice, SESSION).await.unwrap().expose().to_owned()
+    };
+    let tabs = [hold().await, hold().await];
+    for tab in &tabs {
+        assert!(decides(&world, tab).await);
+    }
+    let (one, other) = (world.pair().await, world.pair().await);
+    assert!(world.opens(&one.access).await && world.opens(&other.access).await);
+}
+
+/// CLK-02
+///
+/// A clock set back moves no end: what expired is valid for as long as the clock was set back.
+#[tokio::test]
+async fn a_clock_set_back_moves_no_end() {
+    let world = World::platform().await;
+    let live = world.pair().await;
+    let ends = ACCESS_LIFE;
+    set_clock(&world, ends + HOUR / 2);
+    assert!(!world.opens(&live.access).await);
+    set_clock(&world, ends - HOUR / 2);
+    assert!(world.opens(&live.access).await);
+    set_clock(&world, ends - 1);
+    assert!(world.opens(&live.access).await);
+    set_clock(&world, ends);
+    assert!(!world.opens(&live.access).await);
+}
+
+/// CLK-02
+///
+/// A clock set back brings nothing back.
+#[tokio::test]
+async fn a_clock_set_back_brings_nothing_back() {
+    let world = World::platform().await;
+    let (revoked, alone) = (world.pair().await, world.pair().await);
+    let code = world.code().await;
+    let redeemed = pair(&world.exchange(&code).await);
+    let superseded = world.pair().await;
+    set_clock(&world, HOUR);
+    empty(&world.revoke(&revoked.refresh).await);
+    empty(&world.revoke(&alone.access).await);
+    let next = pair(&world.refresh(&superseded.refresh).await);
+    set_clock(&world, HOUR + 361);
+    e400(&world.refresh(&superseded.refresh).await, "invalid_grant");
+    set_clock(&world, 361);
+    for token in [&revoked.access, &alone.access, &superseded.access, &next.access] {
+        assert!(!world.opens(token).await);
+    }
+    for token in [&revoked.refresh, &superseded.refresh, &next.refresh] {
+        e400(&world.refresh(token).await, "invalid_grant");
+    }
+    e400(&world.exchange(&code).await, "invalid_grant");
+    assert!(!world.opens(&redeemed.access).await, "its code was used twice");
+}

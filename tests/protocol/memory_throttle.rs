@@ -1,0 +1,383 @@
+//! The throttle that counts in memory.
+
+use std::net::IpAddr;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use futures::future::join_all;
+use grantor::testing::ManualClock;
+use grantor::wire::{Body, Endpoint, Request, Response};
+use grantor::{
+    Attempt, AttemptKind, AuthorizationError, MemoryThrottle, Rate, Subject, Throttle, ThrottleDecision,
+    ThrottleLimits, Timestamp,
+};
+
+use crate::intercepted::{Fate, Script, over_with};
+use crate::world::{Credentials, FORM, START, World, e400, e401, error_body, public_form};
+
+const HERE: &str = "192.0.2.1";
+const ELSEWHERE: &str = "198.51.100.1";
+const YEAR: u32 = 365 * 24 * 60 * 60;
+
+/// The names of the calls to the store.
+#[derive(Clone, Debug, Default)]
+struct Calls(Arc<Mutex<Vec<&'static str>>>);
+
+#[async_trait]
+impl Script for Calls {
+    async fn before(&self, call: &'static str) -> Fate {
+        self.0.lock().unwrap().push(call);
+        Fate::Done
+    }
+
+    async fn after(&self, _: &'static str) {}
+
+    fn reads_settled(&self) -> bool {
+        true
+    }
+}
+
+/// A server with the throttle, on a store that counts.
+struct Scene {
+    world: World,
+    throttle: MemoryThrottle,
+    calls: Calls,
+}
+
+async fn scene() -> Scene {
+    let world = World::platform().await;
+    let (calls, throttle) = (Calls::default(), MemoryThrottle::new().with_clock(world.clock.clone()));
+    let world = over_with(&world, calls.clone(), |builder| builder.throttle(throttle.clone()));
+    world.events.take();
+    Scene { world, throttle, calls }
+}
+
+impl Scene {
+    async fn post(&self, endpoint: Endpoint, body: &str, client: &Credentials, peer: Option<&str>) -> Response {
+        let basic = format!("Basic {}", STANDARD.encode(format!("{}:{}", client.id, client.secret)));
+        let request = Request::new("POST")
+            .header("Content-Type", FORM.as_bytes())
+            .header("Authorization", basic.as_bytes())
+            .body(Body::Octets(body.as_bytes()));
+        let request = match peer {
+            Some(peer) => request.peer(peer.parse().unwrap()),
+            None => request,
+        };
+        self.world.server.serve(endpoint, &request).await
+    }
+
+    /// A request whose client alone matters: the token is none.
+    async fn ask(&self, client: &Credentials, peer: &str) -> Response {
+        self.post(Endpoint::Token, "grant_type=refresh_token&refresh_token=x", client, Some(peer)).await
+    }
+
+    fn guess(&self) -> Credentials {
+        Credentials { secret: "wrong".to_owned(), ..self.world.client.clone() }
+    }
+
+    /// Wrong secrets until one more is refused.
+    async fn exhaust(&self, peer: &str) {
+        for _ in 0..10 {
+            e401(&self.ask(&self.guess(), peer).await, "invalid_client");
+        }
+        too_many(&self.ask(&self.guess(), peer).await, 6);
+    }
+
+    async fn hold(&self, subject: &Subject, peer: Option<&str>) -> Result<(), AuthorizationError> {
+        let query = self.world.query(&[]);
+        let request = Request::new("GET").query(query.as_bytes());
+        let request = match peer {
+            Some(peer) => request.peer(peer.parse().unwrap()),
+            None => request,
+        };
+        let pending = self.world.server.authorize(&request).await?;
+        self.world.server.hold(&pending, subject, b"session").await.map(drop)
+    }
+
+    /// The calls to the store since the last time.
+    fn calls(&self) -> Vec<&'static str> {
+        std::mem::take(&mut self.calls.0.lock().unwrap())
+    }
+}
+
+#[track_caller]
+fn too_many(response: &Response, seconds: u32) {
+    assert_eq!(response.status(), 429);
+    assert_eq!(response.header("Retry-After"), Some(&*seconds.to_string()));
+    error_body(response, "temporarily_unavailable");
+}
+
+/// The right secret was taken, and the token was not.
+#[track_caller]
+fn proven(response: &Response) {
+    e400(response, "invalid_grant");
+}
+
+/// LIM-03
+///
+/// Wrong secrets are counted by client and network together, never by client alone.
+#[tokio::test]
+async fn guessing_slows_one_network_alone() {
+    let scene = scene().await;
+    let client = &scene.world.client;
+    scene.exhaust(HERE).await;
+    too_many(&scene.ask(client, HERE).await, 6);
+    proven(&scene.ask(client, ELSEWHERE).await);
+    // Ten failures have used up what the network has: its other clients wait for a second.
+    let other = scene.world.register(crate::world::form()).await;
+    too_many(&scene.ask(&other, HERE).await, 1);
+    scene.world.advance(1);
+    proven(&scene.ask(&other, HERE).await);
+    too_many(&scene.ask(client, HERE).await, 5);
+    // One failure more every six seconds.
+    scene.world.advance(5);
+    e401(&scene.ask(&scene.guess(), HERE).await, "invalid_client");
+    too_many(&scene.ask(client, HERE).await, 6);
+    scene.world.advance(6);
+    proven(&scene.ask(client, HERE).await);
+}
+
+/// LIM-03
+#[tokio::test]
+async fn addresses_of_one_host_count_as_one() {
+    let scene = scene().await;
+    for number in 0..10 {
+        let peer = format!("2001:db8:1:2:{number:x}::1");
+        e401(&scene.ask(&scene.guess(), &peer).await, "invalid_client");
+    }
+    too_many(&scene.ask(&scene.guess(), "2001:db8:1:2:ffff::1").await, 6);
+    e401(&scene.ask(&scene.guess(), "2001:db8:1:3::1").await, "invalid_client");
+}
+
+/// LIM-03
+///
+/// A client that proves nothing takes a token with each request; one that proves itself gets it back.
+#[tokio::test]
+async fn a_network_has_two_hundred_requests_at_once() {
+    let scene = scene().await;
+    let public = scene.world.register(public_form()).await;
+    let introspection = "token=x";
+    for _ in 0..1000 {
+        let answer = scene.post(Endpoint::Introspection, introspection, &scene.world.client, Some(HERE)).await;
+        assert_eq!(answer.status(), 200);
+    }
+    let answers = join_all((0..201).map(|_| scene.ask(&public, HERE))).await;
+    let refused: Vec<_> = answers.iter().filter(|answer| answer.status() == 429).collect();
+    assert_eq!(refused.len(), 1);
+    too_many(refused[0], 1);
+    // A second brings twenty more.
+    scene.world.advance(1);
+    let answers = join_all((0..30).map(|_| scene.ask(&public, HERE))).await;
+    assert_eq!(answers.iter().filter(|answer| answer.status() == 429).count(), 10);
+    proven(&scene.ask(&public, ELSEWHERE).await);
+}
+
+/// LIM-03
+///
+/// Of attempts that were allowed together, all failures count.
+#[tokio::test]
+async fn guesses_sent_at_once_owe_what_they_took() {
+    let clock = ManualClock::new(Timestamp::from_seconds(START));
+    let throttle = MemoryThrottle::new().with_clock(clock.clone());
+    let attempt = attempt(AttemptKind::Authentication, Some("client"), HERE);
+    for _ in 0..50 {
+        assert_eq!(throttle.check(&attempt).await, ThrottleDecision::Allow);
+    }
+    for _ in 0..50 {
+        throttle.failed(&attempt).await;
+    }
+    let until_the_next = Duration::from_secs(41 * 6);
+    assert_eq!(throttle.check(&attempt).await, ThrottleDecision::Refuse { retry_after: until_the_next });
+    clock.advance(until_the_next - Duration::from_secs(1));
+    assert_eq!(throttle.check(&attempt).await, ThrottleDecision::Refuse { retry_after: Duration::from_secs(1) });
+    clock.advance(Duration::from_secs(1));
+    assert_eq!(throttle.check(&attempt).await, ThrottleDecision::Allow);
+}
+
+/// LIM-03
+///
+/// Whoever shares the network waits for one burst at most.
+#[tokio::test]
+async fn guesses_sent_at_once_keep_a_network_out_for_seconds() {
+    let clock = ManualClock::new(Timestamp::from_seconds(START));
+    let throttle = MemoryThrottle::new().with_clock(clock.clone());
+    let names: Vec<_> = (0..200).map(|number| format!("client-{number}")).collect();
+    let guesses = || names.iter().map(|name| attempt(AttemptKind::Authentication, Some(name), HERE));
+    for guess in guesses() {
+        assert_eq!(throttle.check(&guess).await, ThrottleDecision::Allow);
+    }
+    for guess in guesses() {
+        throttle.failed(&guess).await;
+    }
+    let honest = attempt(AttemptKind::Authentication, Some("honest"), HERE);
+    let ThrottleDecision::Refuse { retry_after } = throttle.check(&honest).await else { panic!("it owes") };
+    assert!(retry_after <= Duration::from_secs(11), "{retry_after:?}");
+    clock.advance(retry_after);
+    assert_eq!(throttle.check(&honest).await, ThrottleDecision::Allow);
+}
+
+/// LIM-03
+#[tokio::test]
+async fn a_user_has_twenty_held_requests_at_once() {
+    let scene = scene().await;
+    let (alice, bob) = (scene.world.alice.clone(), Subject::new("bob").unwrap());
+    for number in 0..20 {
+        // From wherever they come.
+        scene.hold(&alice, Some(&format!("192.0.2.{number}"))).await.unwrap();
+    }
+    scene.calls();
+    let refused = scene.hold(&alice, Some(ELSEWHERE)).await.unwrap_err().response(Some(&alice));
+    assert_eq!((refused.status(), refused.header("Retry-After")), (429, Some("10")));
+    assert_eq!(scene.calls(), ["clients.find"], "the request was checked, and not held");
+    scene.hold(&bob, Some(HERE)).await.unwrap();
+    scene.world.advance(9);
+    assert!(scene.hold(&alice, Some(HERE)).await.is_err());
+    scene.world.advance(1);
+    scene.hold(&alice, Some(HERE)).await.unwrap();
+    assert!(scene.hold(&alice, Some(HERE)).await.is_err());
+}
+
+/// LIM-04
+///
+/// Retrying every second and waiting as asked end at the same time.
+#[tokio::test]
+async fn a_refused_attempt_takes_nothing() {
+    for is_patient in [false, true] {
+        let scene = scene().await;
+        scene.exhaust(HERE).await;
+        scene.calls();
+        for seconds in (1..=6).rev() {
+            if !is_patient {
+                too_many(&scene.ask(&scene.world.client, HERE).await, seconds);
+                too_many(&scene.ask(&scene.guess(), HERE).await, seconds);
+            }
+            scene.world.advance(1);
+        }
+        assert_eq!(scene.calls(), Vec::<&str>::new());
+        proven(&scene.ask(&scene.world.client, HERE).await);
+        assert_eq!(scene.calls(), ["clients.find"]);
+        assert_eq!(scene.world.events.take().iter().filter(|event| event.starts_with("Throttled")).count(), {
+            if is_patient { 1 } else { 13 }
+        });
+    }
+}
+
+/// LIM-04
+#[tokio::test]
+async fn a_wait_is_one_second_to_one_hour() {
+    for (rate, wait) in [
+        (Rate::new(1, Duration::from_millis(1)), 1),
+        (Rate::new(3, Duration::from_millis(1500)), 2),
+        (Rate::new(1, Duration::MAX), 3600),
+    ] {
+        let mut limits = ThrottleLimits::default();
+        limits.held_requests = rate;
+        let clock = ManualClock::new(Timestamp::from_seconds(START));
+        let throttle = MemoryThrottle::with_limits(limits).with_clock(clock.clone());
+        let alice = Subject::new("alice").unwrap();
+        let mut attempt = Attempt::new(AttemptKind::HeldRequest, Endpoint::Authorization);
+        attempt.subject = Some(&alice);
+        let retry_after = loop {
+            if let ThrottleDecision::Refuse { retry_after } = throttle.check(&attempt).await {
+                break retry_after;
+            }
+        };
+        assert_eq!(retry_after, Duration::from_secs(wait));
+        clock.advance(retry_after - Duration::from_secs(1));
+        assert!(matches!(throttle.check(&attempt).await, ThrottleDecision::Refuse { .. }));
+        clock.advance(Duration::from_secs(1));
+        assert_eq!(throttle.check(&attempt).await, ThrottleDecision::Allow);
+    }
+}
+
+/// LIM-05
+///
+/// The flood comes while the pair is slowed down. What it takes in memory is measured in `tests/limits`.
+#[tokio::test]
+async fn a_flood_of_names_frees_no_one() {
+    let scene = scene().await;
+    scene.exhaust(HERE).await;
+    for number in 0..1_000_000_u32 {
+        let peer = IpAddr::from(number.to_be_bytes());
+        let name = number.to_string();
+        let mut stranger = Attempt::new(AttemptKind::Authentication, Endpoint::Token);
+        (stranger.client, stranger.peer) = (Some(&*name), Some(peer));
+        assert_eq!(scene.throttle.check(&stranger).await, ThrottleDecision::Allow);
+        scene.throttle.failed(&stranger).await;
+    }
+    too_many(&scene.ask(&scene.world.client, HERE).await, 6);
+    let shown = format!("{:?}", scene.throttle);
+    assert!(!shown.contains(HERE) && shown.len() < 100, "{shown}");
+}
+
+/// LIM-06
+#[tokio::test]
+async fn a_clock_that_is_set_brings_no_more_than_a_burst() {
+    let scene = scene().await;
+    let clock = &scene.world.clock;
+    scene.exhaust(HERE).await;
+    clock.set(Timestamp::from_seconds(START - 3600));
+    too_many(&scene.ask(&scene.world.client, HERE).await, 6);
+    scene.world.advance(5);
+    too_many(&scene.ask(&scene.world.client, HERE).await, 1);
+    scene.world.advance(1);
+    proven(&scene.ask(&scene.world.client, HERE).await);
+    clock.set(Timestamp::from_seconds(START + YEAR));
+    scene.exhaust(HERE).await;
+    clock.set(Timestamp::from_seconds(START));
+    too_many(&scene.ask(&scene.world.client, HERE).await, 6);
+}
+
+/// LIM-06
+///
+/// Without an address all strangers look alike, so none of them is counted; users still are.
+#[tokio::test]
+async fn without_addresses_users_alone_are_counted() {
+    let scene = scene().await;
+    let ask = |client| scene.post(Endpoint::Token, "grant_type=refresh_token&refresh_token=x", client, None);
+    let guess = scene.guess();
+    for _ in 0..1000 {
+        e401(&ask(&guess).await, "invalid_client");
+    }
+    proven(&ask(&scene.world.client).await);
+    let alice = scene.world.alice.clone();
+    for _ in 0..20 {
+        scene.hold(&alice, None).await.unwrap();
+    }
+    assert!(scene.hold(&alice, None).await.is_err());
+    let events = scene.world.events.take();
+    let missing: Vec<_> = events.iter().filter(|event| event.starts_with("PeerAddressMissing")).collect();
+    assert_eq!(missing, ["PeerAddressMissing { endpoint: Token }"]);
+}
+
+/// LIM-06
+#[tokio::test]
+async fn the_loopback_is_exempt_where_it_is_told_to_be() {
+    for (throttle, is_exempt) in [(MemoryThrottle::new(), false), (MemoryThrottle::new().exempt_loopback(), true)] {
+        let alice = Subject::new("alice").unwrap();
+        for peer in ["127.0.0.1", "::1", "::ffff:127.0.0.2"] {
+            let mut held = attempt(AttemptKind::HeldRequest, None, peer);
+            held.subject = Some(&alice);
+            let mut decision = ThrottleDecision::Allow;
+            for _ in 0..1000 {
+                decision = throttle.check(&held).await;
+                throttle.failed(&held).await;
+            }
+            assert_eq!(decision == ThrottleDecision::Allow, is_exempt, "{peer}");
+        }
+        let stranger = attempt(AttemptKind::Authentication, Some("client"), HERE);
+        for _ in 0..10 {
+            throttle.failed(&stranger).await;
+        }
+        assert!(matches!(throttle.check(&stranger).await, ThrottleDecision::Refuse { .. }));
+    }
+}
+
+fn attempt<'a>(kind: AttemptKind, client: Option<&'a str>, peer: &str) -> Attempt<'a> {
+    let mut attempt = Attempt::new(kind, Endpoint::Token);
+    (attempt.client, attempt.peer) = (client, Some(peer.parse().unwrap()));
+    attempt
+}

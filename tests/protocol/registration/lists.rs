@@ -1,0 +1,67 @@
+//! Lists of applications, page by page.
+
+use std::collections::BTreeSet;
+
+use grantor::store::{ClientRegistry, Insertion, Page};
+use grantor::testing::records;
+use grantor::{ApplicationFilter, ClientId, ClientState, Subject};
+
+use crate::registration::registrar;
+use crate::world::World;
+
+/// ADM-13
+#[tokio::test]
+async fn each_application_that_stays_is_listed_once() {
+    let world = World::platform().await;
+    let registrar = registrar(&world);
+    let owner = Subject::new("busy").unwrap();
+    let insert = async || {
+        let registration = records::registration(&owner);
+        let id = registration.client.id().clone();
+        assert_eq!(ClientRegistry::insert(&world.store, registration).await.unwrap(), Insertion::Inserted);
+        id
+    };
+    let mut stay = BTreeSet::new();
+    let mut go = Vec::new();
+    for number in 0..2500 {
+        let id = insert().await;
+        if number % 5 == 0 { go.push(id) } else { assert!(stay.insert(id)) }
+    }
+    for filter in [ApplicationFilter::InState(ClientState::Pending), ApplicationFilter::OwnedBy(owner.clone())] {
+        let mut found = Vec::new();
+        let mut page = Page::first(usize::MAX);
+        loop {
+            let limit = page.limit();
+            let part = registrar.list(&filter, page).await.unwrap();
+            assert!(part.len() <= 1000);
+            found.extend(part.iter().map(|application| application.id().clone()));
+            let Some(last) = part.last().filter(|_| part.len() == limit) else { break };
+            page = Page::after(last.id().clone(), usize::MAX);
+            // Others come and go between two pages.
+            insert().await;
+            if let Some(id) = go.pop() {
+                registrar.delete(&id, 1).await.unwrap();
+            }
+        }
+        assert!(found.is_sorted());
+        let listed: BTreeSet<_> = found.iter().cloned().collect();
+        assert!(listed.len() == found.len() && listed.is_superset(&stay), "{filter:?}");
+    }
+}
+
+/// ADM-13
+#[tokio::test]
+async fn a_cursor_is_a_value() {
+    let world = World::platform().await;
+    let registrar = registrar(&world);
+    let alice = ApplicationFilter::OwnedBy(world.alice.clone());
+    for text in ["", "\0", "a\nb", &"x".repeat(10_000), "é"] {
+        assert!(ClientId::new(text).is_err());
+    }
+    for text in ["'; DROP TABLE clients; --", "\"", " ", "~", world.client.id.as_str(), &"x".repeat(255)] {
+        let page = Page::after(ClientId::new(text).unwrap(), 10);
+        assert_eq!(registrar.list(&alice, page.clone()).await.unwrap(), []);
+        assert!(registrar.list(&ApplicationFilter::All, page).await.unwrap().len() <= 1);
+    }
+    assert_eq!((Page::<ClientId>::first(0).limit(), Page::<ClientId>::first(usize::MAX).limit()), (1, 1000));
+}
