@@ -92,6 +92,8 @@ async fn from_the_registration_to_a_connected_user_and_to_the_disconnection() {
     browser.press("Make the client secret").await;
     assert_eq!(browser.heading().await, "The secret of Changelog");
     browser.inspect("application-secret").await;
+    let copy = browser.element("//button[normalize-space()='Copy Client secret']").await;
+    assert!(copy.is_displayed().await.unwrap(), "it can be copied");
     let client_id = browser.field("Client ID").await.value().await.unwrap().unwrap();
     let client_secret = browser.field("Client secret").await.value().await.unwrap().unwrap();
     browser.press("Done: to the application").await;

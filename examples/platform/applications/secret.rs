@@ -7,7 +7,7 @@ use grantor::{ClientId, RegistrarError};
 use tower_sessions::Session;
 
 use crate::applications::own;
-use crate::pages::{Failure, Frame, page};
+use crate::pages::{Failure, Frame, page_with_script};
 use crate::registration::{Controls, Named, failure, notice};
 use crate::session::SignedIn;
 use crate::web::Platform;
@@ -40,7 +40,7 @@ pub(super) async fn make(
         registrar.claim_secret(&id, owner, version).await
     };
     match made {
-        Ok(secret) => Ok(page(&SecretPage {
+        Ok(secret) => Ok(page_with_script(&SecretPage {
             frame: Frame::for_account(&signed_in.account),
             name: application.form().name(),
             client_id: &id,
