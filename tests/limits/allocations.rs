@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use grantor::{Logo, RegistrationLimits};
+
 use crate::allocator;
 use crate::service::{Pair, Service, pair as pair_of, subject};
 
@@ -116,4 +118,18 @@ fn a_revocation_of_a_refresh_token() {
 fn an_answer_with_the_metadata() {
     let service = Service::new();
     assert_takes(2, vec![(); CALLS], |()| assert_eq!(service.metadata().status(), 200));
+}
+
+/// IMG-01: an image that declares a hundred thousand pixels a side is refused by its header.
+#[test]
+fn an_image_is_judged_without_memory_of_its_declared_size() {
+    let limits = RegistrationLimits::default();
+    let png = |side: u32| -> Box<[u8]> {
+        let side = side.to_be_bytes();
+        [&b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR"[..], &side, &side, b"\x08\x06\0\0\0", &[0; 16]].concat().into()
+    };
+    let images = (0..CALLS).map(|_| png(100_000)).collect();
+    assert_takes(0, images, |image| assert!(Logo::new(image, &limits).is_err()));
+    let images = (0..CALLS).map(|_| png(2048)).collect();
+    assert_takes(0, images, |image| assert!(Logo::new(image, &limits).is_ok()));
 }
