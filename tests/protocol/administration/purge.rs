@@ -72,8 +72,9 @@ async fn the_replay_of_a_code_is_noticed_as_long_as_it_is_kept() {
     let code = world.code().await;
     let live = pair(&world.exchange(&code).await);
     world.advance(CODE_LIFE + HOUR);
-    // The two codes, and the grant that the replay revoked.
-    assert_eq!(purge(&world, 100).await.removed(), 3);
+    // The two codes, and the grant that the replay revoked, unless a fail-over may undo that.
+    let removed = if TokenStore::reads_settled(&world.store) { 3 } else { 2 };
+    assert_eq!(purge(&world, 100).await.removed(), removed);
     e400(&world.exchange(&code).await, "invalid_grant");
     assert!(!world.events.saw("CodeReplayed"));
     ok(&world.refresh(&live.refresh).await);
