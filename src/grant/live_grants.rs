@@ -34,6 +34,7 @@ async fn surplus(context: &Context, subject: &Subject, new: &Grant) -> Result<Ve
     while let Some(page) = list.next_page() {
         let answer = context.stores.tokens.grants_of(subject, page.clone()).await;
         let rows = list.take(page, answer);
+        // Most users have one page with fewer records than the bound: then nothing is collected.
         if rows.len() > most || !live.is_empty() || list.has_more() {
             live.extend(rows.into_iter().filter(is_counted));
         }

@@ -102,8 +102,7 @@ pub(crate) async fn grants_of(context: &Context, subject: &Subject) -> Result<Ve
     while let Some(page) = list.next_page() {
         let answer = context.stores.tokens.grants_of(subject, page.clone()).await?;
         for grant in list.take(page, Ok(answer)) {
-            let client = context.stores.clients.find(&grant.client).await?;
-            if grant.is_live(now) && client.is_some_and(|client| client.epoch <= grant.epoch) {
+            if grant.is_live(now) && is_of_client(context, &grant.client, grant.epoch).await? {
                 live.push(grant);
             }
         }
@@ -134,10 +133,15 @@ pub(crate) async fn authorizations_of(
     Ok(unredeemed)
 }
 
+/// Returns whether the client is there and has not withdrawn what was granted under that epoch.
+async fn is_of_client(context: &Context, client: &ClientId, epoch: u32) -> Result<bool, StoreError> {
+    let client = context.stores.clients.find(client).await?;
+    Ok(client.is_some_and(|client| client.epoch <= epoch))
+}
+
 /// Returns whether nothing stands in the code's place: neither its grant nor what killed it.
 async fn is_unredeemed(context: &Context, authorization: &Authorization) -> Result<bool, StoreError> {
-    let client = context.stores.clients.find(&authorization.client).await?;
-    if client.is_none_or(|client| client.epoch > authorization.epoch) {
+    if !is_of_client(context, &authorization.client, authorization.epoch).await? {
         return Ok(false);
     }
     Ok(context.stores.tokens.find(&authorization.id.into()).await?.is_none())

@@ -6,7 +6,7 @@ use crate::id::ClientId;
 use crate::registrar::Registrar;
 use crate::registrar::error::RegistrarError;
 use crate::registrar::flows::Taken;
-use crate::registrar::judge::{Action, Step};
+use crate::registrar::judge::Action;
 use crate::registrar::narrowing::Narrowing;
 use crate::subject::Subject;
 
@@ -18,7 +18,7 @@ impl Registrar {
     /// [`RegistrarError::NotFound`], [`RegistrarError::WrongState`] if it is not approved, or
     /// [`RegistrarError::Store`].
     pub async fn suspend(&self, id: &ClientId) -> Result<(), RegistrarError> {
-        self.administer(id, None, Action::Suspend, ApplicationChange::Suspended).await
+        self.carry_out(id, None, None, Action::Suspend, ApplicationChange::Suspended).await
     }
 
     /// Lets a suspended application work again, with the tokens it had.
@@ -28,7 +28,7 @@ impl Registrar {
     /// [`RegistrarError::NotFound`], [`RegistrarError::WrongState`] if it is not suspended, or
     /// [`RegistrarError::Store`].
     pub async fn resume(&self, id: &ClientId) -> Result<(), RegistrarError> {
-        self.administer(id, None, Action::Resume, ApplicationChange::Resumed).await
+        self.carry_out(id, None, None, Action::Resume, ApplicationChange::Resumed).await
     }
 
     /// Sets the privileges of an approved client as given, and so withdraws those that are not given.
@@ -46,9 +46,7 @@ impl Registrar {
         version: u32,
         privileges: Privileges,
     ) -> Result<(), RegistrarError> {
-        let step =
-            Step { mark: self.mark(), owner: None, version: Some(version), action: Action::SetPrivileges(privileges) };
-        let Taken { client, before } = self.take(id, &step).await?;
+        let Taken { client, before } = self.take(id, None, Some(version), Action::SetPrivileges(privileges)).await?;
         let change = ApplicationChange::PrivilegesSet { old: before.client.privileges(), new: client.privileges() };
         self.raise(id, client.version, None, change);
         Ok(())
@@ -68,7 +66,7 @@ impl Registrar {
     /// [`RegistrarError::NotFound`], [`RegistrarError::WrongState`] if it was never approved, or
     /// [`RegistrarError::Store`].
     pub async fn narrow(&self, id: &ClientId, version: u32, narrowing: Narrowing) -> Result<(), RegistrarError> {
-        self.administer(id, Some(version), Action::Narrow(Box::new(narrowing)), ApplicationChange::Narrowed).await
+        self.carry_out(id, None, Some(version), Action::Narrow(Box::new(narrowing)), ApplicationChange::Narrowed).await
     }
 
     /// Ends every secret of a client, for example one that was published. The client cannot authenticate until its
@@ -79,7 +77,7 @@ impl Registrar {
     /// [`RegistrarError::FirstParty`], [`RegistrarError::NotFound`], [`RegistrarError::PublicClient`],
     /// [`RegistrarError::WrongState`] if it was never approved, or [`RegistrarError::Store`].
     pub async fn end_secrets(&self, id: &ClientId) -> Result<(), RegistrarError> {
-        self.administer(id, None, Action::EndSecrets, ApplicationChange::SecretsEnded).await
+        self.carry_out(id, None, None, Action::EndSecrets, ApplicationChange::SecretsEnded).await
     }
 
     /// Gives an application to another owner.
@@ -94,13 +92,8 @@ impl Registrar {
     /// [`RegistrarError::ChangedMeanwhile`] if it was changed since; [`RegistrarError::FirstParty`],
     /// [`RegistrarError::NotFound`], or [`RegistrarError::Store`].
     pub async fn transfer(&self, id: &ClientId, version: u32, to: Subject) -> Result<(), RegistrarError> {
-        let step = Step {
-            mark: self.mark(),
-            owner: None,
-            version: Some(version),
-            action: Action::Transfer { to: to.clone() },
-        };
-        let Taken { client, before } = self.take(id, &step).await?;
+        let action = Action::Transfer { to: to.clone() };
+        let Taken { client, before } = self.take(id, None, Some(version), action).await?;
         // A step on an application without an owner is refused.
         let from = before.application.owner().unwrap_or(&to);
         self.raise(id, client.version, None, ApplicationChange::Transferred { from, to: &to });
@@ -117,7 +110,7 @@ impl Registrar {
     ///
     /// [`RegistrarError::NotFound`], or [`RegistrarError::Store`].
     pub async fn withdraw_grants(&self, id: &ClientId) -> Result<(), RegistrarError> {
-        self.administer(id, None, Action::WithdrawGrants, ApplicationChange::GrantsWithdrawn).await
+        self.carry_out(id, None, None, Action::WithdrawGrants, ApplicationChange::GrantsWithdrawn).await
     }
 
     /// Deletes an application for good: it is on no list, its tokens, codes and held requests are dead from the next
@@ -132,18 +125,6 @@ impl Registrar {
     /// [`RegistrarError::ChangedMeanwhile`] if it was changed since; [`RegistrarError::NotFound`], also if it was
     /// deleted before; or [`RegistrarError::Store`].
     pub async fn delete(&self, id: &ClientId, version: u32) -> Result<(), RegistrarError> {
-        self.administer(id, Some(version), Action::Delete, ApplicationChange::Deleted).await
-    }
-
-    async fn administer(
-        &self,
-        id: &ClientId,
-        version: Option<u32>,
-        action: Action,
-        change: ApplicationChange<'_>,
-    ) -> Result<(), RegistrarError> {
-        let Taken { client, .. } = self.take(id, &Step { mark: self.mark(), owner: None, version, action }).await?;
-        self.raise(id, client.version, None, change);
-        Ok(())
+        self.carry_out(id, None, Some(version), Action::Delete, ApplicationChange::Deleted).await
     }
 }

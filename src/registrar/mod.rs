@@ -144,7 +144,7 @@ impl Registrar {
     /// [`RegistrarError::TooManyResourceLists`] if resources were replaced too often,
     /// [`RegistrarError::WrongState`] if rejected, or [`RegistrarError::Store`].
     pub async fn approve(&self, id: &ClientId, version: u32, approval: Approval) -> Result<Approved, RegistrarError> {
-        let Taken { client, before } = self.review(id, version, Action::Approve(Box::new(approval))).await?;
+        let Taken { client, before } = self.take(id, None, Some(version), Action::Approve(Box::new(approval))).await?;
         let is_change = before.client.state != ClientState::Pending;
         let change = if is_change { ApplicationChange::ChangeApproved } else { ApplicationChange::Approved };
         self.raise(id, client.version, None, change);
@@ -167,7 +167,7 @@ impl Registrar {
         let invalid = |problem| RegistrarError::Invalid(vec![FieldError::new(Field::Reason, problem)]);
         let reason = plain_text(reason, REASON_CHARACTERS).map_err(invalid)?;
         let reason = reason.ok_or_else(|| invalid(Problem::Missing))?;
-        let Taken { client, .. } = self.review(id, version, Action::Reject { reason }).await?;
+        let Taken { client, .. } = self.take(id, None, Some(version), Action::Reject { reason }).await?;
         let is_rejected = client.state == ClientState::Rejected;
         let change = if is_rejected { ApplicationChange::Rejected } else { ApplicationChange::ChangeRejected };
         self.raise(id, client.version, None, change);
@@ -268,13 +268,31 @@ impl Registrar {
         mark
     }
 
-    async fn review(&self, id: &ClientId, version: u32, action: Action) -> Result<Taken, RegistrarError> {
-        self.take(id, &judge::Step { mark: self.mark(), owner: None, version: Some(version), action }).await
+    /// Takes a step and raises its event.
+    async fn carry_out(
+        &self,
+        id: &ClientId,
+        owner: Option<&Subject>,
+        version: Option<u32>,
+        action: Action,
+        change: ApplicationChange<'_>,
+    ) -> Result<(), RegistrarError> {
+        let Taken { client, .. } = self.take(id, owner, version, action).await?;
+        self.raise(id, client.version, owner, change);
+        Ok(())
     }
 
-    async fn take(&self, id: &ClientId, step: &judge::Step<'_>) -> Result<Taken, RegistrarError> {
-        let mut flow =
-            Taking { registry: &*self.registry, rules: &self.rules, id, step, now: self.context.now(), current: None };
+    /// Takes a step, for the owner if one is named, on the version that was read if one is named.
+    async fn take(
+        &self,
+        id: &ClientId,
+        owner: Option<&Subject>,
+        version: Option<u32>,
+        action: Action,
+    ) -> Result<Taken, RegistrarError> {
+        let step = judge::Step { mark: self.mark(), owner, version, action };
+        let (rules, now) = (&self.rules, self.context.now());
+        let mut flow = Taking { registry: &*self.registry, rules, id, step: &step, now, current: None };
         claim(&self.context.stores, &mut flow, Some(ATTEMPTS)).await?
     }
 }

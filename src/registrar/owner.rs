@@ -7,7 +7,7 @@ use crate::id::ClientId;
 use crate::registrar::Registrar;
 use crate::registrar::error::RegistrarError;
 use crate::registrar::flows::Taken;
-use crate::registrar::judge::{Action, Step};
+use crate::registrar::judge::Action;
 use crate::secret::{ClientSecret, Digest};
 use crate::subject::Subject;
 
@@ -33,8 +33,7 @@ impl Registrar {
     ) -> Result<(), RegistrarError> {
         let (form, logo) = self.rules.check_change(&form, logo)?;
         let action = Action::Change { form: Box::new(form), logo };
-        let Taken { client, .. } =
-            self.take(id, &Step { mark: self.mark(), owner: Some(owner), version: None, action }).await?;
+        let Taken { client, .. } = self.take(id, Some(owner), None, action).await?;
         let awaits_first_review = client.state == ClientState::Pending;
         let change = if awaits_first_review { ApplicationChange::Submitted } else { ApplicationChange::ChangeProposed };
         self.raise(id, client.version, Some(owner), change);
@@ -108,15 +107,8 @@ impl Registrar {
         owner: &Subject,
         version: u32,
     ) -> Result<(), RegistrarError> {
-        let step = Step {
-            mark: self.mark(),
-            owner: Some(owner),
-            version: Some(version),
-            action: Action::RetirePreviousSecret,
-        };
-        let Taken { client, .. } = self.take(id, &step).await?;
-        self.raise(id, client.version, Some(owner), ApplicationChange::PreviousSecretRetired);
-        Ok(())
+        let change = ApplicationChange::PreviousSecretRetired;
+        self.carry_out(id, Some(owner), Some(version), Action::RetirePreviousSecret, change).await
     }
 
     /// Deletes an application for its owner, as [`delete`](Self::delete) does.
@@ -126,10 +118,7 @@ impl Registrar {
     /// [`RegistrarError::ChangedMeanwhile`] if it was changed since; [`RegistrarError::NotFound`] also for a subject
     /// that does not own it; or [`RegistrarError::Store`].
     pub async fn delete_own(&self, id: &ClientId, owner: &Subject, version: u32) -> Result<(), RegistrarError> {
-        let step = Step { mark: self.mark(), owner: Some(owner), version: Some(version), action: Action::Delete };
-        let Taken { client, .. } = self.take(id, &step).await?;
-        self.raise(id, client.version, Some(owner), ApplicationChange::Deleted);
-        Ok(())
+        self.carry_out(id, Some(owner), Some(version), Action::Delete, ApplicationChange::Deleted).await
     }
 
     async fn make_secret(
@@ -142,9 +131,7 @@ impl Registrar {
     ) -> Result<ClientSecret, RegistrarError> {
         let secret = ClientSecret::generate(&*self.context.entropy);
         let action = action(Digest::of(secret.expose().as_bytes()));
-        let Taken { client, .. } =
-            self.take(id, &Step { mark: self.mark(), owner: Some(owner), version: Some(version), action }).await?;
-        self.raise(id, client.version, Some(owner), change);
+        self.carry_out(id, Some(owner), Some(version), action, change).await?;
         Ok(secret)
     }
 }

@@ -3,13 +3,13 @@
 
 use axum::extract::State;
 use axum::response::{IntoResponse as _, Redirect, Response};
-use grantor::{Narrowing, Registrar};
+use grantor::Narrowing;
 use tower_sessions::Session;
 
 use crate::accounts::Account;
 use crate::pages::Failure;
 use crate::registration::{Controls, Named, failure};
-use crate::review::details::{conclude, explain, refuse};
+use crate::review::details::{acting, conclude, explain, refuse};
 use crate::session::Administrator;
 use crate::web::Platform;
 
@@ -130,9 +130,4 @@ pub(super) async fn withdraw_grants(
     let outcome = acting(&platform, &account)?.withdraw_grants(&id).await;
     let done = "Everything that users had granted to it is withdrawn.";
     conclude(&platform, &account, &id, &session, outcome.map(|()| done)).await
-}
-
-/// The registrar, whose events name the administrator.
-fn acting(platform: &Platform, account: &Account) -> Result<Registrar, Failure> {
-    Ok(platform.registrar()?.with_actor(account.subject.clone()))
 }

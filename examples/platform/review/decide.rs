@@ -9,7 +9,7 @@ use crate::pages::Failure;
 use crate::publications;
 use crate::registration::problems::{misleading, without_line_ends};
 use crate::registration::{Controls, Named};
-use crate::review::details::{Refusal, conclude, refuse};
+use crate::review::details::{Refusal, acting, conclude, refuse};
 use crate::session::Administrator;
 use crate::web::Platform;
 
@@ -20,7 +20,7 @@ pub(super) async fn approve(
     session: Session,
     controls: Controls,
 ) -> Result<Response, Failure> {
-    let registrar = platform.registrar()?.with_actor(account.subject.clone());
+    let registrar = acting(&platform, &account)?;
     let scopes = controls.all("scope").collect::<Vec<_>>().join(" ");
     if scopes.is_empty() {
         let text = "Tick at least one scope, or reject the application.";
@@ -61,7 +61,7 @@ pub(super) async fn reject(
     session: Session,
     controls: Controls,
 ) -> Result<Response, Failure> {
-    let registrar = platform.registrar()?.with_actor(account.subject.clone());
+    let registrar = acting(&platform, &account)?;
     // Browsers end the lines of a text with two characters.
     let reason = without_line_ends(controls.one("reason"));
     match registrar.reject(&id, controls.version()?, reason.trim()).await {

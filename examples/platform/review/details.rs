@@ -4,7 +4,7 @@ use askama::Template;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse as _, Redirect, Response};
-use grantor::{Application, Client, ClientId, ClientState, LogoSlot, RegistrarError};
+use grantor::{Application, Client, ClientId, ClientState, LogoSlot, Registrar, RegistrarError};
 use tower_sessions::Session;
 
 use crate::accounts::Account;
@@ -116,6 +116,11 @@ pub(super) async fn refuse(
     let mut response = show(platform, account, id, None, refusal).await?;
     *response.status_mut() = if is_typing { StatusCode::UNPROCESSABLE_ENTITY } else { StatusCode::CONFLICT };
     Ok(response)
+}
+
+/// The registrar, whose events name the administrator.
+pub(super) fn acting(platform: &Platform, account: &Account) -> Result<Registrar, Failure> {
+    Ok(platform.registrar()?.with_actor(account.subject.clone()))
 }
 
 /// Goes back to the application with a word on what was done, or shows why it was not.
