@@ -5,7 +5,8 @@
 //! cargo bench --all-features -- refresh       # the areas whose name contains "refresh"
 //! ```
 //!
-//! The figures are written to `target/bench/main.json` too, those of a short run to `main.short.json`. `src/guide/performance.md` says what they mean.
+//! The figures are written to `target/bench/main.json` too, those of a short run to `main.short.json`.
+//! `src/guide/performance.md` says what they mean, and `results` has those of earlier runs.
 
 use std::any::Any;
 use std::io;
@@ -32,14 +33,6 @@ mod registration;
 mod report;
 mod revoke;
 mod secret;
-#[cfg(feature = "postgres")]
-#[expect(dead_code, reason = "the tests do more with servers than the benches")]
-#[path = "../tests/servers/postgres.rs"]
-mod servers_postgres;
-#[cfg(feature = "redis")]
-#[expect(dead_code, reason = "the tests do more with servers than the benches")]
-#[path = "../tests/servers/redis.rs"]
-mod servers_redis;
 mod stores;
 mod texts;
 mod whole_flow;

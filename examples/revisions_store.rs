@@ -5,13 +5,11 @@
 //! `writing_a_store` has its reasons. Its tests: `cargo test --features testing --example revisions_store`.
 
 use std::collections::BTreeMap;
-use std::error::Error;
-use std::ops::Bound;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use grantor::store::{Engine, Insertion, List, Part, Purge, Replacement, Row, StoreError, Table, Write};
-use grantor::{AuthorizationServer, Clock, Config, SystemClock, Timestamp};
+use grantor::{AuthorizationServer, Clock, Config, ConfigError, SystemClock, Timestamp};
 
 /// An hour, within which a write is applied or never, and an hour for what clocks of servers differ by and for the one
 /// request that is under way: each has a timeout of seconds.
@@ -26,10 +24,7 @@ struct RevisionsStore(Database);
 
 impl RevisionsStore {
     async fn row(&self, table: Table, key: &[u8]) -> Option<(Write, u64)> {
-        match self.0.get(&row_key(table, key)).await? {
-            Found { value: Value::Row(row), revision, .. } => Some((*row, revision)),
-            Found { value: Value::Entry(_), .. } => None,
-        }
+        self.0.get(&row_key(table, key)).await.and_then(|found| Some((found.row?, found.revision)))
     }
 
     /// Writes the entries of a row, before the row: a crash in between leaves an entry too many, never one too few.
@@ -38,45 +33,49 @@ impl RevisionsStore {
     /// writer that was held up for an hour between entry and row gives up, since the entry may be dropped soon.
     async fn enter(&self, write: &Write) -> Result<(), StoreError> {
         let began = SystemClock.now();
-        for name in &write.lists {
-            self.renew(&list_key(write.table, name, &write.key)).await;
-        }
-        if let Some(due) = write.due {
-            self.renew(&due_key(write.table, due, &write.key)).await;
+        for entry in entries(write) {
+            self.0.put(&entry, None, None).await;
         }
         let is_late = SystemClock.now() >= began.plus(STALE_AFTER / 2);
         if is_late { Err(StoreError::transient("the write took too long")) } else { Ok(()) }
     }
 
-    /// An entry holds the time when it was written last, by the writer's clock.
-    async fn renew(&self, entry: &[u8]) {
-        loop {
-            let seen = self.0.get(entry).await.map_or(0, |found| found.revision);
-            if self.0.put(entry, seen, Value::Entry(SystemClock.now())).await {
-                return;
-            }
-        }
-    }
-
     /// Drops an entry that was read before its row was found to be gone, or to have left the list, unless a writer
     /// may be between entry and row: that one has renewed the entry less than two hours ago.
     async fn drop_stale(&self, entry: &Found) {
-        if entry.is_stale() {
+        if is_stale(entry) {
             self.0.delete(&entry.key, entry.revision).await;
         }
     }
 
     /// Removes a row, then its entries, which were read before the row was deleted.
     async fn remove(&self, row: &Write, seen: u64) -> bool {
-        let mut entries = Vec::new();
-        for name in &row.lists {
-            entries.extend(self.0.get(&list_key(row.table, name, &row.key)).await);
+        let mut read = Vec::new();
+        for entry in entries(row) {
+            read.extend(self.0.get(&entry).await);
         }
         let is_removed = self.0.delete(&row_key(row.table, &row.key), seen).await;
-        for entry in entries.iter().filter(|_| is_removed) {
+        for entry in read.iter().filter(|_| is_removed) {
             self.drop_stale(entry).await;
         }
         is_removed
+    }
+
+    /// Writes the row anew if it is `wanted`. A revision that was not seen may be a confirm of the same version: the row
+    /// is read again.
+    async fn swap(&self, wanted: impl Fn(&Write) -> bool, write: &Write) -> Result<Replacement, StoreError> {
+        loop {
+            let found = self.row(write.table, &write.key).await;
+            let Some((row, seen)) = found.filter(|(row, _)| wanted(row)) else { return Ok(Replacement::Lost) };
+            // A refresh moves no list, so it writes one key. The purge index moves when the purge meets the row, or
+            // where it has to be earlier.
+            if write.lists_moved || write.due_moved {
+                self.enter(write).await?;
+            }
+            if self.0.put(&row_key(row.table, &row.key), Some(seen), Some(over(row, write.clone()))).await {
+                return Ok(Replacement::Replaced);
+            }
+        }
     }
 }
 
@@ -94,59 +93,35 @@ impl Engine for RevisionsStore {
         self.enter(&write).await?;
         let key = row_key(write.table, &write.key);
         // If the row exists, the entries stay until they are stale: they may be those of its own insert.
-        Ok(if self.0.put(&key, 0, Value::Row(write.into())).await { Insertion::Inserted } else { Insertion::Exists })
+        Ok(if self.0.put(&key, Some(0), Some(write)).await { Insertion::Inserted } else { Insertion::Exists })
     }
 
     async fn replace(&self, version: u32, write: Write) -> Result<Replacement, StoreError> {
-        loop {
-            let found = self.row(write.table, &write.key).await;
-            let Some((row, seen)) = found.filter(|(row, _)| row.version == version) else {
-                return Ok(Replacement::Lost);
-            };
-            // A refresh moves no list, so it writes one key. The purge index moves when the purge meets the row, or
-            // where it has to be earlier.
-            if write.lists_moved || write.due_moved {
-                self.enter(&write).await?;
-            }
-            // A revision that was not seen may be a confirm of the same version: the row is read again.
-            if self.0.put(&row_key(row.table, &row.key), seen, Value::Row(over(row, write.clone()).into())).await {
-                return Ok(Replacement::Replaced);
-            }
-        }
+        self.swap(|row| row.version == version, &write).await
     }
 
     async fn confirm(&self, write: Write) -> Result<Replacement, StoreError> {
-        loop {
-            let found = self.row(write.table, &write.key).await;
-            let Some((row, seen)) = found.filter(|(row, _)| is_same(row, &write)) else {
-                return Ok(Replacement::Lost);
-            };
-            if self.0.put(&row_key(row.table, &row.key), seen, Value::Row(row.into())).await {
-                return Ok(Replacement::Replaced);
-            }
-        }
+        self.swap(|row| is_same(row, &write), &write).await
     }
 
     /// An entry counts if the row names the list. Others are passed over, so that a page is full, and dropped if old.
     async fn list(&self, list: &List, after: Option<&[u8]>, limit: usize) -> Result<Vec<Row>, StoreError> {
-        let prefix = list_key(list.table, &list.name, &[]);
+        let (prefix, part) = (list_key(list.table, &list.name, &[]), list.table.listed_part());
         let mut after = [&prefix, after.unwrap_or_default()].concat();
         let mut rows = Vec::new();
-        loop {
-            let entries = self.0.range(&prefix, &after, limit).await;
+        while rows.len() < limit {
+            let entries = self.0.range(&prefix, &after, limit - rows.len()).await;
             for entry in &entries {
                 let found = self.row(list.table, &entry.key[prefix.len()..]).await;
                 match found.filter(|(row, _)| row.lists.contains(&list.name)) {
-                    Some((row, _)) => rows.extend(listed(&row)),
+                    Some((row, _)) => rows.extend(row.part(part).map(|bytes| Row::new(&*row.key, bytes))),
                     None => self.drop_stale(entry).await,
                 }
-                if rows.len() == limit {
-                    return Ok(rows);
-                }
             }
-            let Some(last) = entries.last().filter(|_| entries.len() == limit) else { return Ok(rows) };
+            let Some(last) = entries.last() else { break };
             after.clone_from(&last.key);
         }
+        Ok(rows)
     }
 
     /// Meets entries in the order of time. One whose row lives on moves to the row's time, the new one written first;
@@ -161,24 +136,21 @@ impl Engine for RevisionsStore {
             let key = &entry.key[latest.len()..];
             let next = match self.row(table, key).await {
                 Some((row, _)) if row.due.is_some_and(|due| due > now) => row.due,
-                Some((row, seen)) if self.remove(&row, seen).await => {
-                    removed += 1;
-                    None
+                Some((row, seen)) => {
+                    let is_removed = self.remove(&row, seen).await;
+                    removed += usize::from(is_removed);
+                    is_finished &= is_removed;
+                    // If it was written meanwhile, the next step reads it again.
+                    (!is_removed).then_some(now)
                 }
-                // It was written meanwhile: the next step reads it again.
-                Some(_) => {
-                    is_finished = false;
-                    continue;
-                }
-                None => (!entry.is_stale()).then(|| now.plus(STALE_AFTER)),
+                None => (!is_stale(&entry)).then(|| now.plus(STALE_AFTER)),
             };
             if let Some(next) = next {
-                self.renew(&due_key(table, next, key)).await;
+                self.0.put(&due_key(table, next, key), None, None).await;
             }
             self.0.delete(&entry.key, entry.revision).await;
         }
-        let purge = Purge::new(removed);
-        Ok(if is_finished { purge.finished() } else { purge })
+        Ok(if is_finished { Purge::new(removed).finished() } else { Purge::new(removed) })
     }
 }
 
@@ -195,8 +167,9 @@ fn is_same(row: &Write, write: &Write) -> bool {
     is_same && parts.all(|(part, bytes)| row.part(*part) == bytes.as_deref())
 }
 
-fn listed(row: &Write) -> Option<Row> {
-    Some(Row::new(row.key.clone(), row.part(row.table.listed_part())?))
+fn entries(row: &Write) -> impl Iterator<Item = Vec<u8>> {
+    let lists = row.lists.iter().map(|name| list_key(row.table, name, &row.key));
+    lists.chain(row.due.map(|due| due_key(row.table, due, &row.key)))
 }
 
 fn row_key(table: Table, key: &[u8]) -> Vec<u8> {
@@ -212,76 +185,68 @@ fn due_key(table: Table, due: Timestamp, key: &[u8]) -> Vec<u8> {
     [b"due/", table.as_str().as_bytes(), b"/", &due.seconds().to_be_bytes(), key].concat()
 }
 
-/// The simulator: ordered keys, each with a revision that no later value gets again. A real one keeps bytes.
+/// The simulator: the last revision, which no later value gets again, and ordered keys. A real one keeps bytes.
 #[derive(Clone, Debug, Default)]
 struct Database(Arc<Mutex<Contents>>);
 
-#[derive(Debug, Default)]
-struct Contents {
-    last_revision: u64,
-    found: BTreeMap<Vec<u8>, Found>,
-}
+type Contents = (u64, BTreeMap<Vec<u8>, Found>);
 
-#[derive(Clone, Debug)]
-enum Value {
-    Row(Box<Write>),
-    Entry(Timestamp),
-}
-
+/// A row, or an entry, which has none.
 #[derive(Clone, Debug)]
 struct Found {
     key: Vec<u8>,
-    value: Value,
     revision: u64,
+    /// By the clock of the writer.
+    written: Timestamp,
+    row: Option<Write>,
 }
 
-impl Found {
-    fn is_stale(&self) -> bool {
-        matches!(self.value, Value::Entry(written) if written.plus(STALE_AFTER) <= SystemClock.now())
-    }
+fn is_stale(entry: &Found) -> bool {
+    entry.written.plus(STALE_AFTER) <= SystemClock.now()
 }
 
 impl Database {
     async fn get(&self, key: &[u8]) -> Option<Found> {
         tokio::task::yield_now().await;
-        self.0.lock().unwrap().found.get(key).cloned()
+        self.0.lock().unwrap().1.get(key).cloned()
     }
 
-    /// Writes a key if it has the revision that was seen; 0 is that of a missing key.
-    async fn put(&self, key: &[u8], seen: u64, value: Value) -> bool {
+    /// Writes a key if it has the revision that was seen, where one is named; 0 is that of a missing key.
+    async fn put(&self, key: &[u8], seen: Option<u64>, row: Option<Write>) -> bool {
         tokio::task::yield_now().await;
-        let Contents { last_revision, found: values } = &mut *self.0.lock().unwrap();
-        let is_seen = values.get(key).map_or(0, |found| found.revision) == seen;
+        let (last, values) = &mut *self.0.lock().unwrap();
+        let is_seen = seen.is_none_or(|seen| seen == values.get(key).map_or(0, |found| found.revision));
         if is_seen {
-            *last_revision += 1;
-            values.insert(key.to_vec(), Found { key: key.to_vec(), value, revision: *last_revision });
+            *last += 1;
+            let (key, written) = (key.to_vec(), SystemClock.now());
+            values.insert(key.clone(), Found { key, revision: *last, written, row });
         }
         is_seen
     }
 
     async fn delete(&self, key: &[u8], seen: u64) -> bool {
         tokio::task::yield_now().await;
-        let values = &mut self.0.lock().unwrap().found;
+        let values = &mut self.0.lock().unwrap().1;
         values.get(key).is_some_and(|found| found.revision == seen) && values.remove(key).is_some()
     }
 
     /// Returns what is under keys that begin with `prefix` and come after `after`, in order.
     async fn range(&self, prefix: &[u8], after: &[u8], limit: usize) -> Vec<Found> {
         tokio::task::yield_now().await;
-        let values = &self.0.lock().unwrap().found;
-        let found = values.range::<[u8], _>((Bound::Excluded(after), Bound::Unbounded)).map(|(_, found)| found);
+        let values = &self.0.lock().unwrap().1;
+        let found = values.range(after.to_vec()..).map(|(_, found)| found).filter(|found| found.key != after);
         found.take_while(|found| found.key.starts_with(prefix)).take(limit).cloned().collect()
     }
 }
 
-fn main() -> Result<(), Box<dyn Error>> {
-    let server = AuthorizationServer::new(Config::platform("https://auth.example"), RevisionsStore::default())?;
-    println!("{server:?}");
-    Ok(())
+fn main() -> Result<(), ConfigError> {
+    AuthorizationServer::new(Config::platform("https://auth.example"), RevisionsStore::default()).map(drop)
 }
 
 #[cfg(all(test, feature = "testing"))]
 mod tests {
+    use grantor::store::{Page, TokenStore};
+
     use super::*;
 
     grantor::store_tests!(#[tokio::test] => store: RevisionsStore::default(), another: store.clone());
@@ -289,19 +254,18 @@ mod tests {
     /// An entry too many is neither listed nor counted, and goes when it is old and nobody has renewed it.
     #[tokio::test]
     async fn a_stale_entry_is_dropped_unless_it_was_renewed() {
-        let store = RevisionsStore::default();
-        let [old, young] = [1, 2].map(|key| list_key(Table::Grants, b"alice", &[key; 16]));
-        store.0.put(&old, 0, Value::Entry(Timestamp::default())).await;
-        store.renew(&young).await;
-        let read = store.0.get(&old).await.unwrap();
-        store.renew(&old).await;
+        let (store, alice) = (RevisionsStore::default(), grantor::Subject::new("alice").unwrap());
+        let key = list_key(Table::Grants, b"alice", &[1; 16]);
+        let age = || store.0.0.lock().unwrap().1.values_mut().for_each(|found| found.written = Timestamp::default());
+        store.0.put(&key, None, None).await;
+        age();
+        let read = store.0.get(&key).await.unwrap();
+        store.0.put(&key, None, None).await;
         store.drop_stale(&read).await;
-        assert!(store.0.get(&old).await.is_some(), "it was renewed after it was read");
-        let seen = store.0.get(&old).await.unwrap().revision;
-        store.0.put(&old, seen, Value::Entry(Timestamp::default())).await;
-        let alice = grantor::Subject::new("alice").unwrap();
-        let listed = grantor::store::TokenStore::grants_of(&store, &alice, grantor::store::Page::first(10)).await;
-        assert_eq!(listed.unwrap(), []);
-        assert!(store.0.get(&old).await.is_none() && store.0.get(&young).await.is_some());
+        for is_there in [true, false] {
+            assert_eq!(store.grants_of(&alice, Page::first(10)).await.unwrap(), []);
+            assert_eq!(store.0.get(&key).await.is_some(), is_there, "it was renewed after it was read");
+            age();
+        }
     }
 }

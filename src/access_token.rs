@@ -6,6 +6,7 @@ use crate::client::{Client, GrantType};
 use crate::clock::Timestamp;
 use crate::context::Context;
 use crate::id::GrantId;
+use crate::protected_resource::Audience;
 use crate::record::Grant;
 use crate::scope::{Permission, Resource, ResourceScope, ScopeSet};
 use crate::secret::Digest;
@@ -26,6 +27,8 @@ struct Part {
     issued: Timestamp,
     end: Timestamp,
     narrowed: Option<ScopeSet>,
+    /// Unset where the token is for all of the grant.
+    audience: Audience,
 }
 
 /// Looks a token up; `None` for anything but a live access token.
@@ -39,20 +42,29 @@ pub(crate) async fn find(context: &Context, token: &[u8]) -> Result<Option<Usabl
     let Some(grant) = context.stores.tokens.find(&id).await? else { return Ok(None) };
     let Some(part) = live_part(&grant, &presented.digest, context.now()) else { return Ok(None) };
     let client = match context.stores.clients.find(&grant.client).await? {
-        // It was cached before its grants were withdrawn or its resources replaced, and the user consented since.
-        Some(client) if client.epoch < grant.epoch || !client.has_list_of(&grant.resources) => {
+        // It was cached before its grants were withdrawn, its resources replaced or its registration prolonged.
+        Some(client)
+            if client.epoch < grant.epoch || !client.has_list_of(&grant.resources) || context.is_gone(&client) =>
+        {
             context.stores.clients.current(&grant.client).await?
         }
         client => client,
     };
-    let client = client.filter(|client| is_served(client, &grant));
-    Ok(client.map(|client| UsableToken { grant, client, part }))
+    let is_usable = |client: &Arc<Client>| is_served(client, &grant) && !context.is_gone(client);
+    let Some(client) = client.filter(is_usable) else { return Ok(None) };
+    let token = UsableToken { grant, client, part };
+    if context.resources.covers_any(token.audience()) { Ok(Some(token)) } else { Ok(None) }
 }
 
 /// What the grant says of a token, if it is live.
 fn live_part(grant: &Grant, digest: &Digest, now: Timestamp) -> Option<Part> {
     let access = grant.live_access(digest, now).filter(|access| access.is_usable(now))?;
-    Some(Part { issued: access.issued, end: access.end, narrowed: access.narrowed.cloned() })
+    Some(Part {
+        issued: access.issued,
+        end: access.end,
+        narrowed: access.narrowed.cloned(),
+        audience: access.audience.cloned().unwrap_or_default(),
+    })
 }
 
 /// Returns whether the grant's client may use its tokens now.
@@ -73,6 +85,11 @@ impl UsableToken {
 
     pub(crate) fn grant(&self) -> GrantId {
         self.grant.id
+    }
+
+    /// The protected resources that the token is for, whatever the server has of them.
+    pub(crate) fn audience(&self) -> &Audience {
+        if self.part.audience.is_unset() { self.grant.audience() } else { &self.part.audience }
     }
 
     /// The scopes of the token, as far as the client may still have them.
@@ -165,10 +182,12 @@ mod tests {
         let mut line = Line::new();
         let digest = Digest::of(b"further");
         let narrowed = Some(scopes("repo-code:r"));
-        let further = FurtherAccess { digest, issued: at(50), end: at(60), revoked: false, narrowed };
+        let audience = Audience::new(["https://api.example"]);
+        let further = FurtherAccess { digest, issued: at(50), end: at(60), revoked: false, narrowed, audience };
         line.grant.pairs.newest.as_mut().unwrap().push_further(further);
         let part = live_part(&line.grant, &digest, at(59)).unwrap();
         assert_eq!((part.issued, part.end, part.narrowed), (at(50), at(60), Some(scopes("repo-code:r"))));
+        assert_eq!(part.audience, Audience::new(["https://api.example"]));
         assert!(live_part(&line.grant, &digest, at(60)).is_none());
         line.grant.pairs.newest.as_mut().unwrap().revoke_access(&digest);
         assert!(live_part(&line.grant, &digest, at(59)).is_none());
@@ -207,7 +226,7 @@ mod tests {
         let usable = |narrowed: Option<&str>, registered: &str| {
             let mut client = client("own");
             client.scopes = scopes(registered);
-            let part = Part { issued: at(0), end: at(9), narrowed: narrowed.map(scopes) };
+            let part = Part { issued: at(0), end: at(9), narrowed: narrowed.map(scopes), audience: Audience::UNSET };
             UsableToken { grant: Arc::new(line.grant.clone()), client: Arc::new(client), part }
         };
         let rows = [

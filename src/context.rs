@@ -11,8 +11,10 @@ use crate::error::{ErrorCode, Reason};
 use crate::hooks::{Attempt, AttemptKind, Event, EventSink, SubjectStatus, Subjects, Throttle, ThrottleDecision};
 use crate::id::ClientId;
 use crate::newest_time::NewestTime;
+use crate::policy::RegistrationPolicy;
+use crate::protected_resource::ResourceTable;
 use crate::scope::ConsentedResources;
-use crate::store::Stores;
+use crate::store::{StoreError, Stores};
 use crate::subject::Subject;
 use crate::wire::Endpoint;
 
@@ -21,6 +23,7 @@ use crate::wire::Endpoint;
 pub(crate) struct Context {
     pub(crate) stores: Stores,
     pub(crate) config: Config,
+    pub(crate) resources: ResourceTable,
     /// The document of the metadata endpoint.
     pub(crate) metadata: Box<[u8]>,
     pub(crate) clock: Arc<dyn Clock>,
@@ -29,6 +32,7 @@ pub(crate) struct Context {
     pub(crate) events: Option<Arc<dyn EventSink>>,
     pub(crate) throttle: Option<Arc<dyn Throttle>>,
     pub(crate) subjects: Option<Arc<dyn Subjects>>,
+    pub(crate) registration_policy: Option<Arc<dyn RegistrationPolicy>>,
     /// Whether the event was raised for a throttle that is given no addresses.
     pub(crate) misses_peers: AtomicBool,
 }
@@ -44,6 +48,25 @@ impl Context {
         if let Some(events) = &self.events {
             events.record(event);
         }
+    }
+
+    /// Looks a client up again that was found gone: it may have been used since it was cached. None if its registration
+    /// has ended.
+    ///
+    /// It is rare: callers put it into a box, so that no other lookup has the room for it.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the store failed.
+    pub(crate) async fn find_again(&self, id: &ClientId) -> Result<Option<Arc<Client>>, StoreError> {
+        Ok(self.stores.clients.current(id).await?.filter(|client| !self.is_gone(client)))
+    }
+
+    /// Returns whether the registration of the client has ended, so that it counts as unknown: to be asked for whatever
+    /// the store has found. The clock is asked for clients alone that have an end.
+    #[inline]
+    pub(crate) fn is_gone(&self, client: &Client) -> bool {
+        client.gone_at().is_some_and(|gone_at| self.now() >= gone_at)
     }
 
     /// Tells the sink why a request was refused, unless a more telling event was raised for it.
@@ -79,7 +102,7 @@ impl Context {
                 let client = match kind {
                     // It has been found to come from a client.
                     AttemptKind::HeldRequest => client,
-                    AttemptKind::Authentication => attempt.client_to_tell(),
+                    AttemptKind::Authentication | AttemptKind::Registration => attempt.client_to_tell(),
                 };
                 self.raise(&Event::Throttled { endpoint, client, peer });
                 let begun = u64::from(retry_after.subsec_nanos() > 0);

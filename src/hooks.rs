@@ -531,6 +531,10 @@ pub enum ApplicationChange<'a> {
     Deleted,
     /// A first-party client was created, or changed as its description did.
     Ensured,
+    /// A client registered itself [RFC 7591].
+    Registered,
+    /// A client that registered itself and was never used was removed, since another one needed its place.
+    Evicted,
 }
 
 impl ApplicationChange<'_> {
@@ -555,6 +559,8 @@ impl ApplicationChange<'_> {
             Self::GrantsWithdrawn => "grants_withdrawn",
             Self::Deleted => "application_deleted",
             Self::Ensured => "client_ensured",
+            Self::Registered => "client_registered",
+            Self::Evicted => "client_evicted",
         }
     }
 }
@@ -588,6 +594,8 @@ pub enum AttemptKind {
     Authentication,
     /// A valid authorization request is stored until its user decides. The user is signed in, and the client exists.
     HeldRequest,
+    /// A client registers itself [RFC 7591]. Its request was not read yet.
+    Registration,
 }
 
 /// Who tries what.
@@ -732,6 +740,8 @@ mod tests {
             ApplicationChange::GrantsWithdrawn,
             ApplicationChange::Deleted,
             ApplicationChange::Ensured,
+            ApplicationChange::Registered,
+            ApplicationChange::Evicted,
         ];
         // The event, and whether it has a subject, a grant, an endpoint and a reason.
         let mut events = vec![

@@ -55,7 +55,8 @@
 //!
 //! It does the authorization code grant with PKCE [RFC 6749, RFC 7636], refresh with rotation, grace and
 //! detection of reuse [RFC 9700], client credentials [RFC 6749 section 4.4], revocation [RFC 7009], introspection
-//! [RFC 7662], metadata [RFC 8414, RFC 9207], the check of bearer tokens [RFC 6750], and registration with review.
+//! [RFC 7662], metadata [RFC 8414, RFC 9207], the check of bearer tokens [RFC 6750], tokens for one of several APIs
+//! [RFC 8707, RFC 9728], registration with review, and clients that register themselves [RFC 7591].
 //!
 //! It does not sign users in, draw pages other than one fixed error page, speak HTTP, or keep a task
 //! running: the embedder has sessions, templates, a framework and a timer that calls
@@ -74,11 +75,13 @@
 //!
 //! # Where to go next
 //!
-//! [`guide::getting_started`] walks through a whole flow. [`guide::writing_an_adapter`],
+//! [`guide::getting_started`] walks through a whole flow. [`guide::open_clients`] lets clients register themselves,
+//! [`guide::protected_resources`] issues tokens for several APIs. [`guide::writing_an_adapter`],
 //! [`guide::choosing_a_store`], [`guide::writing_a_store`], [`guide::operating`], [`guide::several_servers`] and
 //! [`guide::profiles_and_defaults`] cover what their names say. [`guide::design`] gives the reasons,
-//! [`guide::security`] covers the threats, [`guide::performance`] has the measurements, and [`guide::conformance`]
-//! shows which test proves which rule.
+//! [`guide::security`] covers the threats, [`guide::performance`] explains the measurements, and [`guide::conformance`]
+//! shows which test proves which rule. [`guide::contributing`] is for those who change the crate.
+#![cfg_attr(docsrs, feature(doc_cfg))]
 #![forbid(unsafe_code)]
 #![deny(
     missing_docs,
@@ -116,6 +119,8 @@ mod id;
 pub mod message;
 mod newest_time;
 mod pkce;
+mod policy;
+mod protected_resource;
 mod purge;
 mod record;
 mod registrar;
@@ -137,12 +142,13 @@ pub use crate::client::application::{
     Application, ApplicationFilter, ApplicationForm, CheckedForm, Field, FieldError, Logo, LogoSlot, Problem,
     RegistrationLimits,
 };
+pub use crate::client::metadata::{ClientMetadata, MetadataError, MoreMetadata, RegistrationBounds};
 pub use crate::client::redirect_uri::{
     RedirectUri, RedirectUriComparison, RedirectUriError, RedirectUriPolicy, RegisteredRedirectUri,
 };
 pub use crate::client::{
-    ApplicationType, AuthenticationMethod, AuthenticationMethods, Client, ClientBuilder, ClientSecretError,
-    ClientState, ClientType, GrantType, GrantTypes, Privileges, RefreshRotation,
+    ApplicationType, AuthenticationMethod, AuthenticationMethods, Client, ClientBuilder, ClientOrigin,
+    ClientSecretError, ClientState, ClientType, GrantType, GrantTypes, OpenClient, Privileges, RefreshRotation,
 };
 pub use crate::clock::{Clock, SystemClock, Timestamp, TimestampError};
 pub use crate::codec::DecodeError;
@@ -150,11 +156,11 @@ pub use crate::config::error::ConfigError;
 pub use crate::config::report::{Finding, SecurityReport};
 pub use crate::config::{
     AccessTokenRevocation, AuthorizationErrors, BasicReading, Config, ExchangeRedirectUri, ForeignTokenAnswer, Grace,
-    GraceEnd, PkceRequirement, Profile, ReuseResponse, StateCharacters, TokenPrefixes,
+    GraceEnd, OpenClients, PkceRequirement, Profile, ReuseResponse, StateCharacters, TokenPrefixes,
 };
 pub use crate::endpoint::decide::{Consent, Decision};
 pub use crate::endpoint::pending::{AuthorizationError, PendingAuthorization, RequestedScope};
-pub use crate::endpoint::resource::{Authenticated, ResourceError};
+pub use crate::endpoint::resource::{Authenticated, ResourceError, ResourceServer};
 pub use crate::entropy::{Entropy, SystemEntropy};
 pub use crate::error::{ErrorCode, Reason};
 pub use crate::grant::client_credentials::MachineToken;
@@ -164,6 +170,8 @@ pub use crate::hooks::{
 };
 pub use crate::id::{AuthorizationId, ClientId, ClientIdError, GrantId, IdError};
 pub use crate::pkce::{CodeChallenge, CodeChallengeError, CodeVerifier, CodeVerifierError};
+pub use crate::policy::{ApproveWithin, QueueAll, RegistrationDecision, RegistrationPolicy, RegistrationRequest};
+pub use crate::protected_resource::ProtectedResource;
 pub use crate::purge::PurgeError;
 pub use crate::registrar::{Approval, Approved, Narrowing, Registrar, RegistrarError, Widening};
 pub use crate::secret::derive::DerivationKey;
@@ -182,6 +190,7 @@ pub use crate::text::{LookAlikeKey, TextError, TextFault};
 pub use crate::throttle::{MemoryThrottle, Rate, ThrottleLimits};
 #[cfg(feature = "tracing")]
 pub use crate::tracing_events::TracingEvents;
+pub use crate::wire::cors::Cors;
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

@@ -6,13 +6,14 @@ use std::sync::atomic::AtomicBool;
 use crate::client::Client;
 use crate::clock::{Clock, SystemClock};
 use crate::config::Config;
+use crate::config::check::RegistrationNeeds;
 use crate::config::error::ConfigError;
 use crate::config::report::{NO_THROTTLE, SecurityReport};
 use crate::context::Context;
 use crate::endpoint::decide::Decision;
 use crate::endpoint::pending::{AuthorizationError, PendingAuthorization};
-use crate::endpoint::resource::{Authenticated, ResourceError};
-use crate::endpoint::{authorize, decide, introspect, metadata, resource, revoke, token};
+use crate::endpoint::resource::{Authenticated, ResourceError, ResourceServer};
+use crate::endpoint::{authorize, decide, introspect, metadata, register, resource, revoke, token};
 use crate::entropy::{Entropy, SystemEntropy};
 use crate::grant;
 use crate::grant::client_credentials::{self, MachineToken};
@@ -20,6 +21,8 @@ use crate::grant::withdraw::{self, Extent};
 use crate::hooks::{EventSink, Subjects, Throttle};
 use crate::id::{ClientId, GrantId};
 use crate::newest_time::NewestTime;
+use crate::policy::RegistrationPolicy;
+use crate::protected_resource::ResourceTable;
 use crate::purge::{self, PurgeError};
 use crate::record::{Authorization, Grant};
 use crate::registrar::Registrar;
@@ -63,6 +66,7 @@ impl AuthorizationServer {
             events: None,
             throttle: None,
             subjects: None,
+            registration_policy: None,
         }
     }
 
@@ -78,7 +82,8 @@ impl AuthorizationServer {
         &self.context.config.issuer
     }
 
-    /// Returns what access tokens are for: the configured audience, or the issuer.
+    /// Returns what access tokens are for where there are no [`Config::resources`]: the configured audience, or the
+    /// issuer.
     #[must_use]
     pub fn audience(&self) -> &str {
         self.context.audience()
@@ -95,16 +100,31 @@ impl AuthorizationServer {
     }
 
     /// Returns the whole path under which an endpoint is reached from outside: the issuer's path comes
-    /// first, for the metadata last [RFC 8414 section 3.1].
+    /// first, for the metadata last [RFC 8414 section 3.1]. For [`Endpoint::ResourceMetadata`] it is the start of its
+    /// [`paths`](Self::paths).
     #[must_use]
     pub fn path(&self, endpoint: Endpoint) -> String {
-        let below = metadata::issuer_path(self.issuer());
-        match endpoint {
-            Endpoint::Metadata => format!("{}{below}", endpoint.path()),
-            Endpoint::Authorization | Endpoint::Token | Endpoint::Revocation | Endpoint::Introspection => {
-                format!("{below}{}", endpoint.path())
-            }
+        endpoint.path_at(&metadata::issuer_path(self.issuer()))
+    }
+
+    /// Returns every path under which an adapter routes an endpoint, [`path`](Self::path) first.
+    ///
+    /// The metadata has two, since some clients keep the slash at the end of an issuer. Every other path is the
+    /// embedder's, or 404: so is the form without the issuer's path, which would be another issuer's document
+    /// [RFC 8414 section 3.3].
+    ///
+    /// [`Endpoint::ResourceMetadata`] has those of all [`Config::resources`], and none without any. Pass the path of such a
+    /// request on with [`Request::path`]. [`Endpoint::Registration`] has none while
+    /// [`dynamic_registration`](Config::dynamic_registration) is off.
+    #[must_use]
+    pub fn paths(&self, endpoint: Endpoint) -> Vec<String> {
+        if endpoint == Endpoint::ResourceMetadata {
+            return self.context.resources.metadata_paths(self.issuer());
         }
+        if endpoint == Endpoint::Registration && !self.config().dynamic_registration {
+            return Vec::new();
+        }
+        endpoint.paths_at(&metadata::issuer_path(self.issuer()))
     }
 
     /// Returns the bytes of a body that an adapter has to read; what is longer is
@@ -114,18 +134,37 @@ impl AuthorizationServer {
         self.context.config.body_octets
     }
 
-    /// Answers a machine endpoint: token, revocation, introspection, metadata.
+    /// Answers a machine endpoint: token, revocation, introspection, metadata, registration.
     ///
     /// The answer is complete, errors included: 400, 401, 405, 413, 429, and 500 or 503 if the store
-    /// failed. At the authorization endpoint, where a user is needed, it is 404.
+    /// failed. At the authorization endpoint, where a user is needed, it is 404, and at the registration endpoint while
+    /// [`dynamic_registration`](Config::dynamic_registration) is off.
+    ///
+    /// It has the headers that [`Config::cors`] asks for, preflights included.
     pub async fn serve(&self, endpoint: Endpoint, request: &Request<'_>) -> Response {
         let context = &self.context;
-        match endpoint {
+        if endpoint == Endpoint::Registration && !context.config.dynamic_registration {
+            return Response::new(404);
+        }
+        let cors = context.config.cors.of(endpoint);
+        if let Some(answer) = cors.and_then(|cors| cors.preflight(endpoint, request)) {
+            return answer;
+        }
+        let response = match endpoint {
             Endpoint::Authorization => Response::new(404),
             Endpoint::Token => in_span(endpoint.as_str(), token::serve(context, request)).await,
             Endpoint::Revocation => in_span(endpoint.as_str(), revoke::serve(context, request)).await,
             Endpoint::Introspection => in_span(endpoint.as_str(), introspect::serve(context, request)).await,
             Endpoint::Metadata => metadata::serve(context, request),
+            Endpoint::ResourceMetadata => {
+                let answer = context.resources.metadata(request, self.issuer());
+                answer.unwrap_or_else(|| Response::new(404))
+            }
+            Endpoint::Registration => in_span(endpoint.as_str(), register::serve(context, request)).await,
+        };
+        match cors {
+            Some(cors) => cors.share(request, response),
+            None => response,
         }
     }
 
@@ -183,6 +222,9 @@ impl AuthorizationServer {
 
     /// Finds out what the access token of a request to a resource stands for [RFC 6750].
     ///
+    /// With [`Config::resources`], it is the check of the default resource, and refuses every token if there is no
+    /// default; [`resource`](Self::resource) makes the check of each.
+    ///
     /// # Errors
     ///
     /// [`ResourceError`], which holds the answer with its challenge.
@@ -190,11 +232,23 @@ impl AuthorizationServer {
         resource::authenticate(&self.context, request).await
     }
 
+    /// Returns the check of access tokens for one of the protected resources in [`Config::resources`], by its identifier
+    /// as it is written there. Make it once, when the service starts.
+    ///
+    /// # Errors
+    ///
+    /// [`ConfigError`] if there is no such resource.
+    pub fn resource(&self, identifier: &str) -> Result<ResourceServer, ConfigError> {
+        ResourceServer::new(self.context.clone(), identifier)
+    }
+
     /// Demands that a token covers this scope, with this permission, on this resource.
     ///
     /// # Errors
     ///
-    /// [`ResourceError`] with 403 and the scope that is needed [RFC 6750 section 3.1].
+    /// [`ResourceError`] with 403 and the scope that is needed [RFC 6750 section 3.1]. At a protected resource, where a token
+    /// has the scope, but does not reach this one of the user's resources, the 403 has no error: more scopes would not
+    /// help.
     ///
     /// # Security
     ///
@@ -393,6 +447,7 @@ pub struct Builder {
     events: Option<Arc<dyn EventSink>>,
     throttle: Option<Arc<dyn Throttle>>,
     subjects: Option<Arc<dyn Subjects>>,
+    registration_policy: Option<Arc<dyn RegistrationPolicy>>,
 }
 
 impl Builder {
@@ -431,19 +486,42 @@ impl Builder {
         self
     }
 
+    /// Sets who decides about clients that register themselves; none unless set.
+    /// [`Config::dynamic_registration`] needs it.
+    #[must_use]
+    pub fn registration_policy(mut self, policy: impl RegistrationPolicy) -> Self {
+        self.registration_policy = Some(Arc::new(policy));
+        self
+    }
+
     /// Builds the server.
     ///
     /// # Errors
     ///
     /// [`ConfigError`] if a setting contradicts another one, the profile or the standards.
     pub fn build(self) -> Result<AuthorizationServer, ConfigError> {
-        let Self { config, stores, clock, entropy, events, throttle, subjects } = self;
+        let Self { config, stores, clock, entropy, events, throttle, subjects, registration_policy } = self;
         config.check()?;
+        let (has_policy, has_registry) = (registration_policy.is_some(), stores.registry.is_some());
+        config.check_registration(RegistrationNeeds { has_policy, has_registry })?;
         let metadata = metadata::document(&config);
+        let resources = ResourceTable::new(&config.resources, config.require_resource, &config.issuer, &config.scopes);
         let misses_peers = AtomicBool::new(false);
         let newest = NewestTime::default();
-        let context =
-            Context { stores, config, metadata, clock, newest, entropy, events, throttle, subjects, misses_peers };
+        let context = Context {
+            stores,
+            config,
+            resources,
+            metadata,
+            clock,
+            newest,
+            entropy,
+            events,
+            throttle,
+            subjects,
+            registration_policy,
+            misses_peers,
+        };
         Ok(AuthorizationServer { context: Arc::new(context) })
     }
 }

@@ -17,7 +17,7 @@ use super::work::{MANY, Stored, Work, insert};
 use crate::measure::Contender;
 use crate::options::Options;
 use crate::report::{Figure, Goal, Report, Unit};
-use crate::servers_postgres::PostgresServer;
+use support::servers::postgres::PostgresServer;
 
 /// Connections of the pool.
 const POOL: u32 = 8;

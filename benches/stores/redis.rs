@@ -15,7 +15,7 @@ use super::work::{MANY, Stored, Work, insert};
 use crate::measure::Contender;
 use crate::options::Options;
 use crate::report::{Figure, Report, Unit};
-use crate::servers_redis::Server;
+use support::servers::redis::Server;
 
 /// The store's own script for a write.
 const PUT: &str = include_str!("../../src/store/redis/put.lua");

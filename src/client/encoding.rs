@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use crate::client::redirect_uri::RegisteredRedirectUri;
 use crate::client::{
-    ApplicationType, AuthenticationMethod, AuthenticationMethods, Client, ClientSecrets, ClientState, ClientType,
-    GrantType, GrantTypes, RefreshRotation,
+    ApplicationType, AuthenticationMethod, AuthenticationMethods, Client, ClientOrigin, ClientSecrets, ClientState,
+    ClientType, GrantType, GrantTypes, OpenClient, Privileges, RefreshRotation,
 };
 use crate::codec::{DecodeError, Reader, Writer, kind};
 use crate::id::ClientId;
@@ -40,10 +40,8 @@ impl Client {
             machine_resources,
             grant_types,
             authentication_methods,
-            require_pkce,
-            trusted,
-            may_introspect,
-            refresh_rotation,
+            privileges: Privileges { require_pkce, trusted, may_introspect, refresh_rotation },
+            open,
         } = self;
         let ClientSecrets { current, previous, current_is_of_previous_owner, previous_is_of_previous_owner } = secrets;
         let mut writer = Writer::new(kind::CLIENT, WRITES);
@@ -74,6 +72,9 @@ impl Client {
         writer.flag(*trusted);
         writer.flag(*may_introspect);
         writer.optional(*refresh_rotation, |writer, rotation| writer.flag(rotation == RefreshRotation::Keep));
+        if let Some(open) = open {
+            writer.tagged(OPEN, |writer| write_open(writer, open));
+        }
         writer.finish()
     }
 
@@ -108,14 +109,63 @@ impl Client {
             machine_resources: read_resource_scope(&mut reader)?,
             grant_types: read_grant_types(&mut reader)?,
             authentication_methods: read_authentication_methods(&mut reader)?,
-            require_pkce: reader.flag()?,
-            trusted: reader.flag()?,
-            may_introspect: reader.flag()?,
-            refresh_rotation: reader.optional(read_rotation)?,
+            privileges: Privileges {
+                require_pkce: reader.flag()?,
+                trusted: reader.flag()?,
+                may_introspect: reader.flag()?,
+                refresh_rotation: reader.optional(read_rotation)?,
+            },
+            open: reader.tagged(OPEN, read_open)?.map(Arc::new),
         };
         reader.finish()?;
         Ok(client)
     }
+}
+
+/// The tag of what a client has that registered itself.
+const OPEN: u8 = b'O';
+
+fn write_open(writer: &mut Writer, open: &OpenClient) {
+    let OpenClient {
+        origin,
+        registered,
+        is_reviewed,
+        default_scopes,
+        end,
+        used_until,
+        gone_at,
+        has_foreign_links,
+        looks_like_another,
+    } = open;
+    writer.octet(match origin {
+        ClientOrigin::DynamicRegistration => 0,
+    });
+    writer.time(*registered);
+    writer.flag(*is_reviewed);
+    writer.text(default_scopes.as_str());
+    for time in [end, used_until, gone_at] {
+        writer.optional(*time, Writer::time);
+    }
+    writer.flag(*has_foreign_links);
+    writer.flag(*looks_like_another);
+}
+
+fn read_open(reader: &mut Reader<'_>) -> Result<OpenClient, DecodeError> {
+    let origin = match reader.octet()? {
+        0 => ClientOrigin::DynamicRegistration,
+        _ => return Err(DecodeError::UnknownVersion),
+    };
+    Ok(OpenClient {
+        origin,
+        registered: reader.time()?,
+        is_reviewed: reader.flag()?,
+        default_scopes: read_scopes(reader)?,
+        end: reader.optional(Reader::time)?,
+        used_until: reader.optional(Reader::time)?,
+        gone_at: reader.optional(Reader::time)?,
+        has_foreign_links: reader.flag()?,
+        looks_like_another: reader.flag()?,
+    })
 }
 
 /// Writes what is registered: the scopes, then the resource scope.
@@ -296,6 +346,7 @@ pub(crate) const fn application_type(octet: u8) -> Result<ApplicationType, Decod
 mod tests {
     use super::*;
     use crate::client::redirect_uri::RedirectUriPolicy;
+    use crate::clock::Timestamp;
     use crate::codec::layout;
     use crate::secret::ClientSecret;
 
@@ -351,13 +402,37 @@ mod tests {
             ..client()
         };
         let deleted = Client { state: ClientState::Deleted, ..Client::blank(client().id) };
-        for record in [client(), public, native, deleted] {
+        for record in [client(), public, native, deleted, open()] {
+            let tagged = Client { open: None, ..record.clone() }.encode().len();
             let octets = record.encode();
             assert_eq!(Client::decode(&octets), Ok(record));
-            for cut in 0..octets.len() {
+            // Without the tagged field it is another whole record.
+            for cut in (0..octets.len()).filter(|cut| *cut != tagged) {
                 assert!(Client::decode(&octets[..cut]).is_err(), "cut to {cut}");
             }
         }
+    }
+
+    fn open() -> Client {
+        let open = OpenClient {
+            origin: ClientOrigin::DynamicRegistration,
+            registered: Timestamp::from_seconds(1),
+            is_reviewed: false,
+            default_scopes: ScopeSet::read("repo-code:r").unwrap(),
+            end: Some(Timestamp::from_seconds(4)),
+            used_until: Some(Timestamp::from_seconds(2)),
+            gone_at: Some(Timestamp::from_seconds(3)),
+            has_foreign_links: true,
+            looks_like_another: false,
+        };
+        Client { open: Some(Arc::new(open)), ..client() }
+    }
+
+    /// What a release has written is read by every later one.
+    #[test]
+    fn layout_1_of_a_client_that_registered_itself_stays_as_it_is() {
+        let file = layout::compared("client.1.open", &open().encode());
+        assert_eq!(Client::decode(&file), Ok(open()));
     }
 
     #[test]

@@ -4,15 +4,21 @@ pub(crate) mod application;
 mod authentication_method;
 pub(crate) mod encoding;
 mod grant_type;
+pub(crate) mod metadata;
+mod open;
 mod privileges;
 pub(crate) mod redirect_uri;
 mod resources;
 
 pub use authentication_method::{AuthenticationMethod, AuthenticationMethods};
 pub use grant_type::{GrantType, GrantTypes};
+pub use open::{ClientOrigin, OpenClient};
 pub use privileges::{Privileges, RefreshRotation};
 
+use std::sync::Arc;
+
 use crate::client::redirect_uri::RegisteredRedirectUri;
+use crate::clock::Timestamp;
 use crate::id::ClientId;
 use crate::scope::{ConsentedResources, ResourceList, ResourceScope, ScopeSet};
 use crate::secret::{CLIENT_SECRET_CHARACTERS, ClientSecret, Digest};
@@ -41,10 +47,9 @@ pub struct Client {
     pub(crate) machine_resources: ResourceScope,
     pub(crate) grant_types: GrantTypes,
     pub(crate) authentication_methods: AuthenticationMethods,
-    pub(crate) require_pkce: bool,
-    pub(crate) trusted: bool,
-    pub(crate) may_introspect: bool,
-    pub(crate) refresh_rotation: Option<RefreshRotation>,
+    pub(crate) privileges: Privileges,
+    /// Set for a client that registered itself.
+    pub(crate) open: Option<Arc<OpenClient>>,
 }
 
 impl Client {
@@ -104,10 +109,8 @@ impl Client {
             machine_resources: ResourceScope::none(),
             grant_types: GrantTypes::default(),
             authentication_methods: AuthenticationMethods::default(),
-            require_pkce: false,
-            trusted: false,
-            may_introspect: false,
-            refresh_rotation: None,
+            privileges: Privileges::default(),
+            open: None,
         }
     }
 
@@ -215,36 +218,27 @@ impl Client {
     /// [RFC 9700 section 4.11.2].
     #[must_use]
     pub const fn is_trusted(&self) -> bool {
-        self.trusted
+        self.privileges.trusted
     }
 
     /// Returns whether the client is a resource server that may introspect every access token
     /// [RFC 7662 section 2.1]. A client that [counts as public](Self::counts_as_public) never is one.
     #[must_use]
     pub fn may_introspect(&self) -> bool {
-        self.may_introspect && !self.counts_as_public()
+        self.privileges.may_introspect && !self.counts_as_public()
     }
 
     /// Returns whether a refresh replaces the refresh token, if that was set for this client. Otherwise
     /// [`Config::refresh_rotation`](field@crate::Config::refresh_rotation) decides.
     #[must_use]
     pub const fn refresh_rotation(&self) -> Option<RefreshRotation> {
-        self.refresh_rotation
+        self.privileges.refresh_rotation
     }
 
     /// Returns what an administrator granted to the client, or demanded of it, beside its scopes and resources.
     #[must_use]
     pub const fn privileges(&self) -> Privileges {
-        let Self { trusted, may_introspect, require_pkce, refresh_rotation, .. } = *self;
-        Privileges { trusted, may_introspect, require_pkce, refresh_rotation }
-    }
-
-    pub(crate) const fn set_privileges(&mut self, privileges: Privileges) {
-        let Privileges { trusted, may_introspect, require_pkce, refresh_rotation } = privileges;
-        self.trusted = trusted;
-        self.may_introspect = may_introspect;
-        self.require_pkce = require_pkce;
-        self.refresh_rotation = refresh_rotation;
+        self.privileges
     }
 
     /// Returns whether the client has a secret that works.
@@ -278,7 +272,32 @@ impl Client {
     /// Returns whether every authorization of this client needs PKCE [RFC 7636].
     #[must_use]
     pub fn requires_pkce(&self) -> bool {
-        self.require_pkce || self.counts_as_public()
+        self.privileges.require_pkce || self.open.is_some() || self.counts_as_public()
+    }
+
+    /// Returns what is known of a client that registered itself [RFC 7591]; `None` for any other.
+    #[must_use]
+    pub fn open(&self) -> Option<&OpenClient> {
+        self.open.as_deref()
+    }
+
+    /// Returns whether the client registered itself and no person approved it yet [RFC 7591 section 5].
+    #[must_use]
+    pub fn is_unreviewed(&self) -> bool {
+        self.open().is_some_and(|open| !open.is_reviewed)
+    }
+
+    /// What a request without `scope` asks for: what it registered as its default, as far as the client may still have
+    /// it, or else everything.
+    pub(crate) fn default_scopes(&self) -> ScopeSet {
+        let of_open = self.open().map(|open| open.default_scopes.intersection(&self.scopes));
+        of_open.filter(|scopes| !scopes.is_empty()).unwrap_or_else(|| self.scopes.clone())
+    }
+
+    /// When the registration ends, from which time on the client counts as unknown.
+    #[inline]
+    pub(crate) fn gone_at(&self) -> Option<Timestamp> {
+        self.open().and_then(|open| open.gone_at)
     }
 
     /// The scopes that the client may still have of a consent; `None` if no scope or no resource is left.
@@ -476,21 +495,21 @@ impl ClientBuilder {
     /// Demands PKCE for every authorization of this client.
     #[must_use]
     pub const fn require_pkce(mut self) -> Self {
-        self.client.require_pkce = true;
+        self.client.privileges.require_pkce = true;
         self
     }
 
     /// Makes the client a trusted one: see [`Client::is_trusted`].
     #[must_use]
     pub const fn trusted(mut self) -> Self {
-        self.client.trusted = true;
+        self.client.privileges.trusted = true;
         self
     }
 
     /// Makes the client a resource server: see [`Client::may_introspect`].
     #[must_use]
     pub const fn may_introspect(mut self) -> Self {
-        self.client.may_introspect = true;
+        self.client.privileges.may_introspect = true;
         self
     }
 
@@ -501,7 +520,7 @@ impl ClientBuilder {
     /// [`Config::refresh_rotation`]: field@crate::Config::refresh_rotation
     #[must_use]
     pub const fn refresh_rotation(mut self, rotation: RefreshRotation) -> Self {
-        self.client.refresh_rotation = Some(rotation);
+        self.client.privileges.refresh_rotation = Some(rotation);
         self
     }
 
@@ -581,6 +600,17 @@ pub enum ApplicationType {
     Web,
     /// On its user's device.
     Native,
+}
+
+impl ApplicationType {
+    /// Returns the value of `application_type`: `web` or `native`.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Web => "web",
+            Self::Native => "native",
+        }
+    }
 }
 
 /// At most two live secrets, so that one can be replaced without a moment of failure.

@@ -33,6 +33,18 @@ pub struct Privileges {
     pub refresh_rotation: Option<RefreshRotation>,
 }
 
+impl Privileges {
+    /// Adds what an approval grants; its rotation counts if it is set.
+    pub(crate) fn with(self, granted: Self) -> Self {
+        Self {
+            trusted: self.trusted | granted.trusted,
+            may_introspect: self.may_introspect | granted.may_introspect,
+            require_pkce: self.require_pkce | granted.require_pkce,
+            refresh_rotation: granted.refresh_rotation.or(self.refresh_rotation),
+        }
+    }
+}
+
 /// Whether a refresh replaces the refresh token [RFC 6749 section 6].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]

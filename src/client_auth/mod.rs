@@ -119,7 +119,10 @@ async fn verify_reading(
 ) -> Result<Arc<Client>, Reason> {
     let presented = reading.secret.unwrap_or_else(|| Digest::of(b""));
     let client = match ClientId::new(&*reading.id) {
-        Ok(id) => context.stores.clients.find(&id).await?,
+        Ok(id) => match context.stores.clients.find(&id).await? {
+            Some(client) if context.is_gone(&client) => Box::pin(context.find_again(&id)).await?,
+            found => found,
+        },
         Err(_) => None,
     };
     let secrets = client.as_ref().map_or_else(ClientSecrets::default, |client| client.secrets);
@@ -148,9 +151,12 @@ async fn verify_reading(
 fn admit(context: &Context, endpoint: Endpoint, client: Arc<Client>) -> Result<Arc<Client>, Reason> {
     let proves_nothing = match endpoint {
         Endpoint::Introspection => client.counts_as_public(),
-        Endpoint::Authorization | Endpoint::Token | Endpoint::Revocation | Endpoint::Metadata => {
-            client.client_type == ClientType::Public
-        }
+        Endpoint::Authorization
+        | Endpoint::Token
+        | Endpoint::Revocation
+        | Endpoint::Metadata
+        | Endpoint::Registration
+        | Endpoint::ResourceMetadata => client.client_type == ClientType::Public,
     };
     let none_is_offered = (none::DEFINITION.is_offered)(&context.config, endpoint);
     if proves_nothing && !none_is_offered { Err(Reason::MissingSecret) } else { Ok(client) }

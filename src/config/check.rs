@@ -5,9 +5,12 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
-use crate::client::redirect_uri::{RedirectUriComparison, WebScheme, WebUri, check_host, check_path_and_query};
+use crate::client::redirect_uri::{
+    RedirectUriComparison, WebScheme, WebUri, check_host, check_path_and_query, is_app_scheme,
+};
 use crate::config::error::{ConfigError, quoted, seconds};
 use crate::config::{Config, PkceRequirement, Profile};
+use crate::wire::cors::Cors;
 
 /// Bytes of the longest state that a configuration may admit.
 pub(crate) const MOST_STATE_OCTETS: usize = 1 << 16;
@@ -21,8 +24,22 @@ impl Config {
         self.check_derivation_keys()?;
         self.check_spans_after_a_refresh()?;
         self.check_prefixes()?;
+        self.check_named_schemes()?;
+        self.check_cors()?;
         self.check_texts()?;
+        self.check_resources()?;
         self.check_limits()
+    }
+
+    /// Checks what clients need that register themselves, beside the settings.
+    pub(crate) fn check_registration(&self, needs: RegistrationNeeds) -> Result<(), ConfigError> {
+        let refused = |remedy: &'static str| Err(ConfigError::new("dynamic_registration", true, remedy));
+        match needs {
+            _ if !self.dynamic_registration => Ok(()),
+            RegistrationNeeds { has_policy: false, .. } => refused(REGISTRATION_POLICY),
+            RegistrationNeeds { has_registry: false, .. } => refused(REGISTRATION_STORE),
+            RegistrationNeeds { has_policy: true, has_registry: true } => Ok(()),
+        }
     }
 
     /// > The authorization server's issuer identifier, which is a URL that uses the "https" scheme and has no
@@ -152,6 +169,25 @@ impl Config {
         Ok(())
     }
 
+    fn check_named_schemes(&self) -> Result<(), ConfigError> {
+        match self.redirect_uris.named_schemes.iter().find(|scheme| !is_lower_app_scheme(scheme)) {
+            Some(scheme) => Err(ConfigError::new("redirect_uris.named_schemes", quoted(scheme), NAMED_SCHEME)),
+            None => Ok(()),
+        }
+    }
+
+    fn check_cors(&self) -> Result<(), ConfigError> {
+        let Cors::Origins(origins) = &self.cors else { return Ok(()) };
+        if origins.is_empty() {
+            let remedy = "one origin or more is accepted; Cors::Off is for none";
+            return Err(ConfigError::new("cors", "an empty list", remedy));
+        }
+        match origins.iter().find(|origin| !is_origin(origin)) {
+            Some(origin) => Err(ConfigError::new("cors", quoted(origin), ORIGIN)),
+            None => Ok(()),
+        }
+    }
+
     /// Texts that stand in headers and answers.
     fn check_texts(&self) -> Result<(), ConfigError> {
         let quotable =
@@ -195,6 +231,20 @@ impl Config {
         if !MACHINE_TOKENS.contains(&self.machine_tokens) {
             return Err(ConfigError::new("machine_tokens", self.machine_tokens, "1 to 4096 are accepted"));
         }
+        let open = &self.open_clients;
+        if !OPEN_CLIENTS.contains(&open.most) {
+            return Err(ConfigError::new("open_clients.most", open.most, "1 to 16777216 are accepted"));
+        }
+        if open.unused_lifetime < LEAST_UNUSED {
+            let value = seconds(open.unused_lifetime);
+            return Err(ConfigError::new("open_clients.unused_lifetime", value, "at least 3600 s is accepted"));
+        }
+        // One note of a use that was not written then ends no client whose refresh token lives.
+        let longest = self.refresh_token_lifetime.max(self.access_token_lifetime);
+        if self.dynamic_registration && open.idle_lifetime < longest {
+            let remedy = format!("at least the lifetime of tokens, {} s, is accepted", seconds(longest));
+            return Err(ConfigError::new("open_clients.idle_lifetime", seconds(open.idle_lifetime), remedy));
+        }
         if self.state_octets > MOST_STATE_OCTETS {
             let remedy = format!("at most {MOST_STATE_OCTETS} is accepted");
             return Err(ConfigError::new("state_octets", self.state_octets, remedy));
@@ -207,6 +257,13 @@ impl Config {
     }
 }
 
+/// Whether there is what clients need that register themselves.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RegistrationNeeds {
+    pub(crate) has_policy: bool,
+    pub(crate) has_registry: bool,
+}
+
 /// Reads an issuer: a URL of visible ASCII characters with a host alone, and without query, fragment and dot
 /// segments, since it is published as it is written.
 fn issuer_uri(issuer: &str) -> Option<WebUri<&str>> {
@@ -216,7 +273,28 @@ fn issuer_uri(issuer: &str) -> Option<WebUri<&str>> {
     sound.is_ok().then_some(uri)
 }
 
-fn is_loopback(host: &str) -> bool {
+/// Reads an origin as browsers write it in the header [RFC 6454 section 6.2]; that of an app or of an extension has
+/// a scheme of its own.
+fn is_origin(text: &str) -> bool {
+    match WebUri::split(text) {
+        Ok(uri) => {
+            let is_safe = uri.scheme == WebScheme::Https || is_loopback(uri.host);
+            let is_bare = uri.path_and_query.is_empty() && check_host(uri.host).is_ok();
+            is_safe && is_bare && uri.has_plain_origin(text)
+        }
+        Err(_) => text.split_once("://").is_some_and(|(scheme, host)| {
+            is_lower_app_scheme(scheme)
+                && check_host(host).is_ok()
+                && !host.bytes().any(|byte| byte.is_ascii_uppercase())
+        }),
+    }
+}
+
+fn is_lower_app_scheme(scheme: &str) -> bool {
+    is_app_scheme(scheme) && !scheme.bytes().any(|byte| byte.is_ascii_uppercase())
+}
+
+pub(super) fn is_loopback(host: &str) -> bool {
     let literal = host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
     host.eq_ignore_ascii_case("localhost")
         || host.parse::<Ipv4Addr>().is_ok_and(|address| address.is_loopback())
@@ -231,12 +309,22 @@ const CLOCK_LEAPS: RangeInclusive<Duration> = Duration::from_secs(3600)..=Durati
 /// With the most, a record of an eighth of them has about 22 kB, and 265 kB where the scopes of its tokens differ and
 /// are as many as the platform has.
 const MACHINE_TOKENS: RangeInclusive<usize> = 1..=4096;
+/// A person has to come from the registration to the consent page, and may have to sign up in between.
+const LEAST_UNUSED: Duration = Duration::from_secs(3600);
 /// A page of a list has 1000 items: these, and some 200 requests that were decided lately.
 const HELD_REQUESTS: RangeInclusive<usize> = 1..=800;
+/// Their places are drawn by number, and all of them may be taken: more would be no bound.
+const OPEN_CLIENTS: RangeInclusive<u32> = 1..=1 << 24;
+const REGISTRATION_POLICY: &str = "false is accepted, or a policy that decides about each client: Builder::registration_policy(ApproveWithin::new(…))";
+const REGISTRATION_STORE: &str = "false is accepted, or a store that takes registrations: Stores::with_registry(…)";
 const HTTPS_ISSUER: &str =
     "an https URL with a host and without user, query and fragment is accepted (RFC 8414 section 2)";
 const PLAIN_HTTP_ISSUER: &str =
     "an https URL is accepted, or plain http on a loopback host with development on (RFC 8414 section 2)";
+const NAMED_SCHEME: &str =
+    "schemes of apps in lower case are accepted, such as `cursor`, and none that a browser opens by itself";
+const ORIGIN: &str = "origins as browsers write them are accepted: `https://app.example`, or http on a loopback host, with \
+                      host and port alone, in lower case, without the default port; Cors::AnyOrigin is for all";
 const REALM: &str = "visible ASCII characters and spaces are accepted, without quotes and backslashes";
 const TEXT: &str = "one or more visible ASCII characters are accepted, without quotes and backslashes";
 const PREFIX: &str = "at most 16 letters, digits, `-`, `_`, `.` or `~` are accepted";
@@ -314,7 +402,7 @@ mod tests {
 
     #[test]
     fn contradictions_are_refused() {
-        let cases: [Contradiction; 34] = [
+        let cases: [Contradiction; 36] = [
             (
                 |config| config.clock_leap = Duration::from_secs(3599),
                 "clock_leap is 3599 s",
@@ -410,6 +498,12 @@ mod tests {
                 "less than query_octets (32768) is accepted",
             ),
             (|config| config.query_octets = 4096, "state_octets is 4096", "less than query_octets (4096) is accepted"),
+            (|config| config.open_clients.most = 0, "open_clients.most is 0", "1 to 16777216 are accepted"),
+            (
+                |config| config.open_clients.unused_lifetime = Duration::from_secs(3599),
+                "open_clients.unused_lifetime is 3599 s",
+                "at least 3600 s is accepted",
+            ),
             (|config| config.registration.name = 0, "registration.name is 0", "at least 1 is accepted"),
             (|config| config.registration.website = 0, "registration.website is 0", "at least 1 is accepted"),
             (|config| config.registration.logo_pixels = 0, "registration.logo_pixels is 0", "at least 1 is accepted"),
@@ -479,6 +573,92 @@ mod tests {
             let error = |profile: &str| Some(format!("{setting} is accepted in the {profile} profile ({rule})"));
             assert_eq!(refused(|issuer| Config::strict(issuer), change), error("strict"));
             assert_eq!(refused(|issuer| Config::mcp(issuer), change), error("MCP"));
+        }
+    }
+
+    #[test]
+    fn origins_are_written_as_browsers_write_them() {
+        let refused = |origins: &[&str]| {
+            let mut config = Config::strict("https://auth.example");
+            config.cors = Cors::Origins(origins.iter().map(|&origin| origin.to_owned()).collect());
+            config.check().err().map(|error| (error.field(), error.value().to_owned(), error.remedy().to_owned()))
+        };
+        let good = [
+            "https://app.example",
+            "https://app.example:8443",
+            "https://app.example:80",
+            "https://192.0.2.1",
+            "https://[2001:db8::1]",
+            "https://[::443]",
+            "http://localhost:6274",
+            "http://localhost:8080",
+            "http://127.0.0.1",
+            "http://[::1]:3000",
+            "chrome-extension://aaaabbbbccccddddeeeeffffgggghhhh",
+            "tauri://localhost",
+        ];
+        assert_eq!(refused(&good), None);
+        let empty = "one origin or more is accepted; Cors::Off is for none";
+        assert_eq!(refused(&[]), Some(("cors", "an empty list".into(), empty.into())));
+        for bad in [
+            "",
+            "*",
+            "null",
+            "app.example",
+            "https://",
+            "https://*.app.example",
+            "https://app.example/",
+            "https://app.example/path",
+            "https://app.example:443",
+            "https://app.example:",
+            "https://App.example",
+            "HTTPS://app.example",
+            "https://app.example https://other.example",
+            "https://app.example\r\nX: y",
+            "https://b\u{fc}cher.example",
+            "http://app.example",
+            "http://localhost:80",
+            "file://app",
+            "javascript://app",
+            "Tauri://localhost",
+            "tauri://Localhost",
+            "tauri://localhost/",
+        ] {
+            let expected = Some(("cors", quoted(bad), ORIGIN.to_owned()));
+            assert_eq!(refused(&["https://app.example", bad]), expected, "{bad:?}");
+        }
+        assert_eq!(refused(&["https://u:p@app.example"]).unwrap().1, "\"https://…@…\"");
+        assert_eq!(refused(&["https://app.example?x"]).unwrap().1, "\"https://app.example?…\"");
+    }
+
+    #[test]
+    fn named_schemes_are_those_of_apps() {
+        for make in ALL {
+            let refused = |scheme: &str| {
+                let mut config = make("https://auth.example");
+                config.redirect_uris.named_schemes = vec!["cursor".into(), scheme.into()];
+                config.check().err().map(|error| error.to_string())
+            };
+            for good in ["vscode", "com.example.app", "web+app", "x-1"] {
+                assert_eq!(refused(good), None, "{good}");
+            }
+            for bad in [
+                "",
+                "Cursor",
+                "cursor:",
+                "cursor://",
+                "1app",
+                "a_b",
+                "\u{e9}",
+                "https",
+                "http",
+                "javascript",
+                "data",
+                "ws",
+            ] {
+                let error = format!("redirect_uris.named_schemes is {bad:?}; {NAMED_SCHEME}");
+                assert_eq!(refused(bad), Some(error));
+            }
         }
     }
 

@@ -3,15 +3,19 @@
 pub(crate) mod check;
 pub(crate) mod error;
 pub(crate) mod report;
+mod resources;
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use crate::client::application::RegistrationLimits;
 use crate::client::redirect_uri::{RedirectUriComparison, RedirectUriPolicy};
-use crate::client::{Client, ClientType, RefreshRotation};
+use crate::client::{AuthenticationMethod, Client, ClientType, RefreshRotation};
+use crate::protected_resource::ProtectedResource;
 use crate::scope::ScopeCatalog;
 use crate::secret::derive::DerivationKey;
 use crate::wire::RedirectStatus;
+use crate::wire::cors::Cors;
 
 /// A set of settings that belong together: which constructor a [`Config`] came from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -61,6 +65,18 @@ pub struct Config {
     /// The scopes that applications may ask for: the platform's 26 in the platform profile, none in the others
     /// until it is set.
     pub scopes: ScopeCatalog,
+    /// The protected resources that tokens are for [RFC 8707]; empty. While it is empty, the `resource` parameter is
+    /// ignored, and introspection reports [`audience`](Self::audience) as `aud`.
+    ///
+    /// A client that names no resource gets tokens for the default one. A token is refused at every resource that it is
+    /// not for. If all resources are removed from the settings, tokens and grants that were issued for them are refused.
+    pub resources: Vec<ProtectedResource>,
+    /// Whether clients have to name a protected resource in authorization requests, and in those for themselves; off.
+    /// Most clients name none. The platform profile refuses it.
+    pub require_resource: bool,
+    /// Whether the metadata lists the identifiers of all protected resources, `protected_resources`
+    /// [RFC 9728 section 4]; off.
+    pub list_resources: bool,
     /// The limits of the registration form: see [`RegistrationLimits`] for the defaults.
     pub registration: RegistrationLimits,
     /// Whether public clients may be registered and used [RFC 6749 section 2.1]. Off, except in the MCP
@@ -131,7 +147,7 @@ pub struct Config {
     pub refresh_rotation: RefreshRotation,
     /// Keys outside the database with which the successors of refresh tokens are derived; none.
     ///
-    /// Without a key, whoever has a copy of the database and the refresh token that was superseded last can derive
+    /// Without a key, anyone who has a copy of the database and the refresh token that was superseded last can derive
     /// the pair after it. All servers of one store need the same keys. The first key derives, and all of them are
     /// accepted.
     ///
@@ -168,6 +184,14 @@ pub struct Config {
     /// One more request is answered with 429 and `Retry-After`, until the first of the tokens expires.
     pub machine_tokens: usize,
 
+    /// Whether clients may register themselves at the registration endpoint [RFC 7591]; off in every profile.
+    ///
+    /// It needs a [`RegistrationPolicy`](crate::RegistrationPolicy), which decides about each of them, and a store that
+    /// takes registrations. On, the metadata has `registration_endpoint`.
+    pub dynamic_registration: bool,
+    /// How many clients that registered themselves are kept, and for how long.
+    pub open_clients: OpenClients,
+
     /// Whether resources also accept the access token in a form body [RFC 6750 section 2.2]; off.
     pub bearer_in_body: bool,
     /// The `realm` of challenges [RFC 7235 section 2.2]; `oauth2`.
@@ -179,6 +203,10 @@ pub struct Config {
     /// The prefix of each kind of secret, by which scanners and people recognize it.
     pub prefixes: TokenPrefixes,
 
+    /// Which pages of other origins may call the token, revocation, registration and metadata endpoints, and read the
+    /// answers: none; in the MCP profile, any. The authorization and introspection endpoints are never covered
+    /// [RFC 9700 section 2.6].
+    pub cors: Cors,
     /// Bytes that a request body may have at most; 16 384.
     pub body_octets: usize,
     /// Bytes that a query may have at most; 32 768.
@@ -207,6 +235,9 @@ impl Config {
             profile: Profile::Platform,
             issuer: issuer.into(),
             scopes: ScopeCatalog::platform(),
+            resources: Vec::new(),
+            require_resource: false,
+            list_resources: false,
             registration: RegistrationLimits::default(),
             public_clients: false,
             redirect_uris: RedirectUriPolicy::default(),
@@ -243,11 +274,14 @@ impl Config {
             client_credentials: false,
             machine_token_lifetime: Duration::from_secs(900),
             machine_tokens: 1024,
+            dynamic_registration: false,
+            open_clients: OpenClients::default(),
             bearer_in_body: false,
             realm: "oauth2".into(),
             audience: None,
             error_uri: None,
             prefixes: TokenPrefixes::default(),
+            cors: Cors::Off,
             body_octets: 16_384,
             query_octets: 32_768,
             parameters: 100,
@@ -285,6 +319,7 @@ impl Config {
     pub fn mcp(issuer: impl Into<String>) -> Self {
         let mut config = Self { profile: Profile::Mcp, ..Self::strict(issuer) };
         config.public_clients = true;
+        config.cors = Cors::AnyOrigin;
         config.redirect_uris.private_use_schemes = false;
         config.redirect_status = RedirectStatus::Found;
         config.basic = BasicReading::Either;
@@ -303,7 +338,7 @@ impl Config {
         if client.counts_as_public() {
             return RefreshRotation::Rotate;
         }
-        client.refresh_rotation.unwrap_or(self.refresh_rotation)
+        client.refresh_rotation().unwrap_or(self.refresh_rotation)
     }
 
     /// Returns which constructor the settings came from.
@@ -322,8 +357,50 @@ impl Config {
         client_type != ClientType::Public || self.public_clients
     }
 
+    /// Returns how the redirect URIs of that client are compared: exactly, if it registered itself.
+    #[inline]
+    pub(crate) fn redirect_uris_of(&self, client: &Client) -> Cow<'_, RedirectUriPolicy> {
+        if client.open().is_none() {
+            return Cow::Borrowed(&self.redirect_uris);
+        }
+        Cow::Owned(RedirectUriPolicy { comparison: RedirectUriComparison::Exact, ..self.redirect_uris.clone() })
+    }
+
     pub(crate) fn needs_pkce(&self, client: &Client) -> bool {
         self.pkce == PkceRequirement::AllClients || client.requires_pkce()
+    }
+}
+
+/// How many clients that registered themselves are kept, and for how long, until a person has reviewed them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct OpenClients {
+    /// How many unreviewed clients there may be; 100 000. 1 to 16 777 216 are accepted.
+    ///
+    /// A registration tries eight places, and removes the oldest client there that no user ever approved if none of
+    /// them is free. If all eight clients are in use, it is answered with 503. Both can happen before the limit is reached.
+    pub most: u32,
+    /// How long a client is kept that no user has ever approved; 604 800 s, which is 7 days. The minimum is 3600 s.
+    ///
+    /// Be generous: an application keeps using the id of a removed client, and its users see an error page.
+    pub unused_lifetime: Duration,
+    /// How long after the end of its last refresh token an unreviewed client is removed; 15 552 000 s, which is 180 days.
+    /// It may stay a day longer, since its use is written once a day.
+    pub idle_lifetime: Duration,
+    /// The authentication method of a client that names none: `client_secret_basic`, as RFC 7591 section 2 says.
+    ///
+    /// With `none` such a client gets no secret; the secret of an unknown client proves little anyway.
+    pub omitted_method: AuthenticationMethod,
+}
+
+impl Default for OpenClients {
+    fn default() -> Self {
+        Self {
+            most: 100_000,
+            unused_lifetime: Duration::from_secs(7 * 86_400),
+            idle_lifetime: Duration::from_secs(15_552_000),
+            omitted_method: AuthenticationMethod::ClientSecretBasic,
+        }
     }
 }
 

@@ -3,11 +3,12 @@
 use std::fmt;
 use std::time::Duration;
 
-use crate::client::redirect_uri::RedirectUriComparison;
+use crate::client::redirect_uri::{RedirectUriComparison, WebUri};
 use crate::config::{
     AuthorizationErrors, BasicReading, Config, ExchangeRedirectUri, PkceRequirement, ReuseResponse, StateCharacters,
 };
 use crate::wire::RedirectStatus;
+use crate::wire::cors::Cors;
 
 /// The settings that are looser than RFC 9700 and OAuth 2.1 ask, each with what it costs.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,7 +48,7 @@ impl Config {
         }
     }
 
-    fn looser_settings(&self) -> [(bool, Finding); 18] {
+    fn looser_settings(&self) -> [(bool, Finding); 22] {
         let uris = &self.redirect_uris;
         let domain = uris.comparison == RedirectUriComparison::Domain;
         let refresh_grace = self.grace.refresh_token.max(self.grace.public_refresh_token);
@@ -56,6 +57,7 @@ impl Config {
             (domain && uris.any_port, ANY_PORT),
             (uris.development_http, PLAIN_HTTP),
             (uris.localhost, LOCALHOST),
+            (!uris.named_schemes.is_empty(), NAMED_SCHEMES),
             (self.pkce != PkceRequirement::AllClients, PKCE),
             (self.pkce != PkceRequirement::AllClients, SPENT_CODE),
             (self.redirect_status != RedirectStatus::SeeOther, REDIRECT_STATUS),
@@ -65,11 +67,14 @@ impl Config {
             (self.basic == BasicReading::Either, BASIC),
             (!self.response_issuer, RESPONSE_ISSUER),
             (is_plain_http(&self.issuer), PLAIN_HTTP_ISSUER),
+            (is_rewritten_by_clients(&self.issuer), ISSUER),
+            (self.cors != Cors::Off && !self.public_clients, CORS),
             (refresh_grace > Duration::ZERO, REFRESH_GRACE),
             (self.reuse_margin > Duration::ZERO, REUSE_MARGIN),
             (self.reuse != ReuseResponse::RevokeGrant, REUSE),
             (self.bearer_in_body, BEARER_IN_BODY),
             (self.grant_lifetime.is_none(), GRANT_LIFETIME),
+            (self.dynamic_registration, DYNAMIC_REGISTRATION),
         ]
     }
 }
@@ -78,6 +83,17 @@ fn is_plain_http(issuer: &str) -> bool {
     issuer.split_once(':').is_some_and(|(scheme, _)| scheme.eq_ignore_ascii_case("http"))
 }
 
+/// Whether the URL libraries of clients write that issuer in another way, or clients leave out its last slash.
+fn is_rewritten_by_clients(issuer: &str) -> bool {
+    issuer.ends_with('/') || WebUri::split(issuer).is_ok_and(|uri| !uri.has_plain_origin(issuer))
+}
+
+const DYNAMIC_REGISTRATION: Finding = Finding {
+    setting: "dynamic_registration",
+    rule: "RFC 7591 section 5",
+    consequence: "strangers register clients under any name: the consent page has to show where the browser goes, and that \
+                  nobody reviewed the client; set a throttle, which bounds registrations by address",
+};
 const DOMAIN_RULE: Finding = Finding {
     setting: "redirect_uris.comparison",
     rule: "RFC 9700 section 2.1",
@@ -98,6 +114,11 @@ const LOCALHOST: Finding = Finding {
     setting: "redirect_uris.localhost",
     rule: "RFC 8252 section 8.3",
     consequence: "the name localhost may resolve elsewhere; PKCE, which native clients need, makes a stolen code useless",
+};
+const NAMED_SCHEMES: Finding = Finding {
+    setting: "redirect_uris.named_schemes",
+    rule: "RFC 8252 section 7.1",
+    consequence: "any app on the user's device may claim such a scheme and receive codes; PKCE makes a stolen code useless",
 };
 const PKCE: Finding = Finding {
     setting: "pkce",
@@ -145,6 +166,18 @@ const PLAIN_HTTP_ISSUER: Finding = Finding {
     setting: "development",
     rule: "RFC 6749 section 3.1",
     consequence: "tokens and secrets travel in clear: for development only",
+};
+const ISSUER: Finding = Finding {
+    setting: "issuer",
+    rule: "RFC 8414 section 3.3",
+    consequence: "a slash at the end, upper case in scheme or host, or the default port: clients write such an issuer in \
+                  another way, and then refuse the metadata or `iss`",
+};
+const CORS: Finding = Finding {
+    setting: "cors",
+    rule: "RFC 9700 section 2.6",
+    consequence: "pages may call the token endpoint while public_clients is off: a page that does so has a client secret, \
+                  which every visitor can read",
 };
 const REFRESH_GRACE: Finding = Finding {
     setting: "grace",
@@ -220,6 +253,26 @@ mod tests {
         }
         config.pkce = PkceRequirement::AllClients;
         assert!(!reported(&config) && !reported(&Config::strict("https://auth.example")));
+    }
+
+    #[test]
+    fn issuers_that_clients_rewrite_are_reported() {
+        for (issuer, reported) in [
+            ("https://auth.example", false),
+            ("https://auth.example:8443/Tenant", false),
+            ("https://auth.example/a:443", false),
+            ("https://[2001:db8::443]", false),
+            ("http://127.0.0.1:8080", false),
+            ("https://auth.example/", true),
+            ("https://auth.example/tenant/", true),
+            ("https://Auth.example", true),
+            ("HTTPS://auth.example", true),
+            ("https://auth.example:443", true),
+            ("https://auth.example:443/tenant", true),
+            ("http://127.0.0.1:80", true),
+        ] {
+            assert_eq!(is_rewritten_by_clients(issuer), reported, "{issuer}");
+        }
     }
 
     #[test]

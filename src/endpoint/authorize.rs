@@ -7,19 +7,28 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use crate::client::redirect_uri::{RedirectUri, RedirectUriError};
-use crate::client::{Client, GrantType};
+use crate::client::{Client, ClientState, GrantType};
 use crate::config::{AuthorizationErrors, StateCharacters};
 use crate::context::Context;
 use crate::endpoint::pending::{AuthorizationError, Destination, PendingAuthorization};
 use crate::error::Reason;
 use crate::id::ClientId;
 use crate::pkce::CodeChallenge;
+use crate::protected_resource::{Named, Target};
 use crate::scope::{ScopeError, ScopeSet};
-use crate::wire::params::{ParamLimits, Params};
+use crate::wire::params::{ParamLimits, Params, RESOURCE};
 use crate::wire::{Endpoint, Request};
 
-const NAMES: [&str; 7] =
-    ["response_type", "client_id", "redirect_uri", "state", "scope", "code_challenge", "code_challenge_method"];
+const NAMES: [&str; 8] = [
+    "response_type",
+    "client_id",
+    "redirect_uri",
+    "state",
+    "scope",
+    "code_challenge",
+    "code_challenge_method",
+    RESOURCE,
+];
 
 /// Checks an authorization request.
 pub(crate) async fn authorize(
@@ -53,11 +62,22 @@ async fn client(context: &Context, query: &Params<'_>) -> Result<Arc<Client>, Re
     let id = query.octets("client_id").ok_or(Reason::MissingParameter("client_id"))?;
     let id = str::from_utf8(id).map_err(|_| Reason::UnknownClient)?;
     let id = ClientId::new(id).map_err(|_| Reason::UnknownClient)?;
-    let client = context.stores.clients.find(&id).await?.ok_or(Reason::UnknownClient)?;
+    let client = match context.stores.clients.find(&id).await? {
+        Some(client) if context.is_gone(&client) => Box::pin(context.find_again(&id)).await?,
+        found => found,
+    };
+    let client = client.ok_or(Reason::UnknownClient)?;
     if !context.config.serves(client.client_type) {
         return Err(Reason::PublicClientsOff);
     }
-    if client.is_approved() { Ok(client) } else { Err(Reason::ClientNotApproved) }
+    match client.state {
+        ClientState::Approved => Ok(client),
+        // The person who connects an application that registered itself has nobody else to ask.
+        ClientState::Pending if client.is_unreviewed() => Err(Reason::ClientAwaitsReview),
+        // Its page says what a person does whose application keeps the id of a client that is gone.
+        ClientState::Deleted => Err(Reason::UnknownClient),
+        ClientState::Pending | ClientState::Rejected | ClientState::Suspended => Err(Reason::ClientNotApproved),
+    }
 }
 
 /// Why there is nowhere to send an answer to.
@@ -83,7 +103,7 @@ fn redirect_uri<'a>(
     client: &'a Client,
     query: &'a Params<'_>,
 ) -> Result<RedirectUri, NoDestination<'a>> {
-    let policy = &context.config.redirect_uris;
+    let policy = &*context.config.redirect_uris_of(client);
     let Some(requested) = query.octets("redirect_uri") else {
         return match client.redirect_uris.as_slice() {
             [only] => only.stand_in(policy).map_err(|error| NoDestination::Refused(only.as_str().as_bytes(), error)),
@@ -124,7 +144,8 @@ fn judge(
         return Err(to_client(Reason::GrantTypeNotRegistered));
     }
     let challenge = challenge(context, client, query).map_err(to_client)?;
-    let scopes = scopes(context, client, query).map_err(to_client)?;
+    let target = context.resources.asked(Named::of(query), &client.scopes).map_err(|error| to_client(error.into()))?;
+    let scopes = scopes(context, client, query, &target).map_err(to_client)?;
     Ok(PendingAuthorization {
         client: client.clone(),
         redirect_uri: redirect_uri.clone(),
@@ -132,6 +153,8 @@ fn judge(
         challenge,
         state: state.map(Into::into),
         scopes,
+        audience: target.audience().clone(),
+        protected_resources: target.entries().iter().map(|entry| entry.settings.clone()).collect(),
         catalog: context.config.scopes.clone(),
         peer,
     })
@@ -176,16 +199,16 @@ fn challenge(context: &Context, client: &Client, query: &Params<'_>) -> Result<O
     CodeChallenge::parse(challenge).map(Some).map_err(|_| Reason::MalformedChallenge)
 }
 
-/// § 3.3: no more than was registered; nothing asked means all of it.
-fn scopes(context: &Context, client: &Client, query: &Params<'_>) -> Result<ScopeSet, Reason> {
+/// § 3.3: no more than was registered, and than the protected resources serve; nothing asked means all of it.
+fn scopes(context: &Context, client: &Client, query: &Params<'_>, target: &Target<'_>) -> Result<ScopeSet, Reason> {
     if client.resource_scope.is_empty() {
         return Err(Reason::ExcessScope);
     }
     let Some(scope) = query.octets("scope") else {
         // What left the catalog since cannot be shown, so it is not asked for.
-        let registered = context.config.scopes.known_part(&client.scopes);
+        let registered = target.served_of(context.config.scopes.known_part(&client.default_scopes()));
         return if registered.is_empty() { Err(Reason::Scope(ScopeError::Malformed)) } else { Ok(registered) };
     };
     let asked = context.config.scopes.read(scope).map_err(Reason::Scope)?;
-    if asked.is_subset_of(&client.scopes) { Ok(asked) } else { Err(Reason::ExcessScope) }
+    if asked.is_subset_of(&client.scopes) && target.serves(&asked) { Ok(asked) } else { Err(Reason::ExcessScope) }
 }

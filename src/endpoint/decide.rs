@@ -10,10 +10,12 @@ use crate::context::Context;
 use crate::endpoint::held;
 use crate::endpoint::pending::{AuthorizationError, Destination, PendingAuthorization};
 use crate::error::Reason;
+use crate::grant;
 use crate::grant::withdraw;
 use crate::hooks::{Attempt, AttemptKind, Event};
 use crate::id::{AuthorizationId, IdText};
 use crate::record::{Authorization, Stage};
+use crate::registrar::{Registrar, must_note_use};
 use crate::scope::{ConsentedResources, ResourceScope};
 use crate::secret::opaque::{self, Presented};
 use crate::secret::{AuthorizationHandle, Digest};
@@ -124,10 +126,12 @@ pub(crate) async fn hold(
         state: pending.state.clone(),
         scopes: pending.scopes.clone(),
         resources: ConsentedResources::whole(&client.resource_scope),
+        audience: pending.audience.clone(),
     };
     // The client of the request may come from a cache: no user is asked for one that is suspended or deleted by now.
     let page = |reason| AuthorizationError::page(context, reason);
     let current = context.stores.clients.current(&client.id).await.map_err(|error| page(error.into()))?;
+    let current = current.filter(|client| !context.is_gone(client));
     record.epoch = judge_client(current, &record, &context.config).map_err(page)?.epoch;
     let mut flow = Holding::new(context, record, room.place);
     claim(&context.stores, &mut flow, Some(ATTEMPTS)).await.map_err(redirect)?;
@@ -198,7 +202,7 @@ impl Flow for Holding<'_> {
 
 /// Takes the decision of the user who was asked, once.
 pub(crate) async fn decide(
-    context: &Context,
+    context: &Arc<Context>,
     handle: &str,
     subject: &Subject,
     session: &[u8],
@@ -208,6 +212,7 @@ pub(crate) async fn decide(
     let page = |reason| AuthorizationError::page(context, reason);
     let held = find_held(context, handle, Asked { subject, session }, now).await.map_err(page)?;
     let client = context.stores.clients.current(&held.client).await.map_err(|error| page(error.into()))?;
+    let client = client.filter(|client| !context.is_gone(client));
     let client = judge_client(client, &held, &context.config).map_err(|reason| {
         if matches!(reason, Reason::MissingRedirectUri) {
             let uri = held.redirect_uri.as_str().as_bytes();
@@ -275,8 +280,9 @@ fn judge_client(client: Option<Arc<Client>>, held: &Authorization, config: &Conf
         return Err(Reason::ClientNotApproved);
     }
     let uri = held.redirect_uri.as_str().as_bytes();
+    let policy = &*config.redirect_uris_of(&client);
     let mut registered = client.redirect_uris.iter();
-    if !registered.any(|registered| registered.matches(uri, &config.redirect_uris).is_ok()) {
+    if !registered.any(|registered| registered.matches(uri, policy).is_ok()) {
         return Err(Reason::MissingRedirectUri);
     }
     Ok(client)
@@ -320,7 +326,7 @@ fn judge_decision(
 
 /// Makes the code by one swap.
 async fn approve(
-    context: &Context,
+    context: &Arc<Context>,
     held: &Arc<Authorization>,
     client: &Client,
     granted: Granted,
@@ -335,11 +341,26 @@ async fn approve(
         ..held.with_code(minted.digest, now, end)
     };
     let scopes = next.scopes.clone();
+    note_use(context, client, end).await.map_err(|reason| undecided(context, held, client, reason))?;
     take(context, held, next).await.map_err(|reason| undecided(context, held, client, reason))?;
     let grant = held.id.into();
     context.raise(&Event::CodeIssued { grant, client: &held.client, subject: held.subject(), scopes: &scopes });
     let code = minted.text(&context.config.prefixes.code, &IdText::of(held.id.octets()));
     Ok(destination(held).code(context, &code))
+}
+
+/// A client that registered itself is kept for as long as what it gets for the code may be valid. It is written before
+/// there is a code, so no grant is ever of a client that is removed as never used.
+async fn note_use(context: &Arc<Context>, client: &Client, code_end: Timestamp) -> Result<(), Reason> {
+    let config = &context.config;
+    let until = code_end.plus(config.refresh_token_lifetime.max(config.access_token_lifetime));
+    if !must_note_use(client, until) {
+        return Ok(());
+    }
+    match Registrar::new(Arc::clone(context), grant::offered(config).collect()) {
+        Some(registrar) => Ok(Box::pin(registrar.note_use(client, until)).await?),
+        None => Ok(()),
+    }
 }
 
 /// § 4.1.2.1: the client learns that the user refused.
@@ -407,6 +428,7 @@ mod tests {
     use crate::client::{ClientState, GrantTypes};
     use crate::grant::fixtures::{at, client, scopes};
     use crate::pkce::CodeVerifier;
+    use crate::protected_resource::Audience;
     use crate::scope::ScopeSet;
 
     const URI: &str = "https://app.example/cb";
@@ -446,6 +468,7 @@ mod tests {
             state: None,
             scopes: client.scopes.clone(),
             resources: ConsentedResources::whole(&client.resource_scope),
+            audience: Audience::UNSET,
         };
         Scene {
             config,
@@ -485,7 +508,7 @@ mod tests {
         ("ClientNotApproved", |scene| own(scene).state = ClientState::Suspended),
         ("ClientNotApproved", |scene| own(scene).grant_types = GrantTypes::NONE),
         ("MissingRedirectUri", |scene| own(scene).redirect_uris = Vec::new()),
-        ("MissingChallenge", |scene| own(scene).require_pkce = true),
+        ("MissingChallenge", |scene| own(scene).privileges.require_pkce = true),
         ("ExcessDecision", |scene| {
             scene.decision = Decision::Approve(Consent::to_everything().scopes(["account-profile:r"]));
         }),
@@ -558,7 +581,7 @@ mod tests {
     #[test]
     fn a_challenge_meets_a_requirement_that_came_later() {
         let mut scene = faultless();
-        own(&mut scene).require_pkce = true;
+        own(&mut scene).privileges.require_pkce = true;
         scene.held.challenge = Some(CodeVerifier::new("v".repeat(43)).unwrap().challenge());
         assert_eq!(outcome(&scene), "granted");
         scene.held.challenge = None;

@@ -9,11 +9,12 @@ use crate::error::Reason;
 use crate::hooks::Event;
 use crate::id::ClientId;
 use crate::message::{IntrospectionResponse, TokenType};
+use crate::protected_resource::Target;
 use crate::scope::ResourceScope;
-use crate::wire::params::Params;
+use crate::wire::params::{Params, RESOURCE};
 use crate::wire::{Endpoint, Request, Response};
 
-const NAMES: [&str; 2] = ["token", "token_type_hint"];
+const NAMES: [&str; 3] = ["token", "token_type_hint", RESOURCE];
 
 pub(crate) async fn serve(context: &Context, request: &Request<'_>) -> Response {
     let refuse =
@@ -43,16 +44,26 @@ async fn answer(context: &Context, client: &Client, form: &Params<'_>) -> Result
 /// server MUST return an introspection response with the "active" field set to "false"."
 async fn describe(context: &Context, caller: &Client, token: &[u8]) -> Result<Option<IntrospectionResponse>, Reason> {
     let Some(token) = access_token::find(context, token).await? else { return Ok(None) };
+    // § 4: a resource server sees tokens for its own resources alone.
+    if !caller.counts_as_public() && context.resources.is_resource_server(&caller.id) {
+        let seen = context.resources.seen(token.audience(), |entry| entry.is_served_by(&caller.id));
+        if seen.entries().is_empty() {
+            context.raise(&Event::IntrospectionRefused { grant: token.grant(), client: &caller.id });
+            return Ok(None);
+        }
+        return Ok(message(context, &token, &seen));
+    }
     if token.client().id != caller.id && !caller.may_introspect() {
         context.raise(&Event::IntrospectionRefused { grant: token.grant(), client: &caller.id });
         return Ok(None);
     }
-    Ok(message(context, &token))
+    let seen = context.resources.seen(token.audience(), |_| true);
+    Ok(message(context, &token, &seen))
 }
 
 /// What is said of a live token; nothing if no scope is left of it that the catalog and the registration still have.
-fn message(context: &Context, token: &UsableToken) -> Option<IntrospectionResponse> {
-    let scopes = token.scopes();
+fn message(context: &Context, token: &UsableToken, seen: &Target<'_>) -> Option<IntrospectionResponse> {
+    let scopes = seen.served_of(token.scopes());
     if !context.config.scopes.knows_any(&scopes) {
         return None;
     }
@@ -64,7 +75,10 @@ fn message(context: &Context, token: &UsableToken) -> Option<IntrospectionRespon
     message.exp = Some(token.end().seconds().into());
     message.iat = Some(token.issued().seconds().into());
     message.sub = token.subject().map(ToString::to_string);
-    message.aud = vec![context.audience().to_owned()];
+    message.aud = match seen.entries() {
+        [] => vec![context.audience().to_owned()],
+        entries => entries.iter().map(|entry| entry.settings.identifier.clone()).collect(),
+    };
     message.iss = Some(context.config.issuer.clone());
     message.resource_scope = Some(resources.as_str().to_owned());
     if let ResourceScope::Specified(list) = &resources {

@@ -38,6 +38,7 @@ fn metadata(config: &Config) -> Metadata {
     metadata.token_endpoint = url(Endpoint::Token);
     metadata.revocation_endpoint = url(Endpoint::Revocation);
     metadata.introspection_endpoint = url(Endpoint::Introspection);
+    metadata.registration_endpoint = url(Endpoint::Registration).filter(|_| config.dynamic_registration);
     metadata.response_types_supported = texts(&["code"]);
     metadata.response_modes_supported = texts(&["query"]);
     metadata.grant_types_supported = grant::offered(config).map(|grant_type| grant_type.to_string()).collect();
@@ -46,6 +47,10 @@ fn metadata(config: &Config) -> Metadata {
     metadata.introspection_endpoint_auth_methods_supported = methods(Endpoint::Introspection);
     metadata.scopes_supported = config.scopes.supported();
     metadata.code_challenge_methods_supported = texts(&[CodeChallenge::METHOD]);
+    metadata.resource_indicators_supported = !config.resources.is_empty();
+    if config.list_resources {
+        metadata.protected_resources = config.resources.iter().map(|resource| resource.identifier.clone()).collect();
+    }
     metadata.authorization_response_iss_parameter_supported = config.response_issuer;
     metadata
 }

@@ -9,6 +9,7 @@ pub(crate) mod held;
 pub(crate) mod introspect;
 pub(crate) mod metadata;
 pub(crate) mod pending;
+pub(crate) mod register;
 pub(crate) mod resource;
 pub(crate) mod revoke;
 pub(crate) mod submitted;

@@ -11,6 +11,7 @@ use crate::context::Context;
 use crate::error::{ErrorCode, Reason, delivery};
 use crate::id::ClientId;
 use crate::pkce::CodeChallenge;
+use crate::protected_resource::{Audience, ProtectedResource};
 use crate::scope::{Permission, ResourceScope, ScopeCatalog, ScopeDefinition, ScopeSet};
 use crate::subject::Subject;
 use crate::wire::params::append_query;
@@ -28,6 +29,8 @@ pub struct PendingAuthorization {
     pub(crate) challenge: Option<CodeChallenge>,
     pub(crate) state: Option<Box<[u8]>>,
     pub(crate) scopes: ScopeSet,
+    pub(crate) audience: Audience,
+    pub(crate) protected_resources: Vec<Arc<ProtectedResource>>,
     pub(crate) catalog: ScopeCatalog,
     pub(crate) peer: Option<IpAddr>,
 }
@@ -60,6 +63,12 @@ impl PendingAuthorization {
         &self.client.resource_scope
     }
 
+    /// Returns the protected resources that the tokens will be for [RFC 8707], for a page to show with
+    /// [`shown_name`](ProtectedResource::shown_name) and identifier; none if there is none in the settings.
+    pub fn protected_resources(&self) -> impl Iterator<Item = &ProtectedResource> {
+        self.protected_resources.iter().map(|resource| &**resource)
+    }
+
     /// Returns the redirect URI to which the answer goes [RFC 6749 section 3.1.2].
     #[must_use]
     pub const fn redirect_uri(&self) -> &RedirectUri {
@@ -83,13 +92,31 @@ impl PendingAuthorization {
         self.redirect_uri.form_action_sources()
     }
 
+    /// Returns whether the client registered itself and no person approved it yet [RFC 7591 section 5].
+    ///
+    /// Say so on the page. Its name and website are its own claim, and its logo is not to be shown.
+    /// [`Client::open`](crate::Client::open) says how it came here and since when, whether its links lead elsewhere, and
+    /// whether its name looks like another's.
+    #[must_use]
+    pub fn is_client_unreviewed(&self) -> bool {
+        self.client.is_unreviewed()
+    }
+
+    /// Returns whether every redirect URI of the client leads to the user's own device by plain `http`
+    /// [RFC 8252 section 7.3]. Any program there can claim to be this client: warn the user.
+    #[must_use]
+    pub fn is_loopback_only(&self) -> bool {
+        self.client.redirect_uris.iter().all(|uri| uri.as_requested().is_loopback())
+    }
+
     /// Returns whether the client's identity is assured, so that a consent of before may stand in for the
-    /// user's click: not for public or native clients, and not where the browser goes to the user's own
-    /// device [RFC 8252 section 8.6].
+    /// user's click: not for public or native clients, not for clients that registered themselves and were not reviewed,
+    /// and not where the browser goes to the user's own device [RFC 8252 section 8.6].
     #[must_use]
     pub fn is_client_assured(&self) -> bool {
         let uri = &self.redirect_uri;
-        !self.client.counts_as_public() && !uri.is_loopback() && !uri.is_private_use()
+        let client = &self.client;
+        !client.counts_as_public() && !client.is_unreviewed() && !uri.is_loopback() && !uri.is_private_use()
     }
 }
 
@@ -138,11 +165,13 @@ struct Refusal {
     reason: Reason,
     redirect: Option<Redirect>,
     trusted: bool,
+    /// Whether the server lets clients register themselves.
+    clients_register: bool,
 }
 
 impl Refusal {
-    const fn page(reason: Reason) -> Self {
-        Self { reason, redirect: None, trusted: false }
+    fn page(context: &Context, reason: Reason) -> Self {
+        Self { reason, redirect: None, trusted: false, clients_register: context.config.dynamic_registration }
     }
 }
 
@@ -155,25 +184,26 @@ struct Redirect {
 impl AuthorizationError {
     /// An error that shows a page: client or redirect URI are not established.
     pub(crate) fn page(context: &Context, reason: Reason) -> Self {
-        Self::raise(context, None, Refusal::page(reason))
+        Self::raise(context, None, Refusal::page(context, reason))
     }
 
     /// An error that shows a page though the client is known.
     pub(crate) fn page_for(context: &Context, client: &Client, reason: Reason) -> Self {
-        Self::raise(context, Some(&client.id), Refusal::page(reason))
+        Self::raise(context, Some(&client.id), Refusal::page(context, reason))
     }
 
     /// An error that shows a page since this redirect URI may not be used.
     pub(crate) fn page_for_uri(context: &Context, client: &ClientId, uri: &[u8], reason: Reason) -> Self {
         context.note_refusal_of_uri(Endpoint::Authorization, Some(client), Some(uri), &reason);
-        Self(Box::new(Refusal::page(reason)))
+        Self(Box::new(Refusal::page(context, reason)))
     }
 
     /// An error that goes to the client.
     pub(crate) fn redirect(context: &Context, client: &Client, destination: Destination<'_>, reason: Reason) -> Self {
         let response = destination.error(context, &reason);
         let redirect = Some(Redirect { response, form_action_sources: destination.redirect_uri.form_action_sources() });
-        Self::raise(context, Some(&client.id), Refusal { reason, redirect, trusted: client.trusted })
+        let refusal = Refusal { redirect, trusted: client.is_trusted(), ..Refusal::page(context, reason) };
+        Self::raise(context, Some(&client.id), refusal)
     }
 
     fn raise(context: &Context, client: Option<&ClientId>, refusal: Refusal) -> Self {
@@ -214,7 +244,7 @@ impl AuthorizationError {
     #[must_use]
     pub fn response(self, signed_in: Option<&Subject>) -> Response {
         let may_redirect = signed_in.is_some() || self.0.trusted;
-        let page = delivery::to_user(&self.0.reason);
+        let page = delivery::to_user(&self.0.reason, self.0.clients_register);
         self.0.redirect.filter(|_| may_redirect).map_or(page, |redirect| redirect.response)
     }
 }

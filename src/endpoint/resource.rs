@@ -1,13 +1,19 @@
 //! The check of access tokens at a resource in the same process [RFC 6750].
 
 use std::fmt;
+use std::sync::Arc;
+
+use memchr::memchr2;
 
 use crate::access_token::{self, UsableToken};
 use crate::client::Client;
 use crate::clock::Timestamp;
+use crate::config::error::ConfigError;
 use crate::context::Context;
-use crate::error::{Reason, delivery};
+use crate::error::Reason;
+use crate::error::delivery::{self, Challenge};
 use crate::id::{ClientId, GrantId};
+use crate::protected_resource::ProtectedResource;
 use crate::scope::{Permission, Resource, ResourceScope, Scope, ScopeSet};
 use crate::subject::Subject;
 use crate::wire::params::{ParamLimits, Params};
@@ -20,6 +26,10 @@ use crate::wire::{Body, Request, Response};
 #[derive(Clone, Debug)]
 pub struct Authenticated {
     token: UsableToken,
+    /// The place of the protected resource where it was presented, if there are any.
+    at: Option<usize>,
+    /// The scopes that this resource serves; all where nothing is set.
+    serves: Option<ScopeSet>,
 }
 
 impl Authenticated {
@@ -57,10 +67,14 @@ impl Authenticated {
         self.token.grant()
     }
 
-    /// Returns the scopes of the token that the client may still have.
+    /// Returns the scopes of the token that the client may still have, at a protected resource those that it serves.
     #[must_use]
     pub fn scopes(&self) -> ScopeSet {
-        self.token.scopes()
+        let scopes = self.token.scopes();
+        match &self.serves {
+            None => scopes,
+            Some(serves) => scopes.intersection(serves),
+        }
     }
 
     /// Returns the resources of the token that the client may still have.
@@ -91,7 +105,8 @@ impl Authenticated {
     /// resource is the resource's own check: with [`ResourceScope::All`], a token covers every resource.
     #[must_use]
     pub fn permits(&self, scope: &str, permission: Permission, resource: Resource<'_>) -> bool {
-        self.token.permits(scope, permission, resource)
+        let is_served = self.serves.as_ref().is_none_or(|serves| serves.contains(scope, permission));
+        is_served && self.token.permits(scope, permission, resource)
     }
 
     /// Returns whether the token covers this plain scope: one that the catalog defines with
@@ -104,7 +119,8 @@ impl Authenticated {
     /// It says nothing of resources, and nothing of what the user may do.
     #[must_use]
     pub fn has_scope(&self, scope: &str) -> bool {
-        self.token.permits_plain(scope)
+        let is_served = self.serves.as_ref().is_none_or(|serves| serves.contains_plain(scope));
+        is_served && self.token.permits_plain(scope)
     }
 }
 
@@ -115,8 +131,11 @@ pub struct ResourceError {
 }
 
 impl ResourceError {
-    fn new(context: &Context, reason: Reason) -> Self {
-        Self { response: delivery::at_resource(&reason, None, &context.config), reason }
+    /// The answer of that resource, which names the scope that is needed.
+    fn new(context: &Context, at: Option<usize>, reason: Reason, scope: &str) -> Self {
+        let resource_metadata = context.resources.entry_at(at).map_or("", |entry| entry.metadata_url.as_str());
+        let with = Challenge { scope, resource_metadata };
+        Self { response: delivery::at_resource(&reason, with, &context.config), reason }
     }
 
     /// Returns exactly what was wrong.
@@ -151,9 +170,131 @@ impl std::error::Error for ResourceError {
     }
 }
 
-/// Finds out what the request's access token stands for.
+/// The check of access tokens for one protected resource, in the process of the authorization server [RFC 8707, RFC 9728].
+///
+/// [`AuthorizationServer::resource`](crate::AuthorizationServer::resource) makes one, once, when the service starts. A clone
+/// shares everything and is cheap.
+///
+/// # Examples
+///
+/// A guard that needs a scope. A request without a token is told which scope to ask for, and so is one whose token has
+/// too little:
+///
+/// ```
+/// use grantor::scope::ScopeSet;
+/// use grantor::wire::{Request, Response};
+/// use grantor::{Authenticated, ResourceServer};
+///
+/// async fn guard(resource: &ResourceServer, request: &Request<'_>, needed: &ScopeSet) -> Result<Authenticated, Response> {
+///     resource.authenticate_for(request, needed).await.map_err(|error| error.into_response())
+/// }
+/// ```
+#[derive(Clone, Debug)]
+pub struct ResourceServer {
+    context: Arc<Context>,
+    place: usize,
+}
+
+impl ResourceServer {
+    /// The check for the resource of that identifier, as the settings have it.
+    ///
+    /// # Errors
+    ///
+    /// [`ConfigError`] if there is no such resource in the settings.
+    pub(crate) fn new(context: Arc<Context>, identifier: &str) -> Result<Self, ConfigError> {
+        match context.resources.place(identifier) {
+            Some(place) => Ok(Self { context, place }),
+            None => Err(ConfigError::unknown_resource(identifier, &context.config.resources)),
+        }
+    }
+
+    /// Returns the resource as the settings describe it.
+    #[must_use]
+    pub fn settings(&self) -> Option<&ProtectedResource> {
+        self.context.resources.entry(self.place).map(|entry| &*entry.settings)
+    }
+
+    /// Returns the URL of the resource's metadata, as challenges carry it [RFC 9728 section 5.1].
+    #[must_use]
+    pub fn metadata_url(&self) -> &str {
+        self.context.resources.entry(self.place).map_or("", |entry| entry.metadata_url.as_str())
+    }
+
+    /// Reads scope tokens that an operation needs, such as `["repo-code:rw"]`, once, when the service starts.
+    ///
+    /// # Errors
+    ///
+    /// [`ConfigError`] if a token is not in the catalog, or if the resource does not serve it.
+    pub fn scopes<'t>(&self, tokens: impl IntoIterator<Item = &'t str>) -> Result<ScopeSet, ConfigError> {
+        let tokens: Vec<&str> = tokens.into_iter().collect();
+        let scopes = self.context.config.scopes.select(tokens.iter().copied());
+        let served = scopes.as_ref().is_ok_and(|scopes| self.context.resources.serves(self.place, scopes));
+        match scopes {
+            Ok(scopes) if served => Ok(scopes),
+            Ok(_) => Err(ConfigError::scope_not_served(&tokens.join(" "))),
+            Err(error) => Err(ConfigError::unknown_scope(&tokens.join(" "), &error)),
+        }
+    }
+
+    /// Finds out what the request's access token stands for, and refuses every token that is not for this resource
+    /// [RFC 6750, RFC 8707].
+    ///
+    /// # Errors
+    ///
+    /// [`ResourceError`], which holds the answer. The challenge of a 401 names the resource's metadata and its basic
+    /// scopes [RFC 9728 section 5.1].
+    pub async fn authenticate(&self, request: &Request<'_>) -> Result<Authenticated, ResourceError> {
+        let at = Some(self.place);
+        let basic = self.context.resources.entry(self.place).map_or("", |entry| entry.basic.as_str());
+        look_up(&self.context, at, request).await.map_err(|reason| ResourceError::new(&self.context, at, reason, basic))
+    }
+
+    /// Finds out what the request's access token stands for, and demands that it has these scopes.
+    ///
+    /// [`scopes`](Self::scopes) reads them. Without any, the answer to a request without a token names the basic scopes.
+    ///
+    /// # Errors
+    ///
+    /// As [`authenticate`](Self::authenticate), and as [`require_scopes`](Self::require_scopes). The challenge of a 401
+    /// names the scopes that are needed here.
+    pub async fn authenticate_for(
+        &self,
+        request: &Request<'_>,
+        needed: &ScopeSet,
+    ) -> Result<Authenticated, ResourceError> {
+        if needed.is_empty() {
+            return self.authenticate(request).await;
+        }
+        let at = Some(self.place);
+        let token = look_up(&self.context, at, request).await.map_err(|reason| {
+            let needed = self.context.resources.scopes_at(at, needed);
+            ResourceError::new(&self.context, at, reason, &self.context.config.scopes.to_wire(&needed))
+        })?;
+        self.require_scopes(&token, needed)?;
+        Ok(token)
+    }
+
+    /// Demands that a token has all of these scopes at this resource.
+    ///
+    /// # Errors
+    ///
+    /// [`ResourceError`] with 403. Its challenge names all scopes that are needed, with those that the token has here, so
+    /// that a client that asks for just these loses none [RFC 6750 section 3.1].
+    pub fn require_scopes(&self, token: &Authenticated, needed: &ScopeSet) -> Result<(), ResourceError> {
+        if token.at == Some(self.place) && needed.is_subset_of(&token.scopes()) {
+            return Ok(());
+        }
+        Err(needs(&self.context, Some(self.place), token, needed))
+    }
+}
+
+/// Finds out what the request's access token stands for, at the default resource if there is any.
 pub(crate) async fn authenticate(context: &Context, request: &Request<'_>) -> Result<Authenticated, ResourceError> {
-    look_up(context, request).await.map_err(|reason| ResourceError::new(context, reason))
+    let at = context.resources.default();
+    look_up(context, at, request).await.map_err(|reason| {
+        let basic = context.resources.entry_at(at).map_or("", |entry| entry.basic.as_str());
+        ResourceError::new(context, at, reason, basic)
+    })
 }
 
 /// Refuses with what would have been needed [RFC 6750 section 3.1].
@@ -167,30 +308,40 @@ pub(crate) fn require(
     if token.permits(scope, permission, resource) {
         return Ok(());
     }
+    // More scopes cannot help where only the user's choice of resources is in the way.
+    if token.at.is_some() && token.scopes().contains(scope, permission) {
+        return Err(ResourceError::new(context, token.at, Reason::ResourceNotReached, ""));
+    }
     let definition = context.config.scopes.definition(scope);
     let plain = definition.is_some_and(|definition| definition.permissions().least().is_none());
-    Err(needs(context, Scope::new(scope, (!plain).then_some(permission))))
+    let needed = ScopeSet::from_scopes([Scope::new(scope, (!plain).then_some(permission))]);
+    Err(needs(context, token.at, token, &needed))
 }
 
 /// Refuses a token without this plain scope.
 pub(crate) fn require_scope(context: &Context, token: &Authenticated, scope: &str) -> Result<(), ResourceError> {
-    if token.has_scope(scope) { Ok(()) } else { Err(needs(context, Scope::new(scope, None))) }
+    if token.has_scope(scope) {
+        return Ok(());
+    }
+    Err(needs(context, token.at, token, &ScopeSet::from_scopes([Scope::new(scope, None)])))
 }
 
-fn needs(context: &Context, scope: Scope<'_>) -> ResourceError {
-    let needed = ScopeSet::from_scopes([scope]);
+/// What is needed; at a protected resource with what the token has there, in the order of the catalog.
+fn needs(context: &Context, at: Option<usize>, token: &Authenticated, needed: &ScopeSet) -> ResourceError {
+    let scopes = &context.config.scopes;
+    let all = at.map(|_| context.resources.scopes_at(at, &scopes.union(&[needed, &token.scopes()])));
     let reason = Reason::InsufficientScope;
-    let response = delivery::at_resource(&reason, Some(&context.config.scopes.to_wire(&needed)), &context.config);
-    ResourceError { reason, response }
+    ResourceError::new(context, at, reason, &scopes.to_wire(all.as_ref().unwrap_or(needed)))
 }
 
 /// Refuses a token without a user.
 pub(crate) fn require_subject<'t>(context: &Context, token: &'t Authenticated) -> Result<&'t Subject, ResourceError> {
-    let reason = || ResourceError::new(context, Reason::InsufficientScope);
+    let reason = || ResourceError::new(context, token.at, Reason::InsufficientScope, "");
     token.subject().ok_or_else(reason)
 }
 
-async fn look_up(context: &Context, request: &Request<'_>) -> Result<Authenticated, Reason> {
+/// Looks the token up at the resource in that place. Where there are protected resources, a token is always for one.
+async fn look_up(context: &Context, at: Option<usize>, request: &Request<'_>) -> Result<Authenticated, Reason> {
     let in_body = if context.config.bearer_in_body { form(context, request)? } else { None };
     let in_body = in_body.as_ref().and_then(|params| params.octets("access_token"));
     let token = match (in_header(request)?, in_body) {
@@ -199,7 +350,15 @@ async fn look_up(context: &Context, request: &Request<'_>) -> Result<Authenticat
         (None, None) => return Err(Reason::NoAccessToken),
     };
     let token = access_token::find(context, token).await?.ok_or(Reason::InvalidAccessToken)?;
-    Ok(Authenticated { token })
+    let is_for_it = match at {
+        Some(place) => context.resources.covers(token.audience(), place),
+        None => context.resources.is_empty(),
+    };
+    if !is_for_it {
+        return Err(Reason::AnotherAudience);
+    }
+    let serves = context.resources.entry_at(at).and_then(|entry| entry.serves.clone());
+    Ok(Authenticated { token, at, serves })
 }
 
 /// § 2.1: the scheme in any case, then exactly one token of the allowed characters.
@@ -213,11 +372,10 @@ fn in_header<'a>(request: &Request<'a>) -> Result<Option<&'a [u8]>, Reason> {
     if !scheme.eq_ignore_ascii_case(b"bearer") {
         return Ok(None);
     }
-    let token = rest.trim_ascii();
-    // Other characters than those of § 2.1 are in no token that the server made. Looking at all octets is what
-    // a processor can do for many at once.
-    let blank = token.iter().fold(false, |found, octet| found | octet.is_ascii_whitespace());
-    if token.is_empty() || blank { Err(Reason::MalformedBearer) } else { Ok(Some(token)) }
+    let token = rest.trim_ascii_start();
+    // Other characters than those of § 2.1 are in no token that the server made.
+    let is_one = !token.is_empty() && memchr2(b' ', b'\t', token).is_none();
+    if is_one { Ok(Some(token)) } else { Err(Reason::MalformedBearer) }
 }
 
 /// § 2.2: a single-part form, not with GET.

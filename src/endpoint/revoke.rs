@@ -9,11 +9,11 @@ use crate::grant::revocation;
 use crate::id::ClientId;
 use crate::secret::opaque::Presented;
 use crate::secret::refresh::PresentedRefresh;
-use crate::wire::params::Params;
+use crate::wire::params::{Params, RESOURCE};
 use crate::wire::{Endpoint, Request, Response};
 
 /// `token_type_hint` is known so that a repeat is an error, and never looked at: the token tells.
-const NAMES: [&str; 2] = ["token", "token_type_hint"];
+const NAMES: [&str; 3] = ["token", "token_type_hint", RESOURCE];
 
 pub(crate) async fn serve(context: &Context, request: &Request<'_>) -> Response {
     let refuse = |client: Option<&ClientId>, reason| submitted::refused(context, Endpoint::Revocation, client, &reason);

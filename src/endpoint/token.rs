@@ -2,6 +2,7 @@
 
 use std::io::Write as _;
 use std::iter;
+use std::sync::Arc;
 
 use crate::client::{Client, GrantType};
 use crate::client_auth;
@@ -11,12 +12,13 @@ use crate::error::Reason;
 use crate::grant;
 use crate::grant::issue::Issued;
 use crate::id::{ClientId, IdText};
+use crate::registrar::{Registrar, must_note_use};
 use crate::secret::opaque::MintedOpaque;
 use crate::secret::refresh::MintedRefresh;
 use crate::wire::params::Params;
 use crate::wire::{Endpoint, Request, Response};
 
-pub(crate) async fn serve(context: &Context, request: &Request<'_>) -> Response {
+pub(crate) async fn serve(context: &Arc<Context>, request: &Request<'_>) -> Response {
     let refuse = |client: Option<&ClientId>, reason| submitted::refused(context, Endpoint::Token, client, &reason);
     let names = iter::once("grant_type").chain(grant::parameters());
     let form = match submitted::read(context, request, Endpoint::Token, names) {
@@ -28,6 +30,7 @@ pub(crate) async fn serve(context: &Context, request: &Request<'_>) -> Response 
         Err(reason) => return refuse(None, reason),
     };
     match answer(context, &client, &form).await {
+        Ok(issued) if client.is_unreviewed() => Box::pin(answer_unreviewed(context, &client, issued)).await,
         Ok(issued) => token_response(context, &issued),
         Err(reason @ Reason::RedirectUriMismatch) => {
             submitted::refused_for_uri(context, Endpoint::Token, &client.id, form.octets("redirect_uri"), &reason)
@@ -45,6 +48,26 @@ async fn answer(context: &Context, client: &Client, form: &Params<'_>) -> Result
         return Err(Reason::GrantTypeNotRegistered);
     }
     grant::answer(context, grant_type, client, form).await
+}
+
+/// It has a future of its own, so that no other answer is kept while a use is noted.
+async fn answer_unreviewed(context: &Arc<Context>, client: &Client, issued: Issued) -> Response {
+    if issued.refresh_token.is_some() {
+        note_use(context, client).await;
+    }
+    token_response(context, &issued)
+}
+
+/// A client that registered itself is kept while its refresh tokens live, and long beyond. A use that could not be noted
+/// is noted with one of the next refreshes.
+async fn note_use(context: &Arc<Context>, client: &Client) {
+    let until = context.now().plus(context.config.refresh_token_lifetime);
+    if !must_note_use(client, until) {
+        return;
+    }
+    if let Some(registrar) = Registrar::new(Arc::clone(context), grant::offered(&context.config).collect()) {
+        let _ = registrar.note_use(client, until).await;
+    }
 }
 
 /// § 5.1, written directly: no value in it can hold a quote, a backslash or a control character.

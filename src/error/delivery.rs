@@ -3,6 +3,7 @@
 use crate::config::Config;
 use crate::error::{ErrorCode, Reason};
 use crate::message::ErrorResponse;
+use crate::wire::challenge::bearer_challenge;
 use crate::wire::page::{PageKind, error_page};
 use crate::wire::{Endpoint, Response};
 
@@ -27,10 +28,17 @@ pub(crate) fn to_client(reason: &Reason, endpoint: Endpoint, config: &Config) ->
     }
 }
 
-/// Shows the user a fixed page; its cause is for the event sink alone.
-pub(crate) fn to_user(reason: &Reason) -> Response {
+/// Shows the user a fixed page; its cause is for the event sink alone. Where clients register themselves, applications
+/// keep ids of clients that were removed.
+pub(crate) fn to_user(reason: &Reason, clients_register: bool) -> Response {
     if matches!(reason, Reason::AlreadyDecided) {
         return error_page(400, PageKind::AlreadyAnswered);
+    }
+    if matches!(reason, Reason::ClientAwaitsReview) {
+        return error_page(400, PageKind::AwaitsReview);
+    }
+    if clients_register && matches!(reason, Reason::UnknownClient) {
+        return error_page(400, PageKind::UnknownClient);
     }
     match status(reason) {
         status @ (429 | 500 | 503) => with_retry_after(error_page(status, PageKind::Unavailable), reason),
@@ -45,22 +53,34 @@ pub(crate) fn code_in_redirect(reason: &Reason) -> ErrorCode {
     if code == ErrorCode::InvalidGrant { ErrorCode::AccessDenied } else { code }
 }
 
+/// What a challenge of a resource names beside the error.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Challenge<'a> {
+    /// The scope that is needed [RFC 6750 section 3].
+    pub(crate) scope: &'a str,
+    /// The URL of the resource's metadata [RFC 9728 section 5.1].
+    pub(crate) resource_metadata: &'a str,
+}
+
 /// Answers at a resource [RFC 6750 section 3]: 401, 403 or 400 with a challenge, 500 or 503 without.
-pub(crate) fn at_resource(reason: &Reason, scope: Option<&str>, config: &Config) -> Response {
+pub(crate) fn at_resource(reason: &Reason, with: Challenge<'_>, config: &Config) -> Response {
     let told = reason.told();
     let status = status(reason);
     let response = Response::new(status).with_header("Cache-Control", "no-store");
     if status >= 429 {
-        return with_retry_after(response, reason);
+        return config.cors.expose(with_retry_after(response, reason));
     }
-    let mut challenge = format!("Bearer realm=\"{}\"", config.realm);
-    if !matches!(reason, Reason::NoAccessToken) {
-        challenge.push_str(&format!(", error=\"{}\", error_description=\"{}\"", told.code, told.description));
-    }
-    if let Some(scope) = scope {
-        challenge.push_str(&format!(", scope=\"{scope}\""));
-    }
-    response.with_header("WWW-Authenticate", challenge)
+    // An error would make the client ask for more scopes, which cannot help where the scope is not what is missing.
+    let is_silent = matches!(reason, Reason::NoAccessToken | Reason::ResourceNotReached);
+    let (error, description) = if is_silent { ("", "") } else { (told.code.as_str(), told.description) };
+    let challenge = bearer_challenge(&[
+        ("realm", &config.realm),
+        ("error", error),
+        ("error_description", description),
+        ("scope", with.scope),
+        ("resource_metadata", with.resource_metadata),
+    ]);
+    config.cors.expose(response.with_header("WWW-Authenticate", challenge))
 }
 
 fn status(reason: &Reason) -> u16 {
@@ -84,7 +104,10 @@ fn status(reason: &Reason) -> u16 {
         | ErrorCode::UnsupportedGrantType
         | ErrorCode::UnsupportedResponseType
         | ErrorCode::InvalidScope
-        | ErrorCode::AccessDenied => 400,
+        | ErrorCode::InvalidTarget
+        | ErrorCode::AccessDenied
+        | ErrorCode::InvalidRedirectUri
+        | ErrorCode::InvalidClientMetadata => 400,
     }
 }
 

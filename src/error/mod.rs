@@ -5,7 +5,9 @@ pub(crate) mod delivery;
 use std::fmt;
 
 use crate::client::StaleClient;
+use crate::client::metadata::MetadataError;
 use crate::client::redirect_uri::RedirectUriError;
+use crate::protected_resource::TargetError;
 use crate::scope::ScopeError;
 use crate::store::StoreError;
 
@@ -102,9 +104,19 @@ pub enum Reason {
     /// The scope cannot be read.
     #[error("the scope was refused")]
     Scope(#[source] ScopeError),
-    /// The scope is more than the application or the grant has.
+    /// The scope is more than the application or the grant has, or than the protected resources serve.
     #[error("the scope is more than was registered or granted")]
     ExcessScope,
+    /// A protected resource is not configured, not open to the client, or not of the grant, or there are more than 8
+    /// [RFC 8707 section 2].
+    #[error("the protected resource is unknown, or not open to the client")]
+    UnknownProtectedResource,
+    /// No protected resource is named, and none is the default.
+    #[error("no protected resource is named, and none stands in")]
+    MissingProtectedResource,
+    /// The server has none of the grant's protected resources any more.
+    #[error("the grant is for no protected resource of the server any more")]
+    NoProtectedResourceLeft,
 
     /// The embedder gave no session to bind the request to.
     #[error("the session is empty")]
@@ -220,9 +232,31 @@ pub enum Reason {
     /// The access token is unknown, expired or revoked.
     #[error("the access token is not valid")]
     InvalidAccessToken,
+    /// The access token is for other protected resources than the one that was asked [RFC 8707].
+    #[error("the access token is for another protected resource")]
+    AnotherAudience,
     /// The access token does not cover what was asked.
     #[error("the access token does not cover this")]
     InsufficientScope,
+    /// The access token has the scope, but not for this one of the user's resources. More scopes would not help.
+    #[error("the access token does not reach this resource")]
+    ResourceNotReached,
+
+    /// The metadata of a client that registers itself was refused.
+    #[error("the metadata of the client was refused")]
+    ClientMetadata(#[source] MetadataError),
+    /// The embedder's policy refused a client that registers itself.
+    #[error("the registration policy refused the client")]
+    RegistrationRefused,
+    /// The body of a registration is not JSON by its media type.
+    #[error("the body of the registration has the wrong media type")]
+    RegistrationMediaType,
+    /// The client registered itself, and awaits review.
+    #[error("the client awaits review")]
+    ClientAwaitsReview,
+    /// All places of clients that register themselves are in use.
+    #[error("too many clients have registered themselves")]
+    TooManyClients,
 
     /// The store failed.
     #[error("the store failed")]
@@ -247,6 +281,8 @@ pub enum ErrorCode {
     UnsupportedResponseType,
     /// `invalid_scope`
     InvalidScope,
+    /// `invalid_target` [RFC 8707 section 2]
+    InvalidTarget,
     /// `access_denied`
     AccessDenied,
     /// `server_error`
@@ -257,6 +293,10 @@ pub enum ErrorCode {
     InvalidToken,
     /// `insufficient_scope`
     InsufficientScope,
+    /// `invalid_redirect_uri` [RFC 7591 section 3.2.2]
+    InvalidRedirectUri,
+    /// `invalid_client_metadata` [RFC 7591 section 3.2.2]
+    InvalidClientMetadata,
 }
 
 impl ErrorCode {
@@ -271,11 +311,14 @@ impl ErrorCode {
             Self::UnsupportedGrantType => "unsupported_grant_type",
             Self::UnsupportedResponseType => "unsupported_response_type",
             Self::InvalidScope => "invalid_scope",
+            Self::InvalidTarget => "invalid_target",
             Self::AccessDenied => "access_denied",
             Self::ServerError => "server_error",
             Self::TemporarilyUnavailable => "temporarily_unavailable",
             Self::InvalidToken => "invalid_token",
             Self::InsufficientScope => "insufficient_scope",
+            Self::InvalidRedirectUri => "invalid_redirect_uri",
+            Self::InvalidClientMetadata => "invalid_client_metadata",
         }
     }
 }
@@ -296,6 +339,16 @@ pub(crate) struct Told {
 impl From<StaleClient> for Reason {
     fn from(stale: StaleClient) -> Self {
         Self::Store(StoreError::transient(stale))
+    }
+}
+
+impl From<TargetError> for Reason {
+    fn from(error: TargetError) -> Self {
+        match error {
+            TargetError::Unknown => Self::UnknownProtectedResource,
+            TargetError::Missing => Self::MissingProtectedResource,
+            TargetError::Gone => Self::NoProtectedResourceLeft,
+        }
     }
 }
 
@@ -335,6 +388,7 @@ impl Reason {
             | Self::MalformedCredentials
             | Self::UnknownClient
             | Self::ClientNotApproved
+            | Self::ClientAwaitsReview
             | Self::PublicClientsOff
             | Self::MissingSecret
             | Self::WrongSecret
@@ -354,6 +408,14 @@ impl Reason {
             Self::ChallengeMethod => (ErrorCode::InvalidRequest, "code_challenge_method has to be S256"),
             Self::Scope(_) => (ErrorCode::InvalidScope, "the scope is malformed or unknown"),
             Self::ExcessScope => (ErrorCode::InvalidScope, "the scope is more than was registered or granted"),
+
+            Self::UnknownProtectedResource => {
+                (ErrorCode::InvalidTarget, "the resource is unknown, or not open to the client or the grant")
+            }
+            Self::MissingProtectedResource => (ErrorCode::InvalidTarget, "resource is missing"),
+            Self::NoProtectedResourceLeft => {
+                (ErrorCode::InvalidGrant, "the grant is for no resource of this server any more")
+            }
 
             Self::MissingSession => (ErrorCode::ServerError, "the service failed"),
             Self::UnknownHandle
@@ -398,8 +460,17 @@ impl Reason {
 
             Self::NoAccessToken => (ErrorCode::InvalidToken, "no access token was sent"),
             Self::MalformedBearer => (ErrorCode::InvalidRequest, "the access token was not sent in one proper way"),
-            Self::InvalidAccessToken => (ErrorCode::InvalidToken, "the access token is not valid"),
-            Self::InsufficientScope => (ErrorCode::InsufficientScope, "the access token does not cover this"),
+            Self::InvalidAccessToken | Self::AnotherAudience => {
+                (ErrorCode::InvalidToken, "the access token is not valid")
+            }
+            Self::InsufficientScope | Self::ResourceNotReached => {
+                (ErrorCode::InsufficientScope, "the access token does not cover this")
+            }
+
+            Self::ClientMetadata(error) => return told_of_metadata(*error),
+            Self::RegistrationRefused => (ErrorCode::InvalidClientMetadata, "the client is not accepted here"),
+            Self::RegistrationMediaType => (ErrorCode::InvalidClientMetadata, "the body has to be application/json"),
+            Self::TooManyClients => (ErrorCode::TemporarilyUnavailable, "no more clients can register themselves now"),
 
             Self::Store(error) if error.is_transient() => {
                 (ErrorCode::TemporarilyUnavailable, "the service is temporarily unavailable")
@@ -408,6 +479,33 @@ impl Reason {
         };
         Told { code, description }
     }
+}
+
+/// What a client is told of its metadata [RFC 7591 section 3.2.2]; nothing of it is repeated.
+const fn told_of_metadata(error: MetadataError) -> Told {
+    let (code, description) = match error {
+        MetadataError::NotAnObject => (ErrorCode::InvalidClientMetadata, "the body has to be one JSON object"),
+        MetadataError::WrongType(_) => (ErrorCode::InvalidClientMetadata, "a member has another JSON type"),
+        MetadataError::Text(_) => {
+            (ErrorCode::InvalidClientMetadata, "a text is blank, too long, or has characters that are not accepted")
+        }
+        MetadataError::Link(_) => (ErrorCode::InvalidClientMetadata, "a link is no plain https address"),
+        MetadataError::TwoKeySets => (ErrorCode::InvalidClientMetadata, "jwks and jwks_uri exclude each other"),
+        MetadataError::Method => {
+            (ErrorCode::InvalidClientMetadata, "token_endpoint_auth_method has a value that is not supported")
+        }
+        MetadataError::NoGrantType => (ErrorCode::InvalidClientMetadata, "grant_types needs authorization_code"),
+        MetadataError::NoResponseType => (ErrorCode::InvalidClientMetadata, "response_types needs code"),
+        MetadataError::NoScope => (ErrorCode::InvalidClientMetadata, "scope has no value that is supported"),
+        MetadataError::TooManyRedirectUris => (ErrorCode::InvalidRedirectUri, "redirect_uris has too many values"),
+        MetadataError::RedirectUri(_) => {
+            (ErrorCode::InvalidRedirectUri, "redirect_uris has a value that is not accepted")
+        }
+        MetadataError::NoRedirectUri => {
+            (ErrorCode::InvalidRedirectUri, "redirect_uris needs a value of a kind that is supported")
+        }
+    };
+    Told { code, description }
 }
 
 /// Names the missing parameter; the names are a closed set.

@@ -17,16 +17,18 @@ use crate::grant::live_grants;
 use crate::grant::withdraw;
 use crate::hooks::Event;
 use crate::id::{AuthorizationId, GrantId};
+use crate::protected_resource::{Audience, Named, ResourceTable};
 use crate::record::{Authorization, Grant, Pairs, RevocationReason, Stage};
+use crate::scope::ScopeSet;
 use crate::secret::Digest;
 use crate::secret::derive::PairSecrets;
 use crate::secret::opaque::Presented;
 use crate::secret::refresh::{Family, Lineage, TagKey};
 use crate::store::StoreError;
-use crate::wire::params::Params;
+use crate::wire::params::{Params, RESOURCE};
 
 pub(crate) const DEFINITION: Definition =
-    Definition { parameters: &["code", "redirect_uri", "code_verifier"], is_offered: |_| true };
+    Definition { parameters: &["code", "redirect_uri", "code_verifier", RESOURCE], is_offered: |_| true };
 
 /// What a client presents.
 pub(crate) struct Exchange<'a> {
@@ -34,6 +36,7 @@ pub(crate) struct Exchange<'a> {
     pub(crate) code: &'a [u8],
     pub(crate) redirect_uri: Option<&'a [u8]>,
     pub(crate) verifier: Option<&'a str>,
+    pub(crate) resources: Named<'a>,
 }
 
 impl<'a> Exchange<'a> {
@@ -43,6 +46,7 @@ impl<'a> Exchange<'a> {
             code: form.octets("code").ok_or(Reason::MissingParameter("code"))?,
             redirect_uri: form.octets("redirect_uri"),
             verifier: form.text("code_verifier"),
+            resources: Named::of(form),
         })
     }
 }
@@ -56,8 +60,9 @@ pub(crate) async fn exchange(context: &Context, request: &Exchange<'_>) -> Resul
     if authorization.client == request.client.id {
         context.check_list(request.client, &authorization.resources).await?;
     }
-    let granted = match judge(&authorization, &presented.digest, request, &context.config, now) {
-        Ok(granted) => granted,
+    let rules = Rules { config: &context.config, resources: &context.resources };
+    let exchanged = match judge(&authorization, &presented.digest, request, &rules, now) {
+        Ok(exchanged) => exchanged,
         Err(reason @ (Reason::CodeNotYetValid | Reason::CodeExpired)) => {
             return Err(out_of_time(context, &authorization, reason).await?);
         }
@@ -65,7 +70,7 @@ pub(crate) async fn exchange(context: &Context, request: &Exchange<'_>) -> Resul
     };
     context.check_subject(authorization.subject(), request.client).await?;
 
-    let (grant, issued) = first_pair(context, request.client, &authorization, granted, now);
+    let (grant, issued) = first_pair(context, request.client, &authorization, exchanged, now);
     let mut flow =
         Inserting { context, grant: Arc::new(grant), code_end: authorization.end, has_looked: false, found: None };
     match claim(&context.stores, &mut flow, Some(ATTEMPTS)).await {
@@ -82,14 +87,29 @@ pub(crate) async fn exchange(context: &Context, request: &Exchange<'_>) -> Resul
     Ok(issued)
 }
 
+/// The settings that an exchange is judged by.
+struct Rules<'a> {
+    config: &'a Config,
+    resources: &'a ResourceTable,
+}
+
+/// What an exchange gives: the grant, and what its first access token is for.
+struct Exchanged {
+    granted: Granted,
+    scopes: ScopeSet,
+    /// Unset where the token is for all of the grant.
+    audience: Audience,
+}
+
 /// Everything but first use, in the order in which a wrong party learns least.
 fn judge(
     authorization: &Authorization,
     code: &Digest,
     request: &Exchange<'_>,
-    config: &Config,
+    rules: &Rules<'_>,
     now: Timestamp,
-) -> Result<Granted, Reason> {
+) -> Result<Exchanged, Reason> {
+    let config = rules.config;
     match &authorization.stage {
         Stage::CodeIssued(digest) if digest == code => {}
         Stage::CodeIssued(_) | Stage::Held | Stage::Denied => return Err(Reason::UnknownCode),
@@ -118,7 +138,15 @@ fn judge(
     // The client may have been narrowed since the user consented, to nothing too.
     let client = request.client;
     let granted = client.still_granted(&authorization.scopes, &client.resources_of(&authorization.resources));
-    granted.map_err(|_| Reason::CodeSpent)
+    let granted = granted.map_err(|_| Reason::CodeSpent)?;
+    // RFC 8707 section 2.2: the first access token may be for less than the grant.
+    let target = rules.resources.granted(&authorization.audience, request.resources)?;
+    let scopes = target.served_of(granted.scopes.clone());
+    if scopes.is_empty() {
+        return Err(target.nothing_left().into());
+    }
+    let audience = target.narrowed_from(&authorization.audience);
+    Ok(Exchanged { granted, scopes, audience })
 }
 
 /// § 4.1.3: "ensure that the "redirect_uri" parameter is present if the "redirect_uri" parameter was included in
@@ -178,9 +206,10 @@ fn first_pair(
     context: &Context,
     client: &Client,
     authorization: &Authorization,
-    granted: Granted,
+    exchanged: Exchanged,
     now: Timestamp,
 ) -> (Grant, Issued) {
+    let Exchanged { granted, scopes, audience } = exchanged;
     let id = GrantId::from(authorization.id);
     let entropy = &*context.entropy;
     let (lineage, tag_key) = (Lineage::draw(entropy), TagKey::draw(entropy));
@@ -193,9 +222,13 @@ fn first_pair(
         now,
         created: now,
         granted: &granted.scopes,
-        scopes: granted.scopes.clone(),
+        scopes,
+        audience,
     };
-    let NewPair { record, issued } = issue::pair(&context.config, PairSecrets::draw(entropy), place);
+    let NewPair { mut record, issued } = issue::pair(&context.config, PairSecrets::draw(entropy), place);
+    if !authorization.audience.is_unset() {
+        record = record.of_grant_for(authorization.audience.clone());
+    }
     let grant = Grant {
         id,
         version: 1,
@@ -268,9 +301,9 @@ mod tests {
     use super::*;
     use crate::client::ApplicationType;
     use crate::client::redirect_uri::RedirectUri;
-    use crate::grant::fixtures::{at, client, scopes};
+    use crate::grant::fixtures::{at, client, no_resources, scopes};
     use crate::pkce::CodeVerifier;
-    use crate::scope::{ConsentedResources, ScopeSet};
+    use crate::scope::ConsentedResources;
     use crate::subject::Subject;
 
     const URI: &str = "https://app.example/cb";
@@ -308,6 +341,7 @@ mod tests {
             state: None,
             scopes: client.scopes.clone(),
             resources: ConsentedResources::whole(&client.resource_scope),
+            audience: Audience::UNSET,
         };
         Scene {
             config: Config::platform("https://auth.example"),
@@ -326,9 +360,12 @@ mod tests {
             code: b"",
             redirect_uri: scene.redirect_uri.map(str::as_bytes),
             verifier: scene.verifier,
+            resources: Named::NONE,
         };
         let digest = Digest::of(scene.code);
-        let judged = judge(&scene.authorization, &digest, &request, &scene.config, at(scene.seconds));
+        let resources = no_resources();
+        let rules = Rules { config: &scene.config, resources: &resources };
+        let judged = judge(&scene.authorization, &digest, &request, &rules, at(scene.seconds));
         judged.map_or_else(|reason| format!("{reason:?}"), |_| "granted".to_owned())
     }
 
@@ -403,8 +440,10 @@ mod tests {
     fn a_narrowed_client_gets_what_is_left() {
         let mut scene = faultless();
         scene.client.scopes = scopes("repo-issue:r account-profile:r");
-        let request = Exchange { client: &scene.client, code: b"", redirect_uri: None, verifier: scene.verifier };
-        let granted = judge(&scene.authorization, &Digest::of(b"code"), &request, &scene.config, at(0)).ok().unwrap();
-        assert_eq!(granted.scopes, scopes("repo-issue:r"));
+        let (client, verifier) = (&scene.client, scene.verifier);
+        let request = Exchange { client, code: b"", redirect_uri: None, verifier, resources: Named::NONE };
+        let rules = Rules { config: &scene.config, resources: &no_resources() };
+        let exchanged = judge(&scene.authorization, &Digest::of(b"code"), &request, &rules, at(0)).ok().unwrap();
+        assert_eq!(exchanged.granted.scopes, scopes("repo-issue:r"));
     }
 }

@@ -16,16 +16,17 @@ use crate::grant::definition::Definition;
 use crate::grant::issue::Issued;
 use crate::hooks::Event;
 use crate::id::{ClientId, GrantId};
+use crate::protected_resource::{Audience, Named, ResourceTable};
 use crate::record::{AccessPart, FurtherAccess, Grant, Pairs, TokenPair};
 use crate::scope::{ConsentedResources, ResourceScope, ScopeSet};
 use crate::secret::Digest;
 use crate::secret::opaque::{self, MintedOpaque};
 use crate::secret::refresh::Family;
 use crate::store::StoreError;
-use crate::wire::params::Params;
+use crate::wire::params::{Params, RESOURCE};
 
 pub(crate) const DEFINITION: Definition =
-    Definition { parameters: &["scope"], is_offered: |config| config.client_credentials };
+    Definition { parameters: &["scope", RESOURCE], is_offered: |config| config.client_credentials };
 
 /// The number of grants that hold the tokens of one client. With eight, a read or write moves an eighth of the tokens,
 /// and eight requests can write at once.
@@ -50,11 +51,12 @@ pub struct MachineToken {
 pub(crate) struct Credentials<'a> {
     client: &'a Client,
     scope: Option<&'a [u8]>,
+    resources: Named<'a>,
 }
 
 impl<'a> Credentials<'a> {
     pub(crate) fn read(client: &'a Client, form: &'a Params<'_>) -> Self {
-        Self { client, scope: form.octets("scope") }
+        Self { client, scope: form.octets("scope"), resources: Named::of(form) }
     }
 }
 
@@ -65,7 +67,7 @@ impl<'a> Credentials<'a> {
 /// [`Reason::TooManyMachineTokens`] if all slots are full; what [`judge`] refuses; a store's error.
 pub(crate) async fn issue(context: &Context, request: &Credentials<'_>) -> Result<Issued, Reason> {
     let (client, now) = (request.client, context.now());
-    let scopes = judge(request, &context.config)?;
+    let (scopes, audience) = judge(request, &context.config, &context.resources)?;
     let token = opaque::mint(&*context.entropy);
     let (start, first_version) = draw(&*context.entropy);
     let access = FurtherAccess {
@@ -74,6 +76,7 @@ pub(crate) async fn issue(context: &Context, request: &Credentials<'_>) -> Resul
         end: now.plus(context.config.machine_token_lifetime),
         revoked: false,
         narrowed: Some(scopes),
+        audience,
     };
     let mut first_end = access.end;
     for slot in (0..SLOTS).map(|step| (start + step) % SLOTS) {
@@ -89,18 +92,25 @@ pub(crate) async fn issue(context: &Context, request: &Credentials<'_>) -> Resul
     Err(Reason::TooManyMachineTokens { retry_after: first_end.seconds_since(now).max(1) })
 }
 
-/// Decides which scopes the token gets: those that the request names, or else all `machine_scopes` of the client.
-fn judge(request: &Credentials<'_>, config: &Config) -> Result<ScopeSet, Reason> {
+/// Decides what the token gets: the scopes that the request names, or else all `machine_scopes` of the client that its
+/// protected resources serve; and those resources.
+fn judge(
+    request: &Credentials<'_>,
+    config: &Config,
+    resources: &ResourceTable,
+) -> Result<(ScopeSet, Audience), Reason> {
     // § 4.4: "The client credentials grant type MUST only be used by confidential clients."
     if request.client.counts_as_public() {
         return Err(Reason::GrantTypeNotRegistered);
     }
     let available = &request.client.machine_scopes;
+    let target = resources.asked(request.resources, available)?;
     let scopes = match request.scope {
         Some(scope) => config.scopes.read(scope).map_err(Reason::Scope)?,
-        None => available.clone(),
+        None => target.served_of(available.clone()),
     };
-    if !scopes.is_empty() && scopes.is_subset_of(available) { Ok(scopes) } else { Err(Reason::ExcessScope) }
+    let is_left = !scopes.is_empty() && scopes.is_subset_of(available) && target.serves(&scopes);
+    if is_left { Ok((scopes, target.audience().clone())) } else { Err(Reason::ExcessScope) }
 }
 
 fn issued(context: &Context, client: &Client, grant: GrantId, access: &FurtherAccess, token: MintedOpaque) -> Issued {
@@ -226,6 +236,8 @@ fn owned(access: &AccessPart<'_>, of_slot: &ScopeSet) -> FurtherAccess {
         end: access.end,
         revoked: access.revoked,
         narrowed: Some(access.narrowed.unwrap_or(of_slot).clone()),
+        // The slot has none: a token without any is older than the first protected resource.
+        audience: access.audience.cloned().unwrap_or_default(),
     }
 }
 
@@ -236,7 +248,7 @@ fn pairs_of(tokens: Vec<FurtherAccess>, of_slot: &ScopeSet) -> Pairs {
         .into_iter()
         .map(|token| FurtherAccess { narrowed: token.narrowed.filter(|scopes| scopes != of_slot), ..token });
     let Some(first) = tokens.next() else { return Pairs::default() };
-    let mut pair = TokenPair::new(first.digest, first.issued, first.end);
+    let mut pair = TokenPair::new(first.digest, first.issued, first.end).for_audience(first.audience);
     if let Some(scopes) = first.narrowed {
         pair = pair.narrowed_to(scopes);
     }
@@ -295,7 +307,7 @@ mod tests {
     use super::*;
     use crate::client::{ApplicationType, ClientType, GrantTypes};
     use crate::entropy::SystemEntropy;
-    use crate::grant::fixtures::{at, scopes};
+    use crate::grant::fixtures::{at, no_resources, scopes};
     use crate::record::{Revocation, RevocationReason};
 
     fn client() -> Client {
@@ -330,12 +342,15 @@ mod tests {
             (without(), None, excess),
         ];
         for (client, scope, is_meant) in &cases {
-            let reason = judge(&Credentials { client, scope: *scope }, &config).unwrap_err();
+            let request = Credentials { client, scope: *scope, resources: Named::NONE };
+            let reason = judge(&request, &config, &no_resources()).unwrap_err();
             assert!(is_meant(&reason), "{scope:?}: {reason:?}");
         }
         for (scope, granted) in [(None, "repo-code:rw repo-issue:r"), (Some(b"repo-code:r".as_slice()), "repo-code:r")]
         {
-            assert_eq!(judge(&Credentials { client: &client(), scope }, &config).unwrap(), scopes(granted));
+            let request = Credentials { client: &client(), scope, resources: Named::NONE };
+            let judged = judge(&request, &config, &no_resources()).unwrap();
+            assert_eq!(judged, (scopes(granted), Audience::UNSET));
         }
     }
 
@@ -365,6 +380,7 @@ mod tests {
             end: at(issued + 100),
             revoked: false,
             narrowed,
+            audience: Audience::UNSET,
         }
     }
 

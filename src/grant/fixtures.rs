@@ -8,8 +8,9 @@ use crate::config::Config;
 use crate::entropy::SystemEntropy;
 use crate::grant::issue::{self, NewPair, Place};
 use crate::id::{ClientId, GrantId, IdText};
+use crate::protected_resource::{Audience, ResourceTable};
 use crate::record::{GraceEnds, Grant, Pairs, Revocation, RevocationReason, SupersededPair};
-use crate::scope::{ConsentedResources, ResourceScope, ScopeSet};
+use crate::scope::{ConsentedResources, ResourceScope, ScopeCatalog, ScopeSet};
 use crate::secret::Digest;
 use crate::secret::derive::{Link, PairSecrets};
 use crate::secret::refresh::{Family, Lineage, PresentedRefresh, TagKey};
@@ -31,9 +32,15 @@ pub(crate) fn client(id: &str) -> Client {
     builder.scopes(scopes("repo-code:rw repo-issue:rw")).resource_scope(ResourceScope::All).build()
 }
 
+/// The table of a server without protected resources.
+pub(crate) fn no_resources() -> ResourceTable {
+    ResourceTable::new(&[], false, "https://auth.example", &ScopeCatalog::platform())
+}
+
 /// A grant of one client with its line of pairs, oldest first.
 pub(crate) struct Line {
     pub(crate) config: Config,
+    pub(crate) resources: ResourceTable,
     pub(crate) client: Client,
     pub(crate) grant: Grant,
     /// The refresh token of each pair.
@@ -62,7 +69,8 @@ impl Line {
             pairs: Pairs::default(),
             revoked: None,
         };
-        let mut line = Self { config, client, grant, refresh: Vec::new(), access: Vec::new() };
+        let mut line =
+            Self { config, resources: no_resources(), client, grant, refresh: Vec::new(), access: Vec::new() };
         line.grant.pairs.newest = Some(line.pair(&lineage, PairSecrets::draw(&SystemEntropy), 0));
         line
     }
@@ -108,6 +116,7 @@ impl Line {
             created: self.grant.created,
             granted: &self.grant.scopes,
             scopes: self.grant.scopes.clone(),
+            audience: Audience::UNSET,
         };
         let NewPair { record, issued } = issue::pair(&self.config, secrets, place);
         let id = IdText::of(self.grant.id.octets());

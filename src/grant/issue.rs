@@ -4,6 +4,7 @@ use crate::client::{Client, GrantType};
 use crate::clock::Timestamp;
 use crate::config::Config;
 use crate::id::GrantId;
+use crate::protected_resource::Audience;
 use crate::record::TokenPair;
 use crate::scope::ScopeSet;
 use crate::secret::derive::PairSecrets;
@@ -25,6 +26,8 @@ pub(crate) struct Place<'a> {
     pub(crate) granted: &'a ScopeSet,
     /// The scopes that the token response states. The access token never has more, also if the registration grows.
     pub(crate) scopes: ScopeSet,
+    /// What the access token is for, where that is less than the grant; otherwise unset.
+    pub(crate) audience: Audience,
 }
 
 /// The members of a token response [RFC 6749 section 5.1].
@@ -56,6 +59,9 @@ pub(crate) fn pair(config: &Config, secrets: PairSecrets, place: Place<'_>) -> N
     }
     if place.scopes != *place.granted {
         record = record.narrowed_to(place.scopes.clone());
+    }
+    if !place.audience.is_unset() {
+        record = record.for_audience(place.audience);
     }
     let issued = Issued {
         grant: place.grant,

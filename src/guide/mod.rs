@@ -2,6 +2,10 @@
 
 #[doc = include_str!("getting_started.md")]
 pub mod getting_started {}
+#[doc = include_str!("open_clients.md")]
+pub mod open_clients {}
+#[doc = include_str!("protected_resources.md")]
+pub mod protected_resources {}
 #[doc = include_str!("writing_an_adapter.md")]
 pub mod writing_an_adapter {}
 #[doc = include_str!("writing_a_store.md")]
@@ -18,6 +22,8 @@ pub mod performance {}
 pub mod profiles_and_defaults {}
 #[doc = include_str!("security.md")]
 pub mod security {}
+#[doc = include_str!("contributing.md")]
+pub mod contributing {}
 #[doc = include_str!("conformance.md")]
 pub mod conformance {}
 #[doc = include_str!("design.md")]

@@ -32,6 +32,9 @@ pub struct Metadata {
     /// Where resource servers ask about tokens.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub introspection_endpoint: Option<String>,
+    /// Where clients register themselves [RFC 7591 section 3].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub registration_endpoint: Option<String>,
     /// Values of `response_type`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub response_types_supported: Vec<String>,
@@ -56,6 +59,12 @@ pub struct Metadata {
     /// Values of `code_challenge_method`; if left out, there is no PKCE.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub code_challenge_methods_supported: Vec<String>,
+    /// Whether requests may name protected resources with `resource`; left out if not. No registry has this member.
+    #[serde(default, skip_serializing_if = "Not::not")]
+    pub resource_indicators_supported: bool,
+    /// Identifiers of the protected resources that the server issues tokens for [RFC 9728 section 4].
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub protected_resources: Vec<String>,
     /// Whether authorization responses carry `iss`; left out if not [RFC 9207 section 3].
     #[serde(default, skip_serializing_if = "Not::not")]
     pub authorization_response_iss_parameter_supported: bool,
@@ -71,6 +80,7 @@ impl Metadata {
             token_endpoint: None,
             revocation_endpoint: None,
             introspection_endpoint: None,
+            registration_endpoint: None,
             response_types_supported: Vec::new(),
             response_modes_supported: Vec::new(),
             grant_types_supported: Vec::new(),
@@ -79,6 +89,8 @@ impl Metadata {
             introspection_endpoint_auth_methods_supported: Vec::new(),
             scopes_supported: Vec::new(),
             code_challenge_methods_supported: Vec::new(),
+            resource_indicators_supported: false,
+            protected_resources: Vec::new(),
             authorization_response_iss_parameter_supported: false,
         }
     }
@@ -107,6 +119,7 @@ mod tests {
             token_endpoint: Some("https://as.example/oauth2/token".to_owned()),
             revocation_endpoint: Some("https://as.example/oauth2/revoke".to_owned()),
             introspection_endpoint: Some("https://as.example/oauth2/introspect".to_owned()),
+            registration_endpoint: Some("https://as.example/oauth2/register".to_owned()),
             response_types_supported: list(&["code"]),
             response_modes_supported: list(&["query"]),
             grant_types_supported: list(&["authorization_code", "refresh_token"]),
@@ -119,7 +132,7 @@ mod tests {
             ..Metadata::new("https://as.example")
         };
         let json = serde_json::to_value(&metadata).unwrap();
-        assert_eq!(json.as_object().unwrap().len(), 14);
+        assert_eq!(json.as_object().unwrap().len(), 15);
         assert_eq!(json["authorization_response_iss_parameter_supported"], true);
         assert_eq!(json["code_challenge_methods_supported"], serde_json::json!(["S256"]));
         assert_eq!(serde_json::from_value::<Metadata>(json).unwrap(), metadata);

@@ -8,20 +8,24 @@
 //! query is read as replacement characters.
 
 mod authorization;
+mod client_information;
 mod error_response;
 mod form;
 mod introspection;
 mod metadata;
+mod resource_metadata;
 mod revocation;
 mod secret_text;
 mod token_request;
 mod token_response;
 
 pub use authorization::{AuthorizationErrorResponse, AuthorizationRequest, AuthorizationResponse};
+pub use client_information::ClientInformationResponse;
 pub use error_response::ErrorResponse;
 pub use form::FormError;
 pub use introspection::{IntrospectionRequest, IntrospectionResponse};
 pub use metadata::Metadata;
+pub use resource_metadata::ResourceMetadata;
 pub use revocation::RevocationRequest;
 pub use token_request::{AuthorizationCodeExchange, TokenRefresh, TokenRequest};
 pub use token_response::{TokenResponse, TokenType, UnknownTokenType};

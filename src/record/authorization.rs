@@ -11,6 +11,7 @@ use crate::clock::Timestamp;
 use crate::codec::{DecodeError, Reader, Writer, kind};
 use crate::id::{AuthorizationId, ClientId};
 use crate::pkce::CodeChallenge;
+use crate::protected_resource::{Audience, read_audience, write_audience};
 use crate::scope::{ConsentedResources, ResourceScope, ScopeSet};
 use crate::secret::Digest;
 use crate::subject::Subject;
@@ -45,6 +46,8 @@ pub struct Authorization {
     pub(crate) scopes: ScopeSet,
     /// Before the decision, what the client asked for.
     pub(crate) resources: ConsentedResources,
+    /// The protected resources that the client asked for and the user was shown.
+    pub(crate) audience: Audience,
 }
 
 impl fmt::Debug for Authorization {
@@ -80,9 +83,12 @@ impl Stage {
 }
 
 impl Authorization {
-    /// The layout that is written, and those that are read.
-    const WRITES: u8 = 1;
-    const READS: RangeInclusive<u8> = 1..=1;
+    /// The layout of a record without fields of later layouts, the one with them, and those that are read.
+    const FIRST: u8 = 1;
+    const WITH_AUDIENCE: u8 = 2;
+    const READS: RangeInclusive<u8> = 1..=2;
+    /// The tag of the audience, since layout 2.
+    const AUDIENCE: u8 = 1;
 
     /// Returns the key of the record.
     #[must_use]
@@ -131,6 +137,12 @@ impl Authorization {
         &self.scopes
     }
 
+    /// Returns the identifiers of the protected resources that the client asked for [RFC 8707], or none if there was no
+    /// protected resource in the settings.
+    pub fn protected_resources(&self) -> impl Iterator<Item = &str> {
+        self.audience.iter()
+    }
+
     /// Returns the end of the time to decide, or of the code.
     #[must_use]
     pub const fn ends(&self) -> Timestamp {
@@ -169,6 +181,7 @@ impl Authorization {
             state: None,
             scopes: ScopeSet::empty(),
             resources: ConsentedResources::none(),
+            audience: Audience::UNSET,
         }
     }
 
@@ -199,8 +212,10 @@ impl Authorization {
             state,
             scopes,
             resources,
+            audience,
         } = self;
-        let mut writer = Writer::new(kind::AUTHORIZATION, Self::WRITES);
+        let layout = if audience.is_unset() { Self::FIRST } else { Self::WITH_AUDIENCE };
+        let mut writer = Writer::new(kind::AUTHORIZATION, layout);
         writer.array(id.octets());
         writer.number(*version);
         writer.text(client.as_str());
@@ -225,6 +240,9 @@ impl Authorization {
             writer.optional(challenge.as_ref(), |writer, challenge| writer.text(challenge.as_str()));
             writer.optional(state.as_deref(), Writer::octets);
             write_granted(&mut writer, scopes, resources);
+        }
+        if !audience.is_unset() {
+            writer.tagged(Self::AUDIENCE, |writer| write_audience(writer, audience));
         }
         writer.finish()
     }
@@ -259,8 +277,9 @@ impl Authorization {
             state: None,
             scopes: ScopeSet::empty(),
             resources: ConsentedResources::none(),
+            audience: Audience::UNSET,
         };
-        let authorization = match ended.stage {
+        let mut authorization = match ended.stage {
             Stage::Denied => ended,
             Stage::Held | Stage::CodeIssued(_) => Self {
                 redirect_uri: RedirectUri::read(reader.text()?).ok_or(DecodeError::Malformed)?,
@@ -272,6 +291,9 @@ impl Authorization {
                 ..ended
             },
         };
+        if reader.version() >= Self::WITH_AUDIENCE {
+            authorization.audience = reader.tagged(Self::AUDIENCE, read_audience)?.ok_or(DecodeError::Malformed)?;
+        }
         reader.finish()?;
         Ok(authorization)
     }
@@ -305,6 +327,7 @@ mod tests {
             state: Some((0..=255).collect()),
             scopes: ScopeSet::from_canonical("repo-code:r account-email:rw"),
             resources: ConsentedResources::InRecord(ResourceScope::specified(["one/two"]).unwrap()),
+            audience: Audience::UNSET,
         }
     }
 
@@ -343,6 +366,22 @@ mod tests {
         let record = authorization();
         let file = layout::compared("authorization.1", &record.encode());
         assert_eq!(Authorization::decode(&file), Ok(record));
+    }
+
+    /// The same with protected resources, of which a denied one keeps none.
+    #[test]
+    fn layout_2_stays_as_it_is() {
+        let audience = Audience::new(["https://api.example", "https://mcp.example/mcp"]);
+        let record = Authorization { audience, ..authorization() };
+        let file = layout::compared("authorization.2", &record.encode());
+        assert_eq!(Authorization::decode(&file), Ok(record.clone()));
+        assert_eq!(record.denied().encode()[1], 1);
+        for cut in 0..file.len() {
+            assert!(Authorization::decode(&file[..cut]).is_err(), "cut to {cut}");
+        }
+        let mut empty = authorization().encode();
+        empty[1] = 2;
+        assert_eq!(Authorization::decode(&empty), Err(DecodeError::Malformed), "it is written in the first layout");
     }
 
     /// The same for one that ended, which keeps less.

@@ -5,6 +5,7 @@ use std::time::Duration;
 use crate::client::Client;
 use crate::clock::Timestamp;
 use crate::id::{ClientId, GrantId};
+use crate::protected_resource::Audience;
 use crate::record::{AccessPart, Pairs, RETENTION, TokenPair};
 use crate::scope::{ConsentedResources, ResourceScope, ScopeSet};
 use crate::secret::Digest;
@@ -89,6 +90,12 @@ impl Grant {
         client.resources_of(&self.resources).into_owned()
     }
 
+    /// Returns the identifiers of the protected resources that the user granted [RFC 8707]; none for a revoked grant, and
+    /// none if there was no protected resource in the settings. A grant without any counts as one for the default resource.
+    pub fn protected_resources(&self) -> impl Iterator<Item = &str> {
+        self.audience().iter()
+    }
+
     /// Returns when the code was exchanged, or when the grant was withdrawn before that. Without a user, it is the
     /// issue of the first token.
     #[must_use]
@@ -116,6 +123,12 @@ impl Grant {
     #[must_use]
     pub fn is_live(&self, now: Timestamp) -> bool {
         self.revoked.is_none() && self.pairs.iter().any(|pair| pair.is_live(now))
+    }
+
+    /// The protected resources that the user granted.
+    #[inline]
+    pub(crate) fn audience(&self) -> &Audience {
+        self.pairs.granted()
     }
 
     /// The access token of that digest, if it has not ended at `now`, ignoring the client's state.

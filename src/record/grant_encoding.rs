@@ -5,14 +5,19 @@ use std::ops::RangeInclusive;
 use crate::client::encoding::{read_consented, read_scopes, read_subject, write_granted};
 use crate::codec::{DecodeError, Reader, Writer, kind};
 use crate::id::{ClientId, GrantId};
+use crate::protected_resource::{Audience, read_audience, write_audience};
 use crate::record::{FurtherAccess, Grant, Pairs, Revocation, RevocationReason, SupersededPair, TokenPair};
 use crate::secret::Digest;
 use crate::secret::derive::Link;
 use crate::secret::refresh::{Family, LineageDigest, TagKey};
 
-/// The layout that is written, and those that are read.
-const WRITES: u8 = 1;
-const READS: RangeInclusive<u8> = 1..=1;
+/// The layout of a record without fields of later layouts, the one with them, and those that are read.
+const FIRST: u8 = 1;
+const WITH_AUDIENCE: u8 = 2;
+const READS: RangeInclusive<u8> = 1..=2;
+
+/// The tag of the audiences, since layout 2.
+const AUDIENCES: u8 = 1;
 
 impl Grant {
     /// Writes the record as bytes, digests in place of secrets.
@@ -33,7 +38,9 @@ impl Grant {
             pairs,
             revoked,
         } = self;
-        let mut writer = Writer::new(kind::GRANT, WRITES);
+        let audience = self.audience();
+        let has_audience = !audience.is_unset() || pairs.has_narrowed_audience();
+        let mut writer = Writer::new(kind::GRANT, if has_audience { WITH_AUDIENCE } else { FIRST });
         writer.array(id.octets());
         writer.number(*version);
         writer.text(client.as_str());
@@ -54,6 +61,9 @@ impl Grant {
         for superseded in &pairs.superseded {
             write_superseded(&mut writer, superseded);
         }
+        if has_audience {
+            write_audiences(&mut writer, audience, pairs);
+        }
         writer.finish()
     }
 
@@ -64,7 +74,7 @@ impl Grant {
     /// [`DecodeError`] if the bytes are no grant, or were written by an unknown release.
     pub fn decode(octets: &[u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::new(octets, kind::GRANT, &READS)?;
-        let grant = Self {
+        let mut grant = Self {
             id: GrantId::from_octets(reader.array()?),
             version: reader.number()?,
             client: ClientId::new(reader.text()?).map_err(|_| DecodeError::Malformed)?,
@@ -83,9 +93,54 @@ impl Grant {
                 .optional(|reader| Ok(Revocation { at: reader.time()?, reason: reason(reader.octet()?)? }))?,
             pairs: Pairs { newest: reader.optional(read_pair)?, superseded: reader.list(read_superseded)?.into() },
         };
+        if reader.version() >= WITH_AUDIENCE {
+            let read = reader.tagged(AUDIENCES, |reader| read_audiences(reader, &mut grant.pairs))?;
+            read.ok_or(DecodeError::Malformed)?;
+        }
         reader.finish()?;
         Ok(grant)
     }
+}
+
+/// Writes the audience of the grant, then those of its access tokens that have their own, each behind its number.
+fn write_audiences(writer: &mut Writer, audience: &Audience, pairs: &Pairs) {
+    let accesses = pairs.iter().flat_map(TokenPair::accesses).enumerate();
+    let narrowed: Vec<_> = accesses.filter_map(|(number, access)| Some((number, access.audience?))).collect();
+    writer.tagged(AUDIENCES, |writer| {
+        writer.optional(Some(audience).filter(|audience| !audience.is_unset()), write_audience);
+        writer.count(narrowed.len());
+        for (number, audience) in narrowed {
+            writer.count(number);
+            write_audience(writer, audience);
+        }
+    });
+}
+
+fn read_audiences(reader: &mut Reader<'_>, pairs: &mut Pairs) -> Result<(), DecodeError> {
+    let audience = reader.optional(read_audience)?.unwrap_or_default();
+    let mut narrowed = reader.list(|reader| Ok((reader.count()?, read_audience(reader)?)))?.into_iter().peekable();
+    // A record without any is written in the first layout.
+    if audience.is_unset() && narrowed.peek().is_none() {
+        return Err(DecodeError::Malformed);
+    }
+    let mut number = 0;
+    for pair in pairs.iter_mut() {
+        let count = pair.further().len() + 1;
+        // A pair without any stays without the box for one.
+        if narrowed.peek().is_some_and(|(next, _)| *next < number + count) {
+            for own in pair.audiences_mut() {
+                if let Some((_, audience)) = narrowed.next_if(|(next, _)| *next == number) {
+                    *own = audience;
+                }
+                number += 1;
+            }
+        } else {
+            number += count;
+        }
+    }
+    let newest = pairs.newest.take().ok_or(DecodeError::Malformed)?;
+    pairs.newest = Some(newest.of_grant_for(audience));
+    if narrowed.next().is_none() { Ok(()) } else { Err(DecodeError::Malformed) }
 }
 
 fn write_pair(writer: &mut Writer, pair: &TokenPair) {
@@ -99,7 +154,7 @@ fn write_pair(writer: &mut Writer, pair: &TokenPair) {
     writer.optional(access.narrowed, |writer, scopes| writer.text(scopes.as_str()));
     writer.count(pair.further().len());
     for access in pair.further() {
-        let FurtherAccess { digest, issued, end, revoked, narrowed } = access;
+        let FurtherAccess { digest, issued, end, revoked, narrowed, audience: _ } = access;
         writer.array(digest.octets());
         writer.time(*issued);
         writer.time(*end);
@@ -135,6 +190,7 @@ fn read_further(reader: &mut Reader<'_>) -> Result<FurtherAccess, DecodeError> {
         end: reader.time()?,
         revoked: reader.flag()?,
         narrowed: reader.optional(read_scopes)?,
+        audience: Audience::UNSET,
     })
 }
 
@@ -204,6 +260,7 @@ mod tests {
             end: at(9),
             revoked: true,
             narrowed,
+            audience: Audience::UNSET,
         });
         pair
     }
@@ -275,6 +332,66 @@ mod tests {
         let record = Grant { revoked, ..grant(2) };
         let file = layout::compared("grant.1", &record.encode());
         assert_eq!(Grant::decode(&file), Ok(record));
+    }
+
+    /// A grant for two protected resources: an access token for all of it, one for each resource.
+    fn with_audience() -> Grant {
+        let (one, two) = (Audience::new(["https://api.example"]), Audience::new(["https://mcp.example/mcp"]));
+        let narrow = |mut pair: TokenPair, audience: &Audience| {
+            pair.audiences_mut().skip(1).for_each(|own| *own = audience.clone());
+            pair
+        };
+        let mut grant = grant(3);
+        grant.pairs.newest = Some(narrow(pair("0"), &one).of_grant_for(both()));
+        grant.pairs.superseded[1].pair = narrow(pair("2").for_audience(one), &two);
+        grant
+    }
+
+    fn both() -> Audience {
+        Audience::new(["https://api.example", "https://mcp.example/mcp"])
+    }
+
+    /// What a release has written is read by every later one.
+    #[test]
+    fn layout_2_stays_as_it_is() {
+        let record = with_audience();
+        let file = layout::compared("grant.2", &record.encode());
+        assert_eq!(Grant::decode(&file), Ok(record));
+        for cut in 0..file.len() {
+            assert!(Grant::decode(&file[..cut]).is_err(), "cut to {cut}");
+        }
+    }
+
+    #[test]
+    fn the_layout_follows_the_audience() {
+        let mut bare = with_audience();
+        bare.pairs.newest = Some(pair("0"));
+        let mut whole = grant(2);
+        whole.pairs.newest = Some(pair("0").of_grant_for(both()));
+        for (record, layout) in [(with_audience(), 2), (bare, 2), (whole, 2), (grant(2), 1)] {
+            let bytes = record.encode();
+            assert_eq!(bytes[1], layout);
+            assert_eq!(Grant::decode(&bytes), Ok(record));
+        }
+        let mut empty = grant(2).encode();
+        empty[1] = 2;
+        assert_eq!(Grant::decode(&empty), Err(DecodeError::Malformed), "it is written in the first layout");
+        // Numbers out of order, twice, or of no access token.
+        for numbers in [&[3_usize, 1][..], &[1, 1], &[6], &[]] {
+            let mut bytes = grant(3).encode();
+            bytes[1] = 2;
+            let mut writer = Writer::new(kind::GRANT, 2);
+            writer.tagged(AUDIENCES, |writer| {
+                writer.flag(false);
+                writer.count(numbers.len());
+                for number in numbers {
+                    writer.count(*number);
+                    write_audience(writer, &Audience::new(["https://api.example"]));
+                }
+            });
+            bytes.extend_from_slice(&writer.finish()[2..]);
+            assert_eq!(Grant::decode(&bytes), Err(DecodeError::Malformed), "{numbers:?}");
+        }
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::num::NonZeroU32;
 use std::time::Duration;
 
 use crate::clock::Timestamp;
+use crate::protected_resource::{Audience, NO_AUDIENCE};
 use crate::scope::ScopeSet;
 use crate::secret::Digest;
 use crate::secret::derive::Link;
@@ -34,6 +35,10 @@ struct RefreshPart {
 struct Rare {
     /// What the access token may do where a refresh narrowed it; otherwise all that was granted.
     narrowed: Option<ScopeSet>,
+    /// What the access token is for where a request narrowed it; otherwise unset.
+    audience: Audience,
+    /// What the user granted, in the newest pair: most grants have none, and no grant has room for it in its row.
+    granted: Audience,
     /// Access tokens issued later with the same refresh token, the oldest first.
     further: Vec<FurtherAccess>,
 }
@@ -46,6 +51,7 @@ pub(crate) struct FurtherAccess {
     pub(crate) end: Timestamp,
     pub(crate) revoked: bool,
     pub(crate) narrowed: Option<ScopeSet>,
+    pub(crate) audience: Audience,
 }
 
 impl FurtherAccess {
@@ -56,6 +62,7 @@ impl FurtherAccess {
             end: self.end,
             revoked: self.revoked,
             narrowed: self.narrowed.as_ref(),
+            audience: Some(&self.audience).filter(|audience| !audience.is_unset()),
         }
     }
 }
@@ -69,6 +76,8 @@ pub(crate) struct AccessPart<'a> {
     pub(crate) revoked: bool,
     /// What it may do where a refresh narrowed it; otherwise all that was granted.
     pub(crate) narrowed: Option<&'a ScopeSet>,
+    /// What it is for where a request narrowed it; otherwise all that was granted.
+    pub(crate) audience: Option<&'a Audience>,
 }
 
 impl AccessPart<'_> {
@@ -95,6 +104,32 @@ impl TokenPair {
 
     pub(crate) fn narrowed_to(mut self, scopes: ScopeSet) -> Self {
         self.rare.get_or_insert_default().narrowed = Some(scopes);
+        self
+    }
+
+    /// Keeps what the whole grant is for.
+    pub(crate) fn of_grant_for(mut self, audience: Audience) -> Self {
+        if !audience.is_unset() {
+            self.rare.get_or_insert_default().granted = audience;
+        }
+        self
+    }
+
+    /// The same without what the whole grant is for, which the pair that replaces it keeps.
+    fn without_granted(mut self) -> Self {
+        if let Some(rare) = &mut self.rare {
+            rare.granted = Audience::UNSET;
+            if **rare == Rare::default() {
+                self.rare = None;
+            }
+        }
+        self
+    }
+
+    pub(crate) fn for_audience(mut self, audience: Audience) -> Self {
+        if !audience.is_unset() {
+            self.rare.get_or_insert_default().audience = audience;
+        }
         self
     }
 
@@ -142,6 +177,7 @@ impl TokenPair {
             end: self.access_end,
             revoked: self.access_revoked,
             narrowed: self.rare.as_ref().and_then(|rare| rare.narrowed.as_ref()),
+            audience: self.rare.as_ref().map(|rare| &rare.audience).filter(|audience| !audience.is_unset()),
         }
     }
 
@@ -161,6 +197,12 @@ impl TokenPair {
             return Some(self.access());
         }
         self.further().iter().find(|access| access.digest == *digest).map(FurtherAccess::part)
+    }
+
+    /// The audiences of all its access tokens, in the order of [`accesses`](Self::accesses).
+    pub(crate) fn audiences_mut(&mut self) -> impl Iterator<Item = &mut Audience> {
+        let Rare { audience, further, .. } = &mut **self.rare.get_or_insert_default();
+        std::iter::once(audience).chain(further.iter_mut().map(|access| &mut access.audience))
     }
 
     /// Revokes the access token of that digest, if the pair has it.
@@ -220,7 +262,8 @@ pub(crate) struct SupersededPair {
 
 impl SupersededPair {
     /// Gives both kinds of tokens their grace; it never lengthens a life.
-    pub(crate) fn new(mut pair: TokenPair, since: Timestamp, ends: GraceEnds, link: Option<Link>) -> Self {
+    pub(crate) fn new(pair: TokenPair, since: Timestamp, ends: GraceEnds, link: Option<Link>) -> Self {
+        let mut pair = if pair.rare.is_some() { pair.without_granted() } else { pair };
         pair.end_accesses(ends.access);
         pair.end_refresh(ends.refresh);
         Self { pair, since, link }
@@ -283,6 +326,21 @@ impl Pairs {
         self.iter().find_map(|pair| pair.with_access(digest))
     }
 
+    /// The protected resources that the user granted.
+    #[inline]
+    pub(crate) fn granted(&self) -> &Audience {
+        self.newest.as_ref().and_then(|pair| pair.rare.as_ref()).map_or(&NO_AUDIENCE, |rare| &rare.granted)
+    }
+
+    /// Returns whether any access token is for less than the grant.
+    pub(crate) fn has_narrowed_audience(&self) -> bool {
+        let in_rare = |pair: &TokenPair| {
+            let rare = pair.rare.as_ref();
+            rare.is_some_and(|_| pair.accesses().any(|access| access.audience.is_some()))
+        };
+        self.iter().any(in_rare)
+    }
+
     pub(crate) fn with_refresh(&self, digest: &Digest) -> Option<Placed<'_>> {
         let is_own = |pair: &TokenPair| pair.refresh_digest() == Some(digest);
         if let Some(newest) = self.newest.as_ref().filter(|pair| is_own(pair)) {
@@ -312,7 +370,14 @@ mod tests {
 
     fn further(number: u8, issued: u32) -> FurtherAccess {
         let digest = Digest::of(&[number]);
-        FurtherAccess { digest, issued: at(issued), end: at(issued + 100), revoked: false, narrowed: None }
+        FurtherAccess {
+            digest,
+            issued: at(issued),
+            end: at(issued + 100),
+            revoked: false,
+            narrowed: None,
+            audience: Audience::UNSET,
+        }
     }
 
     #[test]

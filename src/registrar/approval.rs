@@ -1,6 +1,7 @@
 //! What a reviewer grants, and the result.
 
-use crate::client::RefreshRotation;
+use crate::client::application::{CheckedForm, Logo};
+use crate::client::{Privileges, RefreshRotation};
 use crate::id::ClientId;
 use crate::scope::ResourceScope;
 
@@ -20,10 +21,10 @@ pub struct Approval {
     pub(super) scopes: Option<String>,
     pub(super) machine_scopes: Option<String>,
     pub(super) machine_resources: Option<ResourceScope>,
-    pub(super) require_pkce: bool,
-    pub(super) trusted: bool,
-    pub(super) may_introspect: bool,
-    pub(super) refresh_rotation: Option<RefreshRotation>,
+    pub(super) privileges: Privileges,
+    pub(super) name: Option<String>,
+    pub(super) website: Option<String>,
+    pub(super) logo: Option<Logo>,
 }
 
 impl Approval {
@@ -54,27 +55,57 @@ impl Approval {
     /// [`RefreshRotation`]. If it is not set, [`Config::refresh_rotation`](field@crate::Config::refresh_rotation) decides.
     /// [`RefreshRotation::Keep`] is refused for public and native clients.
     #[must_use]
-    pub fn refresh_rotation(self, rotation: RefreshRotation) -> Self {
-        Self { refresh_rotation: Some(rotation), ..self }
+    pub fn refresh_rotation(mut self, rotation: RefreshRotation) -> Self {
+        self.privileges.refresh_rotation = Some(rotation);
+        self
     }
 
     /// Demands PKCE for every authorization of the client [RFC 7636].
     #[must_use]
-    pub fn require_pkce(self) -> Self {
-        Self { require_pkce: true, ..self }
+    pub fn require_pkce(mut self) -> Self {
+        self.privileges.require_pkce = true;
+        self
     }
 
     /// Makes the client a trusted one: see [`Client::is_trusted`](crate::Client::is_trusted).
     #[must_use]
-    pub fn trusted(self) -> Self {
-        Self { trusted: true, ..self }
+    pub fn trusted(mut self) -> Self {
+        self.privileges.trusted = true;
+        self
+    }
+
+    /// Sets the name that users see, in place of what a client says that registered itself. It is not used for others.
+    #[must_use]
+    pub fn name(self, name: impl Into<String>) -> Self {
+        Self { name: Some(name.into()), ..self }
+    }
+
+    /// Sets the address of the website, in place of what a client says that registered itself. It is not used for
+    /// others.
+    #[must_use]
+    pub fn website(self, website: impl Into<String>) -> Self {
+        Self { website: Some(website.into()), ..self }
+    }
+
+    /// Supplies the logo of a client that registered itself, whose first review is refused without one. It is not used
+    /// for others.
+    #[must_use]
+    pub fn logo(self, logo: Logo) -> Self {
+        Self { logo: Some(logo), ..self }
+    }
+
+    /// The form with what the reviewer supplied.
+    pub(super) fn supply(&self, form: &CheckedForm) -> CheckedForm {
+        let text = |supplied: &Option<String>, own: &str| supplied.as_deref().unwrap_or(own).into();
+        CheckedForm { name: text(&self.name, &form.name), website: text(&self.website, &form.website), ..form.clone() }
     }
 
     /// Makes a confidential web application a resource server: see
     /// [`Client::may_introspect`](crate::Client::may_introspect).
     #[must_use]
-    pub fn may_introspect(self) -> Self {
-        Self { may_introspect: true, ..self }
+    pub fn may_introspect(mut self) -> Self {
+        self.privileges.may_introspect = true;
+        self
     }
 }
 

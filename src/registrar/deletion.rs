@@ -27,6 +27,7 @@ pub(super) fn tombstone(next: &Registration, reserved_until: Timestamp) -> Regis
         proposed: None,
         rejection: None,
         reserved_until: Some(reserved_until),
+        open: None,
         mark: application.mark,
     };
     Registration { client, application, logo: LogoWrite::Clear, proposed_logo: LogoWrite::Clear }

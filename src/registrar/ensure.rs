@@ -142,7 +142,7 @@ impl Ensuring<'_> {
         let state = match (client.state, application.reserved_until) {
             (ClientState::Deleted, Some(until)) if self.now < until => return Err(RegistrarError::Reserved { until }),
             (ClientState::Deleted, _) => ClientState::Approved,
-            _ if application.owner.is_some() => return Err(RegistrarError::NotFirstParty),
+            _ if !application.is_first_party() => return Err(RegistrarError::NotFirstParty),
             (state, _) => state,
         };
         let Client { version, epoch, .. } = **client;
@@ -171,6 +171,7 @@ impl Ensuring<'_> {
             proposed: None,
             rejection: None,
             reserved_until: None,
+            open: None,
             mark: self.mark,
         };
         Registration { client, application, proposed_logo: logo.clone(), logo }

@@ -3,6 +3,7 @@
 use crate::client::ClientState;
 use crate::client::application::FieldError;
 use crate::clock::Timestamp;
+use crate::error::Reason;
 use crate::registrar::widening::Widening;
 use crate::store::StoreError;
 
@@ -26,6 +27,10 @@ pub enum RegistrarError {
     /// There is no application of that id, or the owner who was named does not own it.
     #[error("there is no such application")]
     NotFound,
+    /// As many clients as [`OpenClients::most`](crate::OpenClients::most) allows have registered themselves, and all that
+    /// were looked at are in use.
+    #[error("too many clients have registered themselves and are in use")]
+    NoRoom,
     /// The application is approved, and no change of it awaits review.
     #[error("the application has no change that awaits review")]
     NothingProposed,
@@ -75,6 +80,29 @@ pub(super) struct VersionsUsedUp;
 impl From<VersionsUsedUp> for RegistrarError {
     fn from(used_up: VersionsUsedUp) -> Self {
         Self::Store(StoreError::permanent(used_up))
+    }
+}
+
+impl From<RegistrarError> for Reason {
+    /// What a request is told of a step that it needed.
+    fn from(error: RegistrarError) -> Self {
+        match error {
+            RegistrarError::NoRoom => Self::TooManyClients,
+            RegistrarError::NotFound => Self::UnknownClient,
+            RegistrarError::Store(error) => Self::Store(error),
+            error @ (RegistrarError::ChangedMeanwhile
+            | RegistrarError::FirstParty
+            | RegistrarError::Invalid(_)
+            | RegistrarError::NothingProposed
+            | RegistrarError::NotFirstParty
+            | RegistrarError::PublicClient
+            | RegistrarError::Reserved { .. }
+            | RegistrarError::ScopesNotAsked
+            | RegistrarError::SecretExists
+            | RegistrarError::TooManyResourceLists
+            | RegistrarError::Widens(_)
+            | RegistrarError::WrongState(_)) => Self::Store(StoreError::permanent(error)),
+        }
     }
 }
 

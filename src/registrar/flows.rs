@@ -83,6 +83,10 @@ impl Flow for Taking<'_> {
 
     fn judge(&mut self, _: &Seen<Registration>) -> Result<Step<Registration, Self::Won>, RegistrarError> {
         let current = self.current.as_ref().ok_or(RegistrarError::NotFound)?;
+        if self.step.is_needless(&current.client) {
+            let taken = Taken { client: Client::clone(&current.client), before: current.clone() };
+            return Ok(Step::Leave(Ok(taken)));
+        }
         match self.step.judge(current, self.rules, self.now) {
             Ok(next) => {
                 let taken = Taken { client: next.client.clone(), before: current.clone() };

@@ -2,13 +2,17 @@
 
 use std::sync::Arc;
 
-use crate::client::application::{Application, CheckedForm, Field, FieldError, Logo, MARK_BYTES, Problem};
-use crate::client::{Client, ClientSecrets, ClientState, ClientType, Privileges};
+use crate::client::application::{
+    Application, CheckedForm, Field, FieldError, Logo, MARK_BYTES, OpenApplication, Problem,
+};
+use crate::client::{Client, ClientSecrets, ClientState, ClientType, OpenClient, Privileges};
 use crate::clock::Timestamp;
+use crate::config::OpenClients;
 use crate::id::ClientId;
 use crate::registrar::approval::Approval;
 use crate::registrar::deletion;
 use crate::registrar::error::{RegistrarError, VersionsUsedUp};
+use crate::registrar::idle;
 use crate::registrar::narrowing::Narrowing;
 use crate::registrar::rules::{RegistrationRules, check_privileges};
 use crate::scope::ResourceScope;
@@ -19,11 +23,22 @@ use crate::subject::Subject;
 /// A new application, checked.
 #[derive(Debug)]
 pub(super) struct Submission {
-    pub(super) owner: Subject,
+    /// `None` for a client that registered itself.
+    pub(super) owner: Option<Subject>,
     pub(super) form: CheckedForm,
-    pub(super) logo: Arc<Logo>,
+    pub(super) logo: Option<Arc<Logo>>,
     pub(super) now: Timestamp,
     pub(super) mark: [u8; MARK_BYTES],
+    pub(super) open: Option<OpenSubmission>,
+}
+
+/// What the submission of a client has that registered itself.
+#[derive(Debug)]
+pub(super) struct OpenSubmission {
+    pub(super) client: Arc<OpenClient>,
+    pub(super) application: Box<OpenApplication>,
+    pub(super) state: ClientState,
+    pub(super) secret: Option<Digest>,
 }
 
 impl Submission {
@@ -31,23 +46,29 @@ impl Submission {
         let mut client = Client::blank(id.clone());
         client.state = ClientState::Pending;
         put_in_force(&mut client, &self.form);
+        if let Some(open) = &self.open {
+            client.state = open.state;
+            client.secrets.current = open.secret;
+            client.open = Some(Arc::clone(&open.client));
+        }
         let application = Application {
             id,
             version: client.version,
             state: client.state,
-            owner: Some(self.owner.clone()),
+            owner: self.owner.clone(),
             submitted: self.now,
             decided: None,
             form: self.form.clone(),
             proposed: None,
             rejection: None,
             reserved_until: None,
+            open: self.open.as_ref().map(|open| open.application.clone()),
             mark: self.mark,
         };
         Registration {
             client,
             application,
-            logo: LogoWrite::Put(Arc::clone(&self.logo)),
+            logo: self.logo.as_ref().map_or(LogoWrite::Keep, |logo| LogoWrite::Put(Arc::clone(logo))),
             proposed_logo: LogoWrite::Keep,
         }
     }
@@ -76,20 +97,38 @@ pub(super) struct Step<'a> {
 /// What a step does.
 #[derive(Debug)]
 pub(super) enum Action {
-    Change { form: Box<CheckedForm>, logo: Option<Arc<Logo>> },
+    Change {
+        form: Box<CheckedForm>,
+        logo: Option<Arc<Logo>>,
+    },
     Approve(Box<Approval>),
-    Reject { reason: Box<str> },
+    Reject {
+        reason: Box<str>,
+    },
     Suspend,
     Resume,
     SetPrivileges(Privileges),
     Narrow(Box<Narrowing>),
-    ClaimSecret { digest: Digest },
-    RotateSecret { digest: Digest },
+    ClaimSecret {
+        digest: Digest,
+    },
+    RotateSecret {
+        digest: Digest,
+    },
     RetirePreviousSecret,
     EndSecrets,
-    Transfer { to: Subject },
+    Transfer {
+        to: Subject,
+    },
     WithdrawGrants,
     Delete,
+    /// A client that registered itself is used until that time.
+    NoteUse {
+        until: Timestamp,
+        limits: OpenClients,
+    },
+    /// A client that registered itself and was never used gives its place to another.
+    Evict,
 }
 
 impl Step<'_> {
@@ -148,7 +187,7 @@ impl Step<'_> {
                 refuse_first_party(&next.application)?;
                 require_approved(&next.client)?;
                 check_privileges(&next.client, privileges)?;
-                next.client.set_privileges(*privileges);
+                next.client.privileges = *privileges;
             }
             Action::Narrow(narrowing) => {
                 refuse_first_party(&next.application)?;
@@ -174,6 +213,12 @@ impl Step<'_> {
             Action::Transfer { to } => transfer(next, to)?,
             Action::WithdrawGrants => next.client.withdraw_grants(),
             Action::Delete => *next = deletion::tombstone(next, now.plus(rules.reservation)),
+            Action::NoteUse { until, limits } => note_use(next, *until, limits),
+            Action::Evict if idle::may_give_way(&next.application) => {
+                // Its id is random, and no token of it was ever issued.
+                *next = deletion::tombstone(next, now);
+            }
+            Action::Evict => return Err(RegistrarError::ChangedMeanwhile),
         }
         Ok(())
     }
@@ -181,6 +226,12 @@ impl Step<'_> {
     /// Returns whether the step may put the proposed logo in force, which has to be read for it.
     pub(super) const fn may_move_logo(&self) -> bool {
         matches!(self.action, Action::Approve(_))
+    }
+
+    /// Returns whether the step would write what is there: its use was noted before.
+    pub(super) fn is_needless(&self, client: &Client) -> bool {
+        let Action::NoteUse { until, .. } = &self.action else { return false };
+        client.state != ClientState::Deleted && !idle::must_note_use(client, *until)
     }
 
     /// Returns whether the client has the secret that this step makes: then the step took effect.
@@ -198,7 +249,9 @@ impl Step<'_> {
             | Action::EndSecrets
             | Action::Transfer { .. }
             | Action::WithdrawGrants
-            | Action::Delete => false,
+            | Action::Delete
+            | Action::NoteUse { .. }
+            | Action::Evict => false,
         }
     }
 }
@@ -254,13 +307,16 @@ fn change(
 
 fn approve(next: &mut Registration, approval: &Approval, rules: &RegistrationRules) -> Result<(), RegistrarError> {
     let proposed = next.application.proposed.take();
+    let first_review = next.application.is_unreviewed();
     let asked = match (next.application.state, &proposed) {
         (ClientState::Pending, _) => &next.application.form,
+        // A policy approved it, and now a person does.
+        (ClientState::Approved | ClientState::Suspended, None) if first_review => &next.application.form,
         (ClientState::Approved | ClientState::Suspended, Some(proposed)) => proposed,
         (ClientState::Approved | ClientState::Suspended, None) => return Err(RegistrarError::NothingProposed),
         (state @ (ClientState::Rejected | ClientState::Deleted), _) => return Err(RegistrarError::WrongState(state)),
     };
-    let mut form = rules.check_again(asked)?;
+    let mut form = if first_review { rules.check_open(asked, approval)? } else { rules.check_again(asked)? };
     for (field, approved, asked) in [
         (Field::Scopes, &approval.scopes, &mut form.scopes),
         (Field::MachineScopes, &approval.machine_scopes, &mut form.machine_scopes),
@@ -288,24 +344,39 @@ fn approve(next: &mut Registration, approval: &Approval, rules: &RegistrationRul
         None => {}
     }
     put_in_force(&mut next.client, &form);
-    let given = Privileges {
-        trusted: approval.trusted,
-        may_introspect: approval.may_introspect,
-        require_pkce: approval.require_pkce,
-        refresh_rotation: approval.refresh_rotation,
-    };
-    check_privileges(&next.client, &given)?;
-    next.client.require_pkce |= given.require_pkce;
-    next.client.trusted |= given.trusted;
-    next.client.may_introspect |= given.may_introspect;
-    next.client.refresh_rotation = given.refresh_rotation.or(next.client.refresh_rotation);
+    check_privileges(&next.client, &approval.privileges)?;
+    next.client.privileges = next.client.privileges.with(approval.privileges);
     next.application.form = form;
     next.application.rejection = None;
     next.proposed_logo = LogoWrite::Clear;
+    if first_review {
+        mark_reviewed(next, approval);
+    }
     if next.application.state == ClientState::Pending {
         set_state(next, ClientState::Approved);
     }
     Ok(())
+}
+
+/// A reviewed client keeps no place, and stays.
+fn mark_reviewed(next: &mut Registration, approval: &Approval) {
+    next.logo = approval.logo.as_ref().map_or(LogoWrite::Keep, |logo| LogoWrite::Put(Arc::new(logo.clone())));
+    if let Some(open) = &mut next.client.open {
+        let reviewed = OpenClient { is_reviewed: true, end: None, gone_at: None, ..OpenClient::clone(open) };
+        *open = Arc::new(reviewed);
+    }
+    if let Some(open) = &mut next.application.open {
+        (open.slot, open.gone_at) = (None, None);
+    }
+}
+
+/// The client is kept longer, with a day's room, so that it is written once a day.
+fn note_use(next: &mut Registration, until: Timestamp, limits: &OpenClients) {
+    let (Some(client), Some(application)) = (&mut next.client.open, &mut next.application.open) else { return };
+    let used_until = Some(until.plus(idle::DAY));
+    let noted = idle::with_end(&OpenClient { used_until, ..OpenClient::clone(client) }, limits);
+    (application.is_used, application.gone_at) = (true, noted.gone_at);
+    *client = Arc::new(noted);
 }
 
 /// The next owner gets the application as it is, and no change that the one before proposed.
@@ -358,7 +429,7 @@ const fn require_approved(client: &Client) -> Result<(), RegistrarError> {
 
 /// What the description of a first-party client says is not changed elsewhere: the next start would undo it.
 const fn refuse_first_party(application: &Application) -> Result<(), RegistrarError> {
-    if application.owner.is_none() { Err(RegistrarError::FirstParty) } else { Ok(()) }
+    if application.is_first_party() { Err(RegistrarError::FirstParty) } else { Ok(()) }
 }
 
 fn set_state(next: &mut Registration, state: ClientState) {
@@ -436,9 +507,8 @@ mod tests {
     }
 
     fn current(form: &ApplicationForm, state: ClientState) -> Current {
-        let owner = alice();
-        let submission =
-            Submission { owner, form: checked(form), logo: logo(), now: Timestamp::from_seconds(1), mark: [0; 16] };
+        let (owner, now) = (Some(alice()), Timestamp::from_seconds(1));
+        let submission = Submission { owner, form: checked(form), logo: Some(logo()), now, mark: [0; 16], open: None };
         let mut registration = submission.registration(ClientId::new("demo").unwrap());
         assert_eq!(registration.client.secrets.current, None);
         set_state(&mut registration, state);
@@ -552,7 +622,8 @@ mod tests {
             .judge(&pending, &rules(), NOW)
             .unwrap();
         assert_eq!(next.client.secrets, ClientSecrets::default());
-        assert!(next.client.require_pkce && next.client.trusted && next.client.may_introspect);
+        let Privileges { require_pkce, trusted, may_introspect, .. } = next.client.privileges;
+        assert!(require_pkce && trusted && may_introspect);
         assert_eq!(next.application.decided, Some(NOW));
         let approved = into_current(next);
         let claim =

@@ -9,15 +9,19 @@ mod deletion;
 mod ensure;
 mod error;
 mod flows;
+mod idle;
 mod judge;
 mod narrowing;
+mod open;
 mod owner;
 mod rules;
 mod widening;
 
 pub use approval::{Approval, Approved};
 pub use error::RegistrarError;
+pub(crate) use idle::must_note_use;
 pub use narrowing::Narrowing;
+pub(crate) use open::{Admission, Registered};
 pub(crate) use rules::RegistrationRules;
 pub use widening::Widening;
 
@@ -119,8 +123,8 @@ impl Registrar {
         logo: Option<Logo>,
     ) -> Result<ClientId, RegistrarError> {
         let (form, logo) = self.rules.check_new(&form, logo)?;
-        let submission = Submission { owner, form, logo, now: self.context.now(), mark: self.mark() };
-        let owner = submission.owner.clone();
+        let (now, mark) = (self.context.now(), self.mark());
+        let submission = Submission { owner: Some(owner.clone()), form, logo: Some(logo), now, mark, open: None };
         let id = ClientId::generate(&*self.context.entropy);
         let mut flow =
             Submitting { registry: &*self.registry, entropy: &*self.context.entropy, submission, id, meant: None };
@@ -134,6 +138,10 @@ impl Registrar {
     ///
     /// It makes no secret: the owner of a confidential client does, with [`claim_secret`](Self::claim_secret). Until
     /// then the client cannot authenticate. The form is checked again under the rules of now.
+    ///
+    /// A client that registered itself has its secret already. Its form may lack a name, a website and a logo, which
+    /// users see: the [`Approval`] supplies them. From then on the client counts as reviewed. One that a policy approved
+    /// is reviewed in the same way.
     ///
     /// # Errors
     ///

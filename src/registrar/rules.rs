@@ -6,6 +6,7 @@ use std::time::Duration;
 use crate::client::application::{ApplicationForm, CheckedForm, Field, FieldError, Logo, Problem, RegistrationLimits};
 use crate::client::redirect_uri::RedirectUriPolicy;
 use crate::client::{Client, ClientType, GrantType, GrantTypes, Privileges, RefreshRotation};
+use crate::registrar::approval::Approval;
 use crate::registrar::error::RegistrarError;
 use crate::scope::ScopeCatalog;
 
@@ -49,6 +50,15 @@ impl RegistrationRules {
     /// Checks a form that was sound under the rules of another day.
     pub(super) fn check_again(&self, form: &CheckedForm) -> Result<CheckedForm, RegistrarError> {
         self.check(&form.to_form(&self.catalog)).map_err(RegistrarError::Invalid)
+    }
+
+    /// Checks the form of a client that registered itself, for its first review. It has no logo yet.
+    pub(super) fn check_open(&self, form: &CheckedForm, approval: &Approval) -> Result<CheckedForm, RegistrarError> {
+        let checked_logo = match &approval.logo {
+            Some(logo) => logo.check(&self.limits),
+            None => Err(FieldError::new(Field::Logo, Problem::Missing)),
+        };
+        both(self.check(&approval.supply(form).to_form(&self.catalog)), checked_logo).map(|(form, ())| form)
     }
 
     /// Checks a client that the embedder describes, and returns the form that would have led to it.

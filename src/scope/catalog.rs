@@ -154,6 +154,17 @@ impl ScopeCatalog {
         if self.knows(scopes) { scopes.clone() } else { scopes.intersection(&self.all()) }
     }
 
+    /// What the sets allow together, each scope at its highest permission, in catalog order.
+    pub(crate) fn union(&self, sets: &[&ScopeSet]) -> ScopeSet {
+        let highest = |definition: &ScopeDefinition| {
+            let scopes = sets.iter().flat_map(|set| set.iter()).filter(|scope| scope.name == definition.name());
+            scopes.map(|scope| scope.permission).max()
+        };
+        let held = |definition| Some((definition, highest(definition)?));
+        let scopes = self.definitions().iter().filter_map(held);
+        ScopeSet::from_scopes(scopes.map(|(definition, permission)| Scope { name: definition.name(), permission }))
+    }
+
     fn assemble(definitions: Vec<ScopeDefinition>, notation: ScopeNotation) -> Self {
         let mut tokens = Vec::with_capacity(definitions.len().saturating_mul(3));
         for (position, definition) in definitions.iter().enumerate() {
@@ -425,6 +436,15 @@ mod tests {
 
     fn not_allowed(token: &str, accepted: &str) -> ScopeError {
         ScopeError::PermissionNotAllowed { token: token.into(), accepted: accepted.into() }
+    }
+
+    #[test]
+    fn a_union_takes_the_higher_permission_in_catalog_order() {
+        let catalog = ScopeCatalog::platform();
+        let set = |text: &str| ScopeSet::from_canonical(text);
+        let union = catalog.union(&[&set("repo-issue:r account-email:r"), &set("repo-code:r repo-issue:rw")]);
+        assert_eq!(union.as_str(), "repo-code:r repo-issue:rw account-email:r");
+        assert!(catalog.union(&[]).is_empty());
     }
 
     #[test]

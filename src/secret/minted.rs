@@ -13,6 +13,7 @@ pub(crate) struct Minted<const N: usize> {
 }
 
 impl<const N: usize> Minted<N> {
+    #[inline]
     pub(super) fn new(secret: Zeroizing<[u8; N]>, digest: Digest) -> Self {
         Self { secret, digest }
     }

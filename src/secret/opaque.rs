@@ -25,6 +25,7 @@ pub(crate) fn mint(entropy: &dyn Entropy) -> MintedOpaque {
 }
 
 /// Writes the secret that has these bytes.
+#[inline]
 pub(super) fn of_bytes(bytes: &[u8; SECRET_BYTES]) -> MintedOpaque {
     let secret = Zeroizing::new(base64url(bytes));
     let digest = Digest::of(secret.as_slice());

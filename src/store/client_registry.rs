@@ -46,8 +46,8 @@ use crate::store::registration::Registration;
 /// 8. Each call costs the same at a hundred and at a million applications; only the applications of one
 ///    filter are examined.
 ///    Kit: `calls_cost_the_same`, for a store that can count the rows that its engine examined.
-/// 9. `purge_deleted` removes only applications that have a `reserved_until`, from that time on. Others stay, whatever
-///    their age.
+/// 9. `purge_deleted` removes only applications that have a [`purge_after`](Application::purge_after), from that time
+///    on, and takes them off their lists. Others stay, whatever their age. A later version may have another time.
 ///    Kit: `only_deleted_clients_are_purged`.
 ///
 /// # Atomicity
@@ -106,8 +106,8 @@ pub trait ClientRegistry: ClientStore {
     /// [`StoreError`] if the store failed.
     async fn logo(&self, id: &ClientId, slot: LogoSlot) -> Result<Option<Arc<Logo>>, StoreError>;
 
-    /// Removes what is left of clients that were deleted, where
-    /// [`reserved_until`](Application::reserved_until) is not later than `now`, examining at most `limit` clients.
+    /// Removes what is left of clients that were deleted, and clients that registered themselves and were not used for
+    /// long: those whose [`purge_after`](Application::purge_after) is not later than `now`. Examines at most `limit`.
     ///
     /// # Errors
     ///

@@ -311,8 +311,8 @@ fn write_of_registration(registration: &Registration) -> Write {
         parts,
         lists: application.filters().map(|filter| filter.key().into_bytes()).collect(),
         lists_moved: true,
-        due: application.reserved_until,
-        due_moved: application.reserved_until.is_some(),
+        due: application.purge_after(),
+        due_moved: application.purge_after().is_some(),
         columns: Columns {
             client: Some(client.id.clone()),
             subject: application.owner.clone(),

@@ -50,9 +50,6 @@ pub(super) trait Rows: Sync {
     fn purge(&self, now: Timestamp, limit: usize) -> impl Future<Output = Purge> + Send;
 
     fn id(row: &Self::Row) -> Self::Id;
-    fn version(row: &Self::Row) -> u32;
-    fn subject(row: &Self::Row) -> Option<&Subject>;
-    fn purge_after(row: &Self::Row) -> Timestamp;
 
     /// A row of version 1 that nobody else has.
     fn first(subject: &Subject, purge_after: Timestamp) -> Arc<Self::Row>;
@@ -105,18 +102,6 @@ impl<S: CodeStore> Rows for Codes<'_, S> {
 
     fn id(row: &Authorization) -> AuthorizationId {
         row.id
-    }
-
-    fn version(row: &Authorization) -> u32 {
-        row.version
-    }
-
-    fn subject(row: &Authorization) -> Option<&Subject> {
-        row.subject()
-    }
-
-    fn purge_after(row: &Authorization) -> Timestamp {
-        row.purge_after()
     }
 
     fn first(subject: &Subject, purge_after: Timestamp) -> Arc<Authorization> {
@@ -194,18 +179,6 @@ impl<S: TokenStore> Rows for Tokens<'_, S> {
 
     fn id(row: &Grant) -> GrantId {
         row.id
-    }
-
-    fn version(row: &Grant) -> u32 {
-        row.version
-    }
-
-    fn subject(row: &Grant) -> Option<&Subject> {
-        row.subject()
-    }
-
-    fn purge_after(row: &Grant) -> Timestamp {
-        row.purge_after()
     }
 
     fn first(subject: &Subject, purge_after: Timestamp) -> Arc<Grant> {

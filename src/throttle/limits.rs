@@ -87,6 +87,11 @@ pub struct ThrottleLimits {
     ///
     /// Each of them is a record in the store. Twenty are more consent pages than a person opens at once.
     pub held_requests: Rate,
+    /// Clients that register themselves from one network, an IPv4 address or the first 64 bits of an IPv6 address:
+    /// 20 at once, and one every 60 seconds. Refused registrations count too.
+    ///
+    /// An application registers once for each installation, and many people may share one address.
+    pub registrations: Rate,
 }
 
 impl Default for ThrottleLimits {
@@ -96,6 +101,7 @@ impl Default for ThrottleLimits {
             failure_weight: 20,
             client_failures: Rate::new(10, Duration::from_secs(6)),
             held_requests: Rate::new(20, Duration::from_secs(10)),
+            registrations: Rate::new(20, Duration::from_secs(60)),
         }
     }
 }

@@ -36,7 +36,8 @@ use crate::hooks::{Attempt, AttemptKind, Throttle, ThrottleDecision};
 ///   secret gets its token back, so honest requests of a confidential client are not slowed down;
 /// * by claimed client and network together: failed authentications alone. It never counts by client alone, so a
 ///   stranger in another network cannot lock an honest client out;
-/// * by user: requests that are held for a decision.
+/// * by user: requests that are held for a decision;
+/// * by network: clients that register themselves, each a record in the store.
 ///
 /// A refused attempt takes nothing. So waiting always helps, and `Retry-After` is the time until there is enough: at
 /// most an hour, under the default limits some seconds. Attempts that are in progress together may fail together
@@ -48,7 +49,7 @@ use crate::hooks::{Attempt, AttemptKind, Throttle, ThrottleDecision};
 ///
 /// # Security
 ///
-/// It keeps at most 65 536 buckets, in less than 8 MiB. If there are more, the fullest is dropped first, so a flood of
+/// It keeps at most 81 920 buckets, in less than 10 MiB. If there are more, the fullest is dropped first, so a flood of
 /// new names and addresses frees no one who is being slowed down. No address, client or user is kept, only hashes with a
 /// key that this process draws at random. A clock that is set back refills nothing, and one that is set forward fills
 /// the buckets at most.
@@ -70,6 +71,8 @@ const NETWORKS: usize = 32_768;
 const CLIENTS: usize = 16_384;
 /// Buckets by user.
 const SUBJECTS: usize = 16_384;
+/// Buckets of registrations by network.
+const REGISTRATIONS: usize = 16_384;
 
 const MICROSECONDS: u64 = 1_000_000;
 
@@ -90,6 +93,7 @@ impl MemoryThrottle {
             networks: Buckets::owing_little(limits.network, NETWORKS),
             clients: Buckets::new(limits.client_failures, CLIENTS),
             subjects: Buckets::new(limits.held_requests, SUBJECTS),
+            registrations: Buckets::new(limits.registrations, REGISTRATIONS),
         };
         Self {
             clock: Arc::new(SystemClock),
@@ -127,8 +131,11 @@ impl MemoryThrottle {
         let (client, subject) = match attempt.kind {
             AttemptKind::Authentication => (attempt.client.zip(network), None),
             AttemptKind::HeldRequest => (None, attempt.subject),
+            AttemptKind::Registration => (None, None),
         };
+        let registers = attempt.kind == AttemptKind::Registration;
         Some(Keys {
+            registration: network.filter(|_| registers).map(|network| self.hasher.hash_one(network)),
             network: network.map(|network: IpAddr| self.hasher.hash_one(network)),
             client: client.map(|client| self.hasher.hash_one(client)),
             subject: subject.map(|subject| self.hasher.hash_one(subject)),
@@ -185,6 +192,8 @@ struct Keys {
     /// The claimed client with its network.
     client: Option<u64>,
     subject: Option<u64>,
+    /// The network, if a client registers itself.
+    registration: Option<u64>,
 }
 
 #[derive(Debug)]
@@ -196,6 +205,7 @@ struct Counts {
     networks: Buckets,
     clients: Buckets,
     subjects: Buckets,
+    registrations: Buckets,
 }
 
 impl Counts {
@@ -211,10 +221,12 @@ impl Counts {
         let wait = |buckets: &Buckets, key: Option<u64>| key.map_or(0, |key| buckets.wait(key, now));
         let wait = wait(&self.networks, keys.network)
             .max(wait(&self.clients, keys.client))
-            .max(wait(&self.subjects, keys.subject));
+            .max(wait(&self.subjects, keys.subject))
+            .max(wait(&self.registrations, keys.registration));
         if wait == 0 {
             take(&mut self.networks, keys.network, 1, now);
             take(&mut self.subjects, keys.subject, 1, now);
+            take(&mut self.registrations, keys.registration, 1, now);
         }
         wait
     }

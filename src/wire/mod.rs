@@ -4,6 +4,8 @@
 //! request to a [`Request`] and writes a [`Response`] back as it stands. There is no rule of OAuth
 //! in this module.
 
+pub(crate) mod challenge;
+pub(crate) mod cors;
 pub(crate) mod page;
 pub(crate) mod params;
 pub(crate) mod request;

@@ -21,12 +21,14 @@ pub(crate) enum PageKind {
     LinkCannotBeAccessed,
     AlreadyAnswered,
     Unavailable,
+    AwaitsReview,
+    UnknownClient,
 }
 
 impl PageKind {
     fn title(self) -> &'static str {
         match self {
-            Self::LinkCannotBeAccessed => "This link cannot be accessed",
+            Self::LinkCannotBeAccessed | Self::AwaitsReview | Self::UnknownClient => "This link cannot be accessed",
             Self::AlreadyAnswered => "This request has already been answered",
             Self::Unavailable => "The service is temporarily unavailable",
         }
@@ -41,6 +43,14 @@ impl PageKind {
             Self::AlreadyAnswered => {
                 "Your answer was recorded and cannot be sent a second time. \
                  To start over, go back to the application you came from."
+            }
+            Self::AwaitsReview => {
+                "The application that brought you here awaits review: a person has to approve it before it can be used. \
+                 Please try again later."
+            }
+            Self::UnknownClient => {
+                "The application that brought you here is not known. Its registration may have ended because it was not \
+                 used for long. In the application, remove the connection to this service and add it again."
             }
             Self::Unavailable => "Nothing is wrong with your request. Please try again in a few minutes.",
         }
@@ -100,6 +110,8 @@ mod tests {
             (400, PageKind::LinkCannotBeAccessed, "This link cannot be accessed"),
             (409, PageKind::AlreadyAnswered, "This request has already been answered"),
             (503, PageKind::Unavailable, "The service is temporarily unavailable"),
+            (400, PageKind::AwaitsReview, "awaits review"),
+            (400, PageKind::UnknownClient, "add it again"),
         ];
         for (status, kind, title) in table {
             let page = error_page(status, kind);
@@ -118,8 +130,10 @@ mod tests {
             assert_eq!(page.headers().count(), headers.len());
 
             let html = String::from_utf8(page.into_body()).unwrap();
-            assert!(html.contains(&format!("<title>{title}</title>")), "{html}");
-            assert!(html.contains(&format!("<h1>{title}</h1>")), "{html}");
+            let shown = kind.title();
+            assert!(html.contains(title), "{html}");
+            assert!(html.contains(&format!("<title>{shown}</title>")), "{html}");
+            assert!(html.contains(&format!("<h1>{shown}</h1>")), "{html}");
             for external in ["http", "src=", "href=", "<script", "<style", "style="] {
                 assert!(!html.contains(external), "{external}");
             }

@@ -45,6 +45,7 @@ impl<'a> Params<'a> {
             parameters += 1;
             let (name, value) = split_at_first(piece, b'=');
             match find(name, known.clone())? {
+                Some((place, RESOURCE)) => params.add_another(place, value),
                 Some((place, name)) => params.add(place, name, form_decode(value)?),
                 None => check_escapes(value)?,
             }
@@ -56,6 +57,12 @@ impl<'a> Params<'a> {
     /// [6749-3.1-02].
     pub(crate) fn octets(&self, name: &str) -> Option<&[u8]> {
         self.get(name)?.value.as_deref()
+    }
+
+    /// Returns the values of [`RESOURCE`], in the order of the request. One that cannot be decoded stands as it was sent,
+    /// with an escape that no URI has.
+    pub(crate) fn resources(&self) -> impl Iterator<Item = &[u8]> {
+        self.iter().filter(|param| param.name == RESOURCE).filter_map(|param| param.value.as_deref())
     }
 
     /// Returns the same as [`Self::octets`] for parameters that must be text; what is not UTF-8 counts
@@ -77,7 +84,8 @@ impl<'a> Params<'a> {
 
     pub(crate) fn all_utf8(&self) -> bool {
         let is_utf8 = |value: &[u8]| value.is_ascii() || str::from_utf8(value).is_ok();
-        self.iter().filter_map(|param| param.value.as_deref()).all(is_utf8)
+        let texts = self.iter().filter(|param| param.name != RESOURCE);
+        texts.filter_map(|param| param.value.as_deref()).all(is_utf8)
     }
 
     fn iter(&self) -> impl Iterator<Item = &Param<'a>> {
@@ -86,6 +94,16 @@ impl<'a> Params<'a> {
 
     fn get(&self, name: &str) -> Option<&Param<'a>> {
         self.iter().find(|param| param.name == name)
+    }
+
+    /// Adds a value of the one parameter that may be sent several times.
+    fn add_another(&mut self, place: u16, value: &'a [u8]) {
+        let value = form_decode(value).unwrap_or(Cow::Borrowed(value));
+        let param = Param { place, name: RESOURCE, value: Some(value), is_repeated: false };
+        match self.few.iter_mut().find(|slot| slot.is_none()) {
+            Some(slot) => *slot = Some(param),
+            None => self.more.push(param),
+        }
     }
 
     fn add(&mut self, place: u16, name: &'static str, value: Cow<'a, [u8]>) {
@@ -240,6 +258,10 @@ fn hex_digit(octet: u8) -> Option<u8> {
     }
 }
 
+/// The parameter that names protected resources. It may be repeated, and what is wrong with its values is judged where
+/// they are compared [RFC 8707 section 2].
+pub(crate) const RESOURCE: &str = "resource";
+
 /// As many parameters as a request of any endpoint has.
 const FEW: usize = 7;
 
@@ -378,6 +400,21 @@ mod tests {
             assert_eq!(params.is_repeated(name), ["k", "l"].contains(&name), "{name}");
         }
         assert_eq!((params.first_repeated(), params.text("m")), (Some("k"), None));
+    }
+
+    /// RFC 8707 section 2
+    #[test]
+    fn a_resource_may_be_repeated_and_is_judged_elsewhere() {
+        let names = ["state", RESOURCE].into_iter();
+        let limits = ParamLimits { octets: 1000, parameters: 100 };
+        let form = b"resource=a&state=x&resource=&resource=%zz&resource=b%2fc&resource=%ff&resource=a";
+        let params = Params::parse(form, names.clone(), &limits).unwrap();
+        let values: Vec<_> = params.resources().collect();
+        assert_eq!(values, [&b"a"[..], b"", b"%zz", b"b/c", b"\xff", b"a"]);
+        assert_eq!((params.first_repeated(), params.all_utf8(), params.text("state")), (None, true, Some("x")));
+        let many = "resource=a&".repeat(20) + "state=x&state=y";
+        let params = Params::parse(many.as_bytes(), names, &limits).unwrap();
+        assert_eq!((params.resources().count(), params.first_repeated()), (20, Some("state")));
     }
 
     #[test]

@@ -30,9 +30,12 @@ use memchr::memchr;
 #[derive(Clone, Copy)]
 pub struct Request<'a> {
     method: &'a str,
+    path: Option<&'a str>,
     query: &'a [u8],
     authorization: HeaderLine<'a>,
     content_type: HeaderLine<'a>,
+    origin: HeaderLine<'a>,
+    asks_for_method: bool,
     body: Body<'a>,
     peer: Option<IpAddr>,
 }
@@ -44,12 +47,23 @@ impl<'a> Request<'a> {
     pub fn new(method: &'a str) -> Self {
         Self {
             method,
+            path: None,
             query: &[],
             authorization: HeaderLine::Absent,
             content_type: HeaderLine::Absent,
+            origin: HeaderLine::Absent,
+            asks_for_method: false,
             body: Body::Empty,
             peer: None,
         }
+    }
+
+    /// Sets the path as it arrived, not decoded [RFC 3986 section 3.3]. Endpoints that are reached under several paths
+    /// need it, such as [`ResourceMetadata`](crate::wire::Endpoint::ResourceMetadata).
+    #[must_use]
+    pub fn path(mut self, path: &'a str) -> Self {
+        self.path = Some(path);
+        self
     }
 
     /// Sets the query: the raw octets after the `?`, not decoded [RFC 3986 section 3.4].
@@ -64,13 +78,22 @@ impl<'a> Request<'a> {
     /// To be called once for every line that arrived, also where a name repeats, so that repeats
     /// are noticed. Lines that no endpoint looks at are dropped, so all lines may be passed.
     #[must_use]
+    #[inline]
     pub fn header(mut self, name: &str, value: &'a [u8]) -> Self {
+        self.add_header(name, value);
+        self
+    }
+
+    fn add_header(&mut self, name: &str, value: &'a [u8]) {
         if name.eq_ignore_ascii_case("Authorization") {
             self.authorization = self.authorization.and(value);
         } else if name.eq_ignore_ascii_case("Content-Type") {
             self.content_type = self.content_type.and(value);
+        } else if name.eq_ignore_ascii_case("Origin") {
+            self.origin = self.origin.and(value);
+        } else if name.eq_ignore_ascii_case("Access-Control-Request-Method") {
+            self.asks_for_method = true;
         }
-        self
     }
 
     /// Sets the body.
@@ -90,8 +113,22 @@ impl<'a> Request<'a> {
         self
     }
 
+    /// Returns whether a browser asks with it whether a page of another origin may send a request: `OPTIONS` with
+    /// `Access-Control-Request-Method` [Fetch standard, CORS preflight].
+    ///
+    /// It never has an access token. A resource answers it before
+    /// [`authenticate`](crate::AuthorizationServer::authenticate), and does nothing else for it.
+    #[must_use]
+    pub fn is_preflight(&self) -> bool {
+        self.asks_for_method && self.method == "OPTIONS"
+    }
+
     pub(crate) fn method(&self) -> &'a str {
         self.method
+    }
+
+    pub(crate) fn path_text(&self) -> Option<&'a str> {
+        self.path
     }
 
     pub(crate) fn query_octets(&self) -> &'a [u8] {
@@ -100,6 +137,10 @@ impl<'a> Request<'a> {
 
     pub(crate) fn authorization(&self) -> HeaderLine<'a> {
         self.authorization
+    }
+
+    pub(crate) fn origin(&self) -> HeaderLine<'a> {
+        self.origin
     }
 
     pub(crate) fn body_octets(&self) -> Body<'a> {
@@ -113,19 +154,29 @@ impl<'a> Request<'a> {
     /// Returns whether the body is declared as a form, whatever the media type's parameters and
     /// case [6749-3.2-02, 6749-3.2-03].
     pub(crate) fn is_form(&self) -> bool {
+        self.is_of(FORM)
+    }
+
+    /// Returns whether the body is declared as JSON, whatever the media type's parameters and case.
+    pub(crate) fn is_json(&self) -> bool {
+        self.is_of(JSON)
+    }
+
+    fn is_of(&self, media_type: &[u8]) -> bool {
         let HeaderLine::One(value) = self.content_type else { return false };
         // As almost all clients write it: 150 instructions fewer, without which a refresh takes over 43,000.
-        if value == FORM {
+        if value == media_type {
             return true;
         }
         let end = memchr(b';', value).unwrap_or(value.len());
-        let media_type = value.get(..end).unwrap_or_default();
-        trim_blanks(media_type).eq_ignore_ascii_case(FORM)
+        trim_blanks(value.get(..end).unwrap_or_default()).eq_ignore_ascii_case(media_type)
     }
 }
 
 /// The media type of a form [RFC 6749 appendix B].
 const FORM: &[u8] = b"application/x-www-form-urlencoded";
+/// The media type of client metadata [RFC 7591 section 3.1].
+const JSON: &[u8] = b"application/json";
 
 impl fmt::Debug for Request<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -134,6 +185,8 @@ impl fmt::Debug for Request<'_> {
             .field("query", &format_args!("{} octets", self.query.len()))
             .field("authorization", &self.authorization)
             .field("content_type", &self.content_type)
+            .field("origin", &self.origin)
+            .field("asks_for_method", &self.asks_for_method)
             .field("body", &self.body)
             .field("peer", &self.peer)
             .finish()
@@ -244,6 +297,9 @@ mod tests {
             assert_eq!(request.is_form(), *expected, "{}", value.escape_ascii());
         }
         assert!(!Request::new("POST").is_form());
+        let json = |value: &'static [u8]| Request::new("POST").header("Content-Type", value).is_json();
+        assert!(json(b"application/json") && json(b"Application/JSON; charset=utf-8"));
+        assert!(!json(FORM) && !json(b"application/ld+json") && !json(b"text/json"));
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! The one table of endpoints: path and methods.
+//! The one table of endpoints: paths, methods, and whether pages of other origins may call them.
 
 /// An endpoint of the authorization server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -15,11 +15,24 @@ pub enum Endpoint {
     Introspection,
     /// Where clients learn about the server [RFC 8414].
     Metadata,
+    /// Where clients learn about a protected resource [RFC 9728]. It has a path for each resource, and none without
+    /// [`Config::resources`](crate::Config::resources).
+    ResourceMetadata,
+    /// Where clients register themselves [RFC 7591], if
+    /// [`Config::dynamic_registration`](crate::Config::dynamic_registration) is on; otherwise it is answered with 404.
+    Registration,
 }
 
 impl Endpoint {
     /// The endpoints that [`serve`](crate::AuthorizationServer::serve) answers by itself.
-    pub const MACHINE: &'static [Self] = &[Self::Token, Self::Revocation, Self::Introspection, Self::Metadata];
+    pub const MACHINE: &'static [Self] = &[
+        Self::Token,
+        Self::Revocation,
+        Self::Introspection,
+        Self::Metadata,
+        Self::ResourceMetadata,
+        Self::Registration,
+    ];
 
     /// The path below the base address; that of the metadata comes between host and base path
     /// [RFC 8414 section 3.1].
@@ -30,6 +43,36 @@ impl Endpoint {
             Self::Revocation => "/oauth2/revoke",
             Self::Introspection => "/oauth2/introspect",
             Self::Metadata => "/.well-known/oauth-authorization-server",
+            Self::ResourceMetadata => "/.well-known/oauth-protected-resource",
+            Self::Registration => "/oauth2/register",
+        }
+    }
+
+    /// The whole path that is published, under an issuer with this path.
+    pub(crate) fn path_at(self, issuer_path: &str) -> String {
+        let own = self.path();
+        match self {
+            Self::Metadata => format!("{own}{issuer_path}"),
+            Self::ResourceMetadata => own.to_owned(),
+            Self::Authorization | Self::Token | Self::Revocation | Self::Introspection | Self::Registration => {
+                format!("{issuer_path}{own}")
+            }
+        }
+    }
+
+    /// The same, and behind it the other paths of clients that write it in another way: some keep the slash at the
+    /// end of an issuer [8414-3-02].
+    pub(crate) fn paths_at(self, issuer_path: &str) -> Vec<String> {
+        let published = self.path_at(issuer_path);
+        if self == Self::Metadata { vec![published.clone(), format!("{published}/")] } else { vec![published] }
+    }
+
+    /// Whether [`Cors`](crate::Cors) covers it: only what a page calls with nothing that its browser adds by itself
+    /// [RFC 9700 section 2.6, CORS-02, CORS-03].
+    pub(crate) const fn is_covered_by_cors(self) -> bool {
+        match self {
+            Self::Token | Self::Revocation | Self::Metadata | Self::ResourceMetadata | Self::Registration => true,
+            Self::Authorization | Self::Introspection => false,
         }
     }
 
@@ -42,6 +85,8 @@ impl Endpoint {
             Self::Revocation => "revocation",
             Self::Introspection => "introspection",
             Self::Metadata => "metadata",
+            Self::ResourceMetadata => "resource_metadata",
+            Self::Registration => "registration",
         }
     }
 
@@ -50,15 +95,15 @@ impl Endpoint {
     #[must_use]
     pub const fn allow(self) -> &'static str {
         match self {
-            Self::Authorization | Self::Metadata => "GET, HEAD",
-            Self::Token | Self::Revocation | Self::Introspection => "POST",
+            Self::Authorization | Self::Metadata | Self::ResourceMetadata => "GET, HEAD",
+            Self::Token | Self::Revocation | Self::Introspection | Self::Registration => "POST",
         }
     }
 
     pub(crate) fn allows(self, method: &str) -> bool {
         match self {
-            Self::Authorization | Self::Metadata => matches!(method, "GET" | "HEAD"),
-            Self::Token | Self::Revocation | Self::Introspection => method == "POST",
+            Self::Authorization | Self::Metadata | Self::ResourceMetadata => matches!(method, "GET" | "HEAD"),
+            Self::Token | Self::Revocation | Self::Introspection | Self::Registration => method == "POST",
         }
     }
 }

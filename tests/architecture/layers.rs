@@ -8,12 +8,12 @@ use crate::source::{self, Source};
 const LAYERS: &str = "
 leaves      store/cached   store/memory   store/postgres   store/redis   store/sqlite   testing   throttle   tracing_events   guide
 facade      server
-protocol    endpoint -> client_auth, grant, access_token   registrar   purge
+protocol    endpoint -> client_auth, grant, access_token, registrar   purge
 claim       claim
 context     context -> newest_time
-hooks       hooks -> error -> store -> record
+hooks       hooks -> error -> store -> record   policy
 settings    config
-model       client
+model       protected_resource -> client
 messages    message -> pkce
 vocabulary  scope -> text -> secret -> id -> entropy, clock   codec -> clock   subject   wire   span
 ";

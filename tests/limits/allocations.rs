@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use grantor::{Logo, RegistrationLimits};
 
-use crate::allocator;
-use crate::service::{Pair, Service, pair as pair_of, subject};
+use crate::operations::allocator;
+use crate::operations::service::{Pair, Service, pair as pair_of, subject};
 
 const CALLS: usize = 1000;
 

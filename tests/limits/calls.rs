@@ -7,8 +7,8 @@ use async_trait::async_trait;
 use futures::executor::block_on;
 use grantor::{Consent, Decision};
 
-use crate::intercepted::{Fate, Script, over};
-use crate::world::{PKCE, SESSION, World, empty, ok, pair};
+use support::intercepted::{Fate, Script, over};
+use support::world::{PKCE, SESSION, World, empty, ok, pair};
 
 /// Writes every call down.
 #[derive(Clone, Debug, Default)]
@@ -50,7 +50,7 @@ fn an_authorization_is_two_writes_and_an_exchange_one_each_with_a_list() {
     let agree = Decision::Approve(Consent::to_everything());
     let decided = block_on(world.server.decide(handle.expose(), &world.alice, SESSION, &agree)).unwrap();
     assert_eq!(log.take(), ["codes.find", "clients.current", "codes.replace"]);
-    let code = crate::world::text(&crate::world::code(&decided), "code");
+    let code = support::world::text(&support::world::code(&decided), "code");
     ok(&block_on(world.exchange(&code)));
     // The list keeps the bound of live grants.
     assert_eq!(log.take(), ["clients.find", "codes.find", "tokens.insert", "tokens.list"]);

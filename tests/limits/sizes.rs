@@ -9,13 +9,13 @@ use grantor::testing::SeededEntropy;
 use grantor::{SqliteStore, Subject};
 use rusqlite::Connection;
 
-use crate::world::{World, form};
+use support::world::{World, form};
 
 /// Every octet counts as often as there are grants.
 #[test]
 fn records_in_memory() {
     assert_eq!(size_of::<Grant>(), 264);
-    assert_eq!(size_of::<Authorization>(), 296);
+    assert_eq!(size_of::<Authorization>(), 304);
 }
 
 /// A grant of one pair and of two, with 45 octets of scopes, 22 of client id and five of subject.
@@ -37,7 +37,7 @@ fn a_grant_in_a_file_of_sqlite() {
     // `Debug` shows where the file is.
     let path: PathBuf = format!("{store:?}").split('"').nth(1).unwrap().into();
     let mut world = block_on(World::platform());
-    let mut config = grantor::Config::platform(crate::world::ISSUER);
+    let mut config = grantor::Config::platform(support::world::ISSUER);
     (config.held_requests, config.held_requests_per_client, config.grants_per_client) = (200, 200, 200);
     let builder = grantor::AuthorizationServer::builder(config, store);
     world.server = builder.clock(world.clock.clone()).entropy(SeededEntropy::new(3)).build().unwrap();

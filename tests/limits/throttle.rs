@@ -6,7 +6,7 @@ use futures::executor::block_on;
 use grantor::wire::Endpoint;
 use grantor::{Attempt, AttemptKind, MemoryThrottle, Subject, Throttle};
 
-use crate::allocator;
+use crate::operations::allocator;
 
 /// More names, networks and users than it has buckets, and long names.
 #[test]

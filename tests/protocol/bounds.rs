@@ -7,7 +7,7 @@ use grantor::store::{Authorization, CodeStore, Page, RevocationReason, TokenStor
 use grantor::{Consent, Decision, Profile, Subject};
 
 use crate::interleaved::{reconfigured, side_by_side};
-use crate::world::{Credentials, PKCE, Pair, SESSION, World, code, e400, empty, form, ok, pair, text};
+use support::world::{Credentials, PKCE, Pair, SESSION, World, code, e400, empty, form, ok, pair, text};
 
 async fn held(world: &World, client: &Credentials, subject: &Subject) -> String {
     let pending = world.authorize(&world.query_of(client, &PKCE)).await.unwrap();

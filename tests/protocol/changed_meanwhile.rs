@@ -7,7 +7,7 @@ use grantor::{
     ApplicationForm, Approval, AuthorizationServer, Config, Consent, Decision, MemoryStore, RegistrarError, Subject,
 };
 
-use crate::world::{
+use support::world::{
     Credentials, ISSUER, PKCE, REDIRECT_URI, Reviewer as _, SESSION, World, code, e400, empty, form, logo, ok, page,
     pair, public_form, red, text,
 };

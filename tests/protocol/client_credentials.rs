@@ -17,7 +17,7 @@ use grantor::{
 use crate::interleaved::{serve_from, side_by_side};
 use crate::profiles::OneClient;
 use crate::rfc8414::metadata;
-use crate::world::{
+use support::world::{
     AnyStore, Credentials, ISSUER, Reviewer, World, config_of, e400, e401, empty, form, logo, ok, public_form, wa,
 };
 

@@ -9,7 +9,7 @@ use grantor::store::{LastPurge, PurgeStore, Stores};
 use grantor::testing::SeededEntropy;
 use grantor::{AuthorizationServer, Config, Consent, Decision, Profile, PurgeError, Timestamp};
 
-use crate::world::{PKCE, Pair, SESSION, START, World, e400, empty, ok, pair, wa};
+use support::world::{PKCE, Pair, SESSION, START, World, e400, empty, ok, pair, wa};
 
 const HOUR: u64 = 3600;
 const DAY: u64 = 24 * HOUR;

@@ -4,7 +4,7 @@ use grantor::{AuthorizationServer, Config, DerivationKey, MemoryStore, Profile};
 
 use crate::interleaved::reconfigured;
 use crate::rfc6749_refresh::records;
-use crate::world::{Pair, World, config_of, error_body, ok, pair};
+use support::world::{Pair, World, config_of, error_body, ok, pair};
 
 fn keys(bytes: &[u8]) -> impl FnOnce(&mut Config) {
     let keys: Vec<_> = bytes.iter().map(|byte| DerivationKey::new([*byte; 32])).collect();

@@ -7,7 +7,7 @@ use grantor::{
     Decision, MemoryStore, PkceRequirement, Profile, Subject, SubjectStatus, Subjects, Throttle, ThrottleDecision,
 };
 
-use crate::world::{
+use support::world::{
     Credentials, FORM, ISSUER, PKCE, Reviewer as _, SESSION, World, code, config_of, e400, e401, encode, form, logo,
     page, pair, public_form, red, text,
 };

@@ -6,7 +6,7 @@ use grantor::Profile;
 use grantor::wire::Response;
 
 use crate::grant_states::record;
-use crate::world::{Pair, World, e400, error_body, form, ok, pair, public_form};
+use support::world::{Pair, World, e400, error_body, form, ok, pair, public_form};
 
 const PAIRS_IN_GRACE: usize = 64;
 /// More than the record keeps of one pair.

@@ -11,7 +11,7 @@ use sha2::{Digest, Sha256};
 
 use crate::interleaved::serve_from;
 use crate::rfc6749_refresh::records;
-use crate::world::{
+use support::world::{
     PKCE, REDIRECT_URI, SESSION, START, World, code, e400, empty, form, ok, page, pair, public_form, red,
 };
 

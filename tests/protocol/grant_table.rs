@@ -7,7 +7,7 @@ use grantor::store::{Page, TokenStore};
 use grantor::{ApplicationForm, Profile};
 
 use crate::grant_states::{record, restore};
-use crate::world::{Credentials, PKCE, Pair, VERIFIER, World, form, pair};
+use support::world::{Credentials, PKCE, Pair, VERIFIER, World, form, pair};
 
 const GUIDE: &str = include_str!("../../src/guide/design.md");
 

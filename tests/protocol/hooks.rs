@@ -9,7 +9,7 @@ use grantor::{
     Attempt, Client, Config, Consent, Decision, Profile, Subject, SubjectStatus, Subjects, Throttle, ThrottleDecision,
 };
 
-use crate::world::{
+use support::world::{
     ISSUER, PKCE, Pair, SESSION, World, code, config_of, e400, e401, empty, error_body, ok, pair, r401, red, text,
 };
 
@@ -77,7 +77,7 @@ fn too_many(response: &Response, retry_after: &str) {
 #[tokio::test]
 async fn many_wrong_secrets_are_slowed_down() {
     let (world, limit) = throttled_world().await;
-    let other = world.register(crate::world::form()).await;
+    let other = world.register(support::world::form()).await;
     for endpoint in [Endpoint::Token, Endpoint::Revocation, Endpoint::Introspection] {
         limit.set(5, Duration::from_secs(30));
         let call = || world.post(endpoint, &[("grant_type", "refresh_token"), ("token", "x")]);
@@ -307,7 +307,7 @@ async fn a_user_of_whom_nothing_is_known_right_now_loses_nothing() {
 #[tokio::test]
 async fn the_user_is_asked_about_last() {
     let (world, standing) = world_of_subjects(Profile::Platform).await;
-    let other = world.register(crate::world::form()).await;
+    let other = world.register(support::world::form()).await;
     let first = world.pair().await;
     let code = world.code().await;
     standing.asked();

@@ -3,7 +3,7 @@
 use grantor::wire::{Body, Endpoint, Request, Response};
 use grantor::{Decision, Profile};
 
-use crate::world::{
+use support::world::{
     FORM, PKCE, REDIRECT_URI, SESSION, World, code, count, e400, encode, error_body, form, ok, page, red, text,
 };
 

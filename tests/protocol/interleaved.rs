@@ -9,7 +9,7 @@ use grantor::{AuthorizationServer, Config, GrantId, Subject, Timestamp};
 use tokio::sync::Barrier;
 use tokio::task::yield_now;
 
-use crate::world::{AnyStore, World};
+use support::world::{AnyStore, World};
 
 /// How many try at once.
 pub(crate) const CALLERS: usize = 50;

@@ -3,9 +3,11 @@
 
 mod administration;
 mod bounds;
+mod cached_clients;
 mod changed_meanwhile;
 mod client_credentials;
 mod clocks;
+mod cors;
 mod derivation_keys;
 mod embedding;
 mod grant_bounds;
@@ -13,9 +15,6 @@ mod grant_states;
 mod grant_table;
 mod hooks;
 mod http;
-#[expect(dead_code, reason = "the fixture has more than these tests need")]
-#[path = "../intercepted/mod.rs"]
-mod intercepted;
 mod interleaved;
 mod mcp;
 mod memory_throttle;
@@ -41,12 +40,14 @@ mod rfc6749_syntax;
 mod rfc6749_token;
 mod rfc6750;
 mod rfc7009;
+mod rfc7591;
 mod rfc7636;
 mod rfc7662;
 mod rfc8252;
 mod rfc8414;
+mod rfc8707;
 mod rfc9207;
 mod rfc9700;
+mod rfc9728;
 mod service;
 mod unreliable;
-mod world;

@@ -1,10 +1,10 @@
 //! The Model Context Protocol's authorization, as far as it needs no part of its own.
 
 use grantor::wire::Endpoint;
-use grantor::{AuthorizationServer, Config, MemoryStore, RedirectUriComparison, RegistrarError};
+use grantor::{AuthorizationServer, Config, MemoryStore, Profile, RedirectUriComparison, RegistrarError};
 
 use crate::rfc8414::{metadata, plain_http};
-use crate::world::{
+use support::world::{
     CHALLENGE, ISSUER, PKCE, REDIRECT_URI, VERIFIER, World, code, count, e400, empty, logo, ok, page, pair,
     public_form, red, text,
 };
@@ -127,6 +127,51 @@ async fn redirect_uris_are_https_or_on_the_users_own_machine() {
     assert_eq!(error.field(), "redirect_uris.private_use_schemes");
 }
 
+/// MCP-0618-06, 7591-2-10
+#[tokio::test]
+async fn a_named_scheme_is_accepted_and_reported() {
+    const URI: &str = "cursor://anysphere.cursor-mcp/oauth/callback";
+    let world = World::with(Profile::Mcp, |config| config.redirect_uris.named_schemes = vec!["cursor".into()]).await;
+    let report = world.server.security_report();
+    assert!(report.findings.iter().any(|finding| finding.setting == "redirect_uris.named_schemes"));
+    assert!(!World::mcp().await.server.security_report().to_string().contains("named_schemes"));
+
+    let mut form = public_form();
+    form.redirect_uris = vec![URI.into()];
+    let client = world.register(form).await;
+    let query = |uri: &str| world.query_of(&client, &[("redirect_uri", uri), ("state", "s"), PKCE[0], PKCE[1]]);
+    let pending = world.authorize(&query(URI)).await.unwrap();
+    assert!(pending.redirect_uri().is_private_use() && !pending.is_client_assured());
+    assert_eq!((pending.redirect_uri().host(), pending.form_action_sources()), ("cursor", "cursor:".into()));
+    let location = world.approve(&query(URI)).await;
+    assert!(location.header("Location").unwrap().starts_with(&format!("{URI}?code=")));
+    let code = text(&code(&location), "code");
+    let form = [("grant_type", "authorization_code"), ("code", &*code), ("redirect_uri", URI)];
+    ok(&world.token(&form).field("code_verifier", VERIFIER).client(&client).send().await);
+
+    for other in [
+        "cursor://anysphere.cursor-mcp/oauth/callback/",
+        "cursor://anysphere.cursor-mcp/other",
+        "cursor://anysphere.cursor-mcp/oauth/callback?x=1",
+        "cursor://evil.example/oauth/callback",
+        "cursor:/oauth/callback",
+        "Cursor://anysphere.cursor-mcp/oauth/callback",
+        "cursors://anysphere.cursor-mcp/oauth/callback",
+        "com.example.app:/cb",
+    ] {
+        page(&world.refused(&query(other)).await);
+    }
+    let registrar = world.server.registrar().unwrap();
+    for refused in
+        ["com.example.app:/cb", "vscode://x/cb", "javascript://x/%0aalert(1)", "cursor://user@x/cb", "cursor:x"]
+    {
+        let mut form = public_form();
+        form.redirect_uris = vec![URI.into(), refused.into()];
+        let outcome = registrar.submit(world.alice.clone(), form, Some(logo())).await;
+        assert!(matches!(outcome, Err(RegistrarError::Invalid(_))), "{refused}");
+    }
+}
+
 /// MCP-0618-07
 #[tokio::test]
 async fn every_endpoint_is_reached_over_https() {
@@ -141,17 +186,28 @@ async fn every_endpoint_is_reached_over_https() {
     assert!(addresses.iter().all(|address| address.starts_with("https://auth.example/")), "{addresses:?}");
 }
 
-/// MCP-1125-05
+/// MCP-1125-05, 8414-3-03
 /// An adapter routes what these paths say, and answers 404 to all else.
 #[tokio::test]
 async fn of_the_well_known_forms_only_one_has_a_path() {
     for (issuer, path) in [
         ("https://auth.example", "/.well-known/oauth-authorization-server"),
+        ("https://auth.example/", "/.well-known/oauth-authorization-server"),
         ("https://auth.example/tenant", "/.well-known/oauth-authorization-server/tenant"),
+        ("https://auth.example/tenant/", "/.well-known/oauth-authorization-server/tenant"),
     ] {
         let server = AuthorizationServer::new(Config::mcp(issuer), MemoryStore::new()).unwrap();
-        let paths: Vec<_> = Endpoint::MACHINE.iter().copied().map(|endpoint| server.path(endpoint)).collect();
-        assert_eq!(paths.iter().filter(|path| path.contains(".well-known")).collect::<Vec<_>>(), [&path]);
-        assert!(!paths.iter().any(|path| path.contains("openid")), "{paths:?}");
+        for &endpoint in Endpoint::MACHINE {
+            let paths = server.paths(endpoint);
+            // They have a path where there are resources, and where registration is on.
+            let may_have_none = [Endpoint::ResourceMetadata, Endpoint::Registration].contains(&endpoint);
+            assert!(may_have_none && paths.is_empty() || paths[0] == server.path(endpoint));
+            if endpoint == Endpoint::Metadata {
+                assert_eq!(paths, [path.to_owned(), format!("{path}/")]);
+            } else {
+                assert!(!paths.iter().any(|path| path.contains("oauth-authorization-server")), "{paths:?}");
+            }
+            assert!(!paths.iter().any(|path| path.contains("openid")), "{paths:?}");
+        }
     }
 }

@@ -15,8 +15,8 @@ use grantor::{
     ThrottleLimits, Timestamp,
 };
 
-use crate::intercepted::{Fate, Script, over_with};
-use crate::world::{Credentials, FORM, START, World, e400, e401, error_body, public_form};
+use support::intercepted::{Fate, Script, over_with};
+use support::world::{Credentials, FORM, START, World, e400, e401, error_body, public_form};
 
 const HERE: &str = "192.0.2.1";
 const ELSEWHERE: &str = "198.51.100.1";
@@ -127,7 +127,7 @@ async fn guessing_slows_one_network_alone() {
     too_many(&scene.ask(client, HERE).await, 6);
     proven(&scene.ask(client, ELSEWHERE).await);
     // Ten failures have used up what the network has: its other clients wait for a second.
-    let other = scene.world.register(crate::world::form()).await;
+    let other = scene.world.register(support::world::form()).await;
     too_many(&scene.ask(&other, HERE).await, 1);
     scene.world.advance(1);
     proven(&scene.ask(&other, HERE).await);

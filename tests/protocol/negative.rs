@@ -16,7 +16,7 @@ use grantor::{
 };
 
 use crate::negative_redirects::refused_uri;
-use crate::world::{
+use support::world::{
     CHALLENGE, FORM, ISSUER, PKCE, Reviewer, SESSION, VERIFIER, World, code, e400, e401, encode, form, logo, ok, page,
     pair, public_form, red, text,
 };
@@ -422,7 +422,7 @@ async fn a_spent_code_that_a_stranger_feeds_to_its_client_ends_no_grant_with_pkc
 async fn no_answer_with_a_secret_or_an_error_may_be_cached() {
     let world = World::platform().await;
     let code = world.approve(&world.query(&PKCE)).await;
-    let first = world.exchange(&text(&crate::world::code(&code), "code")).await;
+    let first = world.exchange(&text(&support::world::code(&code), "code")).await;
     let tokens = pair(&first);
     let answers = [
         code,

@@ -3,7 +3,7 @@
 use grantor::{Problem, Profile, RegistrarError};
 
 use crate::negative::HOSTILE;
-use crate::world::{PKCE, REDIRECT_URI, VERIFIER, World, code, e400, encode, form, logo, ok, page, public_form, red};
+use support::world::{PKCE, REDIRECT_URI, VERIFIER, World, code, e400, encode, form, logo, ok, page, public_form, red};
 
 /// What a registration with this redirect URI is refused with.
 pub(crate) async fn refused_uri(world: &World, uri: &str) -> Option<Problem> {

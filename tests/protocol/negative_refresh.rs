@@ -12,7 +12,7 @@ use tokio::sync::Barrier;
 
 use crate::interleaved::{CALLERS, from_threads};
 use crate::unreliable::{Fault, Unreliable};
-use crate::world::{ISSUER, PKCE, Pair, World, e400, empty, error_body, form, ok, pair, public_form};
+use support::world::{ISSUER, PKCE, Pair, World, e400, empty, error_body, form, ok, pair, public_form};
 
 const DAY: u64 = 86_400;
 

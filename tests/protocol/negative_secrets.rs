@@ -7,7 +7,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use grantor::{Attempt, Config, Throttle, ThrottleDecision};
 
-use crate::world::{Credentials, ISSUER, World};
+use support::world::{Credentials, ISSUER, World};
 
 /// Keeps what a throttle sees of whom, and lets so many attempts pass.
 #[derive(Debug)]

@@ -9,7 +9,7 @@ use grantor::{
     ClientState, GrantId, RefreshToken, Subject,
 };
 
-use crate::world::{PKCE, World, e401, form, ok};
+use support::world::{PKCE, World, e401, form, ok};
 
 /// Tells whether a type has an `==` of its own: the method of the type itself is taken where its bound holds.
 struct Probe<T>(PhantomData<T>);

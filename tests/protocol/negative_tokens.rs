@@ -11,7 +11,7 @@ use serde_json::json;
 
 use crate::interleaved::{CALLERS, from_threads, side_by_side};
 use crate::unreliable::{Fault, Unreliable};
-use crate::world::{
+use support::world::{
     Credentials, ISSUER, PKCE, Pair, Reviewer, VERIFIER, World, code, e400, e401, empty, error_body, form, ok, pair,
     public_form, r401, text,
 };

@@ -3,7 +3,7 @@
 use grantor::wire::Response;
 use grantor::{Field, Problem, Profile, RedirectUriError, RegistrarError};
 
-use crate::world::{
+use support::world::{
     CHALLENGE, PKCE, REDIRECT_URI, VERIFIER, World, code, e400, e401, form, logo, ok, pair, public_form, red, text,
 };
 

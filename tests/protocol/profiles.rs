@@ -13,7 +13,7 @@ use grantor::{
     ThrottleDecision,
 };
 
-use crate::world::{
+use support::world::{
     Credentials, ISSUER, PKCE, REDIRECT_URI, SCOPES, VERIFIER, World, code, config_of, count, e400, e401, encode, form,
     logo, ok, page, pair, public_form, red, text,
 };
@@ -501,8 +501,9 @@ fn the_report_follows_every_setting() {
     let bare = AuthorizationServer::new(tight(), MemoryStore::new()).unwrap();
     assert_eq!(settings(&bare), ["throttle"]);
     assert!(bare.security_report().to_string().contains("MemoryThrottle"));
-    let cases: [Loosening; 13] = [
+    let cases: [Loosening; 14] = [
         (|config| config.redirect_uris.localhost = true, "redirect_uris.localhost"),
+        (|config| config.redirect_uris.named_schemes = vec!["cursor".into()], "redirect_uris.named_schemes"),
         (|config| config.redirect_status = grantor::wire::RedirectStatus::Found, "redirect_status"),
         (|config| config.state = StateCharacters::Any, "state"),
         (|config| config.exchange_redirect_uri = ExchangeRedirectUri::Optional, "exchange_redirect_uri"),
@@ -521,11 +522,13 @@ fn the_report_follows_every_setting() {
         change(&mut config);
         assert_eq!(settings(&throttled(config)), [setting]);
     }
-    for plain in ["http://127.0.0.1:8080", "HTTP://localhost"] {
+    for (plain, reported) in
+        [("http://127.0.0.1:8080", vec!["development"]), ("HTTP://localhost", vec!["development", "issuer"])]
+    {
         let mut config = tight();
         config.development = true;
         config.issuer = plain.into();
-        assert_eq!(settings(&throttled(config)), ["development"], "{plain}");
+        assert_eq!(settings(&throttled(config)), reported, "{plain}");
     }
     let mut config = config_of(Profile::Platform);
     config.redirect_uris.any_port = true;

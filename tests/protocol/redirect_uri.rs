@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use grantor::{Field, Profile, RegistrarError};
 use serde_json::Value;
 
-use crate::world::{Credentials, PKCE, World, code, count, form, logo, page, text};
+use support::world::{Credentials, PKCE, World, code, count, form, logo, page, text};
 
 const VECTORS: &str = include_str!("../data/redirect-vectors.json");
 

@@ -13,7 +13,7 @@ use grantor::{
 
 use crate::interleaved::{CALLERS, from_threads, reconfigured};
 use crate::rfc6749_refresh::{native_form, records};
-use crate::world::{
+use support::world::{
     Credentials, Pair, REDIRECT_URI, Reviewer, SCOPES, World, config_of, e400, empty, form, logo, ok, pair, public_form,
 };
 

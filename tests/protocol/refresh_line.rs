@@ -10,7 +10,7 @@ use crate::grant_states::record;
 use crate::interleaved::{CALLERS, reconfigured, side_by_side};
 use crate::rfc6749_refresh::records;
 use crate::unreliable::Unreliable;
-use crate::world::{Credentials, Pair, World, e400, form, ok, pair, public_form};
+use support::world::{Credentials, Pair, World, e400, form, ok, pair, public_form};
 
 async fn refresh_scope(world: &World, token: &Pair, scope: &str) -> Response {
     let form = [("grant_type", "refresh_token"), ("refresh_token", &token.refresh), ("scope", scope)];

@@ -11,7 +11,7 @@ use grantor::{
     Narrowing, Profile, RedirectUriPolicy, RegisteredRedirectUri, Registrar, RegistrarError, Subject,
 };
 
-use crate::world::{
+use support::world::{
     Credentials, PKCE, REDIRECT_URI, Reviewer as _, SCOPES, SESSION, World, code, config_of, e400, form, ok, page,
     pair, red, text,
 };

@@ -8,7 +8,7 @@ use grantor::wire::Endpoint;
 use grantor::{AuthorizationServer, Config, GrantTypes, MemoryStore, Profile};
 
 use crate::rfc6749_token::{exchange_form, exchange_with};
-use crate::world::{FORM, ISSUER, PKCE, VERIFIER, World, e400, e401, encode, error_body, form, ok, pair};
+use support::world::{FORM, ISSUER, PKCE, VERIFIER, World, e400, e401, encode, error_body, form, ok, pair};
 
 /// 6749-4.1.4-01, 6749-5.1-01, 6749-5.1-02, SVC-2.3-02, SVC-2.3-03, SVC-4.2-02, D-09, D-10, D-19
 #[tokio::test]

@@ -9,7 +9,7 @@ use grantor::{ApplicationForm, Config, Grace, GraceEnd, Profile, ReuseResponse};
 
 use crate::interleaved::{self, CALLERS};
 use crate::rfc6749_refresh::{native_form, records};
-use crate::world::{Credentials, ISSUER, Pair, World, e400, e401, form, ok, pair, public_form};
+use support::world::{Credentials, ISSUER, Pair, World, e400, e401, form, ok, pair, public_form};
 
 #[derive(Clone, Copy)]
 enum Ask {

@@ -5,7 +5,7 @@ use grantor::store::{Page, TokenStore};
 use grantor::wire::Response;
 use grantor::{ApplicationForm, ApplicationType, Consent, Decision, Profile};
 
-use crate::world::{Credentials, PKCE, World, code, e400, e401, form, ok, pair, public_form, text};
+use support::world::{Credentials, PKCE, World, code, e400, e401, form, ok, pair, public_form, text};
 
 pub(crate) fn native_form() -> ApplicationForm {
     let mut form = form();

@@ -3,7 +3,7 @@
 use grantor::Profile;
 use grantor::wire::Endpoint;
 
-use crate::world::{
+use support::world::{
     PKCE, SCOPES, VERIFIER, World, code, count, e400, e401, empty, encode, error_body, is_error_character, ok, page,
     pair, r401, red, text, wa,
 };
@@ -124,7 +124,7 @@ async fn error_answers_hold_nothing_but_their_characters() {
         let base = [("client_id", &*client.id), ("response_type", "code"), PKCE[0], PKCE[1]];
         let kept = base.into_iter().filter(|(own, _)| *own != more.0);
         let response = world.refused(&encode(&kept.chain([more]).collect::<Vec<_>>())).await;
-        let told = crate::world::redirect(&response);
+        let told = support::world::redirect(&response);
         for part in ["error", "error_description"] {
             assert!(text(&told, part).bytes().all(is_error_character));
         }

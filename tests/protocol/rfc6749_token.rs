@@ -6,7 +6,7 @@ use grantor::wire::Response;
 use grantor::{ExchangeRedirectUri, Profile};
 
 use crate::interleaved::{self, CALLERS};
-use crate::world::{Credentials, PKCE, REDIRECT_URI, VERIFIER, World, e400, e401, form, ok, pair, public_form};
+use support::world::{Credentials, PKCE, REDIRECT_URI, VERIFIER, World, e400, e401, form, ok, pair, public_form};
 
 /// The redirect URI of a request with a query of its own.
 const NAMED: &str = "https://app.example.com/cb/in?one=1&two=%7e";

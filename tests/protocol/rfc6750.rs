@@ -4,7 +4,7 @@ use grantor::scope::{Permission, Resource, ResourceScope};
 use grantor::wire::{Body, Request};
 use grantor::{Authenticated, Profile, ResourceError, Timestamp};
 
-use crate::world::{FORM, ISSUER, PKCE, START, World, empty, encode, is_error_character, ok, pair, wa};
+use support::world::{FORM, ISSUER, PKCE, START, World, empty, encode, is_error_character, ok, pair, wa};
 
 async fn with_header(world: &World, header: &[u8]) -> Result<Authenticated, ResourceError> {
     world.server.authenticate(&Request::new("GET").header("Authorization", header)).await
@@ -255,7 +255,7 @@ async fn a_resource_learns_all_limits_of_a_token() {
     assert_eq!(world.server.audience(), "https://api.example");
     assert_eq!(World::platform().await.server.audience(), ISSUER, "the issuer unless told otherwise");
 
-    let mut form = crate::world::form();
+    let mut form = support::world::form();
     form.resource_scope = Some(ResourceScope::specified(["a/b", "a/c"]).unwrap());
     let client = world.register(form).await;
     world.advance(5);

@@ -12,7 +12,7 @@ use grantor::{
 };
 
 use crate::unreliable::{Fault, Unreliable};
-use crate::world::{
+use support::world::{
     Credentials, FORM, ISSUER, Pair, World, config_of, e400, empty, error_body, form, ok, pair, public_form, r401,
 };
 

@@ -6,7 +6,7 @@ use grantor::wire::Response;
 use grantor::{ApplicationType, Approval, Profile};
 use sha2::{Digest, Sha256};
 
-use crate::world::{
+use support::world::{
     CHALLENGE, PKCE, REDIRECT_URI, VERIFIER, World, challenge_of, code, e400, form, ok, public_form, red, text,
 };
 

@@ -9,7 +9,7 @@ use grantor::wire::{Endpoint, Response};
 use grantor::{Approval, Attempt, Config, GrantTypes, Profile, RegistrarError, Throttle, ThrottleDecision};
 use serde_json::{Value, json};
 
-use crate::world::{
+use support::world::{
     Call, Credentials, ISSUER, PKCE, Reviewer, START, World, e400, e401, empty, form, logo, ok, pair, public_form,
 };
 

@@ -3,7 +3,7 @@
 use grantor::{ApplicationForm, ApplicationType, ClientType, Field, PendingAuthorization, Problem, Profile};
 use grantor::{RedirectUriError, RegistrarError};
 
-use crate::world::{Credentials, PKCE, World, code, e400, form, logo, ok, page, pair, public_form, red};
+use support::world::{Credentials, PKCE, World, code, e400, form, logo, ok, page, pair, public_form, red};
 
 fn native_form(uri: &str) -> ApplicationForm {
     let mut form = public_form();
@@ -47,6 +47,31 @@ async fn private_use_schemes_are_compared_as_strings() {
     }
 }
 
+/// 7591-2-10, 21-2.3.1-01
+#[tokio::test]
+async fn a_scheme_without_a_dot_or_with_two_slashes_is_named_by_the_embedder() {
+    for profile in [Profile::Platform, Profile::Strict, Profile::Mcp] {
+        let named = vec!["cursor".to_owned(), "com.example.named".to_owned()];
+        let naming = World::with(profile, |config| config.redirect_uris.named_schemes = named).await;
+        let bare = World::with(profile, |_| {}).await;
+        let registrar = bare.server.registrar().unwrap();
+        for uri in ["cursor://x/cb", "cursor:/cb", "com.example.named://cb"] {
+            let outcome = registrar.submit(bare.alice.clone(), native_form(uri), Some(logo())).await;
+            let Err(RegistrarError::Invalid(errors)) = outcome else { panic!("{uri} was registered") };
+            let error =
+                if uri.starts_with("cursor") { RedirectUriError::Scheme } else { RedirectUriError::PrivateUseSlash };
+            assert_eq!(errors[0].problem(), &Problem::RedirectUri { number: 1, error }, "{uri}");
+
+            let client = naming.register(native_form(uri)).await;
+            let pending = ask(&naming, &client, uri).await.unwrap();
+            assert!(pending.redirect_uri().is_private_use() && !pending.is_client_assured());
+            for other in [format!("{uri}/"), format!("{uri}?x=1"), uri.to_uppercase(), "cursor://y/cb".into()] {
+                assert!(ask(&naming, &client, &other).await.is_none(), "{other}");
+            }
+        }
+    }
+}
+
 /// 8252-7.3-01
 #[tokio::test]
 async fn the_port_of_a_loopback_address_is_chosen_at_request_time() {
@@ -84,7 +109,7 @@ async fn a_code_is_bound_to_the_port_of_its_request() {
     let client = world.register(native_form("http://127.0.0.1/cb")).await;
     let uri = "http://127.0.0.1:51004/cb";
     let code = world.code_for(&world.query_of(&client, &[("redirect_uri", uri), PKCE[0], PKCE[1]])).await;
-    let form = [("grant_type", "authorization_code"), ("code", &code), ("code_verifier", crate::world::VERIFIER)];
+    let form = [("grant_type", "authorization_code"), ("code", &code), ("code_verifier", support::world::VERIFIER)];
     for other in ["http://127.0.0.1/cb", "http://127.0.0.1:51005/cb"] {
         e400(&world.token(&form).field("redirect_uri", other).client(&client).send().await, "invalid_grant");
     }

@@ -1,11 +1,12 @@
 //! RFC 8414: what the server publishes about itself.
 
 use grantor::scope::{Permissions, ScopeCatalog, ScopeDefinition};
-use grantor::wire::{Endpoint, Request, Response};
+use grantor::wire::{Body, Endpoint, Request, Response};
 use grantor::{AuthorizationServer, Config, ConfigError, MemoryStore, Profile};
 use serde_json::{Value, json};
 
-use crate::world::{ISSUER, World};
+use crate::unreliable::{Fault, Unreliable};
+use support::world::{ISSUER, PKCE, World, config_at, form, pair, parameters, text};
 
 /// The document of a world.
 pub(crate) async fn metadata(world: &World) -> Value {
@@ -218,4 +219,160 @@ async fn only_what_is_switched_on_is_published() {
         assert!(!members.contains_key(absent), "{absent}");
     }
     assert!(!document.to_string().contains("none"));
+}
+
+/// 8414-2-08
+#[tokio::test]
+async fn every_scope_that_is_published_can_be_granted() {
+    let offline = ScopeDefinition::plain("offline_access");
+    for (with_offline, expected) in
+        [(false, json!(["wiki:r", "wiki:rw"])), (true, json!(["offline_access", "wiki:r", "wiki:rw"]))]
+    {
+        let mut catalog = ScopeCatalog::builder().scope(ScopeDefinition::new("wiki", Permissions::ReadOnlyOrReadWrite));
+        if with_offline {
+            catalog = catalog.scope(offline.clone());
+        }
+        let mut config = Config::mcp(ISSUER);
+        config.scopes = catalog.build().unwrap();
+        let server = AuthorizationServer::new(config, MemoryStore::new()).unwrap();
+        let mut published = document(&get(&server).await)["scopes_supported"].take();
+        published.as_array_mut().unwrap().sort_by_key(|scope| scope.to_string());
+        assert_eq!(published, expected);
+    }
+    let platform = World::platform().await;
+    let published = metadata(&platform).await["scopes_supported"].take();
+    let scopes: Vec<_> = published.as_array().unwrap().iter().map(|scope| scope.as_str().unwrap()).collect();
+    assert!(!scopes.contains(&"offline_access"));
+    let mut whole = form();
+    whole.scopes = scopes.join(" ");
+    let client = platform.register(whole).await;
+    for scope in scopes {
+        let code = platform.code_for(&platform.query_of(&client, &[("scope", scope), PKCE[0], PKCE[1]])).await;
+        assert_eq!(pair(&platform.exchange_as(&client, &code).await).scope, scope);
+    }
+}
+
+/// 8414-3-02
+#[tokio::test]
+async fn the_document_has_a_path_with_and_without_a_slash_at_the_end() {
+    for (issuer, path) in [
+        ("https://auth.example", "/.well-known/oauth-authorization-server"),
+        ("https://auth.example/t", "/.well-known/oauth-authorization-server/t"),
+        ("https://auth.example/t/", "/.well-known/oauth-authorization-server/t"),
+        ("https://auth.example/a/b//", "/.well-known/oauth-authorization-server/a/b"),
+    ] {
+        let server = with_issuer(issuer).unwrap();
+        assert_eq!(server.paths(Endpoint::Metadata), [path.to_owned(), format!("{path}/")], "{issuer}");
+        for endpoint in [Endpoint::Authorization, Endpoint::Token, Endpoint::Revocation, Endpoint::Introspection] {
+            assert_eq!(server.paths(endpoint), [server.path(endpoint)], "{issuer}");
+        }
+    }
+}
+
+/// 8414-3.2-03
+/// What the schemas of clients ask for: each member has its type, endpoints are addresses.
+#[tokio::test]
+async fn every_member_has_the_type_that_clients_ask_for() {
+    let servers = [
+        Config::platform(ISSUER),
+        Config::strict("https://auth.example/tenant"),
+        Config::mcp("https://auth.example/tenant/"),
+        Config::mcp("http://127.0.0.1:8080"),
+    ];
+    for mut config in servers {
+        config.development = config.issuer.starts_with("http://");
+        let server = AuthorizationServer::new(config, MemoryStore::new()).unwrap();
+        let document = document(&get(&server).await);
+        let members = document.as_object().unwrap();
+        for needed in ["issuer", "authorization_endpoint", "token_endpoint", "response_types_supported"] {
+            assert!(members.contains_key(needed), "{needed}");
+        }
+        for (name, value) in members {
+            if name == "issuer" {
+                assert_eq!(value, server.issuer());
+            } else if name.ends_with("_endpoint") {
+                let url = url::Url::parse(value.as_str().unwrap()).unwrap();
+                let is_loopback = url.host_str() == Some("127.0.0.1");
+                assert_eq!(url.scheme(), if is_loopback { "http" } else { "https" }, "{name}");
+                assert_eq!(Some(url.as_str()), value.as_str(), "no library writes it otherwise");
+            } else if name.ends_with("_supported") && value.is_array() {
+                let texts = value.as_array().unwrap();
+                assert!(
+                    !texts.is_empty() && texts.iter().all(|text| text.as_str().is_some_and(|text| !text.is_empty()))
+                );
+            } else {
+                assert_eq!(value, true, "{name}");
+            }
+        }
+    }
+}
+
+/// 8414-3.2-04
+#[tokio::test]
+async fn the_document_is_the_same_for_everybody() {
+    for profile in [Profile::Platform, Profile::Strict, Profile::Mcp] {
+        let (world, store) = Unreliable::world(profile).await;
+        store.fail(Fault::Everything);
+        let plain = get(&world.server).await;
+        assert_eq!(plain.status(), 200);
+        for request in [
+            Request::new("GET").header("Accept", b"text/html"),
+            Request::new("GET").header("Accept", b"application/json;q=0"),
+            Request::new("GET").header("MCP-Protocol-Version", b"2025-11-25"),
+            Request::new("GET").header("MCP-Protocol-Version", b"\xff"),
+            Request::new("GET").header("Host", b"evil.example").header("X-Forwarded-Host", b"evil.example"),
+            Request::new("GET").header("Authorization", b"Bearer x").header("Authorization", b"Basic !"),
+            Request::new("GET").header("Content-Type", b"text/plain").body(Body::TooLarge),
+            Request::new("GET").query(b"issuer=x&%zz&\xff"),
+            Request::new("GET").peer([192, 0, 2, 1].into()),
+            Request::new("HEAD"),
+        ] {
+            assert_eq!(world.server.serve(Endpoint::Metadata, &request).await, plain, "{request:?}");
+        }
+    }
+}
+
+/// 8414-3.3-02
+#[tokio::test]
+async fn the_issuer_is_one_string_everywhere_and_one_that_clients_rewrite_is_reported() {
+    for (issuer, is_reported) in [
+        (ISSUER, false),
+        ("https://auth.example/tenant", false),
+        ("https://auth.example:8443", false),
+        ("https://auth.example/", true),
+        ("https://auth.example/tenant/", true),
+        ("https://Auth.example", true),
+        ("https://auth.example:443", true),
+    ] {
+        let world = World::built(config_at(Profile::Platform, issuer), |builder| builder).await;
+        assert_eq!(metadata(&world).await["issuer"], issuer);
+        let response = world.approve(&world.query(&[])).await;
+        let redirect = parameters(response.header("Location").unwrap());
+        assert_eq!(text(&redirect, "iss"), issuer);
+        let exchange = [("grant_type", "authorization_code"), ("code", &*text(&redirect, "code"))];
+        let token = pair(&world.token(&exchange).client(&world.client).send().await);
+        assert_eq!(world.introspect_as(&world.client, &token.access).await["iss"], issuer);
+        let report = world.server.security_report();
+        assert_eq!(report.findings.iter().any(|finding| finding.setting == "issuer"), is_reported, "{issuer}");
+    }
+}
+
+/// 8414-5-01
+#[tokio::test]
+async fn no_form_of_openid_has_a_path() {
+    for issuer in ["https://auth.example", "https://auth.example/t"] {
+        let server = with_issuer(issuer).unwrap();
+        let mut paths: Vec<_> = Endpoint::MACHINE.iter().flat_map(|&endpoint| server.paths(endpoint)).collect();
+        paths.extend(server.paths(Endpoint::Authorization));
+        let below = issuer.strip_prefix("https://auth.example").unwrap();
+        for asked in [
+            "/.well-known/openid-configuration".to_owned(),
+            format!("/.well-known/openid-configuration{below}"),
+            format!("{below}/.well-known/openid-configuration"),
+            format!("{below}/.well-known/oauth-authorization-server/other"),
+            "/.well-known/oauth-authorization-server/other".to_owned(),
+        ] {
+            assert!(!paths.contains(&asked), "{asked}");
+        }
+    }
 }

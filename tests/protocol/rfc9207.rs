@@ -4,7 +4,7 @@ use grantor::wire::Response;
 use grantor::{AuthorizationServer, Decision, Profile};
 
 use crate::rfc8414::metadata;
-use crate::world::{ISSUER, PKCE, REDIRECT_URI, World, config_at, count, form, logo, page, parameters, text};
+use support::world::{ISSUER, PKCE, REDIRECT_URI, World, config_at, count, form, logo, page, parameters, text};
 
 /// The locations of a grant, a refusal of the user and a bad scope.
 async fn locations(world: &World) -> [String; 3] {

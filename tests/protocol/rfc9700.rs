@@ -6,7 +6,7 @@ use grantor::{
 };
 
 use crate::rfc8414::metadata;
-use crate::world::{
+use support::world::{
     CHALLENGE, PKCE, REDIRECT_URI, SESSION, VERIFIER, World, challenge_of, code, e400, form, logo, ok, page, pair,
     public_form, red, text,
 };
@@ -61,7 +61,7 @@ async fn there_is_no_implicit_grant() {
         let platform = World::platform().await;
         let query = |world: &World| {
             let id = world.client.id.as_str();
-            crate::world::encode(&[("response_type", response_type), ("client_id", id), PKCE[0], PKCE[1]])
+            support::world::encode(&[("response_type", response_type), ("client_id", id), PKCE[0], PKCE[1]])
         };
         page(&platform.refused(&query(&platform)).await);
         let strict = World::strict().await;

@@ -7,7 +7,7 @@ use grantor::store::{Grant, Insertion, Page, Purge, Replacement, StoreError, Tok
 use grantor::{GrantId, Profile, Subject, Timestamp};
 
 use crate::interleaved::serve_from;
-use crate::world::{AnyStore, World};
+use support::world::{AnyStore, World};
 
 /// What fails, each time with a failure that may pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,12 +2,13 @@
 
 use std::ops::RangeInclusive;
 
-use crate::client::application::{Application, CheckedForm};
+use crate::client::application::{Application, CheckedForm, OpenApplication};
 use crate::client::encoding::{
     application_type, application_type_octet, client_type, client_type_octet, read_authentication_methods,
     read_grant_types, read_resource_scope, read_scopes, read_subject, state, state_octet, write_authentication_methods,
     write_grant_types, write_scopes,
 };
+use crate::client::metadata::MoreMetadata;
 use crate::client::redirect_uri::RegisteredRedirectUri;
 use crate::codec::{DecodeError, Reader, Writer, kind};
 use crate::id::ClientId;
@@ -21,8 +22,20 @@ impl Application {
     /// Writes the record as octets; it holds no secret, and no logo.
     #[must_use]
     pub fn encode(&self) -> Vec<u8> {
-        let Self { id, version, state, owner, submitted, decided, form, proposed, rejection, reserved_until, mark } =
-            self;
+        let Self {
+            id,
+            version,
+            state,
+            owner,
+            submitted,
+            decided,
+            form,
+            proposed,
+            rejection,
+            reserved_until,
+            open,
+            mark,
+        } = self;
         let mut writer = Writer::new(kind::APPLICATION, WRITES);
         writer.text(id.as_str());
         writer.number(*version);
@@ -35,6 +48,9 @@ impl Application {
         writer.optional(rejection.as_deref(), Writer::text);
         writer.optional(*reserved_until, Writer::time);
         writer.array(mark);
+        if let Some(open) = open {
+            writer.tagged(OPEN, |writer| write_open(writer, open));
+        }
         writer.finish()
     }
 
@@ -57,10 +73,44 @@ impl Application {
             rejection: reader.optional(Reader::text)?.map(Into::into),
             reserved_until: reader.optional(Reader::time)?,
             mark: reader.array()?,
+            open: reader.tagged(OPEN, read_open)?.map(Box::new),
         };
         reader.finish()?;
         Ok(application)
     }
+}
+
+/// The tag of what an application has whose client registered itself.
+const OPEN: u8 = b'O';
+
+fn write_open(writer: &mut Writer, open: &OpenApplication) {
+    let OpenApplication { slot, is_used, gone_at, more } = open;
+    let MoreMetadata { logo_uri, tos_uri, policy_uri, contacts, software_id, software_version } = more;
+    writer.optional(*slot, Writer::number);
+    writer.flag(*is_used);
+    writer.optional(*gone_at, Writer::time);
+    for text in [logo_uri, tos_uri, policy_uri, software_id, software_version] {
+        writer.optional(text.as_deref(), Writer::text);
+    }
+    writer.count(contacts.len());
+    contacts.iter().for_each(|contact| writer.text(contact));
+}
+
+fn read_open(reader: &mut Reader<'_>) -> Result<OpenApplication, DecodeError> {
+    let text = |reader: &mut Reader<'_>| Ok(reader.optional(Reader::text)?.map(Into::into));
+    Ok(OpenApplication {
+        slot: reader.optional(Reader::number)?,
+        is_used: reader.flag()?,
+        gone_at: reader.optional(Reader::time)?,
+        more: MoreMetadata {
+            logo_uri: text(reader)?,
+            tos_uri: text(reader)?,
+            policy_uri: text(reader)?,
+            software_id: text(reader)?,
+            software_version: text(reader)?,
+            contacts: reader.list(|reader| reader.text().map(Into::into))?,
+        },
+    })
 }
 
 fn write_form(writer: &mut Writer, form: &CheckedForm) {
@@ -142,9 +192,35 @@ mod tests {
     #[test]
     fn comes_back_equal_in_every_field() {
         let ownerless = Application { owner: None, ..application(ClientState::Deleted) };
-        for application in [application(ClientState::Pending), application(ClientState::Rejected), full(), ownerless] {
+        let states = [ClientState::Pending, ClientState::Rejected].map(application);
+        for application in states.into_iter().chain([full(), ownerless, open()]) {
             assert_eq!(Application::decode(&application.encode()), Ok(application));
         }
+    }
+
+    fn open() -> Application {
+        let text = |text: &str| Some(text.into());
+        let open = OpenApplication {
+            slot: Some(7),
+            is_used: true,
+            gone_at: Some(Timestamp::from_seconds(8)),
+            more: MoreMetadata {
+                logo_uri: text("https://a.example/logo"),
+                tos_uri: text("https://a.example/tos"),
+                policy_uri: None,
+                contacts: vec!["a@a.example".into(), "b@a.example".into()],
+                software_id: text("id"),
+                software_version: text("1"),
+            },
+        };
+        Application { owner: None, open: Some(Box::new(open)), ..full() }
+    }
+
+    /// What a release has written is read by every later one.
+    #[test]
+    fn layout_1_of_a_client_that_registered_itself_stays_as_it_is() {
+        let file = layout::compared("application.1.open", &open().encode());
+        assert_eq!(Application::decode(&file), Ok(open()));
     }
 
     /// What a release has written is read by every later one.

@@ -4,16 +4,19 @@ mod encoding;
 mod field;
 mod form;
 mod logo;
+mod open;
 mod text;
 
 pub use field::{Field, FieldError, Problem};
 pub use form::{ApplicationForm, CheckedForm, RegistrationLimits};
 pub use logo::{Logo, LogoSlot};
-pub(crate) use text::plain_text;
+pub(crate) use open::OpenApplication;
+pub(crate) use text::{is_shown_line, plain_text, web_link};
 
 use std::collections::BTreeSet;
 
 use crate::client::ClientState;
+use crate::client::metadata::MoreMetadata;
 use crate::clock::Timestamp;
 use crate::id::ClientId;
 use crate::subject::Subject;
@@ -41,6 +44,8 @@ pub struct Application {
     pub(crate) rejection: Option<Box<str>>,
     /// Set when it is deleted.
     pub(crate) reserved_until: Option<Timestamp>,
+    /// Set for a client that registered itself.
+    pub(crate) open: Option<Box<OpenApplication>>,
     /// Random bytes of the write that made this version: its writer recognizes it by them.
     pub(crate) mark: [u8; MARK_BYTES],
 }
@@ -66,7 +71,8 @@ impl Application {
 
     /// Returns who owns the application: who submitted it, or to whom it was
     /// [transferred](crate::Registrar::transfer). `None` for a client that
-    /// [`Registrar::ensure_client`](crate::Registrar::ensure_client) wrote, and after a deletion.
+    /// [`Registrar::ensure_client`](crate::Registrar::ensure_client) wrote, for one that registered itself, and after a
+    /// deletion.
     #[must_use]
     pub const fn owner(&self) -> Option<&Subject> {
         self.owner.as_ref()
@@ -112,6 +118,35 @@ impl Application {
         self.reserved_until
     }
 
+    /// Returns from when a purge may remove the record: a deleted one from
+    /// [`reserved_until`](Self::reserved_until) on, one whose client registered itself once it was not used for long;
+    /// `None` for any other.
+    #[must_use]
+    pub fn purge_after(&self) -> Option<Timestamp> {
+        self.reserved_until.or_else(|| self.open.as_ref()?.gone_at)
+    }
+
+    /// Returns whether the client registered itself and no person approved it yet [RFC 7591 section 5].
+    #[must_use]
+    pub fn is_unreviewed(&self) -> bool {
+        self.slot().is_some()
+    }
+
+    /// Returns the further metadata of a client that registered itself [RFC 7591 section 2]; `None` for any other.
+    #[must_use]
+    pub fn more_metadata(&self) -> Option<&MoreMetadata> {
+        self.open.as_ref().map(|open| &open.more)
+    }
+
+    pub(crate) fn slot(&self) -> Option<u32> {
+        self.open.as_ref().and_then(|open| open.slot)
+    }
+
+    /// Returns whether the embedder describes the client itself.
+    pub(crate) const fn is_first_party(&self) -> bool {
+        self.owner.is_none() && self.open.is_none()
+    }
+
     /// Returns whether a reviewer has something to decide: a submission or a change.
     #[must_use]
     pub fn awaits_review(&self) -> bool {
@@ -127,6 +162,8 @@ impl Application {
     /// see it.
     fn look_alike_keys(&self) -> impl Iterator<Item = LookAlikeKey> {
         let forms = match self.state {
+            // Strangers name their clients as they like: they would bury those that a reviewer has to compare with.
+            _ if self.is_unreviewed() => [None, None],
             ClientState::Pending | ClientState::Approved | ClientState::Suspended => {
                 [Some(&self.form), self.proposed()]
             }
@@ -143,6 +180,7 @@ impl Application {
             self.awaits_review().then_some(ApplicationFilter::AwaitingReview),
             Some(ApplicationFilter::InState(self.state)),
             self.owner.clone().map(ApplicationFilter::OwnedBy),
+            self.slot().map(ApplicationFilter::Slot),
         ];
         let alike = std::iter::once_with(|| self.look_alike_keys()).flatten();
         let filters = listed.into_iter().flatten().chain(alike.map(ApplicationFilter::LooksLike));
@@ -162,8 +200,11 @@ pub enum ApplicationFilter {
     InState(ClientState),
     /// Those of one owner.
     OwnedBy(Subject),
-    /// Those with a name, in force or proposed, that has this key; none that are rejected.
+    /// Those with a name, in force or proposed, that has this key; none that are rejected, and none whose client
+    /// registered itself and was not reviewed.
     LooksLike(LookAlikeKey),
+    /// Those of clients that registered themselves, were not reviewed, and have this place: one or a few.
+    Slot(u32),
 }
 
 impl ApplicationFilter {
@@ -193,6 +234,7 @@ impl ApplicationFilter {
             Self::InState(ClientState::Deleted) => "state:deleted".to_owned(),
             Self::OwnedBy(owner) => format!("owner:{}", owner.as_str()),
             Self::LooksLike(key) => format!("name:{key}"),
+            Self::Slot(slot) => format!("slot:{slot}"),
         }
     }
 }
@@ -222,17 +264,19 @@ mod tests {
             proposed: None,
             rejection: None,
             reserved_until: None,
+            open: None,
             mark: [7; MARK_BYTES],
         }
     }
 
     #[test]
     fn every_filter_has_a_key_of_its_own() {
-        use ApplicationFilter::{All, AwaitingReview, InState, LooksLike, OwnedBy};
+        use ApplicationFilter::{All, AwaitingReview, InState, LooksLike, OwnedBy, Slot};
         use ClientState::{Approved, Deleted, Pending, Rejected, Suspended};
         let owned = |name: &str| OwnedBy(Subject::new(name).unwrap());
         let states = [Pending, Approved, Rejected, Suspended, Deleted].map(InState);
         let others = [All, AwaitingReview, owned("all"), owned("state:pending"), owned(&"x".repeat(255))];
+        let others = others.into_iter().chain([Slot(0), Slot(u32::MAX), owned("slot:0")]).collect::<Vec<_>>();
         let names: Vec<_> = ["Demo", "Other"].into_iter().flat_map(LookAlikeKey::of).map(LooksLike).collect();
         let keys: Vec<_> = states.iter().chain(&others).chain(&names).map(ApplicationFilter::key).collect();
         let distinct: BTreeSet<_> = keys.iter().collect();
@@ -267,5 +311,43 @@ mod tests {
             assert!(!application.filters().any(|filter| filter == alice()));
         }
         assert_eq!(application(ClientState::Deleted).filters().count(), 0);
+    }
+
+    #[test]
+    fn a_client_that_registered_itself_is_listed_by_its_place_until_it_is_reviewed() {
+        use ApplicationFilter::{All, AwaitingReview, InState, Slot};
+        for state in [ClientState::Pending, ClientState::Approved] {
+            let open = |slot| Some(Box::new(OpenApplication { slot, ..OpenApplication::default() }));
+            let mut application = Application { owner: None, open: open(Some(7)), ..application(state) };
+            assert!(application.is_unreviewed() && !application.is_first_party());
+            let mut expected = vec![All, InState(state), Slot(7)];
+            if state == ClientState::Pending {
+                expected.insert(1, AwaitingReview);
+            }
+            assert_eq!(application.filters().collect::<Vec<_>>(), expected);
+            application.open = open(None);
+            assert!(!application.is_unreviewed() && !application.is_first_party());
+            expected.retain(|filter| *filter != Slot(7));
+            let filters: Vec<_> = application.filters().collect();
+            assert_eq!(filters.get(..expected.len()), Some(&*expected));
+            assert!(filters.len() > expected.len(), "its name is one to compare with");
+        }
+    }
+
+    #[test]
+    fn what_is_not_used_may_be_purged() {
+        let at = Timestamp::from_seconds;
+        let gone = |gone_at: Option<u32>| {
+            Some(Box::new(OpenApplication { gone_at: gone_at.map(at), ..OpenApplication::default() }))
+        };
+        for (reserved_until, open, expected) in [
+            (None, None, None),
+            (Some(at(7)), None, Some(at(7))),
+            (None, gone(Some(8)), Some(at(8))),
+            (None, gone(None), None),
+        ] {
+            let application = Application { reserved_until, open, ..application(ClientState::Approved) };
+            assert_eq!(application.purge_after(), expected);
+        }
     }
 }

@@ -39,6 +39,19 @@ pub(crate) fn website(text: &str, limit: usize) -> Result<Box<str>, Problem> {
     Ok(text.into())
 }
 
+/// Returns whether a text of one line may be shown: not blank, not too long, with no character that could mislead.
+pub(crate) fn is_shown_line(text: &str, limit: usize) -> bool {
+    shown_on_one_line(text, limit).is_ok()
+}
+
+/// Checks a link that a client sent: `Some(None)` for a sound one with plain http, which is not kept; `None` for a text
+/// that is no link.
+pub(crate) fn web_link(text: &str, limit: usize) -> Option<Option<Box<str>>> {
+    let link = website(text, limit).ok()?;
+    let is_https = link.get(..8).is_some_and(|start| start.eq_ignore_ascii_case("https://"));
+    Some(Some(link).filter(|_| is_https))
+}
+
 fn shown_on_one_line(text: &str, limit: usize) -> Result<(), Problem> {
     if text.is_empty() {
         return Err(Problem::Missing);

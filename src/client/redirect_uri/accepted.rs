@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::client::redirect_uri::{characters::uri_text, policy::LoopbackHost, web::WebUri};
+use crate::client::redirect_uri::{characters::uri_text, policy::LoopbackHost, target::is_app_scheme, web::WebUri};
 
 /// A redirect URI that a request named, or was given, and that the client may use [RFC 6749 section 3.1.2].
 ///
@@ -52,7 +52,12 @@ impl RedirectUri {
     /// Returns whether it leads to an app by a private-use scheme [RFC 8252 section 7.1].
     #[must_use]
     pub fn is_private_use(&self) -> bool {
-        self.scheme().contains('.')
+        is_app_scheme(self.scheme())
+    }
+
+    /// Returns whether it is an https or http address.
+    pub(crate) fn is_web(&self) -> bool {
+        WebUri::split(&self.0).is_ok()
     }
 
     /// Returns the sources that a `form-action` has to list so that a browser goes there, and on from
@@ -87,6 +92,7 @@ mod tests {
             ("http://127.0.0.2/cb", "127.0.0.2", false, false),
             ("com.example.app:/cb", "com.example.app", false, true),
             ("com.example.app:/x://y", "com.example.app", false, true),
+            ("cursor://anysphere.cursor-mcp/cb", "cursor", false, true),
         ] {
             let uri = RedirectUri::from_record(text.into());
             assert_eq!(uri.as_str(), text);
@@ -101,6 +107,7 @@ mod tests {
             ("http://127.0.0.1:3000/cb", "https: http:"),
             ("http://[::1]:3000/cb", "https: http:"),
             ("com.example.app:/cb", "com.example.app:"),
+            ("cursor://anysphere.cursor-mcp/cb", "cursor:"),
         ] {
             assert_eq!(RedirectUri::from_record(text.into()).form_action_sources(), sources, "{text}");
         }

@@ -4,7 +4,7 @@ use thiserror::Error;
 
 /// The reason why a redirect URI is refused; its text carries nothing of the request.
 ///
-/// The variants stand in the order in which the checks are made: the first that fails is reported.
+/// The first check that fails is reported: that of a sound value, then that of a kind which the policy admits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Error)]
 #[non_exhaustive]
 pub enum RedirectUriError {
@@ -23,7 +23,8 @@ pub enum RedirectUriError {
     /// There is a fragment, if only an empty one [RFC 6749 section 3.1.2].
     #[error("the redirect URI has a fragment")]
     Fragment,
-    /// The value does not begin with `https://`, `http://` or a scheme that contains a dot.
+    /// The value does not begin with `https://`, `http://`, a scheme that contains a dot, or one of
+    /// [`RedirectUriPolicy::named_schemes`](crate::RedirectUriPolicy::named_schemes).
     #[error(
         "the redirect URI has no scheme that is accepted: write https://, or for an app its domain name in \
          reverse, with a dot and one slash, such as com.example.app:/cb"
@@ -47,7 +48,8 @@ pub enum RedirectUriError {
     /// Plain `http` stands before a host that is not a loopback host.
     #[error("the redirect URI uses plain http and does not lead to the loopback interface: write https://")]
     PlainHttp,
-    /// A private-use scheme is not followed by exactly one slash [RFC 8252 section 7.1].
+    /// A private-use scheme is not followed by exactly one slash [RFC 8252 section 7.1]. One of
+    /// [`RedirectUriPolicy::named_schemes`](crate::RedirectUriPolicy::named_schemes) may have two.
     #[error("the redirect URI has a private-use scheme without exactly one slash behind it, as in com.example.app:/cb")]
     PrivateUseSlash,
     /// A private-use scheme is not allowed:

@@ -34,6 +34,7 @@ mod accepted;
 mod characters;
 mod error;
 mod host;
+mod offered;
 mod policy;
 mod registered;
 mod shown;
@@ -46,7 +47,9 @@ pub use policy::{RedirectUriComparison, RedirectUriPolicy};
 pub use registered::RegisteredRedirectUri;
 pub(crate) use shown::shown;
 
+pub(crate) use characters::uri_text;
 pub(crate) use host::check_host;
+pub(crate) use target::is_app_scheme;
 pub(crate) use web::{WebScheme, WebUri, check_path_and_query};
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use crate::client::redirect_uri::{
     error::RedirectUriError,
-    target::Target,
+    target::{AppUri, Target},
     web::{WebScheme, WebUri},
 };
 
@@ -30,6 +30,12 @@ pub struct RedirectUriPolicy {
     pub localhost: bool,
     /// Whether schemes such as `com.example.app` may be used; on by default [RFC 8252 section 7.1].
     pub private_use_schemes: bool,
+    /// Further schemes of apps, in lower case; none by default.
+    ///
+    /// A scheme that is named may also be one without a dot, may have two slashes behind it, and may be used while
+    /// [`private_use_schemes`](Self::private_use_schemes) is off: `cursor` admits `cursor://anysphere.cursor-mcp/cb`.
+    /// Any app on the user's device can claim such a scheme.
+    pub named_schemes: Vec<String>,
     /// Whether the domain rule leaves the port free on every host; off by default.
     ///
     /// Any service on the registered host can then receive codes. The exact rule ignores this.
@@ -46,6 +52,7 @@ impl Default for RedirectUriPolicy {
             comparison: RedirectUriComparison::Domain,
             localhost: true,
             private_use_schemes: true,
+            named_schemes: Vec::new(),
             any_port: false,
             development_http: false,
         }
@@ -57,9 +64,23 @@ impl RedirectUriPolicy {
     pub(crate) fn check_kind<T: AsRef<str>>(&self, target: &Target<T>) -> Result<(), RedirectUriError> {
         match target {
             Target::Web(uri) => self.check_web(uri),
-            Target::PrivateUse if self.private_use_schemes => Ok(()),
-            Target::PrivateUse => Err(RedirectUriError::PrivateUseScheme),
+            Target::PrivateUse(uri) => self.check_private_use(uri),
         }
+    }
+
+    /// A scheme with a dot is a domain name in reverse, which nobody else uses by mistake [RFC 8252 section 7.1].
+    fn check_private_use<T: AsRef<str>>(&self, uri: &AppUri<T>) -> Result<(), RedirectUriError> {
+        let scheme = uri.scheme.as_ref();
+        if self.named_schemes.iter().any(|named| named.eq_ignore_ascii_case(scheme)) {
+            return Ok(());
+        }
+        if !scheme.contains('.') {
+            return Err(RedirectUriError::Scheme);
+        }
+        if uri.has_authority {
+            return Err(RedirectUriError::PrivateUseSlash);
+        }
+        if self.private_use_schemes { Ok(()) } else { Err(RedirectUriError::PrivateUseScheme) }
     }
 
     /// Compares two sound redirect URIs that are not the same string.

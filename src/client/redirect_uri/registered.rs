@@ -62,6 +62,11 @@ impl RegisteredRedirectUri {
         Ok(RedirectUri::from_record(text.into()))
     }
 
+    /// Returns the redirect URI as a request would have it, whatever the policy.
+    pub(crate) fn as_requested(&self) -> RedirectUri {
+        RedirectUri::from_record(Arc::clone(&self.text))
+    }
+
     /// Returns the redirect URI for a request that names none [RFC 6749 section 3.1.2.3].
     ///
     /// # Errors
@@ -177,6 +182,30 @@ mod tests {
         let policy = RedirectUriPolicy { private_use_schemes: false, ..RedirectUriPolicy::default() };
         let refused = Err(RedirectUriError::PrivateUseScheme);
         assert_eq!(outcome("com.example.a:/cb", "com.example.a:/cb", &policy), refused);
+    }
+
+    /// 7591-2-10
+    #[test]
+    fn a_named_scheme_needs_neither_dot_nor_switch() {
+        for private_use_schemes in [false, true] {
+            let named_schemes = vec!["cursor".to_owned(), "com.example.b".to_owned()];
+            let policy = RedirectUriPolicy { private_use_schemes, named_schemes, ..exact() };
+            for text in ["cursor://x.y-z/cb", "cursor:/cb", "CURSOR://x/cb", "com.example.b://cb", "com.example.b:/cb"]
+            {
+                assert_eq!(outcome(text, text, &policy), Ok(()), "{text}");
+                assert_eq!(outcome(text, &format!("{text}/"), &policy), Err(RedirectUriError::Mismatch), "{text}");
+            }
+            assert_eq!(outcome("cursor:/cb", "CURSOR:/cb", &policy), Err(RedirectUriError::Mismatch));
+            for (text, error) in [
+                ("cursors://x/cb", RedirectUriError::Scheme),
+                ("com.example.a://cb", RedirectUriError::PrivateUseSlash),
+                ("com.example.b.evil://cb", RedirectUriError::PrivateUseSlash),
+                ("javascript:/cb", RedirectUriError::Scheme),
+            ] {
+                assert_eq!(outcome(text, text, &policy), Err(error), "{text}");
+            }
+            assert_eq!(outcome("com.example.a:/cb", "com.example.a:/cb", &policy).is_ok(), private_use_schemes);
+        }
     }
 
     #[test]

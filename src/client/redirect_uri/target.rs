@@ -2,13 +2,21 @@
 
 use crate::client::redirect_uri::{
     error::RedirectUriError,
-    web::{WebScheme, WebUri, check_path_and_query},
+    web::{Authority, WebScheme, WebUri, check_path_and_query},
 };
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Target<T> {
     Web(WebUri<T>),
-    PrivateUse,
+    PrivateUse(AppUri<T>),
+}
+
+/// What the policy looks at in a redirect URI with a private-use scheme; it is compared as a string.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct AppUri<T> {
+    pub(crate) scheme: T,
+    /// Whether two slashes follow the scheme.
+    pub(crate) has_authority: bool,
 }
 
 impl<'a> Target<&'a str> {
@@ -18,34 +26,62 @@ impl<'a> Target<&'a str> {
         if WebScheme::from_text(scheme).is_some() {
             return WebUri::parse(text).map(Self::Web);
         }
-        if !is_private_use_scheme(scheme) {
+        if !is_app_scheme(scheme) {
             return Err(RedirectUriError::Scheme);
         }
-        if !rest.starts_with('/') || rest.starts_with("//") {
+        if !rest.starts_with('/') {
             return Err(RedirectUriError::PrivateUseSlash);
         }
-        check_path_and_query(rest)?;
-        Ok(Self::PrivateUse)
+        let authority = rest.strip_prefix("//");
+        let path_and_query = authority.map_or(Ok(rest), after_authority)?;
+        check_path_and_query(path_and_query)?;
+        Ok(Self::PrivateUse(AppUri { scheme, has_authority: authority.is_some() }))
     }
 
     pub(crate) fn to_owned_parts(&self) -> Target<Box<str>> {
         match self {
             Self::Web(uri) => Target::Web(uri.to_owned_parts()),
-            Self::PrivateUse => Target::PrivateUse,
+            Self::PrivateUse(AppUri { scheme, has_authority }) => {
+                Target::PrivateUse(AppUri { scheme: (*scheme).into(), has_authority: *has_authority })
+            }
         }
     }
 }
 
-/// A scheme with a dot is a domain name in reverse [RFC 3986 section 3.1, RFC 8252 section 7.1].
-fn is_private_use_scheme(scheme: &str) -> bool {
-    scheme.starts_with(|first: char| first.is_ascii_alphabetic())
-        && scheme.contains('.')
-        && scheme.bytes().all(|octet| octet.is_ascii_alphanumeric() || b"+-.".contains(&octet))
+/// Checks the authority, and returns what stands behind it.
+fn after_authority(text: &str) -> Result<&str, RedirectUriError> {
+    let (authority, path_and_query) = Authority::split(text)?;
+    authority.check()?;
+    Ok(path_and_query)
 }
+
+/// Whether a redirect URI may have this scheme to lead to an app [RFC 3986 section 3.1, RFC 8252 section 7.1].
+pub(crate) fn is_app_scheme(scheme: &str) -> bool {
+    scheme.starts_with(|first: char| first.is_ascii_alphabetic())
+        && scheme.bytes().all(|octet| octet.is_ascii_alphanumeric() || b"+-.".contains(&octet))
+        && WebScheme::from_text(scheme).is_none()
+        && !BROWSER_SCHEMES.iter().any(|own| own.eq_ignore_ascii_case(scheme))
+}
+
+/// What a browser runs, or opens by itself.
+const BROWSER_SCHEMES: [&str; 12] = [
+    "javascript",
+    "data",
+    "vbscript",
+    "file",
+    "blob",
+    "filesystem",
+    "about",
+    "view-source",
+    "ws",
+    "wss",
+    "ftp",
+    "mailto",
+];
 
 #[cfg(test)]
 mod tests {
-    use crate::client::redirect_uri::{error::RedirectUriError, target::Target};
+    use super::*;
 
     #[test]
     fn what_browsers_read_differently_is_refused() {
@@ -60,13 +96,21 @@ mod tests {
     }
 
     #[test]
-    fn private_use_schemes_have_a_dot_and_one_slash() {
-        for text in ["com.example.app:/", "com.example.app:/cb?x=1", "COM.example.app:/a/b", "a.b+c-d.1:/cb"] {
-            assert_eq!(Target::parse(text), Ok(Target::PrivateUse), "{text}");
+    fn a_private_use_scheme_is_told_apart_from_what_browsers_open() {
+        for (text, scheme, has_authority) in [
+            ("com.example.app:/", "com.example.app", false),
+            ("com.example.app:/cb?x=1", "com.example.app", false),
+            ("COM.example.app:/a/b", "COM.example.app", false),
+            ("a.b+c-d.1:/cb", "a.b+c-d.1", false),
+            ("com.example.app://cb", "com.example.app", true),
+            ("myapp:/cb", "myapp", false),
+            ("cursor://anysphere.cursor-mcp/oauth/callback", "cursor", true),
+            ("cursor://x?y=1", "cursor", true),
+            ("app://[::1]:8080/cb", "app", true),
+        ] {
+            assert_eq!(Target::parse(text), Ok(Target::PrivateUse(AppUri { scheme, has_authority })), "{text}");
         }
         for (text, error) in [
-            ("myapp:/cb", RedirectUriError::Scheme),
-            ("javascript:/alert(1)", RedirectUriError::Scheme),
             ("1.app:/cb", RedirectUriError::Scheme),
             (".app:/cb", RedirectUriError::Scheme),
             ("com.ex_ample:/cb", RedirectUriError::Scheme),
@@ -75,14 +119,26 @@ mod tests {
             (":/cb", RedirectUriError::Scheme),
             ("com.example.app:", RedirectUriError::PrivateUseSlash),
             ("com.example.app:cb", RedirectUriError::PrivateUseSlash),
-            ("com.example.app://cb", RedirectUriError::PrivateUseSlash),
-            ("com.example.app:///cb", RedirectUriError::PrivateUseSlash),
+            ("com.example.app:///cb", RedirectUriError::Host),
+            ("cursor://", RedirectUriError::Host),
+            ("cursor://?x", RedirectUriError::Host),
+            ("cursor://a_b/cb", RedirectUriError::Host),
+            ("cursor://a%2eb/cb", RedirectUriError::Host),
+            ("cursor://user@x/cb", RedirectUriError::UserInfo),
+            ("cursor://x:0/cb", RedirectUriError::Port),
             ("com.example.app:/[cb]", RedirectUriError::Character),
             ("com.example.app:/a/../cb", RedirectUriError::DotSegment),
+            ("cursor://x/a/../cb", RedirectUriError::DotSegment),
             ("com.example.app:/.//cb", RedirectUriError::DotSegment),
             ("com.example.app:/cb?code=1", RedirectUriError::ResponseParameter),
+            ("cursor://x?state", RedirectUriError::ResponseParameter),
         ] {
             assert_eq!(Target::parse(text), Err(error), "{text}");
+        }
+        for scheme in BROWSER_SCHEMES {
+            for text in [format!("{scheme}:/x"), format!("{}://x/", scheme.to_uppercase())] {
+                assert_eq!(Target::parse(&text), Err(RedirectUriError::Scheme), "{text}");
+            }
         }
     }
 }

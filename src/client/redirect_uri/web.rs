@@ -35,7 +35,7 @@ impl WebScheme {
         text.eq_ignore_ascii_case("http").then_some(Self::Http)
     }
 
-    fn default_port(self) -> u16 {
+    pub(crate) const fn default_port(self) -> u16 {
         match self {
             Self::Https => 443,
             Self::Http => 80,
@@ -68,14 +68,16 @@ impl<'a> WebUri<&'a str> {
     pub(crate) fn split(text: &'a str) -> Result<Self, RedirectUriError> {
         let (scheme_text, rest) = text.split_once("://").ok_or(RedirectUriError::Scheme)?;
         let scheme = WebScheme::from_text(scheme_text).ok_or(RedirectUriError::Scheme)?;
-        let end = rest.find(['/', '?']).unwrap_or(rest.len());
-        let (authority, path_and_query) = rest.split_at_checked(end).ok_or(RedirectUriError::Host)?;
-        let authority = Authority::parse(authority)?;
-        let port = match authority.port {
-            Some(port) => parse_port(port)?,
-            None => scheme.default_port(),
-        };
+        let (authority, path_and_query) = Authority::split(rest)?;
+        let port = authority.port()?.unwrap_or_else(|| scheme.default_port());
         Ok(Self { scheme, scheme_text, host: authority.host, port, path_and_query })
+    }
+
+    /// Whether scheme and host are in lower case and no default port is written, as URL libraries write them.
+    pub(crate) fn has_plain_origin(&self, text: &str) -> bool {
+        let origin = text.strip_suffix(self.path_and_query).unwrap_or(text);
+        let is_lower = !origin.bytes().any(|octet| octet.is_ascii_uppercase());
+        is_lower && !origin.ends_with(&format!(":{}", self.scheme.default_port()))
     }
 
     pub(crate) fn to_owned_parts(&self) -> WebUri<Box<str>> {
@@ -104,12 +106,30 @@ pub(crate) fn check_path_and_query(path_and_query: &str) -> Result<(), RedirectU
     Ok(())
 }
 
-struct Authority<'a> {
+/// What stands between two slashes and the path.
+pub(crate) struct Authority<'a> {
     host: &'a str,
     port: Option<&'a str>,
 }
 
 impl<'a> Authority<'a> {
+    /// Splits what follows the two slashes into the authority and the rest.
+    pub(crate) fn split(text: &'a str) -> Result<(Self, &'a str), RedirectUriError> {
+        let end = text.find(['/', '?']).unwrap_or(text.len());
+        let (authority, path_and_query) = text.split_at_checked(end).ok_or(RedirectUriError::Host)?;
+        Ok((Self::parse(authority)?, path_and_query))
+    }
+
+    /// Checks host and port.
+    pub(crate) fn check(&self) -> Result<(), RedirectUriError> {
+        self.port()?;
+        check_host(self.host)
+    }
+
+    fn port(&self) -> Result<Option<u16>, RedirectUriError> {
+        self.port.map(parse_port).transpose()
+    }
+
     fn parse(text: &'a str) -> Result<Self, RedirectUriError> {
         if text.contains('@') {
             return Err(RedirectUriError::UserInfo);

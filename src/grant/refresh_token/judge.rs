@@ -9,6 +9,7 @@ use crate::entropy::Entropy;
 use crate::error::Reason;
 use crate::grant::issue::{self, Issued, NewPair, Place};
 use crate::grant::refresh_token::standing::{Standing, standing};
+use crate::protected_resource::{Named, ResourceTable, Target};
 use crate::record::{FurtherAccess, GraceEnds, Grant, Pairs, Placed, SupersededPair, TokenPair};
 use crate::scope::ScopeSet;
 use crate::secret::derive::{Link, MissingKey, PairSecrets};
@@ -29,6 +30,7 @@ pub(crate) struct Refresh<'a> {
     pub(crate) client: &'a Client,
     pub(crate) token: &'a [u8],
     pub(crate) scope: Option<&'a [u8]>,
+    pub(crate) resources: Named<'a>,
 }
 
 impl<'a> Refresh<'a> {
@@ -37,6 +39,7 @@ impl<'a> Refresh<'a> {
             client,
             token: form.octets("refresh_token").ok_or(Reason::MissingParameter("refresh_token"))?,
             scope: form.octets("scope"),
+            resources: Named::of(form),
         })
     }
 }
@@ -46,6 +49,7 @@ pub(super) struct Judge<'a> {
     pub(super) request: &'a Refresh<'a>,
     pub(super) presented: &'a PresentedRefresh,
     pub(super) config: &'a Config,
+    pub(super) resources: &'a ResourceTable,
     pub(super) now: Timestamp,
     pub(super) drawn: Drawn,
 }
@@ -90,6 +94,12 @@ struct Newest<'a> {
     in_grace: Option<InGrace<'a>>,
 }
 
+/// What the access token that is asked for has.
+struct Asked<'a> {
+    scopes: ScopeSet,
+    target: Target<'a>,
+}
+
 /// Whether the newest pair is the answer.
 enum Again<'a> {
     Issued(Issued),
@@ -132,31 +142,43 @@ impl Judge<'_> {
         let client = self.request.client;
         let available = client.scopes_left(&grant.scopes, &grant.resources);
         let available = available.filter(|_| !grant.is_worn_out()).ok_or(Reason::GrantRevoked)?;
-        let scopes = self.asked(available)?;
+        let target = self.resources.granted(grant.audience(), self.request.resources)?;
+        let asked = Asked { scopes: self.asked(available, &target)?, target };
         let newest = self.newest(grant, placed)?;
         let in_grace_since = newest.in_grace.as_ref().map(|own| self.now.seconds_since(own.presented.since));
-        let newest = match self.newest_again(grant, newest, &scopes) {
+        let newest = match self.newest_again(grant, newest, &asked) {
             Again::Issued(issued) => return Ok(Verdict { next: None, issued, in_grace_since }),
             Again::Not(newest) => newest,
         };
         let (next, issued) = match &self.drawn {
-            Drawn::Access(access) => self.keep(grant, newest, scopes, access.clone()),
+            Drawn::Access(access) => self.keep(grant, newest, asked, access.clone()),
             Drawn::Link(link) => {
                 let secrets = link.follow(&newest.fresh, &self.config.derivation_keys);
                 let secrets = secrets.map_err(|MissingKey| Reason::MissingDerivationKey)?;
-                self.rotate(grant, &newest, scopes, secrets, Some(*link))?
+                self.rotate(grant, &newest, asked, secrets, Some(*link))?
             }
-            Drawn::Pair(secrets) => self.rotate(grant, &newest, scopes, secrets.clone(), None)?,
+            Drawn::Pair(secrets) => self.rotate(grant, &newest, asked, secrets.clone(), None)?,
         };
         Ok(Verdict { next: Some(next), issued, in_grace_since })
     }
 
     /// § 6: "The requested scope MUST NOT include any scope not originally granted by the resource owner, and if
     /// omitted is treated as equal to the scope originally granted by the resource owner."
-    fn asked(&self, available: ScopeSet) -> Result<ScopeSet, Reason> {
-        let Some(scope) = self.request.scope else { return Ok(available) };
-        let asked = self.config.scopes.read(scope).map_err(Reason::Scope)?;
-        if asked.is_subset_of(&available) { Ok(asked) } else { Err(Reason::ExcessScope) }
+    ///
+    /// The access token then has what its protected resources serve.
+    fn asked(&self, available: ScopeSet, target: &Target<'_>) -> Result<ScopeSet, Reason> {
+        let asked = match self.request.scope {
+            None => available,
+            Some(scope) => {
+                let asked = self.config.scopes.read(scope).map_err(Reason::Scope)?;
+                if !asked.is_subset_of(&available) {
+                    return Err(Reason::ExcessScope);
+                }
+                asked
+            }
+        };
+        let served = target.served_of(asked);
+        if served.is_empty() { Err(target.nothing_left().into()) } else { Ok(served) }
     }
 
     /// Derives the secrets of the newest pair: from the token itself, or from an old one link by link, whatever the
@@ -195,9 +217,11 @@ impl Judge<'_> {
     }
 
     /// Answers a use in grace with the newest pair, if that is exactly what this request would be given now.
-    fn newest_again<'g>(&self, grant: &Grant, newest: Newest<'g>, scopes: &ScopeSet) -> Again<'g> {
+    fn newest_again<'g>(&self, grant: &Grant, newest: Newest<'g>, asked: &Asked<'_>) -> Again<'g> {
         let access = newest.pair.access();
-        let is_same = access.narrowed.unwrap_or(&grant.scopes) == scopes;
+        let Asked { scopes, target } = asked;
+        let is_same = access.narrowed.unwrap_or(&grant.scopes) == scopes
+            && access.audience.unwrap_or_else(|| grant.audience()) == target.audience();
         match newest.in_grace {
             Some(InGrace { secrets, refresh_token, .. }) if is_same && access.is_usable(self.now) => {
                 Again::Issued(Issued {
@@ -247,7 +271,7 @@ impl Judge<'_> {
         &self,
         grant: &Grant,
         newest: &Newest<'_>,
-        scopes: ScopeSet,
+        asked: Asked<'_>,
         secrets: PairSecrets,
         link: Option<Link>,
     ) -> Result<(Arc<Grant>, Issued), Reason> {
@@ -262,7 +286,8 @@ impl Judge<'_> {
             now: self.now,
             created: grant.created,
             granted: &grant.scopes,
-            scopes,
+            scopes: asked.scopes,
+            audience: asked.target.narrowed_from(grant.audience()),
         };
         let NewPair { record, issued } = issue::pair(self.config, secrets, place);
         let ends = GraceEnds {
@@ -272,6 +297,8 @@ impl Judge<'_> {
         let replaced = SupersededPair::new(newest.pair.clone(), self.now, ends, link);
         let presented = newest.in_grace.as_ref().map(|own| own.place);
         let superseded = self.aged(&grant.pairs.superseded, replaced, presented, ends);
+        let granted = grant.audience();
+        let record = if granted.is_unset() { record } else { record.of_grant_for(granted.clone()) };
         let pairs = Pairs { newest: Some(record), superseded };
         Ok((Arc::new(grant.refreshed_with(pairs, number)), issued))
     }
@@ -314,9 +341,10 @@ impl Judge<'_> {
         &self,
         grant: &Grant,
         newest: Newest<'_>,
-        scopes: ScopeSet,
+        asked: Asked<'_>,
         access_token: MintedOpaque,
     ) -> (Arc<Grant>, Issued) {
+        let Asked { scopes, target } = asked;
         let refresh_token = match newest.in_grace {
             Some(in_grace) => in_grace.refresh_token,
             None => self.refresh_token(grant, newest.pair, &newest.fresh),
@@ -328,6 +356,7 @@ impl Judge<'_> {
             end,
             revoked: false,
             narrowed: (scopes != grant.scopes).then(|| scopes.clone()),
+            audience: target.narrowed_from(grant.audience()),
         };
         let pair = newest.pair.clone().with_further(access, LIVE_ACCESS_TOKENS);
         let pairs = Pairs { newest: Some(pair), superseded: grant.pairs.superseded.clone() };

@@ -28,8 +28,10 @@ use crate::hooks::Event;
 use crate::record::{Grant, RevocationReason, TokenPair};
 use crate::secret::Digest;
 use crate::secret::refresh::PresentedRefresh;
+use crate::wire::params::RESOURCE;
 
-pub(crate) const DEFINITION: Definition = Definition { parameters: &["refresh_token", "scope"], is_offered: |_| true };
+pub(crate) const DEFINITION: Definition =
+    Definition { parameters: &["refresh_token", "scope", RESOURCE], is_offered: |_| true };
 
 /// Returns the next pair, or the newest one again.
 pub(crate) async fn refresh(context: &Context, request: &Refresh<'_>) -> Result<Issued, Reason> {
@@ -37,7 +39,8 @@ pub(crate) async fn refresh(context: &Context, request: &Refresh<'_>) -> Result<
     let presented =
         PresentedRefresh::parse(&config.prefixes.refresh_token, request.token).ok_or(Reason::UnknownRefreshToken)?;
     let drawn = Drawn::new(request.client, config, &*context.entropy);
-    let judge = Judge { request, presented: &presented, config, now: context.now(), drawn };
+    let resources = &context.resources;
+    let judge = Judge { request, presented: &presented, config, resources, now: context.now(), drawn };
     let mut flow = Refreshing { context, judge, subject_asked: context.subjects.is_none(), found: None };
     let won = claim(&context.stores, &mut flow, Some(ATTEMPTS)).await;
     match (won, &flow.found) {

@@ -11,6 +11,7 @@ use crate::entropy::SystemEntropy;
 use crate::error::Reason;
 use crate::grant::fixtures::{Line, at, client, scopes};
 use crate::id::IdText;
+use crate::protected_resource::Named;
 use crate::record::{GraceEnds, Grant, Pairs, SupersededPair};
 use crate::scope::ScopeSet;
 use crate::secret::derive::DerivationKey;
@@ -20,10 +21,10 @@ const MARGIN: Duration = Duration::from_secs(60);
 
 fn verdict(line: &Line, place: usize, scope: Option<&str>, seconds: u32) -> Result<Verdict, Reason> {
     let presented = line.presented(place);
-    let request = Refresh { client: &line.client, token: b"", scope: scope.map(str::as_bytes) };
+    let request = Refresh { client: &line.client, token: b"", scope: scope.map(str::as_bytes), resources: Named::NONE };
     let drawn = Drawn::new(&line.client, &line.config, &SystemEntropy);
-    Judge { request: &request, presented: &presented, config: &line.config, now: at(seconds), drawn }
-        .verdict(&line.grant)
+    let (config, resources) = (&line.config, &line.resources);
+    Judge { request: &request, presented: &presented, config, resources, now: at(seconds), drawn }.verdict(&line.grant)
 }
 
 /// The reason of a refusal, by its name.

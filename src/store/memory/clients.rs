@@ -19,7 +19,7 @@ pub(super) struct Clients {
 struct Contents {
     rows: HashMap<ClientId, Row>,
     listed: BTreeMap<ApplicationFilter, BTreeSet<ClientId>>,
-    /// The deleted ones, by the time from which they may be removed.
+    /// Those that may be removed at some time, by that time.
     deleted: BTreeSet<(Timestamp, ClientId)>,
 }
 
@@ -107,7 +107,7 @@ impl Clients {
 impl Contents {
     fn take(&mut self, id: &ClientId) -> Option<Row> {
         let row = self.rows.remove(id)?;
-        if let Some(due) = row.application.reserved_until {
+        if let Some(due) = row.application.purge_after() {
             self.deleted.remove(&(due, id.clone()));
         }
         for filter in row.application.filters() {
@@ -124,7 +124,7 @@ impl Contents {
         for filter in application.filters() {
             self.listed.entry(filter).or_default().insert(client.id.clone());
         }
-        if let Some(due) = application.reserved_until {
+        if let Some(due) = application.purge_after() {
             self.deleted.insert((due, client.id.clone()));
         }
         let row = Row {

@@ -94,23 +94,18 @@ impl<R: Record> Table<R> {
     }
 
     pub(super) fn list(&self, subject: &Subject, after: Option<&[u8; 16]>, limit: usize) -> Vec<Arc<R>> {
-        let mut after = after.copied();
-        let mut records = Vec::new();
-        loop {
-            let keys = self.subjects.ids(subject, after.as_ref(), limit);
-            for key in &keys {
-                let record = self.find(key).filter(|record| record.subject() == Some(subject));
-                records.extend(record);
-                if records.len() == limit {
-                    return records;
-                }
+        let keys = self.subjects.ids(subject, after, limit);
+        let rows = keys.iter().filter_map(|key| self.find(key));
+        let mut records = Vec::with_capacity(keys.len());
+        records.extend(rows.filter(|row| row.subject() == Some(subject)));
+        match keys.last() {
+            // Rows have gone meanwhile, or belong to another subject with the same hash.
+            Some(last) if keys.len() == limit && records.len() < limit => {
+                records.extend(self.list(subject, Some(last), limit - records.len()));
             }
-            // Rows may have gone meanwhile, or belong to another subject with the same hash.
-            match keys.last() {
-                Some(last) if keys.len() == limit => after = Some(*last),
-                _ => return records,
-            }
+            Some(_) | None => {}
         }
+        records
     }
 
     pub(super) fn purge_expired(&self, now: Timestamp, limit: usize) -> Purge {

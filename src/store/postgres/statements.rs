@@ -196,16 +196,21 @@ fn with_lists(rows: &str, lists: usize) -> String {
 /// Rows that another server is writing are left to it. The locked ones are as their last writer left them, so
 /// that no row is removed that has become due later.
 fn purge(table: Table) -> String {
+    let left = if table.has_fixed_list() {
+        ""
+    } else {
+        ", left_lists AS (DELETE FROM {schema}.client_lists AS old USING gone WHERE old.key = gone.key)"
+    };
     let text = "WITH due AS (
             SELECT key, due FROM {table} WHERE due_check <= $1
             ORDER BY due_check LIMIT $2 FOR UPDATE SKIP LOCKED
         ), gone AS (
-            DELETE FROM {table} AS old USING due WHERE old.key = due.key AND due.due <= $1 RETURNING 1
-        ), moved AS (
+            DELETE FROM {table} AS old USING due WHERE old.key = due.key AND due.due <= $1 RETURNING old.key
+        ){left}, moved AS (
             UPDATE {table} AS old SET due_check = due.due
             FROM due WHERE old.key = due.key AND (due.due <= $1) IS NOT TRUE
         ) SELECT (SELECT count(*) FROM due), (SELECT count(*) FROM gone)";
-    text.replace("{table}", &name(table))
+    text.replace("{left}", left).replace("{table}", &name(table))
 }
 
 fn joined(between: &str, texts: impl Iterator<Item = String>) -> String {

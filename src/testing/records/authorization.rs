@@ -5,6 +5,7 @@ use crate::clock::Timestamp;
 use crate::config::check::MOST_STATE_OCTETS;
 use crate::id::ClientId;
 use crate::pkce::CodeChallenge;
+use crate::protected_resource::Audience;
 use crate::record::{Authorization, Stage};
 use crate::scope::{ConsentedResources, ResourceScope, ScopeSet};
 use crate::subject::Subject;
@@ -33,6 +34,7 @@ pub fn authorization(subject: &Subject, purge_after: Timestamp) -> Authorization
         state: Some(draw::unique().into_bytes().into()),
         scopes: draw::scopes("repo-code:rw account-email:r"),
         resources: ConsentedResources::InRecord(ResourceScope::Public),
+        audience: Audience::UNSET,
     }
 }
 
@@ -67,6 +69,8 @@ pub(in crate::testing) fn authorizations_of_every_kind(
         Authorization { end: Timestamp::from_seconds(u32::MAX), ..ends },
         Authorization { state: Some(Box::default()), resources: all_resources(), ..bare() },
         Authorization { resources: hostile::part_of_a_list(), ..plain() },
+        Authorization { audience: hostile::audience(), ..plain() },
+        with_code(&Authorization { audience: hostile::audience(), ..bare() }, purge_after),
         Authorization { state: Some((0..=255).collect()), ..hostile_authorization(plain()) },
         Authorization { state: Some([0; 64].into()), ..hostile_authorization(plain()) },
     ];
@@ -83,6 +87,7 @@ pub(in crate::testing) fn huge_authorization(subject: &Subject, purge_after: Tim
         state: Some((0..=255).cycle().take(MOST_STATE_OCTETS).collect()),
         scopes: draw::scopes(&hostile::many_scopes()),
         resources: hostile::most_resources(),
+        audience: hostile::largest_audience(),
         ..authorization(subject, purge_after)
     }
 }

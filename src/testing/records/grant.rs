@@ -6,6 +6,7 @@ use std::time::Duration;
 use crate::clock::Timestamp;
 use crate::grant::refresh_token::{LIVE_ACCESS_TOKENS, PAIRS_IN_GRACE};
 use crate::id::{ClientId, GrantId};
+use crate::protected_resource::Audience;
 use crate::record::{FurtherAccess, GraceEnds, Grant, Pairs, Revocation, RevocationReason, SupersededPair, TokenPair};
 use crate::scope::{ConsentedResources, ResourceScope, ScopeSet};
 use crate::secret::derive::Link;
@@ -44,7 +45,8 @@ pub fn grant(subject: &Subject, purge_after: Timestamp) -> Grant {
 #[must_use]
 pub fn refreshed(grant: &Grant, purge_after: Timestamp) -> Grant {
     let older = grant.pairs.newest.iter().cloned().map(superseded).chain(grant.pairs.superseded.iter().cloned());
-    let pairs = Pairs { newest: Some(pair(purge_after)), superseded: older.collect() };
+    let newest = pair(purge_after).of_grant_for(grant.audience().clone());
+    let pairs = Pairs { newest: Some(newest), superseded: older.collect() };
     grant.refreshed_with(pairs, grant.pairs_made.saturating_add(1))
 }
 
@@ -96,6 +98,9 @@ pub(in crate::testing) fn grants_of_every_kind(subject: &Subject, purge_after: T
         with(made_long_ago),
         Grant { scopes: ScopeSet::empty(), resources: ConsentedResources::InRecord(ResourceScope::none()), ..plain() },
         Grant { resources: hostile::part_of_a_list(), ..plain() },
+        with(pair(purge_after).of_grant_for(hostile::audience())),
+        with(for_one_resource(purge_after).of_grant_for(hostile::audience())),
+        with(for_one_resource(purge_after)),
         Grant { version: u32::MAX, epoch: u32::MAX, pairs_made: u32::MAX, created: Timestamp::default(), ..plain() },
         Grant { version: 1 << 31, keep_until: Timestamp::from_seconds(u32::MAX), ..plain() },
         Grant {
@@ -115,6 +120,13 @@ pub(in crate::testing) fn grants_of_every_kind(subject: &Subject, purge_after: T
     }
     all.extend(hostile::subjects().into_iter().map(|subject| Grant { subject: Some(subject), ..plain() }));
     all
+}
+
+/// An access token for a part of the grant, and a further one.
+fn for_one_resource(purge_after: Timestamp) -> TokenPair {
+    let one = Audience::new(["https://api.example/mcp"]);
+    let further = FurtherAccess { audience: one.clone(), ..further(purge_after) };
+    pair(purge_after).for_audience(one).with_further(further, LIVE_ACCESS_TOKENS)
 }
 
 fn reasons() -> impl Iterator<Item = RevocationReason> {
@@ -140,7 +152,10 @@ pub(in crate::testing) fn huge_grant(subject: &Subject, purge_after: Timestamp) 
             pair
         })
     };
-    let pairs = Pairs { newest: Some(large()), superseded: (0..PAIRS_IN_GRACE).map(|_| superseded(large())).collect() };
+    let pairs = Pairs {
+        newest: Some(large().of_grant_for(hostile::largest_audience())),
+        superseded: (0..PAIRS_IN_GRACE).map(|_| superseded(large())).collect(),
+    };
     Grant {
         client: hostile::client_id(255),
         scopes,
@@ -158,5 +173,12 @@ fn pair(purge_after: Timestamp) -> TokenPair {
 
 fn further(purge_after: Timestamp) -> FurtherAccess {
     let end = draw::before(draw::end(purge_after), Duration::from_secs(3600));
-    FurtherAccess { digest: draw::digest(), issued: draw::now(), end, revoked: false, narrowed: None }
+    FurtherAccess {
+        digest: draw::digest(),
+        issued: draw::now(),
+        end,
+        revoked: false,
+        narrowed: None,
+        audience: Audience::UNSET,
+    }
 }

@@ -1,6 +1,7 @@
 //! Texts that have broken stores before: markup, escapes, wildcards, what looks alike and is not.
 
 use crate::id::ClientId;
+use crate::protected_resource::Audience;
 use crate::scope::{ConsentedResources, ResourceList, ResourceScope};
 use crate::subject::Subject;
 use crate::testing::draw::{sound, subject_of, unique};
@@ -105,6 +106,18 @@ pub(super) fn longest_list(digit: u8) -> ResourceList {
 pub(super) fn most_resources() -> ConsentedResources {
     let names = (0..2).map(|number| format!("{number:04}{}", "\u{1f600}".repeat(30)));
     ConsentedResources::InRecord(sound(ResourceScope::specified(names)))
+}
+
+/// Two protected resources.
+pub(super) fn audience() -> Audience {
+    Audience::new(["https://api.example/%27;--", "https://api.example"])
+}
+
+/// As many protected resources as one consent may have, as long as they may be.
+pub(super) fn largest_audience() -> Audience {
+    let identifier = |number| format!("https://api.example/{number}{}", "x".repeat(2027));
+    let identifiers: Vec<String> = (0..8).map(identifier).collect();
+    Audience::new(identifiers.iter().map(String::as_str))
 }
 
 /// Every bit that a part of a list may have.

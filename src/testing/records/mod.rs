@@ -16,8 +16,8 @@ pub(super) use grant::{grants_of_every_kind, huge_grant, revoked_until};
 pub(super) use hostile::{client_ids_alike, long_subject, subjects_alike};
 pub use registration::{approved, registration, registration_under};
 pub(super) use registration::{
-    changed, huge_registration, in_state, logo, number_of, numbered, numbered_logo, owner_of, registration_of,
-    registrations_of_every_kind, states, under, with_new_logos,
+    changed, huge_registration, in_state, logo, number_of, numbered, numbered_logo, owner_of, registered_itself,
+    registration_of, registrations_of_every_kind, states, under, with_new_logos,
 };
 
 #[cfg(test)]

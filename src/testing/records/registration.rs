@@ -3,11 +3,14 @@
 use std::iter;
 use std::sync::Arc;
 
-use crate::client::application::{Application, ApplicationForm, CheckedForm, Logo, RegistrationLimits};
+use crate::client::application::{
+    Application, ApplicationForm, CheckedForm, Logo, OpenApplication, RegistrationLimits,
+};
+use crate::client::metadata::MoreMetadata;
 use crate::client::redirect_uri::{RedirectUriPolicy, RegisteredRedirectUri};
 use crate::client::{
-    ApplicationType, AuthenticationMethod, AuthenticationMethods, Client, ClientSecrets, ClientState, ClientType,
-    GrantTypes,
+    ApplicationType, AuthenticationMethod, AuthenticationMethods, Client, ClientOrigin, ClientSecrets, ClientState,
+    ClientType, GrantTypes, OpenClient, Privileges,
 };
 use crate::clock::Timestamp;
 use crate::id::ClientId;
@@ -59,6 +62,7 @@ pub(in crate::testing) fn registration_of(id: ClientId, owner: &Subject) -> Regi
         proposed: None,
         rejection: None,
         reserved_until: None,
+        open: None,
         mark: draw::octets(),
     };
     Registration { logo: LogoWrite::Put(Arc::new(logo())), ..Registration::new(client, application) }
@@ -140,6 +144,7 @@ pub(in crate::testing) fn registrations_of_every_kind(owner: &Subject) -> Vec<Re
         hostile_texts(plain()),
         at_the_ends(plain()),
         deleted(plain()),
+        registered_itself(plain(), Timestamp::from_seconds(u32::MAX)),
     ]);
     all.extend(hostile::subjects().iter().map(registration));
     all
@@ -198,7 +203,7 @@ fn other_choices(mut registration: Registration) -> Registration {
     client.redirect_uris = Vec::new();
     client.resource_scope = ResourceScope::none();
     client.former_resources = vec![hostile::longest_list(6)];
-    (client.require_pkce, client.trusted, client.may_introspect) = (true, true, true);
+    client.privileges = Privileges { trusted: true, may_introspect: true, require_pkce: true, refresh_rotation: None };
     let form = &mut registration.application.form;
     form.client_type = ClientType::Public;
     form.application_type = ApplicationType::Native;
@@ -237,6 +242,38 @@ fn deleted(registration: Registration) -> Registration {
     next.application.owner = None;
     next.application.reserved_until = Some(Timestamp::from_seconds(u32::MAX));
     next
+}
+
+/// A client that registered itself, nobody reviewed, and may be removed from then on.
+pub(in crate::testing) fn registered_itself(mut registration: Registration, gone_at: Timestamp) -> Registration {
+    let gone_at = Some(gone_at);
+    registration.client.state = ClientState::Approved;
+    registration.client.open = Some(Arc::new(OpenClient {
+        origin: ClientOrigin::DynamicRegistration,
+        registered: draw::now(),
+        is_reviewed: false,
+        default_scopes: registration.client.scopes.clone(),
+        end: gone_at,
+        used_until: gone_at,
+        gone_at,
+        has_foreign_links: true,
+        looks_like_another: true,
+    }));
+    let text = || Some(unique().into());
+    let more = MoreMetadata {
+        logo_uri: text(),
+        tos_uri: text(),
+        policy_uri: text(),
+        contacts: vec![unique().into(), unique().into()],
+        software_id: text(),
+        software_version: text(),
+    };
+    let application = &mut registration.application;
+    application.state = ClientState::Approved;
+    application.owner = None;
+    application.open = Some(Box::new(OpenApplication { slot: Some(u32::MAX), is_used: true, gone_at, more }));
+    registration.logo = LogoWrite::Keep;
+    registration
 }
 
 fn form() -> CheckedForm {

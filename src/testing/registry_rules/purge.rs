@@ -1,9 +1,9 @@
-//! What is left of deleted clients goes at its time.
+//! What is left of deleted clients goes at its time, and so do clients that registered themselves and are not used.
 
 use crate::client::ClientState;
 use crate::clock::Timestamp;
 use crate::store::ClientRegistry;
-use crate::testing::applications::{Applications, Whole};
+use crate::testing::applications::{Applications, Whole, just_before};
 use crate::testing::draw;
 use crate::testing::records;
 use crate::testing::rows::answer;
@@ -25,11 +25,25 @@ pub(in crate::testing) async fn removes_only_deleted_clients<S: ClientRegistry>(
     store.begin(&first).await;
     store.go_on(&Whole::first(&first), &deleted).await;
     let id = first.client.id();
+    // Clients that registered themselves: one is due, the other was used and is due later.
+    let [unused, used] = [(); 2].map(|()| records::registered_itself(records::registration(&owner), due));
+    store.begin(&unused).await;
+    let later = Timestamp::from_seconds(due.seconds() + 1);
+    let noted = records::registered_itself(records::numbered(&used, 2), later);
+    store.begin(&used).await;
+    stay.push(store.go_on(&Whole::first(&used), &noted).await.application);
 
     purge(store, Timestamp::from_seconds(due.seconds() - 1)).await;
+    assert!(store.application(unused.client.id()).await.is_some(), "a client is removed a second before its time");
     assert!(store.application(id).await.is_some(), "a deleted client is removed a second before its time");
     purge(store, due).await;
     assert!(store.application(id).await.is_none(), "a deleted client is there after its time");
+    assert!(store.application(unused.client.id()).await.is_none(), "a client is there after its time");
+    for filter in unused.application.filters() {
+        let listed = store.list(&filter, just_before(unused.client.id())).await;
+        let is_listed = listed.iter().any(|own| own.id() == unused.client.id());
+        assert!(!is_listed, "a client that was removed is on the list {}", filter.key());
+    }
     for application in &stay {
         let is_there = store.application(application.id()).await.is_some();
         assert!(is_there, "a purge of deleted clients removed one that is {:?}", application.state());

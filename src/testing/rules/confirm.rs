@@ -1,5 +1,6 @@
 //! A row is written once more as it is, and nothing else happens.
 
+use crate::record::Record;
 use crate::store::Replacement;
 use crate::testing::at_once::{MEETINGS, at_once, pause};
 use crate::testing::records;
@@ -32,7 +33,7 @@ pub(in crate::testing) async fn of_another_row_is_lost<R: Rows>(rows: &R) {
     assert_gone(rows, &first, "after a confirm of a missing row").await;
 
     let row = R::next(&first, far());
-    let rival = R::numbered(&R::next(&first, far()), R::version(&row));
+    let rival = R::numbered(&R::next(&first, far()), row.version());
     add(rows, &first).await;
     assert_eq!(rows.confirm(&row).await, Replacement::Lost, "a confirm of a version that is to come");
     assert_there(rows, &first, "after a confirm of another version").await;
@@ -40,8 +41,8 @@ pub(in crate::testing) async fn of_another_row_is_lost<R: Rows>(rows: &R) {
     let others = [
         ("a version that is past", first),
         ("the same version with other bytes", rival),
-        ("the same bytes under a later version", R::numbered(&row, R::version(&row) + 1)),
-        ("the same bytes under an earlier version", R::numbered(&row, R::version(&row) - 1)),
+        ("the same bytes under a later version", R::numbered(&row, row.version() + 1)),
+        ("the same bytes under an earlier version", R::numbered(&row, row.version() - 1)),
         ("a later version", R::next(&row, far())),
     ];
     for (what, other) in &others {

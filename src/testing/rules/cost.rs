@@ -1,5 +1,6 @@
 //! A call costs the same, however much is stored.
 
+use crate::record::Record;
 use crate::store::{Insertion, Replacement};
 use crate::testing::records;
 use crate::testing::rows::Rows;
@@ -47,7 +48,7 @@ async fn costs<R: Rows>(rows: &R, count: &(impl Fn() -> u64 + Send + Sync)) -> [
     let confirmed = costs("a confirm");
     assert_eq!(rows.insert(&row).await, Insertion::Exists);
     let exists = costs("an insert of what exists");
-    assert_eq!(rows.replace(R::version(&row), &next).await, Replacement::Lost);
+    assert_eq!(rows.replace(row.version(), &next).await, Replacement::Lost);
     let lost = costs("a replace that loses");
     assert_eq!(super::listed_beside(rows, &row, 10).await, [next]);
     let listed = costs("a page of a list");

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::record::Record;
 use crate::testing::records;
 use crate::testing::rows::Rows;
 use crate::testing::rules::{add, assert_there, change, far, listed};
@@ -23,7 +24,7 @@ async fn comes_back<R: Rows>(rows: &R, row: &Arc<R::Row>) {
     assert_there(rows, row, "after its insert").await;
 
     // A row stays on the list that it was inserted into.
-    let Some(subject) = R::subject(row) else { return };
+    let Some(subject) = row.subject() else { return };
     let plain = R::first(subject, far());
     let row = R::under(row, R::octets(R::id(&plain)));
     add(rows, &plain).await;
@@ -40,7 +41,7 @@ pub(in crate::testing) async fn of_every_kind_are_listed<R: Rows>(rows: &R) {
     for row in &all {
         add(rows, row).await;
     }
-    all.retain(|row| R::subject(row) == Some(&subject));
+    all.retain(|row| row.subject() == Some(&subject));
     all.sort_by_key(|row| R::id(row));
     let listed = listed(rows, &subject).await;
     assert!(listed == all, "the list of a subject holds {} in place of {}", cut(&listed), cut(&all));

@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use crate::record::Record;
 use crate::store::Replacement;
 use crate::testing::at_once::{MEETINGS, at_once, pause};
 use crate::testing::records;
@@ -40,7 +41,7 @@ pub(in crate::testing) async fn by_those_who_lost<R: Rows>(rows: &R, another: &R
         let first = &first;
         let calls = in_turn(rows, another).take(CALLERS).map(|handle| async move {
             let next = R::next(first, far());
-            let answer = handle.replace(R::version(first), &next).await;
+            let answer = handle.replace(first.version(), &next).await;
             let found = handle.find(R::id(first)).await;
             match answer {
                 Replacement::Replaced => {
@@ -62,7 +63,7 @@ pub(in crate::testing) async fn and_never_an_older_version<R: Rows>(rows: &R, an
     for meeting in MEETINGS {
         let first = R::first(&records::subject(), far());
         add(rows, &first).await;
-        let acknowledged = AtomicU32::new(R::version(&first));
+        let acknowledged = AtomicU32::new(first.version());
         let (first, acknowledged) = (&first, &acknowledged);
         let calls = in_turn(rows, another).take(CALLERS / 2).zip(0..).map(|(handle, number)| async move {
             if number == 0 {
@@ -76,7 +77,7 @@ pub(in crate::testing) async fn and_never_an_older_version<R: Rows>(rows: &R, an
 }
 
 async fn write_versions<R: Rows>(rows: &R, first: &R::Row, acknowledged: &AtomicU32) {
-    for version in R::version(first)..LAST_VERSION {
+    for version in first.version()..LAST_VERSION {
         let next = R::numbered(&R::next(first, far()), version + 1);
         let answer = rows.replace(version, &next).await;
         assert_eq!(answer, Replacement::Replaced, "the only writer of version {version}");
@@ -90,7 +91,7 @@ async fn read_versions<R: Rows>(rows: &R, id: R::Id, acknowledged: &AtomicU32) {
     while seen < LAST_VERSION {
         let before = acknowledged.load(Ordering::SeqCst).max(seen);
         let found = rows.find(id).await;
-        let version = found.as_ref().map_or(0, |row| R::version(row));
+        let version = found.as_ref().map_or(0, |row| row.version());
         assert!(version >= before, "version {before} was acknowledged or seen, then `find` gave {}", cut(&found));
         seen = version;
         pause().await;

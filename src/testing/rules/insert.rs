@@ -4,6 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
+use crate::record::Record;
 use crate::store::Insertion;
 use crate::testing::at_once::at_once;
 use crate::testing::draw::{self, sound};
@@ -48,7 +49,7 @@ pub(in crate::testing) async fn leaves_the_row_that_is_there<R: Rows>(rows: &R) 
 pub(in crate::testing) async fn leaves_what_was_revoked<R: Rows>(rows: &R) {
     let subject = records::subject();
     let (replaced, inserted) = (R::first(&subject, far()), R::first(&subject, far()));
-    let ended = [R::ended(&replaced), R::numbered(&R::ended(&inserted), R::version(&inserted))];
+    let ended = [R::ended(&replaced), R::numbered(&R::ended(&inserted), inserted.version())];
     let [revoked, tombstone] = &ended;
     add(rows, &replaced).await;
     change(rows, &replaced, revoked).await;

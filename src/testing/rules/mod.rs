@@ -23,6 +23,7 @@ use std::sync::Arc;
 
 use crate::clock::Timestamp;
 use crate::entropy::{Entropy, SystemEntropy};
+use crate::record::Record;
 use crate::store::{Insertion, Page, Purge, Replacement};
 use crate::subject::Subject;
 use crate::testing::at_once::{MEETINGS, Meeting};
@@ -83,8 +84,8 @@ async fn add<R: Rows>(rows: &R, row: &Arc<R::Row>) {
 
 /// Replaces a row that nobody else writes.
 async fn change<R: Rows>(rows: &R, from: &R::Row, to: &Arc<R::Row>) {
-    let answer = rows.replace(R::version(from), to).await;
-    assert_eq!(answer, Replacement::Replaced, "the only replace of version {} of {:?}", R::version(from), R::id(from));
+    let answer = rows.replace(from.version(), to).await;
+    assert_eq!(answer, Replacement::Replaced, "the only replace of version {} of {:?}", from.version(), R::id(from));
 }
 
 /// All that the store has of that user.
@@ -94,7 +95,7 @@ async fn listed<R: Rows>(rows: &R, subject: &Subject) -> Vec<Arc<R::Row>> {
 
 /// What is on the list of the row's subject; nothing if it has none.
 async fn listed_beside<R: Rows>(rows: &R, row: &R::Row, limit: usize) -> Vec<Arc<R::Row>> {
-    match R::subject(row) {
+    match row.subject() {
         Some(subject) => rows.list(subject, Page::first(limit)).await,
         None => Vec::new(),
     }
@@ -106,7 +107,7 @@ async fn assert_there<R: Rows>(rows: &R, row: &Arc<R::Row>, when: &str) {
     assert!(found.as_ref() == Some(row), "{when}: `find` gives {}", difference(&**row, found.as_deref()));
     let listed = listed_beside(rows, row, ALL).await;
     let own = listed.iter().find(|own| R::id(own) == R::id(row)).map(|own| &**own);
-    let expected = R::subject(row).map(|_| &**row);
+    let expected = row.subject().map(|_| &**row);
     let is_there = own == expected;
     assert!(is_there, "{when}: the list of its subject holds {}; {LISTS_DO_NOT_LAG}", difference(&**row, own));
 }

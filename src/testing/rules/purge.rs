@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::clock::Timestamp;
+use crate::record::Record;
 use crate::store::{Insertion, Page, Replacement};
 use crate::testing::draw;
 use crate::testing::records;
@@ -27,7 +28,7 @@ pub(in crate::testing) async fn waits_for_the_end<R: Rows>(rows: &R) {
     }
     assert_eq!(purge_all(rows, end, 100).await, 1, "the row is due");
     assert_gone(rows, &row, "after a purge at its time").await;
-    assert_eq!(rows.replace(R::version(&row), &R::next(&row, far())).await, Replacement::Lost, "a purged row");
+    assert_eq!(rows.replace(row.version(), &R::next(&row, far())).await, Replacement::Lost, "a purged row");
     assert_gone(rows, &row, "after a replace of what was purged").await;
     assert_eq!(purge_all(rows, end, 100).await, 0, "the row was removed before");
 
@@ -80,7 +81,7 @@ pub(in crate::testing) async fn takes_rows_without_a_subject<R: Rows>(rows: &R) 
     }
     for text in ["null", "NULL", "none", "None", "nil", "undefined", "anonymous", "-", "0", "\0"] {
         let listed = listed(rows, &draw::subject_of(text)).await;
-        let is_listed = listed.iter().any(|own| R::subject(own).is_none());
+        let is_listed = listed.iter().any(|own| own.subject().is_none());
         assert!(!is_listed, "a row without a subject is on the list of {text:?}");
     }
     let next = R::without_subject(&R::next(&row, end));
@@ -139,7 +140,7 @@ pub(in crate::testing) async fn takes_rows_of_every_kind<R: Rows>(rows: &R) {
     for row in &all {
         add(rows, row).await;
     }
-    let (dead, alive): (Vec<_>, Vec<_>) = all.iter().partition(|row| R::purge_after(row) <= end);
+    let (dead, alive): (Vec<_>, Vec<_>) = all.iter().partition(|row| row.purge_after() <= end);
     purge_all(rows, earlier(end, 1), 7).await;
     for row in &all {
         assert_there(rows, row, "before its time").await;

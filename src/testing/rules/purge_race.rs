@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::clock::Timestamp;
+use crate::record::Record;
 use crate::store::Replacement;
 use crate::testing::at_once::{MEETINGS, at_once, pause};
 use crate::testing::records;
@@ -35,7 +36,7 @@ pub(in crate::testing) async fn loses_no_write<R: Rows>(rows: &R, another: &R) {
         let saved: Vec<_> = dead.iter().map(|row| R::next(row, far())).collect();
         let fresh: Vec<_> = dead.iter().take(NEWCOMERS).map(|_| R::first(subject, far())).collect();
         let writes = dead.iter().zip(&saved).zip(PAUSES.into_iter().cycle());
-        let writers = writes.map(|((row, next), pauses)| Caller::Writer { version: R::version(row), next, pauses });
+        let writers = writes.map(|((row, next), pauses)| Caller::Writer { version: row.version(), next, pauses });
         let callers = writers.chain(fresh.iter().map(Caller::Newcomer)).chain((0..PURGES).map(|_| Caller::Purge(end)));
         let calls = in_turn(rows, another).zip(callers).map(|(handle, caller)| caller.call(handle));
         let answers = at_once(meeting, calls).await;

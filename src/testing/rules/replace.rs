@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::record::Record;
 use crate::store::Replacement;
 use crate::testing::at_once::{MEETINGS, at_once, pause};
 use crate::testing::records;
@@ -22,8 +23,7 @@ pub(in crate::testing) async fn has_one_winner<R: Rows>(rows: &R, another: &R) {
         let first = R::first(&subject, far());
         add(rows, &first).await;
         let rivals: Vec<_> = (0..CALLERS).map(|_| R::next(&first, far())).collect();
-        let calls =
-            in_turn(rows, another).zip(&rivals).map(|(handle, rival)| handle.replace(R::version(&first), rival));
+        let calls = in_turn(rows, another).zip(&rivals).map(|(handle, rival)| handle.replace(first.version(), rival));
         let answers = at_once(meeting, calls).await;
         let winners = with_answer(&rivals, &answers, Replacement::Replaced);
         assert_eq!(winners.len(), 1, "of {CALLERS} callers with one version so many were told that they replaced it");
@@ -38,7 +38,7 @@ pub(in crate::testing) async fn has_one_winner<R: Rows>(rows: &R, another: &R) {
 pub(in crate::testing) async fn of_a_missing_row_is_lost<R: Rows>(rows: &R) {
     let row = R::first(&records::subject(), far());
     let next = R::next(&row, far());
-    for version in [0, R::version(&row), R::version(&next), u32::MAX] {
+    for version in [0, row.version(), next.version(), u32::MAX] {
         assert_eq!(rows.replace(version, &next).await, Replacement::Lost, "a replace of version {version} of no row");
         assert_gone(rows, &row, "after a replace of a missing row").await;
     }
@@ -48,17 +48,13 @@ pub(in crate::testing) async fn of_another_version_is_lost<R: Rows>(rows: &R) {
     let row = R::first(&records::subject(), far());
     add(rows, &row).await;
     let (next, rival) = (R::next(&row, far()), R::next(&row, far()));
-    for version in [0, R::version(&next), R::version(&next) + 1, 1 << 31, u32::MAX] {
+    for version in [0, next.version(), next.version() + 1, 1 << 31, u32::MAX] {
         assert_eq!(rows.replace(version, &next).await, Replacement::Lost, "a replace of version {version}, which is 1");
         assert_there(rows, &row, "after a replace of another version").await;
     }
     change(rows, &row, &next).await;
     for late in [&rival, &row, &next] {
-        assert_eq!(
-            rows.replace(R::version(&row), late).await,
-            Replacement::Lost,
-            "a replace of a version that is past"
-        );
+        assert_eq!(rows.replace(row.version(), late).await, Replacement::Lost, "a replace of a version that is past");
         assert_there(rows, &next, "after a replace of a version that is past").await;
     }
 }
@@ -88,9 +84,9 @@ pub(in crate::testing) async fn loses_no_update<R: Rows>(rows: &R, another: &R) 
         add(rows, &row).await;
         let calls = in_turn(rows, another).take(CALLERS / 2).map(|handle| wins(handle, R::id(&row)));
         let mut acknowledged: Vec<_> = at_once(meeting, calls).await.into_iter().flatten().collect();
-        acknowledged.sort_by_key(|won| R::version(won));
-        let versions: Vec<_> = acknowledged.iter().map(|won| R::version(won)).collect();
-        let expected: Vec<_> = (R::version(&row) + 1..).take(CALLERS / 2 * WINS).collect();
+        acknowledged.sort_by_key(|won| won.version());
+        let versions: Vec<_> = acknowledged.iter().map(|won| won.version()).collect();
+        let expected: Vec<_> = (row.version() + 1..).take(CALLERS / 2 * WINS).collect();
         assert_eq!(versions, expected, "every acknowledged version is won once, none is left out");
         if let Some(last) = acknowledged.last() {
             assert_there(rows, last, "after the last of many updates").await;
@@ -105,7 +101,7 @@ async fn wins<R: Rows>(rows: &R, id: R::Id) -> Vec<Arc<R::Row>> {
         pause().await;
         if let Some(row) = found {
             let next = R::next(&row, far());
-            if rows.replace(R::version(&row), &next).await == Replacement::Replaced {
+            if rows.replace(row.version(), &next).await == Replacement::Replaced {
                 won.push(next);
             }
         }

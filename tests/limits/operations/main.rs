@@ -6,9 +6,7 @@
 //! ```
 
 #[expect(dead_code, reason = "the tests count calls")]
-#[path = "../allocator.rs"]
 mod allocator;
-#[path = "../service.rs"]
 mod service;
 
 use std::env;

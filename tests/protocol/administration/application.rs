@@ -5,7 +5,7 @@ use grantor::store::{Page, RevocationReason, StoreError, TokenStore};
 use grantor::{ClientId, Consent, Decision, GrantId, GrantType, GrantTypes, Profile, Subject};
 
 use crate::unreliable::{Fault, Unreliable};
-use crate::world::{Credentials, PKCE, SCOPES, SESSION, START, World, code, e400, empty, form, ok, pair, text, wa};
+use support::world::{Credentials, PKCE, SCOPES, SESSION, START, World, code, e400, empty, form, ok, pair, text, wa};
 
 /// Where a handle and a code have the id of their record.
 fn id_in(secret: &str) -> GrantId {

@@ -5,7 +5,7 @@ use grantor::store::{RevocationReason, TokenStore};
 use grantor::wire::Endpoint;
 use grantor::{ClientId, Consent, Decision, GrantId, GrantTypes, Profile, Subject};
 
-use crate::world::{PKCE, SCOPES, SESSION, START, World, code, e400, empty, form, ok, pair, text, wa};
+use support::world::{PKCE, SCOPES, SESSION, START, World, code, e400, empty, form, ok, pair, text, wa};
 
 async fn listed(world: &World) -> Vec<GrantId> {
     world.server.grants_of(&world.alice).await.unwrap().iter().map(|grant| grant.id()).collect()

@@ -5,7 +5,7 @@ use std::time::Duration;
 use grantor::store::{Purge, RevocationReason, TokenStore};
 use grantor::{Config, Decision, GrantTypes, Profile};
 
-use crate::world::{PKCE, SESSION, World, e400, empty, form, ok, pair};
+use support::world::{PKCE, SESSION, World, e400, empty, form, ok, pair};
 
 const HOUR: u64 = 3600;
 /// Shorter than that of a code, so that a decision makes the record last longer.

@@ -3,7 +3,7 @@
 use grantor::store::{CodeStore, RevocationReason, TokenStore};
 use grantor::{Consent, Decision, Profile, Subject};
 
-use crate::world::{PKCE, SESSION, World, code, e400, form, ok, pair, text, wa};
+use support::world::{PKCE, SESSION, World, code, e400, form, ok, pair, text, wa};
 
 async fn held(world: &World, subject: &Subject) -> String {
     let pending = world.authorize(&world.query(&PKCE)).await.unwrap();

@@ -8,7 +8,7 @@ use grantor::{
 };
 
 use crate::registration::{developer, form_with, registrar, submitted};
-use crate::world::{Credentials, PKCE, Reviewer as _, World, code, e400, e401, form, logo, ok, page, pair, text, wa};
+use support::world::{Credentials, PKCE, Reviewer as _, World, code, e400, e401, form, logo, ok, page, pair, text, wa};
 
 async fn version(world: &World, id: &ClientId) -> u32 {
     registrar(world).client(id).await.unwrap().version()
@@ -113,11 +113,11 @@ async fn a_redirect_uri_that_is_taken_away_gets_no_code() {
     let id = client.client_id();
     let query = |uri| world.query_of(&client, &[PKCE[0], PKCE[1], ("redirect_uri", uri)]);
     let pending = world.authorize(&query(lost)).await.unwrap();
-    let handle = world.server.hold(&pending, &world.alice, crate::world::SESSION).await.unwrap();
+    let handle = world.server.hold(&pending, &world.alice, support::world::SESSION).await.unwrap();
     let narrowing = Narrowing::default().redirect_uris([kept]);
     registrar.narrow(&id, version(&world, &id).await, narrowing).await.unwrap();
     let agreed = grantor::Decision::Approve(grantor::Consent::to_everything());
-    let decided = world.server.decide(handle.expose(), &world.alice, crate::world::SESSION, &agreed).await;
+    let decided = world.server.decide(handle.expose(), &world.alice, support::world::SESSION, &agreed).await;
     page(&decided.unwrap_err().response(Some(&world.alice)));
     page(&world.refused(&query(lost)).await);
     code(&world.approve(&query(kept)).await);
@@ -247,13 +247,14 @@ async fn nothing_of_it_is_served_over_http() {
     let paths: Vec<_> = Endpoint::MACHINE
         .iter()
         .chain([&Endpoint::Authorization])
-        .map(|endpoint| world.server.path(*endpoint))
+        .flat_map(|endpoint| world.server.paths(*endpoint))
         .collect();
     let protocol = [
         "/oauth2/token",
         "/oauth2/revoke",
         "/oauth2/introspect",
         "/.well-known/oauth-authorization-server",
+        "/.well-known/oauth-authorization-server/",
         "/oauth2/auth",
     ];
     assert_eq!(paths, protocol);

@@ -6,7 +6,7 @@ use grantor::store::Stores;
 use grantor::{AuthorizationServer, CachedClients, ClientId, Consent, Decision, Privileges, Registrar, Subject};
 
 use crate::registration::registrar;
-use crate::world::{PKCE, Reviewer as _, SESSION, World, page};
+use support::world::{PKCE, Reviewer as _, SESSION, World, page};
 
 const TIME_TO_LIVE: u64 = 10;
 
@@ -52,11 +52,12 @@ async fn a_step_is_seen_at_once_here_and_within_the_time_to_live_elsewhere() {
     world.advance(1);
     assert!(!world.opens(&live.access).await);
 
-    let other = elsewhere.submit(Subject::new("developer").unwrap(), crate::world::form(), Some(crate::world::logo()));
+    let other =
+        elsewhere.submit(Subject::new("developer").unwrap(), support::world::form(), Some(support::world::logo()));
     let other = other.await.unwrap();
     elsewhere.approve_now(&other, grantor::Approval::default()).await.unwrap();
     let secret = elsewhere.claim_now(&other).await.unwrap().expose().to_owned();
-    let client = crate::world::Credentials { id: other.to_string(), secret };
+    let client = support::world::Credentials { id: other.to_string(), secret };
     let live = world.pair_of(&client).await;
     let here = registrar(&world);
     here.delete(&other, here.client(&other).await.unwrap().version()).await.unwrap();

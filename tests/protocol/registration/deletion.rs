@@ -5,7 +5,7 @@ use grantor::wire::Endpoint;
 use grantor::{ApplicationFilter, Approval, Client, Consent, Decision, LogoSlot, RegistrarError};
 
 use crate::registration::{developer, registrar};
-use crate::world::{PKCE, Reviewer as _, SESSION, START, World, e401, form, page, r401, wa};
+use support::world::{PKCE, Reviewer as _, SESSION, START, World, e401, form, page, r401, wa};
 
 /// ADM-07
 #[tokio::test]
@@ -17,7 +17,7 @@ async fn everything_of_a_deleted_application_is_dead_and_erased() {
     let (live, code) = (world.pair().await, world.code().await);
     let pending = world.authorize(&world.query(&PKCE)).await.unwrap();
     let handle = world.server.hold(&pending, &world.alice, SESSION).await.unwrap();
-    registrar.change_now(&id, form(), Some(crate::world::logo())).await.unwrap();
+    registrar.change_now(&id, form(), Some(support::world::logo())).await.unwrap();
     let before = registrar.application(&id).await.unwrap();
 
     let stale = registrar.delete(&id, before.version() - 1).await;

@@ -11,7 +11,7 @@ use grantor::{
 };
 
 use crate::registration::{developer, registrar, submitted};
-use crate::world::{Credentials, REDIRECT_URI, SCOPES, World, e400, ok};
+use support::world::{Credentials, REDIRECT_URI, SCOPES, World, e400, ok};
 
 const SECRET: &str = "thirty-two characters and no less";
 

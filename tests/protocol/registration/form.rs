@@ -9,7 +9,7 @@ use grantor::{
 };
 
 use crate::registration::{fields, form_with, refused_text, registrar, submitted, submitted_as};
-use crate::world::{ISSUER, PKCE, Reviewer as _, World, code, form, logo, page, public_form, red};
+use support::world::{ISSUER, PKCE, Reviewer as _, World, code, form, logo, page, public_form, red};
 
 /// D-24
 #[tokio::test]
@@ -89,7 +89,7 @@ async fn texts_that_could_mislead_the_user_are_refused() {
 async fn the_type_of_a_logo_comes_from_its_content() {
     let world = World::platform().await;
     for (octets, media_type) in [
-        (crate::world::PNG, Some("image/png")),
+        (support::world::PNG, Some("image/png")),
         (b"\xff\xd8\xff\xc0\0\x0b\x08\0\x01\0\x01\x01\x11\0\0", Some("image/jpeg")),
         (b"GIF89a\x01\0\x01\0\x80\0\0", Some("image/gif")),
         (b"RIFF\x12\0\0\0WEBPVP8L\x05\0\0\0\x2f\0\0\0\0\0", Some("image/webp")),
@@ -327,7 +327,7 @@ async fn a_change_is_checked_like_a_submission_and_may_leave_the_logo() {
     let id = world.client.client_id();
     let nameless = form_with(|form| form.name = String::new());
     assert_eq!(fields(registrar(&world).change_now(&id, nameless, None).await), [(Field::Name, Problem::Missing)]);
-    let large = Logo::decode([crate::world::PNG, &vec![0; 1_048_576]].concat()).unwrap();
+    let large = Logo::decode([support::world::PNG, &vec![0; 1_048_576]].concat()).unwrap();
     let problem = Problem::TooManyOctets { limit: 1_048_576 };
     assert_eq!(fields(registrar(&world).change_now(&id, form(), Some(large)).await), [(Field::Logo, problem)]);
     registrar(&world).change_now(&id, form(), None).await.unwrap();

@@ -7,7 +7,7 @@ use grantor::testing::records;
 use grantor::{ApplicationFilter, ClientId, ClientState, Subject};
 
 use crate::registration::registrar;
-use crate::world::World;
+use support::world::World;
 
 /// ADM-13
 #[tokio::test]

@@ -14,7 +14,7 @@ mod texts;
 
 use grantor::{ApplicationForm, ClientId, Field, Problem, Registrar, RegistrarError, Subject, TextFault};
 
-use crate::world::{World, form, logo};
+use support::world::{World, form, logo};
 
 fn registrar(world: &World) -> Registrar {
     world.server.registrar().unwrap()

@@ -9,7 +9,7 @@ use grantor::{
 };
 
 use crate::registration::{fields, form_with, registrar, submitted};
-use crate::world::{
+use support::world::{
     Credentials, ISSUER, PKCE, PNG, REDIRECT_URI, Reviewer as _, START, World, code, form, logo, ok, page, pair, red,
     text, wa,
 };
@@ -115,7 +115,7 @@ async fn a_later_change_takes_the_place_of_the_one_that_waits() {
     registrar.change_now(&id, last, None).await.unwrap();
     let _ = registrar.approve_now(&id, Approval::default()).await.unwrap();
     let (name, scopes, host) = asked(&world).await;
-    assert_eq!((&*name, &*scopes, &*host), ("Last Name", crate::world::SCOPES, "app.example.com"));
+    assert_eq!((&*name, &*scopes, &*host), ("Last Name", support::world::SCOPES, "app.example.com"));
 }
 
 /// D-25
@@ -126,11 +126,11 @@ async fn a_request_that_the_user_looks_at_is_judged_by_the_version_then_in_force
     let id = world.client.client_id();
     let hold = async || {
         let pending = world.authorize(&world.query(&PKCE)).await.unwrap();
-        world.server.hold(&pending, &world.alice, crate::world::SESSION).await.unwrap()
+        world.server.hold(&pending, &world.alice, support::world::SESSION).await.unwrap()
     };
     let agree = async |handle: &grantor::AuthorizationHandle| {
         let agreed = Decision::Approve(Consent::to_everything());
-        world.server.decide(handle.expose(), &world.alice, crate::world::SESSION, &agreed).await
+        world.server.decide(handle.expose(), &world.alice, support::world::SESSION, &agreed).await
     };
     let handle = hold().await;
     let fewer = form_with(|form| form.scopes = "repo-code:r".into());

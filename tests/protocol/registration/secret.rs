@@ -7,12 +7,12 @@ use grantor::{Application, ApplicationFilter, Approval, Approved, CheckedForm, C
 use sha2::{Digest, Sha256};
 
 use crate::registration::{developer, registrar, submitted};
-use crate::world::{Credentials, Reviewer as _, World, e401, empty, form, ok, public_form, r401};
+use support::world::{Credentials, Reviewer as _, World, e401, empty, form, ok, public_form, r401};
 
 /// Whether the client is let in with that secret at token and revocation alike.
 async fn proves(world: &World, client: &Credentials, secret: &str) -> bool {
     let with_secret = Credentials { id: client.id.clone(), secret: secret.into() };
-    let code = world.code_for(&world.query_of(client, &crate::world::PKCE)).await;
+    let code = world.code_for(&world.query_of(client, &support::world::PKCE)).await;
     let exchanged = world.exchange_as(&with_secret, &code).await;
     let revoked = world.revoke_as(&with_secret, "no-token").await;
     if exchanged.status() == 200 {

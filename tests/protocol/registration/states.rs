@@ -9,7 +9,7 @@ use grantor::{
 };
 
 use crate::registration::{developer, registrar, submitted, submitted_as};
-use crate::world::{
+use support::world::{
     Credentials, PKCE, Reviewer as _, SESSION, World, code, e401, empty, form, ok, page, pair, public_form, r401, text,
     wa,
 };
@@ -123,7 +123,7 @@ async fn before_approval_an_application_can_neither_authorize_nor_get_tokens() {
 
 /// What a client has when it is suspended.
 struct Held {
-    pair: crate::world::Pair,
+    pair: support::world::Pair,
     code: String,
     handle: String,
 }

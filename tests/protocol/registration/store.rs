@@ -16,7 +16,7 @@ use grantor::{
 };
 
 use crate::registration::{developer, form_with, registrar, submitted};
-use crate::world::{AnyStore, Credentials, ISSUER, Reviewer as _, World, form, logo, page};
+use support::world::{AnyStore, Credentials, ISSUER, Reviewer as _, World, form, logo, page};
 
 /// What happens to the next write, or to all of them.
 #[derive(Clone, Copy, Debug)]

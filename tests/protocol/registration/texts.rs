@@ -9,7 +9,7 @@ use grantor::store::Page;
 use grantor::{Application, ApplicationFilter, ClientId, Field, Logo, Problem, RegistrationLimits, Subject, TextFault};
 
 use crate::registration::{fields, form_with, refused_text, registrar};
-use crate::world::{Reviewer as _, World, form, logo};
+use support::world::{Reviewer as _, World, form, logo};
 
 /// What is refused of a name: the code point, its place and the fault.
 async fn refused_name(world: &World, name: &str) -> (u32, usize, TextFault) {

@@ -3,7 +3,7 @@
 use grantor::wire::{Request, Response, protective_headers};
 use grantor::{Consent, Decision, Profile, Subject};
 
-use crate::world::{PKCE, REDIRECT_URI, SESSION, World, code, encode, page, red};
+use support::world::{PKCE, REDIRECT_URI, SESSION, World, code, encode, page, red};
 
 async fn decide(world: &World, handle: &str, subject: &Subject, session: &[u8]) -> Response {
     let decision = Decision::Approve(Consent::to_everything());

@@ -9,7 +9,7 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use grantor::{ApplicationForm, Config, Consent, Decision, GrantTypes, Profile, RedirectUriComparison, SystemEntropy};
 
-use crate::world::{
+use support::world::{
     ISSUER, PKCE, REDIRECT_URI, Reviewer as _, World, code, count, e400, form, is_error_character, ok, page, pair,
     parameters, red, redirect, text,
 };
@@ -303,7 +303,7 @@ async fn faults_of_client_and_redirect_uri_are_told_to_the_user() {
     for profile in [Profile::Platform, Profile::Strict, Profile::Mcp] {
         let world = World::with(profile, |_| {}).await;
         let registrar = world.server.registrar().unwrap();
-        let pending = registrar.submit(world.alice.clone(), form(), Some(crate::world::logo())).await.unwrap();
+        let pending = registrar.submit(world.alice.clone(), form(), Some(support::world::logo())).await.unwrap();
         let suspended = world.register(form()).await;
         registrar.suspend(&suspended.client_id()).await.unwrap();
         let id = &world.client.id;
@@ -322,13 +322,13 @@ async fn faults_of_client_and_redirect_uri_are_told_to_the_user() {
             format!("client_id={id}&redirect_uri=%00"),
             format!("client_id={id}&redirect_uri=%zz"),
         ] {
-            let query = format!("response_type=code&state=s&{query}&{}", crate::world::encode(&PKCE));
+            let query = format!("response_type=code&state=s&{query}&{}", support::world::encode(&PKCE));
             println!("{profile:?}: {query}");
             let error = world.authorize(&query).await.unwrap_err();
             assert!(!error.needs_sign_in());
             page(&error.response(Some(&world.alice)));
         }
-        let good = format!("response_type=code&state=s&client_id={id}&{}", crate::world::encode(&PKCE));
+        let good = format!("response_type=code&state=s&client_id={id}&{}", support::world::encode(&PKCE));
         code(&world.approve(&good).await);
     }
 }
@@ -382,7 +382,7 @@ async fn the_domain_has_to_match_or_the_whole_string() {
 async fn which_faults_show_the_page_depends_on_the_profile() {
     let platform = World::platform().await;
     let strict = World::strict().await;
-    let challenge = crate::world::encode(&PKCE);
+    let challenge = support::world::encode(&PKCE);
     let unknown_scope = format!("response_type=code&scope=unknown&{challenge}");
     for (pairs, paged, error) in [
         (&*unknown_scope, false, "invalid_scope"),

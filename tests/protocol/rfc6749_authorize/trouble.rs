@@ -12,7 +12,7 @@ use grantor::{
     Throttle, ThrottleDecision, Timestamp,
 };
 
-use crate::world::{
+use support::world::{
     AnyStore, ISSUER, PKCE, REDIRECT_URI, World, code, config_of, e400, is_error_character, ok, red, text,
 };
 
@@ -181,23 +181,23 @@ async fn error_texts_keep_to_their_characters() {
                 let base = [("client_id", &*world.client.id), ("response_type", "code"), PKCE[0], PKCE[1]];
                 let kept = base.into_iter().filter(|(own, _)| *own != name);
                 let pairs: Vec<_> = kept.chain([(name, hostile)]).collect();
-                let Err(error) = world.authorize(&crate::world::encode(&pairs)).await else {
+                let Err(error) = world.authorize(&support::world::encode(&pairs)).await else {
                     assert!(name == "state" && profile == Profile::Platform);
                     continue;
                 };
                 let response = error.response(Some(&world.alice));
                 let Some(location) = response.header("Location") else { continue };
-                let told = crate::world::parameters(location);
+                let told = support::world::parameters(location);
                 for part in ["error", "error_description"] {
                     let text = text(&told, part);
                     assert!(!text.is_empty() && text.bytes().all(is_error_character), "{text}");
                 }
-                assert_eq!(crate::world::count(&told, "error_uri"), expected);
+                assert_eq!(support::world::count(&told, "error_uri"), expected);
                 assert!(expected == 0 || text(&told, "error_uri") == uri);
             }
             for endpoint in [Endpoint::Token, Endpoint::Revocation, Endpoint::Introspection] {
                 for body in
-                    ["", "%zz", "token=a&token=b", "grant_type=x", &crate::world::encode(&[("grant_type", hostile)])]
+                    ["", "%zz", "token=a&token=b", "grant_type=x", &support::world::encode(&[("grant_type", hostile)])]
                 {
                     let response = world.post(endpoint, &[]).client(&world.client).raw_body(body).send().await;
                     if response.status() == 200 {

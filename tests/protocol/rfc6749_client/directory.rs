@@ -8,7 +8,7 @@ use grantor::store::{ClientStore, StoreError, Stores};
 use grantor::testing::SeededEntropy;
 use grantor::{AuthorizationServer, Client, ClientId, ClientSecret, Profile, RedirectUriPolicy, RegisteredRedirectUri};
 
-use crate::world::{Credentials, PKCE, REDIRECT_URI, SCOPES, World, config_of, e400, e401, ok, page};
+use support::world::{Credentials, PKCE, REDIRECT_URI, SCOPES, World, config_of, e400, e401, ok, page};
 
 #[derive(Debug)]
 struct Directory(HashMap<ClientId, Arc<Client>>);

@@ -5,7 +5,7 @@ use grantor::{AuthorizationServer, Config, Consent, Decision, MemoryStore, Profi
 
 use super::exchange;
 use crate::rfc8414::plain_http;
-use crate::world::{
+use support::world::{
     CHALLENGE, PKCE, REDIRECT_URI, Reviewer as _, SCOPES, VERIFIER, World, code, count, e400, e401, empty, encode,
     form, ok, page, pair, parameters, r401, red, text,
 };
@@ -20,7 +20,7 @@ async fn the_authorization_endpoint_answers_get_and_no_post() {
     }
     for method in ["POST", "PUT", "DELETE", "OPTIONS", "get", "", "GET "] {
         let request = Request::new(method).query(query.as_bytes()).body(query.as_bytes().into());
-        let request = request.header("Content-Type", crate::world::FORM.as_bytes());
+        let request = request.header("Content-Type", support::world::FORM.as_bytes());
         let response = world.server.authorize(&request).await.unwrap_err().response(Some(&world.alice));
         assert_eq!(response.status(), 405, "{method}");
         assert_eq!(response.header("Allow"), Some("GET, HEAD"));
@@ -229,13 +229,13 @@ async fn redirect_uris_are_registered_and_matched_as_the_vectors_say() {
             let mut form = form();
             form.redirect_uris = vec![registered.into()];
             let registrar = world.server.registrar().unwrap();
-            let logo = Some(crate::world::logo());
+            let logo = Some(support::world::logo());
             let Ok(client) = registrar.submit(world.alice.clone(), form.clone(), logo).await else {
                 assert!(!accept, "{id}: {registered}");
                 continue;
             };
             registrar.approve_now(&client, grantor::Approval::default()).await.unwrap();
-            let client = crate::world::Credentials { id: client.to_string(), secret: String::new() };
+            let client = support::world::Credentials { id: client.to_string(), secret: String::new() };
             let query = world.query_of(&client, &[("redirect_uri", requested), PKCE[0], PKCE[1]]);
             if requested.is_empty() {
                 // An empty parameter counts as absent, so the registered one stands in.

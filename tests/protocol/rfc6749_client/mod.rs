@@ -8,7 +8,9 @@ use base64::engine::general_purpose::STANDARD;
 use grantor::wire::Endpoint;
 use grantor::{AuthenticationMethod, AuthenticationMethods, Profile};
 
-use crate::world::{Call, Credentials, Reviewer as _, VERIFIER, World, e400, e401, empty, form, ok, public_form, r401};
+use support::world::{
+    Call, Credentials, Reviewer as _, VERIFIER, World, e400, e401, empty, form, ok, public_form, r401,
+};
 
 /// The exchange of a code with the verifier of the world, without credentials.
 fn exchange<'w>(world: &'w World, code: &str) -> Call<'w> {
@@ -194,7 +196,7 @@ async fn credentials_in_the_form_are_accepted_unless_another_method_is_registere
             let mut form = form();
             form.authentication_methods = AuthenticationMethods::only(registered);
             let client = world.register(form).await;
-            let code = world.code_for(&world.query_of(&client, &crate::world::PKCE)).await;
+            let code = world.code_for(&world.query_of(&client, &support::world::PKCE)).await;
             let Credentials { id, secret } = &client;
             let refused = bend(|call| if by_basic { call.form_secret(&client) } else { call.basic(id, secret) });
             e401(&refused(exchange(&world, &code)).send().await, "invalid_client");
@@ -212,7 +214,7 @@ async fn an_empty_secret_counts_as_none() {
     let world = World::platform().await;
     let public = world.register(public_form()).await;
     for by_basic in [true, false] {
-        let code = world.code_for(&world.query_of(&public, &crate::world::PKCE)).await;
+        let code = world.code_for(&world.query_of(&public, &support::world::PKCE)).await;
         ok(&empty_secret(exchange(&world, &code), &public.id, by_basic).send().await);
         fails_everywhere(&world, |call| empty_secret(call, &world.client.id, by_basic), "confidential").await;
     }
@@ -239,7 +241,7 @@ async fn another_scheme_is_an_unsupported_method() {
 async fn a_public_client_names_itself() {
     let world = World::platform().await;
     let public = world.register(public_form()).await;
-    let code = world.code_for(&world.query_of(&public, &crate::world::PKCE)).await;
+    let code = world.code_for(&world.query_of(&public, &support::world::PKCE)).await;
     e401(&exchange(&world, &code).send().await, "invalid_client");
     fails_everywhere(&world, |call| call, "nobody").await;
     ok(&exchange(&world, &code).field("client_id", &public.id).send().await);
@@ -255,8 +257,8 @@ async fn every_failed_authentication_gets_the_same_answer() {
     let suspended = world.register(form()).await;
     let registrar = world.server.registrar().unwrap();
     registrar.suspend(&suspended.client_id()).await.unwrap();
-    let pending = registrar.submit(world.alice.clone(), form(), Some(crate::world::logo())).await.unwrap();
-    let rejected = registrar.submit(world.alice.clone(), form(), Some(crate::world::logo())).await.unwrap();
+    let pending = registrar.submit(world.alice.clone(), form(), Some(support::world::logo())).await.unwrap();
+    let rejected = registrar.submit(world.alice.clone(), form(), Some(support::world::logo())).await.unwrap();
     registrar.reject_now(&rejected, "no").await.unwrap();
     let secret = world.client.secret.as_str();
     let cases = [

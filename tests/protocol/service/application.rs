@@ -7,7 +7,7 @@ use grantor::{
     RegistrationLimits, Subject,
 };
 
-use crate::world::{PKCE, PNG, Reviewer as _, World, code, form, logo, page, pair, red, text};
+use support::world::{PKCE, PNG, Reviewer as _, World, code, form, logo, page, pair, red, text};
 
 /// What is refused of a submission: nothing if it is taken in. Only what is taken in is stored.
 pub(super) async fn refusals(world: &World, form: ApplicationForm, logo: Option<Logo>) -> Vec<(Field, Problem)> {

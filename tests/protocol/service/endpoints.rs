@@ -7,7 +7,7 @@ use grantor::wire::Endpoint;
 use grantor::{Config, Consent, Decision, ExchangeRedirectUri, Field, Logo, Problem, Profile, RegistrationLimits};
 
 use crate::service::application::refusals;
-use crate::world::{
+use support::world::{
     Credentials, PKCE, PNG, REDIRECT_URI, SCOPES, SESSION, World, code, count, e400, empty, form, logo, ok, page, pair,
     r401, red, text,
 };

@@ -4,7 +4,7 @@ use grantor::store::{Page, TokenStore};
 use grantor::{Consent, Decision};
 use serde_json::Value;
 
-use crate::world::{PKCE, REDIRECT_URI, SCOPES, VERIFIER, World, code, e400, empty, form, ok, pair, red, text, wa};
+use support::world::{PKCE, REDIRECT_URI, SCOPES, VERIFIER, World, code, e400, empty, form, ok, pair, red, text, wa};
 
 const CODE_LIFE: u64 = 600;
 const ACCESS_LIFE: u64 = 28_800;

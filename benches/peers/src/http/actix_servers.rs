@@ -24,7 +24,7 @@ pub(super) fn serve(options: &Options, listener: TcpListener) {
         Server::GrantorActix => {
             let (server, credentials, tokens) = examples::server(options.job);
             greet(credentials, tokens);
-            run(listener, move |services| examples::actix::routes(services, &server));
+            run(listener, move |services| demo::actix::configure(services, &server));
         }
         Server::OxideAuthActix => {
             let (parts, tokens) = Parts::new();

@@ -20,7 +20,7 @@ pub(super) fn serve(options: &Options, listener: TcpListener) {
     let (router, credentials, tokens) = match options.server {
         Server::GrantorAxum => {
             let (server, credentials, tokens) = examples::server(options.job);
-            (examples::axum::routes(server), credentials, tokens)
+            (demo::axum::routes(server), credentials, tokens)
         }
         Server::OxideAuthAxum => {
             let (parts, tokens) = Parts::new();

@@ -1,4 +1,4 @@
-//! The example services of grantor, as a newcomer copies them, and what the load needs of them.
+//! What the load needs of the thin servers of grantor, whose routes are in the package `demo`.
 
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
@@ -10,17 +10,9 @@ use crate::in_process::flows;
 use crate::in_process::grantor::Grantor;
 use crate::material::{Credentials, Tokens};
 
-#[path = "../../../../examples/actix/main.rs"]
-#[expect(dead_code, reason = "its routes are served here")]
-#[expect(clippy::duplicate_mod, reason = "each example has its own copy of what the examples share")]
-pub(super) mod actix;
-#[path = "../../../../examples/axum/main.rs"]
-#[expect(dead_code, reason = "its routes are served here")]
-pub(super) mod axum;
-
 /// A server with live grants.
 ///
-/// The examples' own `main` registers a demo application of another scope and purges once a minute, of which the
+/// The thin servers' own `main` registers a demo application of another scope and purges once a minute, of which the
 /// load would see nothing; their routes and adapters are served unchanged.
 pub(super) fn server(job: Job) -> (AuthorizationServer, Credentials, Vec<Tokens>) {
     use crate::in_process::Peer;

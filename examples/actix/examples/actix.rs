@@ -1,0 +1,25 @@
+//! A web service on actix-web that is its own authorization server: one user, one application, one resource.
+//!
+//! `cargo run -p grantor-actix --example actix` prints where to begin. Its routes are in `examples/demo/src/actix.rs`.
+
+use std::error::Error;
+use std::net::TcpListener;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use actix_web::{App, HttpServer};
+use demo::Options;
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    demo::start(serve).await
+}
+
+async fn serve(options: Options) -> Result<(), Box<dyn Error>> {
+    let listener = TcpListener::bind(&options.listen).map_err(|error| options.cannot_listen(error))?;
+    let server = demo::authorization_server(&options, format!("http://{}", listener.local_addr()?)).await?;
+    let app = move || App::new().configure(|services| demo::actix::configure(services, &server));
+    // The first head of a connection; what comes later a proxy in front has to bound.
+    let patient = HttpServer::new(app).client_request_timeout(Duration::from_secs(10));
+    Ok(patient.listen(listener)?.run().await?)
+}

@@ -1,0 +1,240 @@
+#![doc = include_str!("../README.md")]
+#![forbid(unsafe_code)]
+#![deny(missing_docs)]
+
+use std::marker::PhantomData;
+use std::net::IpAddr;
+use std::pin::Pin;
+use std::time::Duration;
+
+use actix_web::body::{BodyStream, MessageBody, to_bytes_limited};
+use actix_web::dev::{Payload, ServiceRequest, ServiceResponse};
+use actix_web::error::{Error, InternalError};
+use actix_web::middleware::Next;
+use actix_web::web::{self, Bytes, Data, ServiceConfig};
+use actix_web::{FromRequest, HttpMessage as _, HttpRequest, HttpResponse};
+use grantor::scope::{Permission, Resource};
+use grantor::wire::{self, Endpoint, protective_headers};
+use grantor::{Authenticated, AuthorizationHandle, AuthorizationServer, Consent, Decision};
+use grantor::{PendingAuthorization, ResourceError, Subject};
+use tokio::time::timeout;
+
+/// Returns what [`App::configure`](actix_web::App::configure) takes: the routes of the endpoints that the server answers
+/// by itself, [`Endpoint::MACHINE`], and the server as `Data<AuthorizationServer>`. These are token, revocation,
+/// introspection, registration, and the metadata of the server and of its protected resources.
+///
+/// Each takes every method, since the server answers the others with 405 [RFC 9110 section 15.5.6]. The path of the
+/// authorization endpoint is `server.path(Endpoint::Authorization)`; its handler is the embedder's, see [`authorize`].
+pub fn configure(server: &AuthorizationServer) -> impl FnOnce(&mut ServiceConfig) {
+    |services| {
+        services.app_data(Data::new(server.clone()));
+        for &endpoint in Endpoint::MACHINE {
+            let serve = move |server: Data<AuthorizationServer>, request: Incoming| async move {
+                respond(server.serve(endpoint, &request.lend()).await)
+            };
+            server.paths(endpoint).iter().for_each(|path| _ = services.route(path, web::to(serve)));
+        }
+    }
+}
+
+/// A request whose body was read by this extractor: up to [`AuthorizationServer::body_limit`] bytes, and for at most
+/// ten seconds.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Incoming {
+    /// Method, address, header lines and extensions.
+    pub request: HttpRequest,
+    /// The body; `None` if it was too long or too slow, which [`lend`](Self::lend) reports to the server.
+    pub body: Option<Bytes>,
+}
+
+impl Incoming {
+    /// Lends the request to the server.
+    pub fn lend(&self) -> wire::Request<'_> {
+        lend(&self.request, self.body.as_deref().map_or(wire::Body::TooLarge, wire::Body::Octets))
+    }
+}
+
+impl FromRequest for Incoming {
+    type Error = Error;
+    type Future = Pin<Box<dyn Future<Output = Result<Self, Error>>>>;
+
+    /// # Panics
+    ///
+    /// Panics if the application has no server: see [`configure`].
+    fn from_request(request: &HttpRequest, payload: &mut Payload) -> Self::Future {
+        let (request, payload) = (request.clone(), BodyStream::new(payload.take()));
+        Box::pin(async move {
+            let body = timeout(Duration::from_secs(10), to_bytes_limited(payload, server(&request).body_limit())).await;
+            Ok(Self { request, body: body.ok().and_then(Result::ok).and_then(Result::ok) })
+        })
+    }
+}
+
+/// Lends a request to the server: the raw bytes, every header line, and the address of the peer. Behind a proxy that is
+/// the `IpAddr` that a middleware has put into the extensions of the request.
+pub fn lend<'a>(request: &'a HttpRequest, body: wire::Body<'a>) -> wire::Request<'a> {
+    let query = request.query_string().as_bytes();
+    let lent = wire::Request::new(request.method().as_str()).path(request.path()).query(query).body(body);
+    let lent = request.headers().iter().fold(lent, |lent, (name, value)| lent.header(name.as_str(), value.as_bytes()));
+    let peer = request.extensions().get::<IpAddr>().copied().or_else(|| request.peer_addr().map(|peer| peer.ip()));
+    peer.map_or(lent, |address| lent.peer(address))
+}
+
+/// Gives the server's response back as it is: status, every header line, body.
+pub fn respond(response: wire::Response) -> HttpResponse {
+    let mut builder = HttpResponse::build(response.status().try_into().expect("the server makes valid status codes"));
+    response.headers().fold(&mut builder, |builder, header| builder.append_header(header));
+    builder.body(response.into_body())
+}
+
+/// A response in the place of an error; `?` makes it of a [`ResourceError`].
+#[derive(Debug)]
+#[expect(clippy::exhaustive_structs, reason = "it is one response, whatever comes")]
+pub struct Refused(pub HttpResponse);
+
+impl From<ResourceError> for Refused {
+    fn from(error: ResourceError) -> Self {
+        Self(respond(error.into_response()))
+    }
+}
+
+impl From<Refused> for Error {
+    fn from(refused: Refused) -> Self {
+        InternalError::from_response("refused by the authorization server", refused.0).into()
+    }
+}
+
+fn server(request: &HttpRequest) -> &AuthorizationServer {
+    request.app_data::<Data<AuthorizationServer>>().expect("the application is configured with a server")
+}
+
+/// A request that waits for the decision of its user.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct HeldRequest {
+    /// What the consent page shows. All its texts come from the application: escape them.
+    pub pending: PendingAuthorization,
+    /// What the page's form sends back in its field `handle`.
+    pub handle: AuthorizationHandle,
+}
+
+/// Checks an authorization request and holds it for the user who is signed in [RFC 6749 section 4.1.1].
+///
+/// Without a user it returns `None`: show the sign-in page, and retry the request afterwards. `session` is the secret
+/// name of the browser's session, such as the value of its cookie.
+///
+/// # Errors
+///
+/// The answer for the browser: a page, or a redirect to the client.
+pub async fn authorize(
+    server: &AuthorizationServer,
+    request: &Incoming,
+    user: Option<&Subject>,
+    session: &[u8],
+) -> Result<Option<HeldRequest>, Refused> {
+    let pending = match server.authorize(&request.lend()).await {
+        Ok(pending) => pending,
+        Err(error) if user.is_none() && error.needs_sign_in() => return Ok(None),
+        Err(error) => return Err(Refused(respond(error.response(user)))),
+    };
+    let Some(subject) = user else { return Ok(None) };
+    let handle =
+        server.hold(&pending, subject, session).await.map_err(|error| Refused(respond(error.response(user))))?;
+    Ok(Some(HeldRequest { pending, handle }))
+}
+
+/// Returns a page of HTML with the headers that a consent or sign-in page needs [RFC 9700 section 4.16].
+pub fn page(html: String) -> HttpResponse {
+    let headers = [("Content-Type", "text/html; charset=utf-8")].into_iter().chain(protective_headers());
+    headers.fold(&mut HttpResponse::Ok(), |page, header| page.append_header(header)).body(html)
+}
+
+/// Applies the decision that the page's form sent, and returns the redirect to the client
+/// [RFC 6749 section 4.1.2], or a page that says why not.
+///
+/// The form has the fields `handle` and `decision` (`allow`; any other value denies), and a field `scope` or
+/// `resource` for each box that is ticked. A handle is accepted once.
+/// For a form of another kind call [`AuthorizationServer::decide`].
+pub async fn decide(server: &AuthorizationServer, request: &Incoming, user: &Subject, session: &[u8]) -> HttpResponse {
+    let body = request.body.as_deref().unwrap_or_default();
+    let fields: Vec<(String, String)> = serde_urlencoded::from_bytes(body).unwrap_or_default();
+    let all = |wanted: &'static str| fields.iter().filter(move |(name, _)| name == wanted).map(|(_, value)| &**value);
+    let approval = Decision::Approve(Consent::ticked(all("scope"), all("resource")));
+    let decision = if all("decision").next() == Some("allow") { approval } else { Decision::Deny };
+    let handle = all("handle").next().filter(|_| all("decision").next().is_some()).unwrap_or_default();
+    respond(server.decide(handle, user, session, &decision).await.unwrap_or_else(|error| error.response(Some(user))))
+}
+
+/// The scope that a route requires, named by a type.
+pub trait RequiredScope: 'static {
+    /// The name in the catalog, without a permission.
+    const NAME: &'static str;
+    /// How far the scope has to reach; `None` for a plain scope.
+    const PERMISSION: Option<Permission> = None;
+}
+
+/// An extractor for routes that need an access token with a scope; other requests are answered 401 or 403 with a
+/// challenge [RFC 6750 section 3].
+///
+/// A preflight, by which a browser asks for a page of another origin, is answered 204 without a header, so that no page may
+/// call the route; a middleware for CORS in front answers it otherwise [Fetch standard].
+///
+/// With [`Config::resources`](grantor::Config::resources) it accepts tokens for the default resource only, and
+/// none if there is no default. For another resource, call
+/// [`ResourceServer::authenticate_for`](grantor::ResourceServer::authenticate_for) in the handler, with [`lend`].
+///
+/// The token is read from the header alone. With `bearer_in_body` take [`Incoming`], and call
+/// [`AuthorizationServer::authenticate`] and
+/// [`require`](AuthorizationServer::require).
+///
+/// # Security
+///
+/// A scope with permissions is required for the account as a whole. For a single resource, call
+/// [`require`](AuthorizationServer::require) in the handler too.
+#[derive(Debug)]
+pub struct RequireScope<N> {
+    /// What the token stands for.
+    pub token: Authenticated,
+    scope: PhantomData<fn() -> N>,
+}
+
+impl<N: RequiredScope> FromRequest for RequireScope<N> {
+    type Error = Refused;
+    type Future = Pin<Box<dyn Future<Output = Result<Self, Refused>>>>;
+
+    /// # Panics
+    ///
+    /// Panics if the application has no server: see [`configure`].
+    fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
+        let request = request.clone();
+        Box::pin(async move {
+            let (server, lent) = (server(&request), lend(&request, wire::Body::Empty));
+            if lent.is_preflight() {
+                return Err(Refused(HttpResponse::NoContent().finish()));
+            }
+            let token = server.authenticate(&lent).await?;
+            match N::PERMISSION {
+                Some(permission) => server.require(&token, N::NAME, permission, Resource::Account)?,
+                None => server.require_scope(&token, N::NAME)?,
+            }
+            request.extensions_mut().insert(token.clone());
+            Ok(Self { token, scope: PhantomData })
+        })
+    }
+}
+
+/// Puts [`RequireScope`] before all routes that are wrapped in
+/// [`from_fn(require_scope::<N>)`](actix_web::middleware::from_fn). Their handlers get the token as
+/// `ReqData<Authenticated>`.
+///
+/// # Errors
+///
+/// [`Refused`] with 401 or 403, and what the routes themselves return.
+pub async fn require_scope<N: RequiredScope>(
+    _: RequireScope<N>,
+    request: ServiceRequest,
+    next: Next<impl MessageBody>,
+) -> Result<ServiceResponse<impl MessageBody>, Error> {
+    next.call(request).await
+}

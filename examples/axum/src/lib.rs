@@ -1,0 +1,230 @@
+#![doc = include_str!("../README.md")]
+#![cfg_attr(docsrs, feature(doc_cfg))]
+#![forbid(unsafe_code)]
+#![deny(missing_docs)]
+
+#[cfg(feature = "accept")]
+pub mod accept;
+
+use std::convert::Infallible;
+use std::marker::PhantomData;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::{Body, Bytes, to_bytes};
+use axum::extract::{ConnectInfo, FromRef, FromRequest, FromRequestParts, Request, State};
+use axum::http::StatusCode;
+use axum::http::request::Parts;
+use axum::middleware::{FromExtractorLayer, from_extractor_with_state};
+use axum::response::{AppendHeaders, Html, IntoResponse, Response};
+use axum::routing::any;
+use grantor::scope::{Permission, Resource};
+use grantor::wire::{self, Endpoint, protective_headers};
+use grantor::{Authenticated, AuthorizationHandle, AuthorizationServer, Consent, Decision};
+use grantor::{PendingAuthorization, ResourceError, Subject};
+use tokio::time::timeout;
+
+/// Returns the routes of the endpoints that the server answers by itself: token, revocation, introspection, registration,
+/// and the metadata of the server and of its protected resources.
+/// The server that answers is the one in the router's state.
+///
+/// Each takes every method, since the server answers the others with 405 [RFC 9110 section 15.5.6]. The path of the
+/// authorization endpoint is `server.path(Endpoint::Authorization)`; its handler is the embedder's, see [`authorize`].
+pub fn routes<S: Clone + Send + Sync + 'static>(server: &AuthorizationServer) -> Router<S>
+where
+    AuthorizationServer: FromRef<S>,
+{
+    Endpoint::MACHINE.iter().fold(Router::new(), |router, &endpoint| {
+        let serve = move |State(server): State<AuthorizationServer>, request: Incoming| async move {
+            respond(server.serve(endpoint, &request.lend()).await)
+        };
+        server.paths(endpoint).iter().fold(router, |router, path| router.route(path, any(serve)))
+    })
+}
+
+/// A request whose body was read by this extractor: up to [`AuthorizationServer::body_limit`] bytes, and for at most
+/// ten seconds. The server is the one in the router's state.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Incoming {
+    /// Method, address, header lines and extensions.
+    pub parts: Parts,
+    /// The body; `None` if it was too long or too slow, which [`lend`](Self::lend) reports to the server.
+    pub body: Option<Bytes>,
+}
+
+impl Incoming {
+    /// Lends the request to the server.
+    pub fn lend(&self) -> wire::Request<'_> {
+        lend(&self.parts, self.body.as_deref().map_or(wire::Body::TooLarge, wire::Body::Octets))
+    }
+}
+
+impl<S: Send + Sync> FromRequest<S> for Incoming
+where
+    AuthorizationServer: FromRef<S>,
+{
+    type Rejection = Infallible;
+
+    async fn from_request(request: Request, state: &S) -> Result<Self, Infallible> {
+        let (parts, body) = request.into_parts();
+        let body = to_bytes(body, AuthorizationServer::from_ref(state).body_limit());
+        Ok(Self { parts, body: timeout(BODY_PATIENCE, body).await.ok().and_then(Result::ok) })
+    }
+}
+
+/// Lends a request to the server: the raw bytes, every header line, and the address of the peer, where the service
+/// was made with [`into_make_service_with_connect_info`](Router::into_make_service_with_connect_info) or is served by
+/// `accept::serve`.
+pub fn lend<'a>(parts: &'a Parts, body: wire::Body<'a>) -> wire::Request<'a> {
+    let (path, query) = (parts.uri.path(), parts.uri.query().unwrap_or_default().as_bytes());
+    let lent = wire::Request::new(parts.method.as_str()).path(path).query(query).body(body);
+    let lent = parts.headers.iter().fold(lent, |lent, (name, value)| lent.header(name.as_str(), value.as_bytes()));
+    let peer = parts.extensions.get::<ConnectInfo<SocketAddr>>();
+    peer.map_or(lent, |ConnectInfo(address)| lent.peer(address.ip()))
+}
+
+/// Gives the server's response back as it is: status, every header line, body.
+pub fn respond(response: wire::Response) -> Response {
+    let builder = Response::builder().status(response.status());
+    let builder = response.headers().fold(builder, |builder, (name, value)| builder.header(name, value));
+    builder.body(Body::from(response.into_body())).expect("the server makes valid headers")
+}
+
+/// A response in the place of an error; `?` makes it of a [`ResourceError`].
+#[derive(Debug)]
+#[expect(clippy::exhaustive_structs, reason = "it is one response, whatever comes")]
+pub struct Refused(pub Response);
+
+impl From<ResourceError> for Refused {
+    fn from(error: ResourceError) -> Self {
+        Self(respond(error.into_response()))
+    }
+}
+
+impl IntoResponse for Refused {
+    fn into_response(self) -> Response {
+        self.0
+    }
+}
+
+/// A request that waits for the decision of its user.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct HeldRequest {
+    /// What the consent page shows. All its texts come from the application: escape them.
+    pub pending: PendingAuthorization,
+    /// What the page's form sends back in its field `handle`.
+    pub handle: AuthorizationHandle,
+}
+
+/// Checks an authorization request and holds it for the user who is signed in [RFC 6749 section 4.1.1].
+///
+/// Without a user it returns `None`: show the sign-in page, and retry the request afterwards. `session` is the secret
+/// name of the browser's session, such as the value of its cookie.
+///
+/// # Errors
+///
+/// The answer for the browser: a page, or a redirect to the client.
+pub async fn authorize(
+    server: &AuthorizationServer,
+    request: &Incoming,
+    user: Option<&Subject>,
+    session: &[u8],
+) -> Result<Option<HeldRequest>, Refused> {
+    let pending = match server.authorize(&request.lend()).await {
+        Ok(pending) => pending,
+        Err(error) if user.is_none() && error.needs_sign_in() => return Ok(None),
+        Err(error) => return Err(Refused(respond(error.response(user)))),
+    };
+    let Some(subject) = user else { return Ok(None) };
+    let handle =
+        server.hold(&pending, subject, session).await.map_err(|error| Refused(respond(error.response(user))))?;
+    Ok(Some(HeldRequest { pending, handle }))
+}
+
+/// Returns a page of HTML with the headers that a consent or sign-in page needs [RFC 9700 section 4.16].
+pub fn page(html: String) -> Response {
+    (AppendHeaders(protective_headers()), Html(html)).into_response()
+}
+
+/// Applies the decision that the page's form sent, and returns the redirect to the client
+/// [RFC 6749 section 4.1.2], or a page that says why not.
+///
+/// The form has the fields `handle` and `decision` (`allow`; any other value denies), and a field `scope` or
+/// `resource` for each box that is ticked. A handle is accepted once.
+/// For a form of another kind call [`AuthorizationServer::decide`].
+pub async fn decide(server: &AuthorizationServer, request: &Incoming, user: &Subject, session: &[u8]) -> Response {
+    let body = request.body.as_deref().unwrap_or_default();
+    let fields: Vec<(String, String)> = serde_urlencoded::from_bytes(body).unwrap_or_default();
+    let all = |wanted: &'static str| fields.iter().filter(move |(name, _)| name == wanted).map(|(_, value)| &**value);
+    let approval = Decision::Approve(Consent::ticked(all("scope"), all("resource")));
+    let decision = if all("decision").next() == Some("allow") { approval } else { Decision::Deny };
+    let handle = all("handle").next().filter(|_| all("decision").next().is_some()).unwrap_or_default();
+    respond(server.decide(handle, user, session, &decision).await.unwrap_or_else(|error| error.response(Some(user))))
+}
+
+/// The scope that a route requires, named by a type.
+pub trait RequiredScope: Send + Sync + 'static {
+    /// The name in the catalog, without a permission.
+    const NAME: &'static str;
+    /// How far the scope has to reach; `None` for a plain scope.
+    const PERMISSION: Option<Permission> = None;
+}
+
+/// An extractor for routes that need an access token with a scope; other requests are answered 401 or 403 with a
+/// challenge [RFC 6750 section 3].
+///
+/// A preflight, by which a browser asks for a page of another origin, is answered 204 without a header, so that no page may
+/// call the route; a layer for CORS in front answers it otherwise [Fetch standard].
+///
+/// With [`Config::resources`](grantor::Config::resources) it accepts tokens for the default resource only, and
+/// none if there is no default. For another resource, call
+/// [`ResourceServer::authenticate_for`](grantor::ResourceServer::authenticate_for) in the handler, with [`lend`].
+///
+/// The token is read from the header alone. With `bearer_in_body` take [`Incoming`], and call
+/// [`AuthorizationServer::authenticate`] and [`require`](AuthorizationServer::require).
+///
+/// # Security
+///
+/// A scope with permissions is required for the account as a whole. For a single resource, call
+/// [`require`](AuthorizationServer::require) in the handler too.
+#[derive(Debug)]
+pub struct RequireScope<N> {
+    /// What the token stands for.
+    pub token: Authenticated,
+    scope: PhantomData<fn() -> N>,
+}
+
+impl<S: Send + Sync, N: RequiredScope> FromRequestParts<S> for RequireScope<N>
+where
+    AuthorizationServer: FromRef<S>,
+{
+    type Rejection = Refused;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Refused> {
+        let server = AuthorizationServer::from_ref(state);
+        let request = lend(parts, wire::Body::Empty);
+        if request.is_preflight() {
+            return Err(Refused(StatusCode::NO_CONTENT.into_response()));
+        }
+        let token = server.authenticate(&request).await?;
+        match N::PERMISSION {
+            Some(permission) => server.require(&token, N::NAME, permission, Resource::Account)?,
+            None => server.require_scope(&token, N::NAME)?,
+        }
+        parts.extensions.insert(token.clone());
+        Ok(Self { token, scope: PhantomData })
+    }
+}
+
+/// Returns a layer that puts [`RequireScope`] before all routes it is laid on. Their handlers get the token as
+/// `Extension<Authenticated>`.
+pub fn require_scope<N: RequiredScope>(
+    server: AuthorizationServer,
+) -> FromExtractorLayer<RequireScope<N>, AuthorizationServer> {
+    from_extractor_with_state(server)
+}
+
+const BODY_PATIENCE: Duration = Duration::from_secs(10);

@@ -1,0 +1,58 @@
+//! What the thin server on actix-web answers. The README of grantor-actix has the same in one file.
+
+use actix_web::HttpResponse;
+use actix_web::http::header::{COOKIE, HeaderValue, SET_COOKIE};
+use actix_web::web::{self, Data, ServiceConfig};
+use grantor::AuthorizationServer;
+use grantor::scope::Permission;
+use grantor::wire::Endpoint;
+use grantor_actix::{Incoming, Refused, RequireScope, RequiredScope, page};
+
+use crate::{Me, Session, consent_page};
+
+/// Everything that the service answers.
+pub fn configure(services: &mut ServiceConfig, server: &AuthorizationServer) {
+    services
+        .configure(grantor_actix::configure(server))
+        .route(&server.path(Endpoint::Authorization), web::to(authorize))
+        .route("/consent", web::to(consent))
+        .route("/api/me", web::to(me));
+}
+
+/// Asks the user, who would have to sign in first in a real service.
+async fn authorize(server: Data<AuthorizationServer>, request: Incoming) -> Result<HttpResponse, Refused> {
+    let session = session(&request);
+    let held = grantor_actix::authorize(&server, &request, Some(&session.user), session.id.as_bytes()).await?;
+    let html = held.map(|held| consent_page(&held.pending, &session, &held.handle)).unwrap_or_default();
+    let mut page = page(html);
+    let cookie = HeaderValue::try_from(session.set_cookie()).expect("the id is hexadecimal");
+    page.headers_mut().append(SET_COOKIE, cookie);
+    Ok(page)
+}
+
+/// Takes the decision; the form's handle is worth nothing without this user's session.
+async fn consent(server: Data<AuthorizationServer>, request: Incoming) -> HttpResponse {
+    let session = session(&request);
+    grantor_actix::decide(&server, &request, &session.user, session.id.as_bytes()).await
+}
+
+/// The scope of the resource.
+struct Profile;
+
+impl RequiredScope for Profile {
+    const NAME: &str = "account-profile";
+    const PERMISSION: Option<Permission> = Some(Permission::Read);
+}
+
+/// A resource: who the token speaks for.
+async fn me(
+    server: Data<AuthorizationServer>,
+    RequireScope { token, .. }: RequireScope<Profile>,
+) -> Result<HttpResponse, Refused> {
+    let user = server.require_subject(&token)?;
+    Ok(HttpResponse::Ok().json(Me { user: user.as_str(), scope: token.scopes().as_str() }))
+}
+
+fn session(request: &Incoming) -> Session {
+    Session::of(request.request.headers().get(COOKIE).and_then(|cookies| cookies.to_str().ok()))
+}

@@ -1,0 +1,62 @@
+//! The demo application.
+
+use std::error::Error;
+
+use grantor::scope::ResourceScope;
+use grantor::{ApplicationForm, Approval, AuthorizationServer, Logo, RegistrationLimits, Subject};
+
+use serde::Serialize;
+
+use crate::options::Options;
+
+/// The demo application, and how everything is reached.
+#[derive(Debug, Serialize)]
+#[non_exhaustive]
+pub struct Application {
+    pub issuer: String,
+    pub client_id: String,
+    pub client_secret: String,
+    pub redirect_uri: String,
+    pub resource_url: String,
+}
+
+impl Application {
+    /// Registers and approves it.
+    pub(crate) async fn register(server: &AuthorizationServer, options: &Options) -> Result<Self, Box<dyn Error>> {
+        let registrar = server.registrar().ok_or("the store takes no registrations")?;
+        let mut form = ApplicationForm::new("Demo Application", "https://demo.example/");
+        form.redirect_uris = vec![options.redirect_uri.clone()];
+        form.scopes = "repo-code:rw account-profile:r account-email:r".into();
+        form.resource_scope = Some(ResourceScope::All);
+        let logo = Logo::new(LOGO, &RegistrationLimits::default())?;
+        let developer = Subject::new("developer")?;
+        let id = registrar.submit(developer.clone(), form, Some(logo)).await?;
+        registrar.approve(&id, 1, Approval::default()).await?;
+        let secret = registrar.claim_secret(&id, &developer, 2).await?;
+        let issuer = server.issuer();
+        Ok(Self {
+            issuer: issuer.to_owned(),
+            client_id: id.as_str().to_owned(),
+            client_secret: secret.expose().to_owned(),
+            redirect_uri: options.redirect_uri.clone(),
+            resource_url: format!("{issuer}/api/me"),
+        })
+    }
+
+    /// Prints how everything is reached: as one line for programs, or for people.
+    pub(crate) fn print(&self, as_json: bool) -> serde_json::Result<()> {
+        let Self { issuer, client_id, client_secret, redirect_uri, resource_url } = self;
+        if as_json {
+            println!("{}", serde_json::to_string(self)?);
+        } else {
+            println!("{issuer}/oauth2/auth?response_type=code&client_id={client_id}\n");
+            println!("issuer         {issuer}\nclient id      {client_id}\nclient secret  {client_secret}");
+            println!("redirect URI   {redirect_uri} (any port)\nresource       {resource_url}");
+        }
+        Ok(())
+    }
+}
+
+/// One transparent pixel.
+const LOGO: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01\0\0\0\x01\x08\x06\0\0\0\x1f\x15\xc4\x89\0\0\0\nIDATx\
+\x9cc\0\x01\0\0\x05\0\x01\r\n-\xb4\0\0\0\0IEND\xaeB`\x82";

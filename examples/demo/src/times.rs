@@ -1,0 +1,87 @@
+//! How long tokens last, and how fast the server's clock goes: so that one can watch them end.
+
+use std::time::Duration;
+
+use grantor::{Clock, Config, SystemClock, Timestamp};
+use tokio::time::Instant;
+
+/// What the command line says about times.
+#[derive(Clone, Copy, Debug)]
+pub struct Times {
+    access_token_lifetime: Option<u32>,
+    refresh_token_lifetime: Option<u32>,
+    clock_speed: u32,
+}
+
+pub const USAGE: &str = "\
+  --access-token-lifetime SECONDS   28800 unless told, and no less than the 300 of a grace
+  --refresh-token-lifetime SECONDS  15552000 unless told, and more than the 300 of a grace
+  --clock-speed N                   lets the server's clock go N times as fast, at most 1000; a consent page then
+                                    lasts 1800/N seconds and a code 600/N";
+
+const FASTEST: u32 = 1000;
+
+impl Default for Times {
+    fn default() -> Self {
+        Self { access_token_lifetime: None, refresh_token_lifetime: None, clock_speed: 1 }
+    }
+}
+
+impl Times {
+    /// Takes an option with its value, if it is one of these.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with the value, in words.
+    pub fn take(&mut self, option: &str, value: impl FnOnce() -> Option<String>) -> Result<bool, String> {
+        let number = || {
+            let text = value().ok_or_else(|| format!("{option} needs a value"))?;
+            text.parse::<u32>().map_err(|_| format!("{option} needs a number, not {text}"))
+        };
+        match option {
+            "--access-token-lifetime" => self.access_token_lifetime = Some(number()?),
+            "--refresh-token-lifetime" => self.refresh_token_lifetime = Some(number()?),
+            "--clock-speed" => {
+                self.clock_speed = number()?;
+                if !(1..=FASTEST).contains(&self.clock_speed) {
+                    return Err(format!("--clock-speed is 1 to {FASTEST}"));
+                }
+            }
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    pub fn apply(self, config: &mut Config) {
+        let seconds = |seconds: u32| Duration::from_secs(seconds.into());
+        config.access_token_lifetime = self.access_token_lifetime.map_or(config.access_token_lifetime, seconds);
+        config.refresh_token_lifetime = self.refresh_token_lifetime.map_or(config.refresh_token_lifetime, seconds);
+    }
+
+    /// The clock that the server is to go by, from now on.
+    pub fn clock(self) -> FastClock {
+        FastClock { begun: SystemClock.now(), since: Instant::now(), speed: self.clock_speed }
+    }
+
+    /// How long a minute of that clock takes.
+    pub fn minute(self) -> Duration {
+        Duration::from_secs(60) / self.clock_speed
+    }
+}
+
+/// The system's clock, or one that goes faster from the start on.
+#[derive(Clone, Copy, Debug)]
+pub struct FastClock {
+    begun: Timestamp,
+    since: Instant,
+    speed: u32,
+}
+
+impl Clock for FastClock {
+    fn now(&self) -> Timestamp {
+        if self.speed == 1 {
+            return SystemClock.now();
+        }
+        self.begun.plus(self.since.elapsed() * self.speed)
+    }
+}

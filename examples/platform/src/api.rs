@@ -1,0 +1,194 @@
+//! The resource API that applications call with an access token: no session, no cookie, JSON alone.
+//!
+//! The token bounds the application, the tables bound the user: what is not the user's own is not found.
+
+use axum::extract::rejection::{JsonRejection, PathRejection};
+use axum::extract::{DefaultBodyLimit, FromRequestParts, Path};
+use axum::http::StatusCode;
+use axum::http::request::Parts;
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use axum::{Json, Router};
+use grantor::scope::{Permission, Resource};
+use grantor::wire::Body;
+use grantor::{Authenticated, ResourceError, Subject};
+use grantor_axum::{lend, respond};
+use serde::Deserialize;
+use serde_json::json;
+use tracing::{debug, error};
+
+use crate::accounts::Account;
+use crate::database::DatabaseError;
+use crate::repositories::{self, Repository};
+use crate::web::Platform;
+
+const BODY_OCTETS: usize = 4096;
+const TITLE_CHARACTERS: usize = 200;
+
+pub(crate) fn routes() -> Router<Platform> {
+    Router::new()
+        .route("/me", get(me))
+        .route("/email", get(email))
+        .route("/repositories", get(list))
+        .route("/repositories/{owner}/{name}/issues", get(issues).post(open_issue))
+        .fallback(async || Refusal::NotFound)
+        .method_not_allowed_fallback(async || Refusal::MethodNotAllowed)
+        .layer(DefaultBodyLimit::max(BODY_OCTETS))
+}
+
+type Answer = Result<Response, Refusal>;
+type PathOf = Result<Path<(String, String)>, PathRejection>;
+
+async fn me(call: Call) -> Answer {
+    call.require("account-profile", Permission::Read, Resource::Account)?;
+    let account = call.account().await?;
+    let scope = call.token.scopes();
+    Ok(Json(json!({ "user": account.subject.as_str(), "name": account.name, "scope": scope.as_str() })).into_response())
+}
+
+async fn email(call: Call) -> Answer {
+    call.require("account-email", Permission::Read, Resource::Account)?;
+    Ok(Json(json!({ "email": call.account().await?.email })).into_response())
+}
+
+async fn list(call: Call) -> Answer {
+    const SCOPE: &str = "repo-basic-info";
+    call.require(SCOPE, Permission::Read, Resource::Account)?;
+    let mut repositories = repositories::all_of(&call.platform.database, call.user()?).await?;
+    repositories.retain(|repository| call.token.permits(SCOPE, Permission::Read, repository.resource()));
+    Ok(Json(json!({ "repositories": repositories })).into_response())
+}
+
+async fn issues(call: Call, path: PathOf) -> Answer {
+    let Path((owner, name)) = path.map_err(|_| Refusal::NotFound)?;
+    call.repository(&owner, &name, "repo-issue", Permission::Read).await?;
+    let issues = repositories::issues(&call.platform.database, call.user()?, &name).await?;
+    Ok(Json(json!({ "issues": issues })).into_response())
+}
+
+#[derive(Deserialize)]
+struct NewIssue {
+    title: String,
+}
+
+async fn open_issue(call: Call, path: PathOf, body: Result<Json<NewIssue>, JsonRejection>) -> Answer {
+    let Path((owner, name)) = path.map_err(|_| Refusal::NotFound)?;
+    call.repository(&owner, &name, "repo-issue", Permission::ReadWrite).await?;
+    let Json(NewIssue { title }) = body.map_err(|rejection| match rejection.status() {
+        StatusCode::PAYLOAD_TOO_LARGE => Refusal::TooLarge,
+        StatusCode::UNSUPPORTED_MEDIA_TYPE => Refusal::MediaType,
+        _ => Refusal::BadRequest("the body has to be a JSON object with the text \"title\""),
+    })?;
+    let title = title.trim();
+    if title.is_empty() || title.chars().count() > TITLE_CHARACTERS || title.contains(char::is_control) {
+        return Err(Refusal::BadRequest("the title has to have 1 to 200 characters and no control character"));
+    }
+    let issue = repositories::open_issue(&call.platform.database, call.user()?, &name, title).await?;
+    Ok((StatusCode::CREATED, Json(issue)).into_response())
+}
+
+/// A call whose access token is good.
+struct Call {
+    platform: Platform,
+    token: Authenticated,
+}
+
+impl FromRequestParts<Platform> for Call {
+    type Rejection = Refusal;
+
+    async fn from_request_parts(parts: &mut Parts, platform: &Platform) -> Result<Self, Refusal> {
+        // Tokens come in the header alone, so the body is left to its handler.
+        let token = platform.server.authenticate(&lend(parts, Body::Empty)).await?;
+        Ok(Self { platform: platform.clone(), token })
+    }
+}
+
+impl Call {
+    fn require(&self, scope: &str, permission: Permission, resource: Resource<'_>) -> Result<(), Refusal> {
+        Ok(self.platform.server.require(&self.token, scope, permission, resource)?)
+    }
+
+    /// The user on whose behalf the application calls.
+    fn user(&self) -> Result<&Subject, Refusal> {
+        Ok(self.platform.server.require_subject(&self.token)?)
+    }
+
+    async fn account(&self) -> Result<Account, Refusal> {
+        let found = Account::find(&self.platform.database, self.user()?.as_str()).await?;
+        found.ok_or(Refusal::NotFound)
+    }
+
+    /// A repository of the user that the token reaches.
+    ///
+    /// A name that is none of the user's counts as private, so that a token which does not reach private
+    /// repositories cannot tell them from none.
+    async fn repository(
+        &self,
+        owner: &str,
+        name: &str,
+        scope: &str,
+        permission: Permission,
+    ) -> Result<Repository, Refusal> {
+        let user = self.user()?;
+        let is_own = owner == user.as_str();
+        let found = if is_own { repositories::find(&self.platform.database, user, name).await? } else { None };
+        let asked = format!("{owner}/{name}");
+        let resource = found.as_ref().map_or(Resource::Private(&asked), Repository::resource);
+        self.require(scope, permission, resource)?;
+        found.ok_or(Refusal::NotFound)
+    }
+}
+
+/// Why a call gets nothing.
+enum Refusal {
+    /// The core's answer, with its challenge [RFC 6750 section 3].
+    Token(Box<ResourceError>),
+    NotFound,
+    MethodNotAllowed,
+    TooLarge,
+    MediaType,
+    BadRequest(&'static str),
+    Trouble(DatabaseError),
+}
+
+impl From<ResourceError> for Refusal {
+    fn from(error: ResourceError) -> Self {
+        Self::Token(Box::new(error))
+    }
+}
+
+impl From<DatabaseError> for Refusal {
+    fn from(error: DatabaseError) -> Self {
+        Self::Trouble(error)
+    }
+}
+
+impl IntoResponse for Refusal {
+    fn into_response(self) -> Response {
+        let (status, text) = match self {
+            Self::Token(error) => return answer_of(*error),
+            Self::NotFound => (StatusCode::NOT_FOUND, "there is no such resource of this user"),
+            Self::MethodNotAllowed => (StatusCode::METHOD_NOT_ALLOWED, "the method is not allowed here"),
+            Self::TooLarge => (StatusCode::PAYLOAD_TOO_LARGE, "the body is too large"),
+            Self::MediaType => (StatusCode::UNSUPPORTED_MEDIA_TYPE, "the body has to be application/json"),
+            Self::BadRequest(text) => (StatusCode::BAD_REQUEST, text),
+            Self::Trouble(error) => {
+                error!("{error}");
+                (StatusCode::INTERNAL_SERVER_ERROR, "the service failed")
+            }
+        };
+        (status, Json(json!({ "error": text }))).into_response()
+    }
+}
+
+/// The core raises no event for what a resource refuses, since there is one for every call.
+fn answer_of(error: ResourceError) -> Response {
+    let reason = error.reason().to_string();
+    let response = respond(error.into_response());
+    if response.status().is_server_error() {
+        error!("a call was not answered: {reason}");
+    } else {
+        debug!("a call was refused: {reason}");
+    }
+    response
+}

@@ -1,0 +1,105 @@
+//! One application, as its owner sees it.
+
+use askama::Template;
+use axum::extract::State;
+use axum::response::Response;
+use grantor::{Client, ClientState, ClientType, LogoSlot};
+
+use crate::applications::own;
+use crate::pages::{Failure, Frame, page_with_script};
+use crate::registration::form_words::FormWords;
+use crate::registration::{Named, failure, notice};
+use crate::session::SignedIn;
+use crate::web::Platform;
+use crate::words::{self, When};
+
+#[derive(Template)]
+#[template(path = "applications/details.html")]
+struct DetailsPage {
+    frame: Frame,
+    notice: Option<String>,
+    id: String,
+    state: &'static str,
+    state_class: &'static str,
+    explanation: &'static str,
+    submitted: When,
+    decided: Option<When>,
+    /// A heading, and the administrator's own words.
+    rejection: Option<(&'static str, String)>,
+    /// Whether it has a client id that works, or did.
+    was_approved: bool,
+    /// What there is of secrets, if it is to have any.
+    secret: Option<Secret>,
+    version: u32,
+    form: FormWords,
+    proposed: Option<FormWords>,
+    /// Whether the change brings a logo of its own.
+    has_proposed_logo: bool,
+}
+
+struct Secret {
+    is_made: bool,
+    has_previous: bool,
+    is_of_previous_owner: bool,
+}
+
+impl Secret {
+    fn of(client: &Client) -> Option<Self> {
+        let made = Self {
+            is_made: client.has_secret(),
+            has_previous: client.has_previous_secret(),
+            is_of_previous_owner: client.has_secret_of_previous_owner(),
+        };
+        (client.client_type() == ClientType::Confidential).then_some(made)
+    }
+}
+
+pub(super) async fn details(
+    State(platform): State<Platform>,
+    signed_in: SignedIn,
+    Named(id): Named,
+) -> Result<Response, Failure> {
+    let application = own(&platform, &signed_in.account, &id).await?;
+    let config = platform.server.config();
+    let proposed_logo = platform.registrar()?.logo(&id, LogoSlot::Proposed).await.map_err(failure)?;
+    let client = platform.registrar()?.client(&id).await.map_err(failure)?;
+    let state = application.state();
+    let was_approved = matches!(state, ClientState::Approved | ClientState::Suspended);
+    Ok(page_with_script(&DetailsPage {
+        frame: Frame::for_account(&signed_in.account),
+        notice: notice::take(&signed_in.visitor.session, &id).await?,
+        id: id.to_string(),
+        state: words::state(state),
+        state_class: words::state_class(state),
+        explanation: explanation(state),
+        submitted: words::when(application.submitted()),
+        decided: application.decided().map(words::when),
+        rejection: application.rejection().map(|reason| (rejection_heading(state), reason.to_owned())),
+        was_approved,
+        secret: was_approved.then(|| Secret::of(&client)).flatten(),
+        version: application.version(),
+        form: FormWords::new(application.form(), config),
+        proposed: application.proposed().map(|form| FormWords::new(form, config)),
+        has_proposed_logo: proposed_logo.is_some(),
+    }))
+}
+
+const fn explanation(state: ClientState) -> &'static str {
+    match state {
+        ClientState::Pending => "An administrator will look at it. Until then nobody can use it.",
+        ClientState::Approved => "It can be used.",
+        ClientState::Rejected => "It was not approved. Change what the administrator asks for, and send it again.",
+        ClientState::Suspended => {
+            "An administrator has stopped it for now: nobody can use it, and its tokens are refused. Ask them why."
+        }
+        _ => "",
+    }
+}
+
+const fn rejection_heading(state: ClientState) -> &'static str {
+    match state {
+        ClientState::Pending => "Why it was rejected the last time",
+        ClientState::Rejected => "Why it was rejected",
+        _ => "Why the last change was rejected",
+    }
+}

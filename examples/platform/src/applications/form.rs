@@ -1,0 +1,125 @@
+//! The page of the registration form.
+
+use askama::Template;
+use axum::http::StatusCode;
+use axum::response::Response;
+use grantor::scope::{Permission, ScopeDefinition};
+use grantor::{CheckedForm, ClientId, Config, RegistrationLimits};
+
+use crate::accounts::Account;
+use crate::applications::entered::{Entered, Kind};
+use crate::pages::{Frame, page};
+use crate::registration::form_words::FormWords;
+use crate::registration::problems::{Problems, size};
+use crate::words;
+
+#[derive(Template)]
+#[template(path = "applications/form.html")]
+struct FormPage<'a> {
+    frame: Frame,
+    /// The application that is changed.
+    id: Option<&'a ClientId>,
+    entered: &'a Entered,
+    problems: &'a Problems,
+    /// The form as it would be submitted, if nothing is wrong with it.
+    preview: Option<FormWords>,
+    logo: Option<String>,
+    limits: &'a RegistrationLimits,
+    logo_size: String,
+    groups: Vec<Group<'a>>,
+    kind_is_open: bool,
+    public_clients: bool,
+    awaits_review: bool,
+}
+
+struct Group<'a> {
+    title: &'a str,
+    /// How many of its scopes are asked for; without any it is folded.
+    chosen: usize,
+    scopes: Vec<Choice<'a>>,
+}
+
+/// What can be asked for of one scope.
+struct Choice<'a> {
+    name: &'a str,
+    title: &'a str,
+    description: &'a str,
+    offers: Vec<Offer>,
+}
+
+struct Offer {
+    token: String,
+    text: &'static str,
+    is_chosen: bool,
+}
+
+/// What the page shows beside what was typed.
+pub(super) struct Shown<'a> {
+    pub(super) id: Option<&'a ClientId>,
+    pub(super) kind: Kind,
+    /// Where the logo that would be submitted can be seen.
+    pub(super) logo: Option<String>,
+    pub(super) preview: Option<&'a CheckedForm>,
+    pub(super) awaits_review: bool,
+}
+
+pub(super) fn show(
+    config: &Config,
+    account: &Account,
+    entered: &Entered,
+    problems: &Problems,
+    shown: Shown<'_>,
+) -> Response {
+    let mut response = page(&FormPage {
+        frame: Frame::for_account(account),
+        id: shown.id,
+        entered,
+        problems,
+        preview: shown.preview.map(|form| FormWords::new(form, config)),
+        logo: shown.logo,
+        limits: &config.registration,
+        logo_size: size(config.registration.logo),
+        groups: groups(config, entered),
+        kind_is_open: shown.kind == Kind::Open,
+        public_clients: config.public_clients,
+        awaits_review: shown.awaits_review,
+    });
+    if !problems.is_empty() {
+        *response.status_mut() = StatusCode::UNPROCESSABLE_ENTITY;
+    }
+    response
+}
+
+fn groups<'a>(config: &'a Config, entered: &Entered) -> Vec<Group<'a>> {
+    let mut groups = Vec::<Group<'a>>::new();
+    for definition in config.scopes.definitions() {
+        let choice = Choice {
+            name: definition.name(),
+            title: definition.title(),
+            description: definition.description(),
+            offers: offers(definition, entered.chosen(definition.name())),
+        };
+        match groups.iter_mut().find(|group| group.title == definition.group()) {
+            Some(group) => group.scopes.push(choice),
+            None => groups.push(Group { title: definition.group(), chosen: 0, scopes: vec![choice] }),
+        }
+    }
+    for group in &mut groups {
+        group.chosen = group.scopes.iter().filter(|scope| scope.offers.iter().any(|offer| offer.is_chosen)).count();
+    }
+    groups
+}
+
+fn offers(definition: &ScopeDefinition, chosen: &str) -> Vec<Offer> {
+    let permissions = definition.permissions();
+    let name = definition.name();
+    let offered = [
+        (format!("{name}:r"), Some(Permission::Read), permissions.allows(Permission::Read)),
+        (format!("{name}:rw"), Some(Permission::ReadWrite), permissions.allows(Permission::ReadWrite)),
+        (name.to_owned(), None, permissions.most().is_none()),
+    ];
+    let offered = offered.into_iter().filter(|(_, _, is_allowed)| *is_allowed);
+    offered
+        .map(|(token, permission, _)| Offer { is_chosen: token == chosen, token, text: words::permission(permission) })
+        .collect()
+}

@@ -1,0 +1,180 @@
+//! The authorization endpoint: who is signed in is asked, and the answer goes to the application.
+
+mod page;
+
+use std::net::SocketAddr;
+
+use axum::body::Bytes;
+use axum::extract::{ConnectInfo, DefaultBodyLimit, State};
+use axum::http::{StatusCode, Uri};
+use axum::response::Response;
+use axum::routing::{any, post};
+use axum::{Extension, Router};
+use grantor::wire::{self, Endpoint};
+use grantor::{AuthorizationServer, Consent, Decision};
+use grantor_axum::{Incoming, respond};
+use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
+
+use crate::accounts::Account;
+use crate::pages::{Failure, Sent, page_with_form_action};
+use crate::registration::failure;
+use crate::session::Visitor;
+use crate::sign_in::local;
+use crate::web::Platform;
+use crate::{publications, refusal, repositories};
+
+/// The form carries its own way back, in which every octet of `state` may be escaped twice.
+const FORM_OCTETS: usize = 256 * 1024;
+
+pub(crate) fn routes(server: &AuthorizationServer) -> Router<Platform> {
+    Router::new()
+        .route(&server.path(Endpoint::Authorization), any(ask))
+        .route("/consent", post(decide).layer(DefaultBodyLimit::max(FORM_OCTETS)))
+}
+
+/// Checks the request, has its user sign in, and asks.
+async fn ask(State(platform): State<Platform>, visitor: Visitor, request: Incoming) -> Result<Response, Failure> {
+    let way_back = way_back(&request.parts.uri);
+    question(&platform, &visitor, &request.lend(), way_back, None).await
+}
+
+/// Asks, or asks again where the answer that was sent `before` says too little.
+async fn question(
+    platform: &Platform,
+    visitor: &Visitor,
+    request: &wire::Request<'_>,
+    way_back: String,
+    before: Option<&Form>,
+) -> Result<Response, Failure> {
+    let server = &platform.server;
+    let pending = match server.authorize(request).await {
+        Ok(pending) => pending,
+        Err(error) if visitor.account.is_none() && error.needs_sign_in() => {
+            return Err(Failure::SignInFirst { next: way_back, sent: Sent::Nothing });
+        }
+        Err(error) => return Ok(refusal::answer(visitor, error, None)),
+    };
+    let Some(account) = &visitor.account else {
+        return Err(Failure::SignInFirst { next: way_back, sent: Sent::Nothing });
+    };
+    let application = platform.registrar()?.application(pending.client().id()).await.map_err(failure)?;
+    let owner = match application.owner() {
+        Some(owner) => Account::find(&platform.database, owner.as_str()).await?,
+        None => None,
+    };
+    let publisher = page::Publisher {
+        name: owner.map(|account| account.name),
+        since: publications::since(&platform.database, application.id()).await?,
+    };
+    let repositories = repositories::all_of(&platform.database, &account.subject).await?;
+    match server.hold(&pending, &account.subject, &visitor.session_octets()).await {
+        Ok(handle) => {
+            let description = application.form().description().map(str::to_owned);
+            let asked = page::Asked { pending: &pending, description, publisher, repositories: &repositories };
+            let mut page = page::ConsentPage::new(server.config(), account, asked, &handle, way_back);
+            if let Some(before) = before {
+                page.repeat(before);
+            }
+            let mut response = page_with_form_action(&page, &pending.form_action_sources());
+            if before.is_some() {
+                *response.status_mut() = StatusCode::UNPROCESSABLE_ENTITY;
+            }
+            Ok(response)
+        }
+        Err(error) => Ok(refusal::answer(visitor, error, None)),
+    }
+}
+
+/// Takes the decision; the handle is worth nothing without this user's session.
+///
+/// Consent to nothing is no denial: a user who unticks everything has not said no, so the page is shown again.
+async fn decide(
+    State(platform): State<Platform>,
+    visitor: Visitor,
+    peer: Option<Extension<ConnectInfo<SocketAddr>>>,
+    body: Bytes,
+) -> Result<Response, Failure> {
+    let Some(form) = Form::read(&body) else {
+        return Err(Failure::BadRequest("The form did not arrive as it was sent. Please start over.".into()));
+    };
+    // Only back to the question itself: the form may have been altered.
+    let path = platform.server.path(Endpoint::Authorization);
+    let is_question = form.next.split_once('?').is_some_and(|(start, _)| start == path);
+    let way_back = is_question.then(|| local(&form.next).to_owned());
+    let Some(account) = &visitor.account else {
+        return Err(Failure::SignInFirst { next: way_back.unwrap_or_else(|| "/".to_owned()), sent: Sent::Form });
+    };
+    if let Some(problem) = form.problem() {
+        let Some(way_back) = way_back else { return Err(Failure::BadRequest(problem.into())) };
+        let query = way_back.split_once('?').map_or("", |(_, query)| query).to_owned();
+        let mut request = wire::Request::new("GET").query(query.as_bytes());
+        if let Some(Extension(ConnectInfo(address))) = peer {
+            request = request.peer(address.ip());
+        }
+        return question(&platform, &visitor, &request, way_back, Some(&form)).await;
+    }
+    let session = visitor.session_octets();
+    match platform.server.decide(&form.handle, &account.subject, &session, &form.decision()).await {
+        Ok(redirect) => Ok(respond(redirect)),
+        Err(error) => Ok(refusal::answer(&visitor, error, way_back.as_deref())),
+    }
+}
+
+/// What the page's form sent.
+struct Form {
+    handle: String,
+    next: String,
+    is_allowed: bool,
+    scopes: Vec<String>,
+    resources: Vec<String>,
+    /// Whether the page has a list of resources to choose from.
+    lists_resources: bool,
+}
+
+impl Form {
+    fn read(body: &[u8]) -> Option<Self> {
+        let fields: Vec<(String, String)> = serde_urlencoded::from_bytes(body).ok()?;
+        let all = |wanted: &'static str| fields.iter().filter(move |(name, _)| name == wanted).map(|(_, value)| value);
+        let is_allowed = match all("decision").next()?.as_str() {
+            "allow" => true,
+            "deny" => false,
+            _ => return None,
+        };
+        Some(Self {
+            handle: all("handle").next()?.clone(),
+            next: all("next").next().cloned().unwrap_or_default(),
+            is_allowed,
+            scopes: all("scope").cloned().collect(),
+            resources: all("resource").cloned().collect(),
+            lists_resources: all("lists").any(|list| list == "resources"),
+        })
+    }
+
+    /// Returns what is missing if something is to be allowed and it is not said what.
+    fn problem(&self) -> Option<&'static str> {
+        let lacks_resources = self.lists_resources && self.resources.is_empty();
+        match (self.is_allowed, self.scopes.is_empty(), lacks_resources) {
+            (true, true, _) => Some("Nothing is ticked. Tick at least one thing that it may do, or choose “Deny”."),
+            (true, false, true) => Some("No repository is ticked. Tick at least one, or choose “Deny”."),
+            _ => None,
+        }
+    }
+
+    fn decision(&self) -> Decision {
+        if self.is_allowed {
+            Decision::Approve(Consent::ticked(
+                self.scopes.iter().map(String::as_str),
+                self.resources.iter().map(String::as_str),
+            ))
+        } else {
+            Decision::Deny
+        }
+    }
+}
+
+/// Path and query with nothing but visible ASCII, which mean the same octets.
+fn way_back(uri: &Uri) -> String {
+    const RAW: AsciiSet = CONTROLS.add(b' ').add(b'\\');
+    let text = uri.path_and_query().map_or("/", |path| path.as_str());
+    utf8_percent_encode(text, &RAW).to_string()
+}

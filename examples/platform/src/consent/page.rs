@@ -1,0 +1,195 @@
+//! The page that asks the user.
+
+use std::time::Duration;
+
+use askama::Template;
+use grantor::scope::ResourceScope;
+use grantor::{AuthorizationHandle, Client, Config, GrantType, PendingAuthorization, Timestamp};
+
+use crate::accounts::Account;
+use crate::consent::Form;
+use crate::logos;
+use crate::pages::Frame;
+use crate::repositories::Repository;
+use crate::words::{self, ScopeGroup, When};
+
+#[derive(Template)]
+#[template(path = "consent.html")]
+pub(super) struct ConsentPage {
+    frame: Frame,
+    handle: String,
+    next: String,
+    application: Application,
+    account: Account,
+    /// Why nothing was done with the answer before.
+    problem: Option<&'static str>,
+    groups: Vec<Group>,
+    resources: Resources,
+    redirect_host: String,
+    warning: Option<Warning>,
+    lasts: String,
+}
+
+/// What keeps the platform from knowing who it is that asks [RFC 8252 section 8.6].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Warning {
+    /// The answer goes to a program on the user's own device: any program there can ask for it.
+    OwnDevice,
+    /// Everybody who has the application has its secret, if there is one.
+    NoSecret,
+}
+
+impl Warning {
+    fn about(pending: &PendingAuthorization) -> Option<Self> {
+        let uri = pending.redirect_uri();
+        if pending.is_client_assured() {
+            None
+        } else if uri.is_loopback() || uri.is_private_use() {
+            Some(Self::OwnDevice)
+        } else {
+            Some(Self::NoSecret)
+        }
+    }
+}
+
+struct Group {
+    title: String,
+    scopes: Vec<Deed>,
+}
+
+/// One thing that the application would like to do.
+struct Deed {
+    token: String,
+    verbs: String,
+    is_ticked: bool,
+}
+
+struct Application {
+    name: String,
+    website: String,
+    /// In its developer's words, as an administrator approved them.
+    description: Option<String>,
+    logo: Option<String>,
+    publisher: Option<String>,
+    since: Option<When>,
+}
+
+enum Resources {
+    All,
+    Public,
+    Specified(Vec<Choice>),
+}
+
+/// A repository that the application asks for by name.
+struct Choice {
+    name: String,
+    /// Nothing if the user has no such repository.
+    is_public: Option<bool>,
+    is_ticked: bool,
+}
+
+/// Who answers for the application, and since when it can be used.
+pub(super) struct Publisher {
+    pub(super) name: Option<String>,
+    pub(super) since: Option<Timestamp>,
+}
+
+/// What the application asks for, and what the user has of it.
+pub(super) struct Asked<'a> {
+    pub(super) pending: &'a PendingAuthorization,
+    pub(super) description: Option<String>,
+    pub(super) publisher: Publisher,
+    pub(super) repositories: &'a [Repository],
+}
+
+impl ConsentPage {
+    pub(super) fn new(
+        config: &Config,
+        account: &Account,
+        asked: Asked<'_>,
+        handle: &AuthorizationHandle,
+        next: String,
+    ) -> Self {
+        let Asked { pending, description, publisher, repositories } = asked;
+        let client = pending.client();
+        Self {
+            frame: Frame::for_account(account),
+            handle: handle.expose().to_owned(),
+            next,
+            application: Application {
+                name: client.name().to_owned(),
+                website: client.website().to_owned(),
+                description,
+                logo: logos::address(client),
+                publisher: publisher.name,
+                since: publisher.since.map(words::day),
+            },
+            account: account.clone(),
+            problem: None,
+            groups: words::scope_groups(&config.scopes, pending.scopes()).into_iter().map(Group::from).collect(),
+            resources: Resources::of(pending.resource_scope(), repositories),
+            redirect_host: pending.redirect_host().to_owned(),
+            warning: Warning::about(pending),
+            lasts: how_long(config, client),
+        }
+    }
+
+    /// Shows the boxes as they were left, and what was wrong with that.
+    pub(super) fn repeat(&mut self, before: &Form) {
+        self.problem = before.problem();
+        for scope in self.groups.iter_mut().flat_map(|group| &mut group.scopes) {
+            scope.is_ticked = before.scopes.contains(&scope.token);
+        }
+        if let Resources::Specified(choices) = &mut self.resources {
+            for choice in choices {
+                choice.is_ticked = before.resources.contains(&choice.name);
+            }
+        }
+    }
+}
+
+impl From<ScopeGroup> for Group {
+    fn from(group: ScopeGroup) -> Self {
+        let deed = |scope: words::ScopeWords| Deed { token: scope.token, verbs: scope.verbs, is_ticked: true };
+        Self { title: group.title, scopes: group.scopes.into_iter().map(deed).collect() }
+    }
+}
+
+impl Resources {
+    fn of(scope: &ResourceScope, repositories: &[Repository]) -> Self {
+        let choice = |name: &str| {
+            let known = repositories.iter().find(|repository| repository.name == name);
+            let is_public = known.map(|repository| repository.public);
+            Choice { name: name.to_owned(), is_public, is_ticked: is_public.is_some() }
+        };
+        match scope {
+            ResourceScope::All => Self::All,
+            ResourceScope::Public => Self::Public,
+            ResourceScope::Specified(list) => Self::Specified(list.iter().map(choice).collect()),
+        }
+    }
+}
+
+/// How long the application can act on what is granted here, as the settings say.
+fn how_long(config: &Config, client: &Client) -> String {
+    let access = span(config.access_token_lifetime);
+    if !client.grant_types().contains(GrantType::RefreshToken) {
+        return format!("It ends by itself after {access}.");
+    }
+    let unused = span(config.refresh_token_lifetime);
+    let renewed = format!("The application renews it every {access} at the latest; unused, it ends after {unused}.");
+    match config.grant_lifetime {
+        Some(most) => format!("{renewed} After {} it ends in any case.", span(most)),
+        None => renewed,
+    }
+}
+
+/// The largest unit that gives a whole number.
+fn span(span: Duration) -> String {
+    let seconds = span.as_secs();
+    let units = [(86_400, "day"), (3600, "hour"), (60, "minute"), (1, "second")];
+    let fits = |size: u64| seconds >= size && seconds.is_multiple_of(size);
+    let (size, unit) = units.into_iter().find(|(size, _)| fits(*size)).unwrap_or((1, "second"));
+    let count = seconds / size;
+    if count == 1 { format!("1 {unit}") } else { format!("{count} {unit}s") }
+}

@@ -1,0 +1,154 @@
+//! The whole service as its people meet it: developers, an administrator, users, and a third-party
+//! application on a second port.
+//!
+//! `cargo run -p platform` prints the addresses and the accounts.
+
+mod accounts;
+mod api;
+mod applications;
+mod authorized;
+mod consent;
+mod console;
+mod database;
+mod demo_application;
+mod guesses;
+mod known_browsers;
+mod logos;
+mod options;
+mod pages;
+mod publications;
+mod purge;
+mod refusal;
+mod registration;
+mod repositories;
+mod review;
+mod session;
+mod sign_in;
+mod third_party;
+mod verbs;
+mod web;
+mod words;
+
+use std::error::Error;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use axum::Router;
+use grantor::{AuthorizationServer, Config, SqliteStore, TracingEvents};
+use tokio::net::TcpListener;
+
+use crate::console::Addresses;
+use crate::database::Database;
+use crate::demo_application::DemoApplication;
+use crate::guesses::Guesses;
+use crate::options::Options;
+use crate::third_party::Registration;
+use crate::web::Platform;
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    let done = match Options::from_args() {
+        Ok(Some(options)) => run(options).await,
+        Ok(None) => Ok(()),
+        Err(error) => Err(error.into()),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("platform: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn run(options: Options) -> Result<(), Box<dyn Error>> {
+    console::start_log();
+    let listener = listen(options.listen, "--listen").await?;
+    let third_party_listener = listen(options.third_party_listen, "--third-party-listen").await?;
+    // A name of its own: browsers send cookies to every port of a host, so the third-party application,
+    // which is at the number, would be sent this service's sessions.
+    let own_base = format!("http://localhost:{}", listener.local_addr()?.port());
+    let base = options.issuer.clone().unwrap_or(own_base);
+    let third_party = format!("http://{}", third_party_listener.local_addr()?);
+
+    let (store, database) = open(&options.database).map_err(|error| {
+        format!("{} cannot be used: {error} (--database chooses another file)", options.database.display())
+    })?;
+    accounts::create_demo_accounts(&database).await?;
+    let mut config = Config::platform(&*base);
+    config.development = true;
+    config.public_clients = true;
+    options.times.apply(&mut config);
+    let server = AuthorizationServer::builder(config, store)
+        .clock(options.times.clock())
+        .events(TracingEvents)
+        .throttle(demo::throttle::throttle(options.throttle))
+        .build()?;
+    if options.confirm_clock {
+        server.confirm_clock().await?;
+    }
+    let redirect_uri = options.redirect_uri.as_deref();
+    let demo = DemoApplication::prepare(&server, &database, &third_party, redirect_uri).await?;
+    tokio::spawn(purge::now_and_then(server.clone(), database.clone(), options.times.minute()));
+
+    let own_redirect_uri = format!("{third_party}/callback");
+    let redirect_uri = redirect_uri.unwrap_or(&own_redirect_uri);
+    let addresses =
+        Addresses { platform: &base, listen: listener.local_addr()?, third_party: &third_party, redirect_uri };
+    let print = if options.json { console::print_json } else { console::print_plain };
+    print(&addresses, demo.as_ref());
+
+    let application = third_party::app(third_party::Settings {
+        platform: base.clone(),
+        own: third_party.clone(),
+        registration: demo
+            .map(|DemoApplication { client_id, client_secret }| Registration { client_id, client_secret }),
+        file: Some(beside(&options.database, "-release-notes.json")),
+    })?;
+    let platform = Platform {
+        server,
+        database,
+        base: base.into(),
+        third_party: third_party.into(),
+        guesses: Arc::new(Guesses::new(options.throttle)),
+    };
+    tokio::try_join!(serve(listener, web::app(platform)), serve(third_party_listener, application))?;
+    Ok(())
+}
+
+/// The path of a further file of the same name.
+fn beside(database: &Path, ending: &str) -> PathBuf {
+    let mut path = database.as_os_str().to_owned();
+    path.push(ending);
+    path.into()
+}
+
+async fn listen(address: SocketAddr, option: &str) -> Result<TcpListener, String> {
+    let listener = TcpListener::bind(address).await;
+    listener.map_err(|error| format!("cannot listen on {address}: {error} ({option} chooses another address)"))
+}
+
+/// Opens the file for the store first: it takes a new file or its own, and the platform's tables are guests
+/// in it.
+fn open(path: &Path) -> Result<(SqliteStore, Database), Box<dyn Error>> {
+    if let Some(folder) = path.parent() {
+        std::fs::create_dir_all(folder)?;
+    }
+    Ok((SqliteStore::open(path)?, Database::open(path)?))
+}
+
+/// Serves until Ctrl-C, and then what has begun. It waits for a head as long as it takes, which is good enough
+/// on the loopback alone; `grantor_axum::accept::serve` does not.
+async fn serve(listener: TcpListener, app: Router) -> std::io::Result<()> {
+    let service = app.into_make_service_with_connect_info::<SocketAddr>();
+    axum::serve(listener, service).with_graceful_shutdown(stopped()).await
+}
+
+async fn stopped() {
+    if let Err(error) = tokio::signal::ctrl_c().await {
+        tracing::error!("Ctrl-C cannot be heard: {error}");
+        std::future::pending::<()>().await;
+    }
+}

@@ -1,0 +1,103 @@
+//! What the command line says.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+
+use axum::http::Uri;
+use demo::throttle;
+use demo::times::{self, Times};
+
+const USAGE: &str = "\
+Options of the platform example
+  --listen ADDR              where the platform listens: on the loopback, 127.0.0.1:8080 unless told
+  --third-party-listen ADDR  where the third-party application listens, 127.0.0.1:8081 unless told
+  --database PATH            the file that keeps everything, target/platform.sqlite unless told
+  --redirect-uri URI         a further redirect URI of the demo application
+  --issuer URL               the https address that a TLS proxy on this machine gives the platform
+  --confirm-clock            the clock is right: remove expired grants again after some days without the platform
+  --json                     print one line for programs
+  -h, --help                 print this";
+const TIMES: &str = "Options that let one watch tokens end (on a database that is deleted afterwards)";
+
+/// Where to listen, where to keep what must last, and how to print it.
+pub(crate) struct Options {
+    pub(crate) listen: SocketAddr,
+    pub(crate) third_party_listen: SocketAddr,
+    pub(crate) database: PathBuf,
+    /// A further redirect URI of the demo application, beside the third-party application's own.
+    pub(crate) redirect_uri: Option<String>,
+    /// Where browsers reach the platform, if not where it listens.
+    pub(crate) issuer: Option<String>,
+    /// Whether requests over the loopback are slowed down too.
+    pub(crate) throttle: bool,
+    /// Somebody has compared the clock.
+    pub(crate) confirm_clock: bool,
+    pub(crate) times: Times,
+    pub(crate) json: bool,
+}
+
+impl Options {
+    /// Reads the command line; nothing if it asked for help, which is printed then.
+    pub(crate) fn from_args() -> Result<Option<Self>, String> {
+        let mut options = Self {
+            listen: (Ipv4Addr::LOCALHOST, 8080).into(),
+            third_party_listen: (Ipv4Addr::LOCALHOST, 8081).into(),
+            database: "target/platform.sqlite".into(),
+            redirect_uri: None,
+            issuer: None,
+            throttle: false,
+            confirm_clock: false,
+            times: Times::default(),
+            json: false,
+        };
+        let mut args = std::env::args().skip(1);
+        while let Some(arg) = args.next() {
+            if options.times.take(&arg, || args.next())? {
+                continue;
+            }
+            let mut value = || args.next().ok_or_else(|| format!("{arg} needs a value"));
+            match arg.as_str() {
+                "-h" | "--help" => {
+                    println!("{USAGE}\n{}\n{}\n{}", throttle::USAGE, TIMES, times::USAGE);
+                    return Ok(None);
+                }
+                "--json" => options.json = true,
+                "--confirm-clock" => options.confirm_clock = true,
+                "--listen" => options.listen = loopback(&value()?)?,
+                "--third-party-listen" => options.third_party_listen = loopback(&value()?)?,
+                "--database" => options.database = file(&value()?)?,
+                "--issuer" => options.issuer = Some(local_https(&value()?)?),
+                "--throttle" => options.throttle = true,
+                "--redirect-uri" => options.redirect_uri = Some(value()?),
+                _ => return Err(format!("{arg} is no option of this example; --help lists them")),
+            }
+        }
+        Ok(Some(options))
+    }
+}
+
+/// Both the store and the platform's tables are in it, and each opens it for itself.
+fn file(path: &str) -> Result<PathBuf, String> {
+    if path.is_empty() || path == ":memory:" {
+        return Err("--database needs the path of a file: this example keeps nothing in memory alone".into());
+    }
+    Ok(path.into())
+}
+
+/// The passwords of the demo accounts are known to everybody, so nobody else's machine may reach them.
+fn loopback(text: &str) -> Result<SocketAddr, String> {
+    let address: SocketAddr = text.parse().map_err(|_| format!("{text} is no address such as 127.0.0.1:8080"))?;
+    if !address.ip().is_loopback() {
+        return Err(format!("{address} is not on the loopback, and the demo accounts have well-known passwords"));
+    }
+    Ok(address)
+}
+
+/// The same holds for a proxy, so it has to be on this machine.
+fn local_https(text: &str) -> Result<String, String> {
+    let uri: Option<Uri> = text.trim_end_matches('/').parse().ok();
+    let is_local = |uri: &Uri| matches!(uri.host(), Some("localhost" | "127.0.0.1" | "[::1]"));
+    let uri = uri.filter(|uri| uri.scheme_str() == Some("https") && is_local(uri) && uri.path() == "/");
+    let uri = uri.ok_or_else(|| format!("{text} is no address such as https://localhost:8443"))?;
+    Ok(uri.to_string().trim_end_matches('/').to_owned())
+}

@@ -1,0 +1,195 @@
+//! What all pages share: the frame around them, their headers, and the page of a failure.
+
+use std::borrow::Cow;
+use std::fmt::Display;
+use std::sync::Arc;
+
+use askama::Template;
+use axum::extract::{FromRequestParts as _, Request, State};
+use axum::http::header::{CONTENT_SECURITY_POLICY, CONTENT_TYPE};
+use axum::http::{HeaderName, HeaderValue, StatusCode};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Redirect, Response};
+use grantor::wire::protective_headers;
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use tracing::error;
+
+use crate::accounts::Account;
+use crate::session::Visitor;
+use crate::web::Platform;
+
+/// What the layout shows beside the page itself: whose page it is.
+pub(crate) enum Frame {
+    Of(Account),
+    Nobody,
+    /// Nobody was asked who it is.
+    Bare,
+}
+
+impl Frame {
+    pub(crate) fn of(visitor: &Visitor) -> Self {
+        visitor.account.clone().map_or(Self::Nobody, Self::Of)
+    }
+
+    pub(crate) fn for_account(account: &Account) -> Self {
+        Self::Of(account.clone())
+    }
+
+    pub(crate) const fn account(&self) -> Option<&Account> {
+        match self {
+            Self::Of(account) => Some(account),
+            Self::Nobody | Self::Bare => None,
+        }
+    }
+
+    pub(crate) fn is_administrator(&self) -> bool {
+        self.account().is_some_and(|account| account.is_administrator)
+    }
+}
+
+/// Sends a page whose forms go to this service alone.
+pub(crate) fn page(template: &impl Template) -> Response {
+    page_with_form_action(template, "")
+}
+
+/// Sends a page whose form may be answered by a redirect to another place.
+pub(crate) fn page_with_form_action(template: &impl Template, other: &str) -> Response {
+    send(template, &format!("form-action 'self' {other}"))
+}
+
+/// Sends a page that runs this service's own script, for buttons that copy. It has to work without.
+pub(crate) fn page_with_script(template: &impl Template) -> Response {
+    send(template, "form-action 'self'; script-src 'self'")
+}
+
+fn send(template: &impl Template, policy: &str) -> Response {
+    let text = match template.render() {
+        Ok(text) => text,
+        Err(error) => return Failure::trouble(error).into_response(),
+    };
+    let policy = format!(
+        "default-src 'none'; style-src 'self'; img-src 'self'; {policy}; frame-ancestors 'none'; base-uri 'none'"
+    );
+    let mut response = ([(CONTENT_TYPE, "text/html; charset=utf-8")], text).into_response();
+    let headers = response.headers_mut();
+    for (name, value) in protective_headers() {
+        headers.insert(HeaderName::from_bytes(name.as_bytes()).expect("a fixed name"), HeaderValue::from_static(value));
+    }
+    if let Ok(policy) = policy.parse() {
+        headers.insert(CONTENT_SECURITY_POLICY, policy);
+    }
+    response
+}
+
+/// Why there is no page as asked for.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// Nobody is signed in; then it goes on to this path.
+    SignInFirst {
+        next: String,
+        sent: Sent,
+    },
+    Forbidden,
+    /// A form that may have come from another origin.
+    ForeignForm,
+    /// The request was meant for another host; this service has that address.
+    OtherHost(Arc<str>),
+    NotFound,
+    /// What was sent cannot be meant.
+    BadRequest(Cow<'static, str>),
+    /// Something broke; it was logged.
+    Trouble,
+}
+
+/// What is lost when somebody has to sign in first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sent {
+    Nothing,
+    Form,
+}
+
+impl Failure {
+    /// Logs what broke; the page does not tell.
+    pub(crate) fn trouble(cause: impl Display) -> Self {
+        error!("{cause}");
+        Self::Trouble
+    }
+}
+
+impl<E: std::error::Error> From<E> for Failure {
+    fn from(error: E) -> Self {
+        Self::trouble(error)
+    }
+}
+
+#[derive(Template)]
+#[template(path = "failure.html")]
+struct FailurePage {
+    frame: Frame,
+    message: Message,
+}
+
+/// What the page of a failure says. It is an extension of the response, so that [`with_navigation`] can put the
+/// visitor's navigation around it.
+#[derive(Clone, Debug)]
+struct Message {
+    title: &'static str,
+    explanation: Cow<'static, str>,
+    home: Arc<str>,
+}
+
+impl Message {
+    fn show(self, status: StatusCode, frame: Frame) -> Response {
+        let mut response = page(&FailurePage { frame, message: self });
+        *response.status_mut() = status;
+        response
+    }
+}
+
+/// Gives the page of a failure the navigation of its visitor.
+pub(crate) async fn with_navigation(State(platform): State<Platform>, request: Request, next: Next) -> Response {
+    let (mut parts, body) = request.into_parts();
+    let response = next.run(Request::from_parts(parts.clone(), body)).await;
+    let Some(message) = response.extensions().get::<Message>().cloned() else { return response };
+    match Visitor::from_request_parts(&mut parts, &platform).await {
+        Ok(visitor) => message.show(response.status(), Frame::of(&visitor)),
+        Err(_) => response,
+    }
+}
+
+impl IntoResponse for Failure {
+    fn into_response(self) -> Response {
+        let mut home = Arc::from("/");
+        let (status, title, explanation) = match self {
+            Self::SignInFirst { next, sent } => {
+                let next = utf8_percent_encode(&next, NON_ALPHANUMERIC);
+                let lost = if sent == Sent::Form { "&lost=form" } else { "" };
+                return Redirect::to(&format!("/sign-in?next={next}{lost}")).into_response();
+            }
+            Self::Forbidden => {
+                (StatusCode::FORBIDDEN, "Not yours to see", "Your account may not open this page.".into())
+            }
+            Self::ForeignForm => {
+                let text = "What was sent may have come from the page of somebody else, so nothing was done. Open \
+                            Platform in a new window, in an up-to-date browser, and try again there."
+                    .into();
+                (StatusCode::FORBIDDEN, "That did not come from Platform", text)
+            }
+            Self::OtherHost(own) => {
+                let text = format!("This is Platform, and its address is {own}. It does not answer to another name.");
+                home = own;
+                (StatusCode::MISDIRECTED_REQUEST, "This is another place", text.into())
+            }
+            Self::NotFound => (StatusCode::NOT_FOUND, "Nothing here", "There is no page at this address.".into()),
+            Self::BadRequest(why) => (StatusCode::BAD_REQUEST, "That did not work", why),
+            Self::Trouble => {
+                let text = "Something went wrong on our side. Nothing you did was lost; please try again.".into();
+                (StatusCode::INTERNAL_SERVER_ERROR, "Something went wrong", text)
+            }
+        };
+        let message = Message { title, explanation, home };
+        let mut response = message.clone().show(status, Frame::Bare);
+        response.extensions_mut().insert(message);
+        response
+    }
+}

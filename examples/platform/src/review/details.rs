@@ -1,0 +1,239 @@
+//! One application, as administrators see it.
+
+use askama::Template;
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse as _, Redirect, Response};
+use grantor::{Application, Client, ClientId, ClientState, LogoSlot, Registrar, RegistrarError};
+use tower_sessions::Session;
+
+use crate::accounts::Account;
+use crate::pages::{Failure, Frame, page};
+use crate::registration::form_words::{Difference, FormWords, differences};
+use crate::registration::problems::words as problem_words;
+use crate::registration::{Named, failure, notice};
+use crate::review::namesakes::{self, Namesake};
+use crate::session::Administrator;
+use crate::web::Platform;
+use crate::words::{self, ScopeGroup, When};
+
+#[derive(Template)]
+#[template(path = "review/details.html")]
+struct DetailsPage {
+    frame: Frame,
+    notice: Option<String>,
+    refusal: Refusal,
+    id: String,
+    version: u32,
+    state: &'static str,
+    state_class: &'static str,
+    owner: Option<Owner>,
+    submitted: When,
+    decided: Option<When>,
+    rejection: Option<String>,
+    form: FormWords,
+    differences: Vec<Difference>,
+    /// Others of this name, while there is something to decide.
+    namesakes: Vec<Namesake>,
+    has_proposed_logo: bool,
+    /// What may be approved, if there is something to decide.
+    decision: Option<DecisionForm>,
+    standing: Standing,
+    is_in_use: bool,
+    is_suspended: bool,
+}
+
+struct Owner {
+    id: String,
+    name: String,
+    email: String,
+}
+
+struct DecisionForm {
+    is_change: bool,
+    scopes: Vec<ScopeGroup>,
+}
+
+/// What administrators gave it or demanded of it, beside its scopes.
+struct Standing {
+    can_introspect: bool,
+    has_secret: bool,
+    requires_pkce: bool,
+    is_trusted: bool,
+    may_introspect: bool,
+}
+
+impl Standing {
+    fn of(client: &Client) -> Self {
+        Self {
+            can_introspect: !client.counts_as_public(),
+            has_secret: client.has_secret(),
+            requires_pkce: client.privileges().require_pkce,
+            is_trusted: client.is_trusted(),
+            may_introspect: client.may_introspect(),
+        }
+    }
+}
+
+/// Why what was sent had no effect, with what was typed.
+#[derive(Debug, Default)]
+pub(super) struct Refusal {
+    pub(super) text: Option<String>,
+    pub(super) reason: String,
+    pub(super) reason_problem: Option<String>,
+}
+
+impl From<&'static str> for Refusal {
+    fn from(text: &'static str) -> Self {
+        Self { text: Some(text.into()), ..Self::default() }
+    }
+}
+
+pub(super) async fn details(
+    State(platform): State<Platform>,
+    Administrator(account): Administrator,
+    Named(id): Named,
+    session: Session,
+) -> Result<Response, Failure> {
+    let notice = notice::take(&session, &id).await?;
+    show(&platform, &account, &id, notice, Refusal::default()).await
+}
+
+/// Leads an address that only takes forms to the page that sends them.
+pub(super) async fn back(_: Administrator, Named(id): Named) -> Redirect {
+    Redirect::to(&format!("/review/{id}"))
+}
+
+/// Shows the application as it is now, and why nothing was done.
+pub(super) async fn refuse(
+    platform: &Platform,
+    account: &Account,
+    id: &ClientId,
+    refusal: impl Into<Refusal>,
+) -> Result<Response, Failure> {
+    let refusal = refusal.into();
+    let is_typing = refusal.reason_problem.is_some();
+    let mut response = show(platform, account, id, None, refusal).await?;
+    *response.status_mut() = if is_typing { StatusCode::UNPROCESSABLE_ENTITY } else { StatusCode::CONFLICT };
+    Ok(response)
+}
+
+/// The registrar, whose events name the administrator.
+pub(super) fn acting(platform: &Platform, account: &Account) -> Result<Registrar, Failure> {
+    Ok(platform.registrar()?.with_actor(account.subject.clone()))
+}
+
+/// Goes back to the application with a word on what was done, or shows why it was not.
+pub(super) async fn conclude(
+    platform: &Platform,
+    account: &Account,
+    id: &ClientId,
+    session: &Session,
+    outcome: Result<&'static str, RegistrarError>,
+) -> Result<Response, Failure> {
+    match outcome {
+        Ok(done) => {
+            notice::leave(session, id, done).await?;
+            Ok(Redirect::to(&format!("/review/{id}")).into_response())
+        }
+        Err(error) => explain(platform, account, id, error).await,
+    }
+}
+
+/// Shows what the registrar refused, in words; what it cannot help is a failure.
+pub(super) async fn explain(
+    platform: &Platform,
+    account: &Account,
+    id: &ClientId,
+    error: RegistrarError,
+) -> Result<Response, Failure> {
+    let text = match error {
+        RegistrarError::Invalid(errors) => {
+            let application = platform.registrar()?.application(id).await.map_err(failure)?;
+            let form = application.proposed().unwrap_or_else(|| application.form());
+            let form = form.to_form(&platform.server.config().scopes);
+            errors.iter().map(|error| problem_words(error, &form)).collect::<Vec<_>>().join(" ")
+        }
+        other => plain_words(other)?.to_owned(),
+    };
+    refuse(platform, account, id, Refusal { text: Some(text), ..Refusal::default() }).await
+}
+
+fn plain_words(error: RegistrarError) -> Result<&'static str, Failure> {
+    Ok(match error {
+        RegistrarError::ChangedMeanwhile => {
+            "Nothing was done: the application was changed after you opened this page. This is how it is now."
+        }
+        RegistrarError::NothingProposed => {
+            "Nothing was done: this was decided already, and nothing else awaits review."
+        }
+        RegistrarError::FirstParty => "The platform describes this application itself: change its description.",
+        RegistrarError::PublicClient => {
+            "Only a web application with a secret of its own can introspect. A native application has none: every \
+             copy has the same."
+        }
+        RegistrarError::Widens(_) => "Only what it has can be left to it; more needs a change by its developer.",
+        RegistrarError::ScopesNotAsked => "Only scopes that the application asks for can be approved.",
+        RegistrarError::WrongState(ClientState::Pending) => {
+            "Nothing was done: the application awaits its first review."
+        }
+        RegistrarError::WrongState(ClientState::Approved) => "Nothing was done: the application is in use already.",
+        RegistrarError::WrongState(ClientState::Rejected) => {
+            "Nothing was done: the application is rejected, until its developer sends it again."
+        }
+        RegistrarError::WrongState(ClientState::Suspended) => "Nothing was done: the application is suspended already.",
+        other => return Err(failure(other)),
+    })
+}
+
+async fn show(
+    platform: &Platform,
+    account: &Account,
+    id: &ClientId,
+    notice: Option<String>,
+    refusal: Refusal,
+) -> Result<Response, Failure> {
+    let (registrar, config) = (platform.registrar()?, platform.server.config());
+    let application = registrar.application(id).await.map_err(failure)?;
+    let client = registrar.client(id).await.map_err(failure)?;
+    let proposed_logo = registrar.logo(id, LogoSlot::Proposed).await.map_err(failure)?;
+    let state = application.state();
+    let form = FormWords::new(application.form(), config);
+    let proposed = application.proposed().map(|proposed| FormWords::new(proposed, config));
+    let awaits_review = application.awaits_review();
+    let namesakes = if awaits_review { namesakes::of(platform, &application).await? } else { Vec::new() };
+    let decision = awaits_review.then(|| DecisionForm {
+        is_change: proposed.is_some(),
+        scopes: proposed.as_ref().unwrap_or(&form).scopes.clone(),
+    });
+    Ok(page(&DetailsPage {
+        frame: Frame::for_account(account),
+        notice,
+        refusal,
+        id: id.to_string(),
+        version: application.version(),
+        state: words::state(state),
+        state_class: words::state_class(state),
+        owner: owner(platform, &application).await?,
+        submitted: words::when(application.submitted()),
+        decided: application.decided().map(words::when),
+        rejection: application.rejection().map(str::to_owned),
+        differences: proposed.as_ref().map(|proposed| differences(&form, proposed)).unwrap_or_default(),
+        namesakes,
+        form,
+        has_proposed_logo: proposed_logo.is_some(),
+        decision,
+        standing: Standing::of(&client),
+        is_in_use: matches!(state, ClientState::Approved | ClientState::Suspended),
+        is_suspended: state == ClientState::Suspended,
+    }))
+}
+
+/// Who owns it; an account that is gone is known by its id alone.
+async fn owner(platform: &Platform, application: &Application) -> Result<Option<Owner>, Failure> {
+    let Some(owner) = application.owner() else { return Ok(None) };
+    let id = owner.to_string();
+    let account = Account::find(&platform.database, &id).await?;
+    let (name, email) = account.map_or_else(Default::default, |account| (account.name, account.email));
+    Ok(Some(Owner { id, name, email }))
+}

@@ -1,0 +1,175 @@
+//! Signing in and out.
+
+use std::borrow::Cow;
+use std::net::SocketAddr;
+
+use askama::Template;
+use axum::extract::rejection::{FormRejection, QueryRejection};
+use axum::extract::{ConnectInfo, Query, State};
+use axum::http::header::{RETRY_AFTER, SET_COOKIE};
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::{AppendHeaders, IntoResponse, Redirect, Response};
+use axum::{Extension, Form};
+use grantor::wire::{Endpoint, Request};
+use serde::Deserialize;
+
+use crate::accounts::{Account, DEMO_ACCOUNTS, PasswordCheck};
+use crate::database::DatabaseError;
+use crate::guesses::{Guesser, TooMany};
+use crate::known_browsers;
+use crate::pages::{Failure, Frame, page_with_form_action};
+use crate::session::Visitor;
+use crate::web::Platform;
+
+/// Bytes of a user name and of a password; nobody has longer ones.
+const LONGEST_USERNAME: usize = 255;
+const LONGEST_PASSWORD: usize = 1024;
+/// Bytes of the form, in which each of theirs may be escaped, and the way back too.
+pub(crate) const FORM_BYTES: usize = 256 * 1024;
+
+#[derive(Template)]
+#[template(path = "sign_in.html")]
+struct SignInPage {
+    frame: Frame,
+    entered: Entered,
+    /// The application that waits behind the sign-in.
+    application: Option<String>,
+    demo_accounts: [(&'static str, &'static str, &'static str, &'static str); 3],
+}
+
+#[derive(Default, Deserialize)]
+pub(crate) struct Next {
+    #[serde(default)]
+    next: String,
+    #[serde(default)]
+    lost: String,
+}
+
+#[derive(Deserialize)]
+pub(crate) struct Credentials {
+    username: String,
+    password: String,
+    #[serde(default)]
+    next: String,
+}
+
+pub(crate) async fn form(
+    State(platform): State<Platform>,
+    visitor: Visitor,
+    query: Result<Query<Next>, QueryRejection>,
+) -> Response {
+    let Query(Next { next, lost }) = query.unwrap_or_default();
+    show(&platform, &visitor, Entered { next, is_form_lost: !lost.is_empty(), ..Entered::default() }).await
+}
+
+pub(crate) async fn submit(
+    State(platform): State<Platform>,
+    visitor: Visitor,
+    peer: Option<Extension<ConnectInfo<SocketAddr>>>,
+    headers: HeaderMap,
+    form: Result<Form<Credentials>, FormRejection>,
+) -> Result<Response, Failure> {
+    let Ok(Form(Credentials { username, password, next })) = form else {
+        return Err(Failure::BadRequest("User name and password did not arrive. Please try again.".into()));
+    };
+    if username.len() > LONGEST_USERNAME || password.len() > LONGEST_PASSWORD {
+        let problem =
+            format!("A user name has at most {LONGEST_USERNAME} bytes, and a password at most {LONGEST_PASSWORD}.");
+        let mut response = show(&platform, &visitor, Entered::refused(next, String::new(), problem.into())).await;
+        *response.status_mut() = StatusCode::BAD_REQUEST;
+        return Ok(response);
+    }
+    let peer = peer.map(|Extension(ConnectInfo(address))| address.ip());
+    let known = known_browsers::find(&platform, &headers, &username).await?;
+    let turn = match platform.guesses.turn(&username, Guesser::of(known, peer)).await {
+        Ok(turn) => turn,
+        Err(TooMany { seconds }) => {
+            let unit = if seconds == 1 { "second" } else { "seconds" };
+            let problem = format!("Too many tries. Please wait {seconds} {unit} and try again.").into();
+            let mut response = show(&platform, &visitor, Entered::refused(next, username, problem)).await;
+            *response.status_mut() = StatusCode::TOO_MANY_REQUESTS;
+            return Ok(([(RETRY_AFTER, seconds.to_string())], response).into_response());
+        }
+    };
+    let check = PasswordCheck::of(&platform.database, &username, password).await?;
+    let is_right = turn.check(move |memory| check.is_right(memory)).await.map_err(DatabaseError::from_join)?;
+    let account = if is_right { Account::find(&platform.database, &username).await? } else { None };
+    match account {
+        Some(account) => {
+            visitor.sign_in(&account).await?;
+            let redirect = Redirect::to(local(&next));
+            if known.is_some() {
+                return Ok(redirect.into_response());
+            }
+            let cookie = known_browsers::remember(&platform, &account.subject).await?;
+            Ok((AppendHeaders([(SET_COOKIE, cookie)]), redirect).into_response())
+        }
+        None => {
+            let problem = "User name and password do not belong together.".into();
+            Ok(show(&platform, &visitor, Entered::refused(next, username, problem)).await)
+        }
+    }
+}
+
+/// Signs out, and goes on where the form says, so that somebody else can answer the same question.
+pub(crate) async fn out(visitor: Visitor, form: Result<Form<Next>, FormRejection>) -> Result<Redirect, Failure> {
+    visitor.sign_out().await?;
+    let Form(Next { next, .. }) = form.unwrap_or_default();
+    Ok(Redirect::to(local(&next)))
+}
+
+/// What the page shows beside the empty fields.
+#[derive(Default)]
+struct Entered {
+    next: String,
+    username: String,
+    problem: Option<Cow<'static, str>>,
+    /// Whether a form was sent that nobody took, since the session was over.
+    is_form_lost: bool,
+}
+
+impl Entered {
+    fn refused(next: String, username: String, problem: Cow<'static, str>) -> Self {
+        Self { next, username, problem: Some(problem), is_form_lost: false }
+    }
+}
+
+async fn show(platform: &Platform, visitor: &Visitor, entered: Entered) -> Response {
+    let Ahead { application, leads_to } = ahead(platform, &entered.next).await.unwrap_or_default();
+    let page = SignInPage { frame: Frame::of(visitor), entered, application, demo_accounts: DEMO_ACCOUNTS };
+    page_with_form_action(&page, &leads_to)
+}
+
+/// What waits behind the sign-in.
+#[derive(Default)]
+struct Ahead {
+    /// The name of the application that asks for access, if its request is good.
+    application: Option<String>,
+    leads_to: String,
+}
+
+/// Looks at the authorization request that waits behind the sign-in, if it is one.
+///
+/// `leads_to` is what the page's `form-action` has to let through if the request that waits behind the sign-in is one that
+/// the application is told to be wrong: browsers hold every redirect that follows a form against it, those
+/// of the application too.
+async fn ahead(platform: &Platform, next: &str) -> Option<Ahead> {
+    let (path, query) = next.split_once('?')?;
+    if path != platform.server.path(Endpoint::Authorization) {
+        return None;
+    }
+    match platform.server.authorize(&Request::new("GET").query(query.as_bytes())).await {
+        Ok(pending) => Some(Ahead { application: Some(pending.client().name().to_owned()), leads_to: String::new() }),
+        Err(error) if error.needs_sign_in() => {
+            let leads_to = error.form_action_sources()?.to_owned();
+            Some(Ahead { application: None, leads_to })
+        }
+        Err(_) => None,
+    }
+}
+
+/// The way back, if it leads to this service: a stranger's address would make the sign-in an open redirector.
+pub(crate) fn local(next: &str) -> &str {
+    let is_path = next.starts_with('/') && !next.starts_with("//");
+    if is_path && next.bytes().all(|octet| octet.is_ascii_graphic() && octet != b'\\') { next } else { "/" }
+}

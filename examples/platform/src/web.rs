@@ -1,0 +1,134 @@
+//! The routes of the platform, and what every request passes through.
+
+use std::sync::Arc;
+
+use askama::Template;
+use axum::Router;
+use axum::extract::{DefaultBodyLimit, FromRef, Request, State};
+use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, HOST, ORIGIN};
+use axum::http::uri::Authority;
+use axum::middleware::{Next, from_fn, from_fn_with_state};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
+use grantor::AuthorizationServer;
+
+use crate::database::Database;
+use crate::guesses::Guesses;
+use crate::pages::{Failure, Frame, page, with_navigation};
+use crate::session::{self, Visitor};
+use crate::{api, applications, authorized, consent, logos, review, sign_in};
+
+/// What every handler can ask for.
+#[derive(Clone, Debug)]
+pub(crate) struct Platform {
+    pub(crate) server: AuthorizationServer,
+    pub(crate) database: Database,
+    /// The address of the service, without a slash at the end.
+    pub(crate) base: Arc<str>,
+    /// The address of the third-party application.
+    pub(crate) third_party: Arc<str>,
+    pub(crate) guesses: Arc<Guesses>,
+}
+
+impl Platform {
+    /// Whether browsers reach it over TLS.
+    pub(crate) fn is_secure(&self) -> bool {
+        self.base.starts_with("https:")
+    }
+
+    /// Over TLS, with the prefix that keeps other hosts and plain HTTP from setting the cookie.
+    pub(crate) fn cookie_name(&self, name: &str) -> String {
+        if self.is_secure() { format!("__Host-{name}") } else { name.to_owned() }
+    }
+}
+
+impl FromRef<Platform> for AuthorizationServer {
+    fn from_ref(platform: &Platform) -> Self {
+        platform.server.clone()
+    }
+}
+
+pub(crate) fn app(platform: Platform) -> Router {
+    let pages = Router::new()
+        .route("/", get(home))
+        .route("/style.css", get(style))
+        .route("/icon.svg", get(icon))
+        .route("/copy.js", get(copy_script))
+        .route("/sample_logo.png", get(sample_logo))
+        .route("/sign-in", get(sign_in::form).post(sign_in::submit).layer(DefaultBodyLimit::max(sign_in::FORM_BYTES)))
+        .route("/sign-out", post(sign_in::out))
+        .merge(consent::routes(&platform.server))
+        .merge(authorized::routes())
+        .merge(applications::routes())
+        .merge(review::routes())
+        .fallback(async || Failure::NotFound)
+        .layer(from_fn_with_state(platform.clone(), with_navigation))
+        .layer(session::layer(&platform))
+        .layer(from_fn(refuse_other_origins))
+        .with_state(platform.clone());
+    // Neither session nor cookie: applications ask the first two, anybody the last.
+    let machines = grantor_axum::routes(&platform.server).with_state(platform.server.clone());
+    let api = Router::new().nest("/api", api::routes()).with_state(platform.clone());
+    let logos = logos::routes().with_state(platform.clone());
+    let all = pages.merge(machines).merge(api).merge(logos);
+    all.layer(from_fn_with_state(platform.base, refuse_other_hosts))
+}
+
+#[derive(Template)]
+#[template(path = "home.html")]
+struct HomePage {
+    frame: Frame,
+    third_party: Arc<str>,
+}
+
+async fn home(State(platform): State<Platform>, visitor: Visitor) -> Response {
+    page(&HomePage { frame: Frame::of(&visitor), third_party: platform.third_party })
+}
+
+async fn style() -> impl IntoResponse {
+    asset("text/css; charset=utf-8", include_str!("../assets/style.css"))
+}
+
+async fn icon() -> impl IntoResponse {
+    asset("image/svg+xml", include_str!("../assets/icon.svg"))
+}
+
+async fn copy_script() -> impl IntoResponse {
+    asset("text/javascript; charset=utf-8", include_str!("../assets/copy.js"))
+}
+
+async fn sample_logo() -> impl IntoResponse {
+    asset("image/png", applications::SAMPLE_LOGO)
+}
+
+fn asset(media_type: &'static str, content: impl IntoResponse) -> impl IntoResponse {
+    ([(CONTENT_TYPE, media_type), (CACHE_CONTROL, "max-age=300")], content)
+}
+
+/// Refuses forms that another origin's page sends: `SameSite` cookies stop other sites, and every port of
+/// a host is the same site.
+///
+/// A browser too old for `Sec-Fetch-Site` sends `Origin` alone. That is `null` for the pages of this
+/// service, which send no referrer, and for a stranger's page that does the same, so it tells nothing.
+/// Programs send neither, and no page can make a browser do so.
+async fn refuse_other_origins(request: Request, next: Next) -> Response {
+    let headers = request.headers();
+    let is_foreign = match headers.get("Sec-Fetch-Site").map(|value| value.as_bytes()) {
+        Some(from) => !matches!(from, b"same-origin" | b"none"),
+        None => headers.contains_key(ORIGIN),
+    };
+    if is_foreign && !request.method().is_safe() {
+        return Failure::ForeignForm.into_response();
+    }
+    next.run(request).await
+}
+
+/// Refuses requests for other names: a stranger's name that leads to this machine would make the stranger's
+/// page one of this origin, and the passwords of the demo accounts are known.
+async fn refuse_other_hosts(State(base): State<Arc<str>>, request: Request, next: Next) -> Response {
+    let header = || request.headers().get(HOST)?.to_str().ok()?.parse::<Authority>().ok();
+    let asked = request.uri().authority().cloned().or_else(header);
+    let own = base.split_once("://").and_then(|(_, own)| own.parse::<Authority>().ok());
+    let is_own = asked.zip(own).is_some_and(|(asked, own)| asked.host().eq_ignore_ascii_case(own.host()));
+    if is_own { next.run(request).await } else { Failure::OtherHost(base).into_response() }
+}

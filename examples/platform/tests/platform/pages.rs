@@ -1,0 +1,287 @@
+//! What the pages say and ask for, read as a program that follows no style sheet.
+
+use crate::{ADMIN, ALICE, DEVON, location, sign_in, start};
+use support::http::{Answer, Page, Request, value_after};
+use support::started::Started;
+use url::Url;
+
+#[tokio::test]
+async fn the_consent_page_says_who_asks_for_what() {
+    let platform = start("consent-page");
+    let alice = sign_in(&platform, ALICE).send().await.cookies();
+    let page = question(&platform, &alice).await.text();
+    for words in [
+        "Read, open and edit issues",
+        "See your verified e-mail address",
+        "Published by Devon Developer · in use since <time",
+        "<strong>Alice Archer</strong> (alice@platform.example)",
+        "Not you? Sign out",
+        "Your answer goes to a program on your own device",
+    ] {
+        assert!(page.contains(words), "no {words:?} in {page}");
+    }
+}
+
+/// A page warns of the place that its answer goes to, of an application that cannot prove itself, or of nothing.
+#[tokio::test]
+async fn the_consent_page_has_the_warning_that_applies() {
+    let platform = start("warnings");
+    let devon = sign_in(&platform, DEVON).send().await.cookies();
+    let admin = sign_in(&platform, ADMIN).send().await.cookies();
+    let alice = sign_in(&platform, ALICE).send().await.cookies();
+    let (device, secret) = ("a program on your own device", "cannot keep a secret");
+    for (client_type, application_type, uri, warnings) in [
+        ("confidential", "web", "https://changelog.example/cb", [false, false]),
+        ("confidential", "web", "http://127.0.0.1/cb", [true, false]),
+        ("confidential", "web", "com.example.changelog:/cb", [true, false]),
+        ("confidential", "native", "https://changelog.example/cb", [false, true]),
+        ("public", "web", "https://changelog.example/cb", [false, true]),
+        ("public", "native", "http://[::1]/cb", [true, false]),
+    ] {
+        let kind = [("client_type", client_type), ("application_type", application_type), ("redirect_uris", uri)];
+        let form = [&kind[..], &[("sample_logo", "on"), ("action", "submit")]].concat();
+        let id = register_and_approve(&platform, [&devon, &admin], &form).await;
+        let challenge = "code_challenge=E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM&code_challenge_method=S256";
+        let ask = platform.url(&format!("/oauth2/auth?response_type=code&client_id={id}&{challenge}"));
+        let page = Request::to("GET", ask).cookies(&alice).send().await.text();
+        assert!(page.contains("name=\"handle\""), "{page}");
+        let found = [page.contains(device), page.contains(secret)];
+        assert_eq!(found, warnings, "{client_type} {application_type} {uri}");
+    }
+}
+
+#[tokio::test]
+async fn consent_to_nothing_is_no_denial() {
+    let platform = start("nothing");
+    let alice = sign_in(&platform, ALICE).send().await.cookies();
+    let page = question(&platform, &alice).await.text();
+    let (handle, next) = (value_after(&page, "name=\"handle\""), value_after(&page, "name=\"next\""));
+    let next = next.replace("&#38;", "&").replace("&amp;", "&");
+    let answer = decide(&platform, &alice, &[("handle", handle), ("next", &next), ("decision", "allow")]).await;
+    assert_eq!(answer.status, 422);
+    let again = answer.text();
+    assert!(again.contains("Nothing is ticked.") && !again.contains(" checked>"), "{again}");
+    // Without a way back there is no form to show, and no answer is sent to the application either.
+    let answer = decide(&platform, &alice, &[("handle", handle), ("next", "/"), ("decision", "allow")]).await;
+    assert_eq!(answer.status, 400);
+    // Both questions are still open.
+    for page in [&page, &again] {
+        let handle = value_after(page, "name=\"handle\"");
+        let form = [("handle", handle), ("scope", "repo-issue:rw"), ("decision", "allow")];
+        let callback = location(&platform, &decide(&platform, &alice, &form).await);
+        assert!(callback.query_pairs().any(|(name, _)| name == "code"), "{callback}");
+    }
+}
+
+#[tokio::test]
+async fn none_of_the_listed_repositories_is_no_denial() {
+    let platform = start("no-repository");
+    let devon = sign_in(&platform, DEVON).send().await.cookies();
+    let admin = sign_in(&platform, ADMIN).send().await.cookies();
+    let alice = sign_in(&platform, ALICE).send().await.cookies();
+    let kind = [("client_type", "confidential"), ("application_type", "web"), ("sample_logo", "on")];
+    let place = [("redirect_uris", "https://changelog.example/cb"), ("resource_scope", "specified")];
+    let rest = [("resources", "alice/garden\r\nalice/none"), ("action", "submit")];
+    let id = register_and_approve(&platform, [&devon, &admin], &[&kind[..], &place, &rest].concat()).await;
+
+    let next = format!("/oauth2/auth?response_type=code&client_id={id}");
+    let page = get(&platform, &next, &alice).await.text();
+    let ticked = |page: &str| page.matches("\" checked>").count();
+    assert_eq!(ticked(&page), 2, "the scope, and the repository that Alice has: {page}");
+    let (handle, lists) = (value_after(&page, "name=\"handle\""), value_after(&page, "name=\"lists\""));
+    let form =
+        [("handle", handle), ("lists", lists), ("next", &next), ("scope", "repo-issue:r"), ("decision", "allow")];
+    let answer = decide(&platform, &alice, &form).await;
+    assert_eq!(answer.status, 422);
+    let again = answer.text();
+    assert!(again.contains("No repository is ticked.") && ticked(&again) == 1, "{again}");
+    let answer = decide(&platform, &alice, &[&form[..], &[("resource", "alice/garden")]].concat()).await;
+    assert!(location(&platform, &answer).query_pairs().any(|(name, _)| name == "code"), "{answer:?}");
+}
+
+#[tokio::test]
+async fn the_sign_in_says_what_it_is_for() {
+    let platform = start("purpose");
+    let page = Request::to("GET", ask(&platform)).send().await;
+    let page = Request::to("GET", location(&platform, &page)).send().await.text();
+    assert!(page.contains("<strong>Release Notes</strong> would like to use your account."), "{page}");
+    let page = Request::to("GET", platform.url("/sign-in?next=/authorized")).send().await.text();
+    assert!(!page.contains("would like to use"), "{page}");
+}
+
+#[tokio::test]
+async fn a_page_that_is_not_there_keeps_its_navigation() {
+    let platform = start("navigation");
+    let alice = sign_in(&platform, ALICE).send().await.cookies();
+    for path in ["/nowhere", "/applications/nowhere", "/authorized/nowhere/withdraw"] {
+        let answer = Request::to("GET", platform.url(path)).cookies(&alice).send().await;
+        assert_eq!(answer.status, 404, "{path}");
+        let page = answer.text();
+        assert!(page.contains("Alice Archer") && page.contains("href=\"/authorized\""), "{path}: {page}");
+    }
+    let page = Request::to("GET", platform.url("/nowhere")).send().await.text();
+    assert!(page.contains("href=\"/sign-in\""), "{page}");
+}
+
+#[tokio::test]
+async fn a_withdrawal_is_confirmed_first() {
+    let platform = start("confirmation");
+    let alice = sign_in(&platform, ALICE).send().await.cookies();
+    connect(&platform, &alice).await;
+    let list = async || get(&platform, "/authorized", &alice).await.text();
+    let page = list().await;
+    assert!(page.contains("Last used"), "{page}");
+    let (_, rest) = page.split_once("href=\"/authorized/").unwrap();
+    let address = format!("/authorized/{}", rest.split('"').next().unwrap());
+    let confirmation = get(&platform, &address, &alice).await.text();
+    assert!(confirmation.contains("Withdraw access of Release Notes?"), "{confirmation}");
+    assert!(confirmation.contains(&format!("<form method=\"post\" action=\"{address}\"")), "{confirmation}");
+    assert_eq!(list().await, page, "looking withdraws nothing");
+    let withdrawn = Request::to("POST", platform.url(&address)).cookies(&alice).send().await;
+    assert_eq!(location(&platform, &withdrawn).query(), Some("withdrawn"));
+    assert!(list().await.contains("No application can use your account."));
+    assert_eq!(location(&platform, &get(&platform, &address, &alice).await).query(), Some("over"));
+}
+
+/// What is approved and not redeemed is listed, can be withdrawn by itself, and ends with its application.
+#[tokio::test]
+async fn an_approval_whose_code_was_not_used_is_listed_and_withdrawn() {
+    let platform = start("unredeemed");
+    let alice = sign_in(&platform, ALICE).send().await.cookies();
+    let list = async || get(&platform, "/authorized", &alice).await.text();
+    approve(&alice, &ask(&platform)).await;
+    let page = list().await;
+    assert!(page.contains("Read, open and edit issues") && page.contains("it has not fetched its tokens"), "{page}");
+    let (_, rest) = page.split_once("href=\"/authorized/").unwrap();
+    let address = format!("/authorized/{}", rest.split('"').next().unwrap());
+    assert!(get(&platform, &address, &alice).await.text().contains("Withdraw access of Release Notes?"));
+    let withdrawn = Request::to("POST", platform.url(&address)).cookies(&alice).send().await;
+    assert_eq!(location(&platform, &withdrawn).query(), Some("withdrawn"));
+    assert!(list().await.contains("No application can use your account."));
+
+    // With a connection beside it: both end, and the code that waits is worth nothing.
+    connect(&platform, &alice).await;
+    let (waiting, browser) = start_connecting(&platform).await;
+    let callback = approve(&alice, &waiting).await;
+    let address = format!("/authorized/applications/{}/withdraw", platform.about("client_id"));
+    assert!(list().await.contains("Withdraw all 2 authorizations of Release Notes"));
+    let confirmation = get(&platform, &address, &alice).await.text();
+    assert!(confirmation.contains("Withdraw all 2 authorizations"), "{confirmation}");
+    let withdrawn = Request::to("POST", platform.url(&address)).cookies(&alice).send().await;
+    assert_eq!(location(&platform, &withdrawn).query(), Some("withdrawn-all"));
+    assert!(list().await.contains("No application can use your account."));
+    let refused = Request::to("GET", callback).cookies(&browser).send().await;
+    assert!(!(300..400).contains(&refused.status), "{refused:?}");
+    assert!(list().await.contains("No application can use your account."));
+    let withdrawn = Request::to("POST", platform.url(&address)).cookies(&alice).send().await;
+    assert_eq!(location(&platform, &withdrawn).query(), Some("over"));
+}
+
+/// A form without a file, submitted from the preview: its logo is the sample.
+#[tokio::test]
+async fn a_sample_logo_stands_in_for_a_file() {
+    let platform = start("sample-logo");
+    let devon = sign_in(&platform, DEVON).send().await.cookies();
+    let rest = [("client_type", "confidential"), ("application_type", "web")];
+    let form = [&rest[..], &[("redirect_uris", "https://changelog.example/callback"), ("action", "preview")]].concat();
+    let refused = register(&platform, &devon, &form).await;
+    assert_eq!(refused.status, 422, "a logo is required");
+    let answer = register(&platform, &devon, &[&form[..], &[("sample_logo", "on")]].concat()).await;
+    assert_eq!(answer.status, 200);
+    let preview = answer.text();
+    assert!(preview.contains("<button form=\"application\" name=\"action\" value=\"submit\">"), "{preview}");
+    assert!(preview.contains("id=\"application\"") && preview.contains("<li>Read issues</li>"), "{preview}");
+    let draft = value_after(&preview, "name=\"draft\"");
+    let form = [&form[..3], &[("draft", draft), ("action", "submit")]].concat();
+    let submitted = location(&platform, &register(&platform, &devon, &form).await);
+    let logo = get(&platform, &format!("{}/logo", submitted.path()), &devon).await.body;
+    assert_eq!(&logo[..], include_bytes!("../../assets/sample_logo.png"));
+}
+
+/// The pages with something to copy run one script of this service, and no page has any of its own.
+#[tokio::test]
+async fn scripts_run_from_their_file_alone_and_where_they_are_needed() {
+    let platform = start("scripts");
+    let devon = sign_in(&platform, DEVON).send().await.cookies();
+    let own = format!("/applications/{}", platform.about("client_id"));
+    let ask = ask(&platform);
+    let consent = ask.as_str().strip_prefix(platform.about("issuer")).unwrap();
+    for (path, has_script) in
+        [(&*own, true), ("/", false), (consent, false), ("/authorized", false), ("/applications/new", false)]
+    {
+        let answer = get(&platform, path, &devon).await;
+        let policy = answer.header("content-security-policy").unwrap().to_owned();
+        let page = answer.text();
+        assert_eq!(policy.contains("; script-src 'self';"), has_script, "{path}: {policy}");
+        assert!(policy.starts_with("default-src 'none';") && !policy.contains("unsafe"), "{path}: {policy}");
+        let scripts = page.matches("<script").count();
+        let files = page.matches("<script src=\"/copy.js\" defer></script>").count();
+        assert_eq!((scripts, files), (usize::from(has_script), usize::from(has_script)), "{path}");
+        assert!(!page.contains(" style=") && !page.contains(" onclick="), "{path}");
+    }
+}
+
+/// Where Release Notes asks for everything that it may ask for.
+fn ask(platform: &Started) -> Url {
+    let client = platform.about("client_id");
+    Url::parse(&platform.url(&format!("/oauth2/auth?response_type=code&client_id={client}&state=x"))).unwrap()
+}
+
+async fn question(platform: &Started, cookies: &str) -> Answer {
+    Request::to("GET", ask(platform)).cookies(cookies).send().await
+}
+
+async fn get(platform: &Started, path: &str, cookies: &str) -> Answer {
+    Request::to("GET", platform.url(path)).cookies(cookies).send().await
+}
+
+async fn decide(platform: &Started, cookies: &str, form: &[(&str, &str)]) -> Answer {
+    Request::to("POST", platform.url("/consent")).cookies(cookies).fields(form).send().await
+}
+
+/// Has the third-party application connected to this account, as its user would.
+async fn connect(platform: &Started, cookies: &str) {
+    let (question, browser) = start_connecting(platform).await;
+    let callback = approve(cookies, &question).await;
+    let connected = Request::to("GET", callback).cookies(&browser).send().await;
+    assert!(connected.header("location").is_some(), "{connected:?}");
+}
+
+/// The question that the third-party application sends a new browser to, and that browser's cookies there.
+async fn start_connecting(platform: &Started) -> (Url, String) {
+    let start = Request::to("GET", format!("{}/connect", platform.about("third_party"))).send().await;
+    (location(platform, &start), start.cookies())
+}
+
+/// Allows what is asked for as far as issues go, and gives the callback with the code.
+async fn approve(cookies: &str, question: &Url) -> Url {
+    let page = Page::open(question, cookies).await;
+    page.decide(&[("scope", "repo-issue:rw"), ("decision", "allow")]).await
+}
+
+/// Registers an application as its developer and approves it as an administrator; gives its client id.
+async fn register_and_approve(platform: &Started, [devon, admin]: [&str; 2], fields: &[(&str, &str)]) -> String {
+    let answer = register(platform, devon, fields).await;
+    let id = location(platform, &answer).path().rsplit('/').next().unwrap().to_owned();
+    let approval = [("version", "1"), ("scope", "repo-issue:r")];
+    let approve = Request::to("POST", platform.url(&format!("/review/{id}/approve"))).cookies(admin);
+    let approved = approve.fields(&approval).send().await;
+    assert!(approved.status < 400, "{approved:?}");
+    id
+}
+
+/// Sends the registration form of an application that reads issues, with these fields besides and no file.
+async fn register(platform: &Started, cookies: &str, fields: &[(&str, &str)]) -> Answer {
+    let common = [
+        ("name", "Changelog"),
+        ("website", "https://changelog.example"),
+        ("scope-repo-issue", "repo-issue:r"),
+        ("resource_scope", "all"),
+    ];
+    let field = |(name, value): &(&str, &str)| {
+        format!("--end\r\nContent-Disposition: form-data; name=\"{name}\"\r\n\r\n{value}\r\n")
+    };
+    let body: String = common.iter().chain(fields).map(field).chain(["--end--\r\n".to_owned()]).collect();
+    let request: Request = Request::to("POST", platform.url("/applications/new")).cookies(cookies).body(body);
+    request.header("Content-Type", "multipart/form-data; boundary=end").send().await
+}

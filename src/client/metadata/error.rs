@@ -1,0 +1,45 @@
+//! Why the metadata of a client is refused.
+
+use crate::client::redirect_uri::RedirectUriError;
+
+/// Why a registration is refused [RFC 7591 section 3.2.2]. Its text holds nothing that was sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
+#[non_exhaustive]
+pub enum MetadataError {
+    /// The body is not one JSON object: it is no JSON, has a member twice, or is nested too deeply.
+    #[error("the body is not one JSON object")]
+    NotAnObject,
+    /// A member has another JSON type than its definition.
+    #[error("the member {0} has another JSON type")]
+    WrongType(&'static str),
+    /// A text that users are shown could mislead them, is too long or is blank.
+    #[error("the text of {0} is blank, too long, or has characters that are not accepted")]
+    Text(&'static str),
+    /// A link is no https address in its plain form.
+    #[error("the member {0} is no plain https address")]
+    Link(&'static str),
+    /// Both `jwks` and `jwks_uri` were sent.
+    #[error("jwks and jwks_uri were both sent")]
+    TwoKeySets,
+    /// The authentication method is not offered to clients that register themselves.
+    #[error("the authentication method is not offered")]
+    Method,
+    /// No grant type is left that users can be asked for.
+    #[error("no grant type is left that is offered")]
+    NoGrantType,
+    /// The grant type `authorization_code` is not accompanied by the response type `code`.
+    #[error("the response types lack code")]
+    NoResponseType,
+    /// No scope is left that the client may have.
+    #[error("no scope is left that is offered")]
+    NoScope,
+    /// More redirect URIs were sent than are accepted.
+    #[error("too many redirect URIs were sent")]
+    TooManyRedirectUris,
+    /// A redirect URI is malformed, or of a kind that a browser runs or opens by itself.
+    #[error("a redirect URI was refused")]
+    RedirectUri(#[source] RedirectUriError),
+    /// No redirect URI is left of a kind that is accepted.
+    #[error("no redirect URI is left that is accepted")]
+    NoRedirectUri,
+}

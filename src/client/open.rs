@@ -1,0 +1,77 @@
+//! What a client that registered itself has beside every other client.
+
+use crate::clock::Timestamp;
+use crate::scope::ScopeSet;
+
+/// How a client came here that no developer submitted and no administrator described.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ClientOrigin {
+    /// It sent its metadata to the registration endpoint [RFC 7591].
+    DynamicRegistration,
+}
+
+/// The part of a [`Client`](crate::Client) that registered itself.
+///
+/// The scopes, resources, redirect URIs and methods that its registration was bounded to are those of the client.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OpenClient {
+    pub(crate) origin: ClientOrigin,
+    pub(crate) registered: Timestamp,
+    pub(crate) is_reviewed: bool,
+    /// What a request without `scope` asks for.
+    pub(crate) default_scopes: ScopeSet,
+    /// When the registration ends, as the policy said.
+    pub(crate) end: Option<Timestamp>,
+    /// Until when the last refresh token may live, a day's room included; `None` if no user ever approved the client.
+    pub(crate) used_until: Option<Timestamp>,
+    /// From when the client counts as unknown.
+    pub(crate) gone_at: Option<Timestamp>,
+    pub(crate) has_foreign_links: bool,
+    pub(crate) looks_like_another: bool,
+}
+
+impl OpenClient {
+    /// Returns how the client came here.
+    #[must_use]
+    pub const fn origin(&self) -> ClientOrigin {
+        self.origin
+    }
+
+    /// Returns when the client was registered.
+    #[must_use]
+    pub const fn registered(&self) -> Timestamp {
+        self.registered
+    }
+
+    /// Returns whether a person approved the client with [`Registrar::approve`](crate::Registrar::approve).
+    #[must_use]
+    pub const fn is_reviewed(&self) -> bool {
+        self.is_reviewed
+    }
+
+    /// Returns the scopes that a request without `scope` asks for [RFC 7591 section 2]. The limit is
+    /// [`Client::scopes`](crate::Client::scopes).
+    #[must_use]
+    pub const fn default_scopes(&self) -> &ScopeSet {
+        &self.default_scopes
+    }
+
+    /// Returns from when the client counts as unknown, unless it is used until then; `None` if it stays.
+    #[must_use]
+    pub const fn gone_at(&self) -> Option<Timestamp> {
+        self.gone_at
+    }
+
+    /// Returns whether a link of the client leads to a host that none of its redirect URIs has [RFC 7591 section 5].
+    #[must_use]
+    pub const fn has_foreign_links(&self) -> bool {
+        self.has_foreign_links
+    }
+
+    /// Returns whether its name looked like that of an approved application when it was registered.
+    #[must_use]
+    pub const fn looks_like_another(&self) -> bool {
+        self.looks_like_another
+    }
+}

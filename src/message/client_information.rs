@@ -1,0 +1,109 @@
+//! What the registration endpoint answers [RFC 7591 section 3.2.1].
+
+use serde::{Deserialize, Serialize};
+
+use crate::message::{form, secret_text};
+use crate::secret::ClientSecret;
+
+/// A client that was registered, with all its metadata [RFC 7591 section 3.2.1].
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct ClientInformationResponse {
+    /// The id of the client.
+    #[serde(deserialize_with = "form::required_text")]
+    pub client_id: String,
+    /// When the id was issued, in seconds since 1970.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub client_id_issued_at: Option<u64>,
+    /// The secret of a confidential client.
+    #[serde(default, with = "secret_text::optional", skip_serializing_if = "Option::is_none")]
+    pub client_secret: Option<ClientSecret>,
+    /// When the secret expires, in seconds since 1970; 0 for never.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub client_secret_expires_at: Option<u64>,
+    /// The redirect URIs that were accepted.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub redirect_uris: Vec<String>,
+    /// How the client authenticates at the token endpoint.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub token_endpoint_auth_method: Option<String>,
+    /// The values of `grant_type` that the client may use.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub grant_types: Vec<String>,
+    /// The values of `response_type` that the client may use.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub response_types: Vec<String>,
+    /// Where the application runs: `web` or `native`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub application_type: Option<String>,
+    /// The scopes that a request without `scope` asks for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub scope: Option<String>,
+    /// The name of the client.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub client_name: Option<String>,
+    /// The website of the client.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub client_uri: Option<String>,
+    /// The address of the logo.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub logo_uri: Option<String>,
+    /// The address of the terms of service.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tos_uri: Option<String>,
+    /// The address of the privacy policy.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub policy_uri: Option<String>,
+    /// How to reach the people responsible.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub contacts: Vec<String>,
+    /// What the client software is, for all its installations.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub software_id: Option<String>,
+    /// The version of the client software.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub software_version: Option<String>,
+}
+
+impl ClientInformationResponse {
+    /// Answers with an id alone; the other members are then set one by one.
+    #[must_use]
+    pub fn new(client_id: impl Into<String>) -> Self {
+        Self {
+            client_id: client_id.into(),
+            client_id_issued_at: None,
+            client_secret: None,
+            client_secret_expires_at: None,
+            redirect_uris: Vec::new(),
+            token_endpoint_auth_method: None,
+            grant_types: Vec::new(),
+            response_types: Vec::new(),
+            application_type: None,
+            scope: None,
+            client_name: None,
+            client_uri: None,
+            logo_uri: None,
+            tos_uri: None,
+            policy_uri: None,
+            contacts: Vec::new(),
+            software_id: None,
+            software_version: None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn members_without_a_value_are_left_out() {
+        let alone = ClientInformationResponse::new("id");
+        assert_eq!(serde_json::to_string(&alone).unwrap(), r#"{"client_id":"id"}"#);
+        let json = r#"{"client_id":"id","client_secret":"hidden","client_secret_expires_at":0,"grant_types":["code"]}"#;
+        let read: ClientInformationResponse = serde_json::from_str(json).unwrap();
+        assert_eq!(serde_json::to_string(&read).unwrap(), json);
+        assert!(!format!("{read:?}").contains("hidden"));
+        assert!(serde_json::from_str::<ClientInformationResponse>("{}").is_err());
+    }
+}

@@ -1,0 +1,937 @@
+//! A store that fails, loses answers and repeats writes: nothing acknowledged is lost or doubled, a
+//! hiccup takes nothing from anybody, and trouble is told as trouble.
+
+mod replicated;
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
+use async_trait::async_trait;
+use grantor::testing::SeededEntropy;
+use grantor::wire::Endpoint;
+use grantor::{Approval, AuthorizationServer, ClientId, ClientState, Config, Subject};
+
+use crate::failing::replicated::Replicated;
+use support::intercepted::Fate::{Done, FailsAfter, FailsBefore, Repeated};
+use support::intercepted::step::{Answer, NARROWER, Step};
+use support::intercepted::{Failure, Fate, Script, copy, over};
+use support::world::{
+    AnyStore, Credentials, ISSUER, Pair, Reviewer as _, SESSION, World, e400, empty, form, logo, pair, public_form,
+};
+
+/// One call meets its fate; those after it fail as well if the store stays away.
+#[derive(Debug)]
+struct Faults {
+    at: usize,
+    fate: Fate,
+    stays_away: bool,
+    /// The calls made so far.
+    calls: Mutex<Vec<&'static str>>,
+}
+
+impl Faults {
+    fn new(at: usize, fate: Fate) -> Arc<Self> {
+        Arc::new(Self { at, fate, stays_away: false, calls: Mutex::default() })
+    }
+
+    /// The store is away from that call on, which may have taken effect.
+    fn outage(at: usize, fate: Fate) -> Arc<Self> {
+        Arc::new(Self { at, fate, stays_away: true, calls: Mutex::default() })
+    }
+
+    /// The call that met its fate.
+    fn met(&self) -> Option<&'static str> {
+        self.calls.lock().unwrap().get(self.at).copied()
+    }
+}
+
+#[async_trait]
+impl Script for Faults {
+    async fn before(&self, call: &'static str) -> Fate {
+        let mut calls = self.calls.lock().unwrap();
+        calls.push(call);
+        match (calls.len() - 1).cmp(&self.at) {
+            std::cmp::Ordering::Less => Done,
+            std::cmp::Ordering::Equal => self.fate,
+            std::cmp::Ordering::Greater if self.stays_away => FailsBefore(Failure::Transient),
+            std::cmp::Ordering::Greater => Done,
+        }
+    }
+
+    async fn after(&self, _: &'static str) {}
+}
+
+/// A world in which a step can be taken.
+struct Scene {
+    world: World,
+    /// Of another grant: no step may touch it, but the withdrawal of everything.
+    bystander: Pair,
+    pair: Pair,
+    step: Step,
+}
+
+impl Scene {
+    async fn new(kind: Kind) -> Self {
+        let world = World::platform().await;
+        Self::of(world, kind).await
+    }
+
+    async fn of(world: World, kind: Kind) -> Self {
+        let bystander = world.pair().await;
+        let pair = world.pair().await;
+        let step = kind.step(&world, &pair).await;
+        Self { world, bystander, pair, step }
+    }
+
+    async fn live_grants(&self) -> usize {
+        self.world.server.grants_of(&self.world.alice).await.unwrap().len()
+    }
+
+    async fn client_opens(&self, client: &Credentials) -> bool {
+        self.world.opens(&self.world.pair_of(client).await.access).await
+    }
+
+    /// What the step has to have brought about once it was acknowledged.
+    async fn holds(&self, answer: Answer, case: &str) {
+        let Self { world, pair, .. } = self;
+        let live = self.live_grants().await;
+        let opens = world.opens(&pair.access).await;
+        match &self.step {
+            Step::Authorize
+            | Step::Introspect(_)
+            | Step::Authenticate(_)
+            | Step::ReadApplication
+            | Step::ListGrants
+            | Step::Purge => {
+                assert!(opens && live == 2, "{case}");
+            }
+            Step::Hold => {
+                let code = Step::Agree(answer.given).run(world).await.good().given;
+                Step::Exchange(code).run(world).await.good();
+            }
+            Step::Agree(handle) => {
+                assert_eq!(Step::Agree(handle.clone()).run(world).await.status, 400, "{case}: a second code");
+                let pair = Step::Exchange(answer.given).run(world).await.pair();
+                assert!(world.opens(&pair.access).await, "{case}");
+            }
+            Step::Deny(handle) => {
+                assert_eq!(Step::Agree(handle.clone()).run(world).await.status, 400, "{case}: it was denied");
+            }
+            Step::Exchange(_) => {
+                let given = answer.pair();
+                assert!(world.opens(&given.access).await && live == 3, "{case}");
+                Step::Refresh(given.refresh).run(world).await.good();
+            }
+            Step::Refresh(_) | Step::Narrow(_) => {
+                let given = answer.pair();
+                assert!(world.opens(&given.access).await && opens && live == 2, "{case}");
+                Step::Refresh(given.refresh).run(world).await.good();
+            }
+            Step::Revoke(token) if *token == pair.access => {
+                assert!(!opens && live == 2, "{case}");
+                Step::Refresh(pair.refresh.clone()).run(world).await.good();
+            }
+            Step::Revoke(_) | Step::WithdrawGrant(_) => {
+                assert!(!opens && live == 1, "{case}");
+                assert_eq!(Step::Refresh(pair.refresh.clone()).run(world).await.error, "invalid_grant", "{case}");
+            }
+            Step::Submit => {
+                let id = ClientId::new(&answer.given).unwrap();
+                let registrar = world.server.registrar().unwrap();
+                registrar.approve_now(&id, Approval::default()).await.unwrap();
+                let secret = registrar.claim_now(&id).await.unwrap().expose().to_owned();
+                assert!(self.client_opens(&Credentials { id: answer.given, secret }).await, "{case}");
+            }
+            Step::ApproveApplication(id) => {
+                let secret = world.server.registrar().unwrap().claim_now(id).await.unwrap().expose().to_owned();
+                let client = Credentials { id: id.to_string(), secret };
+                assert!(self.client_opens(&client).await, "{case}");
+            }
+            Step::ChangeApplication => {
+                let application = world.server.registrar().unwrap().application(&world.client.client_id()).await;
+                assert!(application.unwrap().awaits_review(), "{case}");
+            }
+            Step::ApproveChange => {
+                let scopes = world.access(&pair.access).await.unwrap().scopes();
+                assert_eq!(scopes.as_str(), NARROWER, "{case}");
+            }
+            Step::RejectApplication(id) => {
+                let client = world.server.registrar().unwrap().client(id).await.unwrap();
+                assert_eq!(client.state(), ClientState::Rejected, "{case}");
+            }
+            Step::Suspend => {
+                assert!(!opens, "{case}");
+                Step::Resume.run(world).await.good();
+            }
+            Step::Resume => assert!(opens, "{case}"),
+            Step::RotateSecret => {
+                let client = Credentials { secret: answer.given, ..world.client.clone() };
+                assert!(self.client_opens(&client).await && self.client_opens(&world.client).await, "{case}");
+            }
+            Step::RetireSecret => {
+                // The world goes on with the secret that is left.
+                assert_eq!(Step::Refresh(pair.refresh.clone()).run(world).await.status, 401, "{case}");
+                return;
+            }
+            Step::WithdrawClient => {
+                assert!(!opens && live == 0, "{case}");
+                assert!(self.client_opens(&world.client).await, "{case}");
+            }
+            Step::WithdrawApplication | Step::WithdrawSubject => assert!(!opens && live == 0, "{case}"),
+        }
+        if !matches!(self.step, Step::WithdrawClient | Step::WithdrawApplication | Step::WithdrawSubject) {
+            self.bystander_lives(case).await;
+        }
+    }
+
+    async fn bystander_lives(&self, case: &str) {
+        assert!(self.world.opens(&self.bystander.access).await, "{case}: a bystander was hurt");
+        assert!(Step::Refresh(self.bystander.refresh.clone()).run(&self.world).await.is_good(), "{case}");
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Authorize,
+    Hold,
+    Agree,
+    Deny,
+    Exchange,
+    Refresh,
+    /// With a token that was superseded.
+    RefreshInGrace,
+    /// The same for another scope, which writes.
+    NarrowInGrace,
+    RevokeRefreshToken,
+    RevokeAccessToken,
+    Introspect,
+    Authenticate,
+    Submit,
+    ApproveApplication,
+    ChangeApplication,
+    ApproveChange,
+    RejectApplication,
+    Suspend,
+    Resume,
+    RotateSecret,
+    RetireSecret,
+    ReadApplication,
+    WithdrawClient,
+    WithdrawGrant,
+    WithdrawApplication,
+    WithdrawSubject,
+    ListGrants,
+    Purge,
+}
+
+impl Kind {
+    const ALL: [Self; 28] = [
+        Self::Authorize,
+        Self::Hold,
+        Self::Agree,
+        Self::Deny,
+        Self::Exchange,
+        Self::Refresh,
+        Self::RefreshInGrace,
+        Self::NarrowInGrace,
+        Self::RevokeRefreshToken,
+        Self::RevokeAccessToken,
+        Self::Introspect,
+        Self::Authenticate,
+        Self::Submit,
+        Self::ApproveApplication,
+        Self::ChangeApplication,
+        Self::ApproveChange,
+        Self::RejectApplication,
+        Self::Suspend,
+        Self::Resume,
+        Self::RotateSecret,
+        Self::RetireSecret,
+        Self::ReadApplication,
+        Self::WithdrawClient,
+        Self::WithdrawGrant,
+        Self::WithdrawApplication,
+        Self::WithdrawSubject,
+        Self::ListGrants,
+        Self::Purge,
+    ];
+
+    const WITHOUT_GRACE: [Self; 5] =
+        [Self::Agree, Self::Exchange, Self::Refresh, Self::RevokeRefreshToken, Self::RevokeAccessToken];
+
+    /// Whether everything of the scene is withdrawn.
+    fn withdraws_all(self) -> bool {
+        matches!(self, Self::WithdrawApplication | Self::WithdrawSubject)
+    }
+
+    async fn step(self, world: &World, pair: &Pair) -> Step {
+        let handle = async || Step::Hold.run(world).await.good().given;
+        match self {
+            Self::Authorize => Step::Authorize,
+            Self::Hold => Step::Hold,
+            Self::Agree => Step::Agree(handle().await),
+            Self::Deny => Step::Deny(handle().await),
+            Self::Exchange => Step::Exchange(world.code().await),
+            Self::Refresh => Step::Refresh(pair.refresh.clone()),
+            Self::RefreshInGrace => {
+                Step::Refresh(pair.refresh.clone()).run(world).await.good();
+                Step::Refresh(pair.refresh.clone())
+            }
+            Self::NarrowInGrace => {
+                Step::Refresh(pair.refresh.clone()).run(world).await.good();
+                Step::Narrow(pair.refresh.clone())
+            }
+            Self::RevokeRefreshToken => Step::Revoke(pair.refresh.clone()),
+            Self::RevokeAccessToken => Step::Revoke(pair.access.clone()),
+            Self::Introspect => Step::Introspect(pair.access.clone()),
+            Self::Authenticate => Step::Authenticate(pair.access.clone()),
+            Self::Submit => Step::Submit,
+            Self::ApproveApplication => Step::ApproveApplication(submitted(world).await),
+            Self::ChangeApplication => Step::ChangeApplication,
+            Self::ApproveChange => {
+                let mut narrower = form();
+                narrower.scopes = NARROWER.into();
+                let registrar = world.server.registrar().unwrap();
+                registrar.change_now(&world.client.client_id(), narrower, None).await.unwrap();
+                Step::ApproveChange
+            }
+            Self::RejectApplication => Step::RejectApplication(submitted(world).await),
+            Self::Suspend => Step::Suspend,
+            Self::Resume => {
+                Step::Suspend.run(world).await.good();
+                Step::Resume
+            }
+            Self::RotateSecret => Step::RotateSecret,
+            Self::RetireSecret => {
+                Step::RotateSecret.run(world).await.good();
+                Step::RetireSecret
+            }
+            Self::ReadApplication => Step::ReadApplication,
+            Self::WithdrawClient => Step::WithdrawClient,
+            Self::WithdrawGrant => Step::WithdrawGrant(world.access(&pair.access).await.unwrap().grant()),
+            Self::WithdrawApplication | Self::WithdrawSubject => {
+                // Something of each kind to withdraw.
+                let _ = (handle().await, world.code().await);
+                if self == Self::WithdrawSubject { Step::WithdrawSubject } else { Step::WithdrawApplication }
+            }
+            Self::ListGrants => Step::ListGrants,
+            Self::Purge => Step::Purge,
+        }
+    }
+}
+
+/// An application that waits for its review.
+async fn submitted(world: &World) -> ClientId {
+    let developer = Subject::new("developer").unwrap();
+    world.server.registrar().unwrap().submit(developer, form(), Some(logo())).await.unwrap()
+}
+
+/// Takes a step of each kind with a fault at each of its calls, each time in a new world: with grace,
+/// and where nothing has any.
+async fn at_every_call(faults: impl Fn(usize) -> Arc<Faults>, look: impl AsyncFn(Kind, &Scene, Answer, &str)) {
+    for kind in Kind::ALL {
+        at_every_call_of(kind, async || World::platform().await, &faults, &look).await;
+    }
+    for kind in Kind::WITHOUT_GRACE {
+        at_every_call_of(kind, strict_public, &faults, &look).await;
+    }
+}
+
+async fn at_every_call_of(
+    kind: Kind,
+    world: impl AsyncFn() -> World,
+    faults: impl Fn(usize) -> Arc<Faults>,
+    look: impl AsyncFn(Kind, &Scene, Answer, &str),
+) {
+    for at in 0..200 {
+        let scene = Scene::of(world().await, kind).await;
+        scene.world.events.take();
+        let script = faults(at);
+        let answer = scene.step.run(&over(&scene.world, script.clone())).await;
+        let Some(call) = script.met() else {
+            assert!(at > 0, "{kind:?} made no call");
+            return;
+        };
+        let case = format!("{kind:?}, {:?} at call {at}, {call}", script.fate);
+        look(kind, &scene, answer, &case).await;
+    }
+}
+
+async fn strict_public() -> World {
+    let mut world = World::strict().await;
+    world.client = world.register(public_form()).await;
+    world
+}
+
+#[tokio::test]
+async fn a_single_failure_is_told_as_trouble_and_the_next_try_works() {
+    for failure in [Failure::Transient, Failure::Permanent] {
+        for fate in [FailsBefore(failure), FailsAfter(failure)] {
+            at_every_call(
+                |at| Faults::new(at, fate),
+                async |kind, scene, answer, case| {
+                    let answer = if answer.is_good() {
+                        answer
+                    } else {
+                        let expected =
+                            if failure == Failure::Transient { Answer::is_transient } else { Answer::is_permanent };
+                        assert!(expected(&answer), "{case}: {answer:?}");
+                        // A write that took effect is found by the read that follows. The withdrawal of a code that
+                        // was exchanged inserts nothing, since the grant has the place.
+                        let is_write = case.ends_with("insert") || case.ends_with("replace");
+                        let is_write = is_write && !(kind.withdraws_all() && case.ends_with("tokens.insert"));
+                        assert!(!is_write || fate == FailsBefore(failure), "{case}: {answer:?}");
+                        let again = scene.step.run(&scene.world).await;
+                        assert!(again.is_good(), "{case}: {again:?}");
+                        again
+                    };
+                    scene.holds(answer, case).await;
+                },
+            )
+            .await;
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_write_that_is_sent_twice_counts_once() {
+    at_every_call(
+        |at| Faults::new(at, Repeated),
+        async |kind, scene, answer, case| {
+            assert!(answer.is_good(), "{case}: {answer:?}");
+            let events = scene.world.events.take();
+            assert!(events.len() <= 1 || kind.withdraws_all(), "{case}: {events:?}");
+            if kind == Kind::Refresh {
+                assert!(events[0].starts_with("Refreshed {"), "{case}: {events:?}");
+            }
+            scene.holds(answer, case).await;
+        },
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn a_store_that_is_away_takes_nothing_from_anybody() {
+    at_every_call(
+        |at| Faults::outage(at, FailsBefore(Failure::Transient)),
+        async |kind, scene, answer, case| {
+            // The list that keeps the bound of live grants comes when the client has its tokens.
+            if kind == Kind::Exchange && case.ends_with("tokens.list") {
+                assert!(answer.is_good(), "{case}: {answer:?}");
+                return scene.holds(answer, case).await;
+            }
+            assert!(answer.is_transient(), "{case}: {answer:?}");
+            if kind != Kind::Resume && !kind.withdraws_all() {
+                assert!(scene.world.opens(&scene.pair.access).await, "{case}");
+            }
+            let again = scene.step.run(&scene.world).await;
+            assert!(again.is_good(), "{case}: {again:?}");
+            scene.holds(again, case).await;
+        },
+    )
+    .await;
+}
+
+/// The write took effect, and neither its answer nor a look came back. What was asked for is done, or
+/// its next try is told so.
+#[tokio::test]
+async fn a_store_that_goes_away_after_a_write_leaves_what_was_written() {
+    let faults = |at| Faults::outage(at, FailsAfter(Failure::Transient));
+    for kind in Kind::ALL {
+        at_every_call_of(
+            kind,
+            async || World::platform().await,
+            faults,
+            async |kind, scene, answer, case| {
+                assert!(answer.is_transient() || answer.is_good(), "{case}: {answer:?}");
+                let again = scene.step.run(&scene.world).await;
+                // A third secret takes the place of the oldest, so the first one may be gone by now.
+                if kind == Kind::RotateSecret {
+                    let client = Credentials { secret: again.good().given, ..scene.world.client.clone() };
+                    return assert!(scene.client_opens(&client).await, "{case}");
+                }
+                if again.is_good() {
+                    return scene.holds(again, case).await;
+                }
+                match kind {
+                    // The user is told that the decision was taken; the code reached nobody.
+                    Kind::Agree | Kind::Deny => assert_eq!((again.status, again.error.as_str()), (400, ""), "{case}"),
+                    // The one that costs a new sign-in, below.
+                    Kind::Exchange => {
+                        assert_eq!((again.status, again.error.as_str()), (400, "invalid_grant"), "{case}")
+                    }
+                    Kind::ApproveChange | Kind::RejectApplication => {
+                        assert_eq!(again.status, 409, "{case}");
+                        return scene.holds(again, case).await;
+                    }
+                    // The state is as wanted.
+                    Kind::ApproveApplication | Kind::Suspend | Kind::Resume => assert_eq!(again.status, 409, "{case}"),
+                    _ => panic!("{case}: {again:?}"),
+                }
+                if kind == Kind::Suspend {
+                    Step::Resume.run(&scene.world).await.good();
+                }
+                if let Step::ApproveApplication(id) = &scene.step {
+                    let registrar = scene.world.server.registrar().unwrap();
+                    assert_eq!(registrar.client(id).await.unwrap().state(), ClientState::Approved, "{case}");
+                    let secret = registrar.claim_now(id).await.unwrap().expose().to_owned();
+                    assert!(scene.client_opens(&Credentials { id: id.to_string(), secret }).await, "{case}");
+                }
+                scene.bystander_lives(case).await;
+                assert_eq!(scene.live_grants().await, if kind == Kind::ApproveApplication { 3 } else { 2 }, "{case}");
+            },
+        )
+        .await;
+    }
+}
+
+/// The exchange was applied, the look after it failed as well, and the client was told 503: its next
+/// try is the second use of a code, and takes the grant with it.
+#[tokio::test]
+async fn an_exchange_whose_answer_and_look_are_lost_costs_a_new_sign_in() {
+    let scene = Scene::new(Kind::Exchange).await;
+    let script = outage_after(&scene, "tokens.insert").await;
+    let answer = scene.step.run(&over(&scene.world, script)).await;
+    assert_eq!((answer.status, answer.error.as_str()), (503, "temporarily_unavailable"));
+    assert_eq!(scene.live_grants().await, 3);
+
+    let again = scene.step.run(&scene.world).await;
+    assert_eq!((again.status, again.error.as_str()), (400, "invalid_grant"));
+    assert_eq!(scene.live_grants().await, 2);
+    let signed_in_again = scene.world.pair().await;
+    assert!(scene.world.opens(&signed_in_again.access).await);
+}
+
+/// The same at a refresh, where there is no grace; with grace the next try gives a sibling.
+#[tokio::test]
+async fn a_refresh_without_grace_whose_answer_and_look_are_lost_costs_a_new_sign_in() {
+    for (world, has_grace) in [(strict_public().await, false), (World::platform().await, true)] {
+        let scene = Scene::of(world, Kind::Refresh).await;
+        let script = outage_after(&scene, "tokens.replace").await;
+        let answer = scene.step.run(&over(&scene.world, script)).await;
+        assert_eq!((answer.status, answer.error.as_str()), (503, "temporarily_unavailable"));
+
+        let again = scene.step.run(&scene.world).await;
+        if has_grace {
+            assert!(scene.world.opens(&again.pair().access).await);
+            assert_eq!(scene.live_grants().await, 2);
+        } else {
+            assert_eq!((again.status, again.error.as_str()), (400, "invalid_grant"));
+            assert_eq!(scene.live_grants().await, 1);
+            assert!(scene.world.opens(&scene.world.pair().await.access).await);
+        }
+    }
+}
+
+/// An exchange of unknown outcome finds that another one won. It cannot know whether it was its own
+/// client that came first, so it accuses nobody.
+#[tokio::test]
+async fn an_exchange_that_failed_does_not_take_what_another_was_given() {
+    for fate in [FailsBefore(Failure::Transient), FailsAfter(Failure::Transient)] {
+        let scene = Scene::new(Kind::Exchange).await;
+        let (world, step) = (copy(&scene.world), scene.step.clone());
+        let winner = Arc::new(Mutex::default());
+        let script = Overtaken { world, step, winner: winner.clone(), fate };
+        let answer = scene.step.run(&over(&scene.world, script)).await;
+        assert_eq!((answer.status, answer.error.as_str()), (503, "temporarily_unavailable"));
+        let given: Answer = winner.lock().unwrap().take().unwrap();
+        let given = given.pair();
+        assert!(scene.world.opens(&given.access).await);
+        Step::Refresh(given.refresh).run(&scene.world).await.good();
+        assert_eq!(scene.live_grants().await, 3);
+    }
+}
+
+/// Another takes the same step in front of the insert, which then meets its fate.
+struct Overtaken {
+    world: World,
+    step: Step,
+    winner: Arc<Mutex<Option<Answer>>>,
+    fate: Fate,
+}
+
+impl std::fmt::Debug for Overtaken {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Overtaken")
+    }
+}
+
+#[async_trait]
+impl Script for Overtaken {
+    async fn before(&self, call: &'static str) -> Fate {
+        if call != "tokens.insert" {
+            return Done;
+        }
+        let answer = self.step.run(&self.world).await;
+        *self.winner.lock().unwrap() = Some(answer);
+        self.fate
+    }
+
+    async fn after(&self, _: &'static str) {}
+}
+
+/// A store that goes away with the first call of that name, which is applied, in the scene's step.
+async fn outage_after(scene: &Scene, name: &str) -> Arc<Faults> {
+    // The same step in a world of its own tells which call it is.
+    let kind = if matches!(scene.step, Step::Exchange(_)) { Kind::Exchange } else { Kind::Refresh };
+    let rehearsal = Scene::new(kind).await;
+    let calls = Faults::new(usize::MAX, Done);
+    rehearsal.step.run(&over(&rehearsal.world, calls.clone())).await.good();
+    let at = calls.calls.lock().unwrap().iter().position(|call| *call == name).unwrap();
+    Faults::outage(at, FailsAfter(Failure::Transient))
+}
+
+/// CVE-2020-15223: an error of the store at revocation is 503 or 500, never 200 for a token that lives.
+#[tokio::test]
+async fn a_failed_revocation_is_not_acknowledged() {
+    for (failure, status, error) in
+        [(Failure::Transient, 503, "temporarily_unavailable"), (Failure::Permanent, 500, "server_error")]
+    {
+        for token in [|pair: &Pair| pair.access.clone(), |pair: &Pair| pair.refresh.clone()] {
+            let world = World::platform().await;
+            let first = world.pair().await;
+            let mut failed = 0;
+            for at in 0.. {
+                let script = Faults::new(at, FailsBefore(failure));
+                let response = over(&world, script.clone()).revoke(&token(&first)).await;
+                if script.met().is_none() {
+                    empty(&response);
+                    break;
+                }
+                assert_eq!(response.status(), status);
+                assert_eq!(response.header("Retry-After").is_some(), status == 503);
+                assert_eq!(Answer::from(response).error, error);
+                assert!(world.opens(&first.access).await, "call {at}");
+                failed += 1;
+            }
+            assert!(failed >= 3, "client, grant and write were to fail");
+            assert!(!world.opens(&first.access).await);
+        }
+    }
+}
+
+/// A hiccup hides a replay only until the next try.
+#[tokio::test]
+async fn a_replay_during_a_hiccup_is_refused_or_told_as_trouble_and_seen_the_next_time() {
+    for fate in [FailsBefore(Failure::Transient), FailsAfter(Failure::Transient), Repeated] {
+        for at in 0..200 {
+            let world = World::platform().await;
+            let code = world.code().await;
+            let first = pair(&world.exchange(&code).await);
+            let script = Faults::new(at, fate);
+            let answer = Answer::from(over(&world, script.clone()).exchange(&code).await);
+            let Some(call) = script.met() else { break };
+            let refused = (answer.status, answer.error.as_str()) == (400, "invalid_grant");
+            assert!(refused || answer.is_transient() && fate != Repeated, "{fate:?} at {call}: {answer:?}");
+            assert!(!refused || !world.opens(&first.access).await, "{fate:?} at {call}");
+            e400(&world.exchange(&code).await, "invalid_grant");
+            assert!(!world.opens(&first.access).await, "{fate:?} at {call}");
+        }
+    }
+}
+
+/// The use of a superseded refresh token after its grace, in the same way.
+#[tokio::test]
+async fn a_reuse_during_a_hiccup_is_refused_or_told_as_trouble_and_seen_the_next_time() {
+    for fate in [FailsBefore(Failure::Transient), FailsAfter(Failure::Transient), Repeated] {
+        for at in 0..200 {
+            let world = World::platform().await;
+            let first = world.pair().await;
+            let second = pair(&world.refresh(&first.refresh).await);
+            world.advance(361);
+            let script = Faults::new(at, fate);
+            let answer = Answer::from(over(&world, script.clone()).refresh(&first.refresh).await);
+            let Some(call) = script.met() else { break };
+            let refused = (answer.status, answer.error.as_str()) == (400, "invalid_grant");
+            assert!(refused || answer.is_transient() && fate != Repeated, "{fate:?} at {call}: {answer:?}");
+            assert!(!refused || !world.opens(&second.access).await, "{fate:?} at {call}");
+            e400(&world.refresh(&first.refresh).await, "invalid_grant");
+            assert!(!world.opens(&second.access).await, "{fate:?} at {call}");
+        }
+    }
+}
+
+/// The resource is told 503 without a challenge: no client may take its token for dead.
+#[tokio::test]
+async fn a_failure_at_the_resource_is_no_challenge() {
+    for (failure, status) in [(Failure::Transient, 503), (Failure::Permanent, 500)] {
+        let world = World::platform().await;
+        let first = world.pair().await;
+        for at in 0..2 {
+            let refused = over(&world, Faults::new(at, FailsBefore(failure))).access(&first.access).await;
+            let response = refused.expect_err("the store failed").into_response();
+            assert_eq!(response.status(), status);
+            assert_eq!(response.header("WWW-Authenticate"), None);
+        }
+        assert!(world.opens(&first.access).await);
+        let script = Faults::new(1, FailsBefore(failure));
+        let post = over(&world, script);
+        let response =
+            post.post(Endpoint::Introspection, &[("token", &first.access)]).client(&world.client).send().await;
+        assert_eq!(response.status(), status, "never told as inactive");
+    }
+}
+
+/// A write took effect where it is looked for, but not on the replica that it waits for, which then takes
+/// over. What was acknowledged, at once or at the next try, is there: a look acknowledges nothing.
+#[tokio::test]
+async fn what_no_replica_has_is_not_acknowledged() {
+    for stays_cut in [false, true] {
+        for kind in Kind::ALL {
+            let mut acknowledged = 0;
+            for write in 0..20 {
+                let store = Replicated::new();
+                let scene = Scene::of(on(AnyStore::over(store.clone())).await, kind).await;
+                store.cut_after(write, stays_cut);
+                let mut answer = scene.step.run(&scene.world).await;
+                let case = format!("{kind:?}, write {write}, stays cut: {stays_cut}");
+                if !answer.is_good() {
+                    assert!(answer.is_transient(), "{case}: {answer:?}");
+                    answer = scene.step.run(&scene.world).await;
+                }
+                if answer.is_good() {
+                    acknowledged += 1;
+                    scene.after_fail_over(&store).await.holds(answer, &case).await;
+                }
+                if !store.was_cut() {
+                    break;
+                }
+                assert!(write < 19, "{case}: endless writes");
+            }
+            assert!(acknowledged > 0, "{kind:?}: without a cut it is acknowledged");
+        }
+    }
+}
+
+/// The same where the fail-over comes in the middle of the next try: what that one found first is gone when it
+/// makes sure of it.
+#[tokio::test]
+async fn what_is_gone_when_it_is_made_sure_of_is_not_acknowledged() {
+    let kinds = [
+        Kind::RevokeRefreshToken,
+        Kind::RevokeAccessToken,
+        Kind::WithdrawGrant,
+        Kind::WithdrawApplication,
+        Kind::WithdrawSubject,
+        Kind::Deny,
+        Kind::Exchange,
+        Kind::Refresh,
+    ];
+    for kind in kinds {
+        let (mut retried, mut acknowledged) = (0, 0);
+        for (write, calls) in (0..6).flat_map(|write| (0..24).map(move |calls| (write, calls))) {
+            let store = Replicated::new();
+            let scene = Scene::of(on(AnyStore::over(store.clone())).await, kind).await;
+            store.cut_after(write, true);
+            if scene.step.run(&scene.world).await.is_good() {
+                continue;
+            }
+            retried += 1;
+            store.fail_over_after(calls);
+            let answer = scene.step.run(&scene.world).await;
+            if answer.is_good() {
+                acknowledged += 1;
+                let case = format!("{kind:?}, write {write}, fail-over after {calls} calls");
+                scene.after_fail_over(&store).await.holds(answer, &case).await;
+            }
+        }
+        assert!(retried > 0 && acknowledged > 0, "{kind:?}: {acknowledged} of {retried} were acknowledged");
+    }
+}
+
+/// A write is answered with an error and takes effect later: before a call of the next try, or after it. What was
+/// acknowledged stays.
+#[tokio::test]
+async fn a_write_that_arrives_late_undoes_nothing_that_was_acknowledged() {
+    for kind in Kind::ALL {
+        let mut was_late = false;
+        for (write, calls) in (0..6).flat_map(|write| (0..16).map(move |calls| (write, calls))) {
+            let store = Replicated::new();
+            let scene = Scene::of(on(AnyStore::over(store.clone())).await, kind).await;
+            store.delay(write, calls);
+            let mut answer = scene.step.run(&scene.world).await;
+            let case = format!("{kind:?}, write {write} is late by {calls} calls");
+            if !answer.is_good() {
+                assert!(answer.is_transient(), "{case}: {answer:?}");
+                answer = scene.step.run(&scene.world).await;
+            }
+            if !store.land() {
+                break;
+            }
+            was_late = true;
+            if kind == Kind::RotateSecret && answer.is_good() {
+                // The secret that reached nobody may be the second, and the first be gone.
+                let secret = answer.good().given;
+                assert!(scene.client_opens(&Credentials { secret, ..scene.world.client.clone() }).await, "{case}");
+                continue;
+            }
+            if answer.is_good() {
+                scene.holds(answer, &case).await;
+                continue;
+            }
+            // The next try found that it was done already, or a code that was used.
+            let is_told = matches!((answer.status, answer.error.as_str()), (400, "" | "invalid_grant"));
+            assert!(is_told || answer.status == 409 || answer.is_transient(), "{case}: {answer:?}");
+            if kind == Kind::Suspend {
+                Step::Resume.run(&scene.world).await.good();
+            }
+            // The world goes on with the secret that is left.
+            if kind != Kind::RetireSecret {
+                scene.bystander_lives(&case).await;
+            }
+        }
+        let reads = [Kind::Authorize, Kind::Introspect, Kind::Authenticate, Kind::ReadApplication, Kind::ListGrants];
+        assert_eq!(was_late, !reads.contains(&kind), "{kind:?}");
+    }
+}
+
+/// Counts the confirms of a step.
+#[derive(Debug)]
+struct Confirms {
+    reads_settled: bool,
+    count: AtomicUsize,
+}
+
+#[async_trait]
+impl Script for Confirms {
+    async fn before(&self, call: &'static str) -> Fate {
+        self.count.fetch_add(usize::from(call.ends_with(".confirm")), Ordering::Relaxed);
+        Done
+    }
+
+    async fn after(&self, _: &'static str) {}
+
+    fn reads_settled(&self) -> bool {
+        self.reads_settled
+    }
+}
+
+/// The step, and then the step once more: how many confirms each of them sends where reads are not settled.
+#[tokio::test]
+async fn what_was_only_read_is_confirmed_once_and_nothing_where_reads_are_settled() {
+    for reads_settled in [true, false] {
+        for kind in Kind::ALL {
+            let scene = Scene::new(kind).await;
+            let script = Arc::new(Confirms { reads_settled, count: AtomicUsize::new(0) });
+            let world = over(&scene.world, script.clone());
+            let mut found = Vec::new();
+            for _ in 0..2 {
+                let _ = scene.step.run(&world).await;
+                found.push(script.count.swap(0, Ordering::Relaxed));
+            }
+            let expected = match kind {
+                _ if reads_settled => [0, 0],
+                // It writes first, and then is in its grace; a grant that is revoked already is confirmed.
+                Kind::Refresh | Kind::NarrowInGrace => [0, 1],
+                Kind::RevokeRefreshToken | Kind::RevokeAccessToken | Kind::WithdrawGrant => [0, 1],
+                Kind::RefreshInGrace => [1, 1],
+                // How the application stands is told to those who come again.
+                Kind::ApproveApplication | Kind::ApproveChange | Kind::RejectApplication => [0, 1],
+                Kind::Suspend | Kind::Resume => [0, 1],
+                // The clock has been confirmed in that second.
+                Kind::Purge => [0, 1],
+                // Two grants and what took the place of a code are found by their codes and in their own list; the
+                // first time by their codes they are written. There is a denied request, too.
+                Kind::WithdrawApplication | Kind::WithdrawSubject => [3, 7],
+                _ => [0, 0],
+            };
+            assert_eq!(found, expected, "{kind:?}, reads settled: {reads_settled}");
+        }
+    }
+}
+
+impl Scene {
+    /// The same users, whose server now has what the replica had.
+    async fn after_fail_over(self, store: &Replicated) -> Self {
+        let config: Config = self.world.server.config().clone();
+        let store = AnyStore::over(store.promoted());
+        let server = AuthorizationServer::builder(config, store.clone());
+        let server = server.clock(self.world.clock.clone()).entropy(SeededEntropy::new(9)).build().unwrap();
+        Self { world: World { server, store, ..copy(&self.world) }, ..self }
+    }
+}
+
+/// The world of the platform on that store.
+async fn on(store: AnyStore) -> World {
+    let mut config = Config::platform(ISSUER);
+    config.public_clients = true;
+    World::on(store, config, |builder| builder).await
+}
+
+/// Fails one call of that name, by its number.
+#[derive(Debug)]
+struct FailsOnce {
+    call: &'static str,
+    number: usize,
+    seen: Mutex<usize>,
+}
+
+#[async_trait]
+impl Script for FailsOnce {
+    async fn before(&self, call: &'static str) -> Fate {
+        let mut seen = self.seen.lock().unwrap();
+        *seen += usize::from(call == self.call);
+        if call == self.call && *seen == self.number { FailsBefore(Failure::Permanent) } else { Done }
+    }
+
+    async fn after(&self, _: &'static str) {}
+}
+
+/// What cannot be withdrawn keeps nothing else alive, and is told.
+#[tokio::test]
+async fn a_failure_while_everything_of_a_user_is_withdrawn_spares_nothing_else() {
+    for (call, number) in [("tokens.replace", 1), ("tokens.find", 2), ("codes.replace", 1), ("codes.list", 1)] {
+        let world = World::platform().await;
+        let pairs = [world.pair().await, world.pair().await, world.pair().await];
+        let pending = world.authorize(&world.query(&[])).await.unwrap();
+        world.server.hold(&pending, &world.alice, SESSION).await.unwrap();
+        let script = FailsOnce { call, number, seen: Mutex::default() };
+        let failed = over(&world, script).server.revoke_subject(&world.alice).await;
+        assert!(failed.is_err_and(|error| !error.is_transient()), "{call}");
+        let mut alive = 0;
+        for pair in &pairs {
+            alive += usize::from(world.opens(&pair.access).await);
+        }
+        assert!(alive <= usize::from(call.starts_with("tokens")), "{alive} grants live on after {call} failed");
+        world.server.revoke_subject(&world.alice).await.unwrap();
+        for pair in &pairs {
+            assert!(!world.opens(&pair.access).await, "{call}");
+        }
+    }
+}
+
+/// A write whose answer was lost took it from somebody, as one that was answered.
+#[tokio::test]
+async fn what_was_withdrawn_is_counted_though_the_answer_of_the_store_was_lost() {
+    let mut lost = Vec::new();
+    for at in 0.. {
+        let world = World::platform().await;
+        world.pair().await;
+        world.code().await;
+        let pending = world.authorize(&world.query(&[])).await.unwrap();
+        world.server.hold(&pending, &world.alice, SESSION).await.unwrap();
+        let faults = Faults::new(at, FailsAfter(Failure::Transient));
+        let counted = over(&world, faults.clone()).server.revoke_subject(&world.alice).await;
+        let Some(call) = faults.met() else { break };
+        // What only made sure of something may be told as a failure.
+        let Ok(count) = counted else { continue };
+        assert_eq!(count, 3, "{call}");
+        lost.push(call);
+    }
+    assert!(["tokens.insert", "tokens.replace", "codes.replace"].iter().all(|call| lost.contains(call)), "{lost:?}");
+}
+
+/// Codes and grants lie in two stores, neither of which waits for the other's repair.
+#[tokio::test]
+async fn a_purge_of_one_kind_that_fails_does_not_stop_the_other() {
+    for (call, left) in [("codes.purge", (1, 0)), ("tokens.purge", (0, 1))] {
+        let world = World::platform().await;
+        world.pair().await;
+        world.advance(15_552_000 + 3600 + 600);
+        world.server.confirm_clock().await.unwrap();
+        let script = FailsOnce { call, number: 1, seen: Mutex::default() };
+        let failed = over(&world, script).server.purge_expired(100).await;
+        assert!(failed.is_err(), "{call}");
+        assert_eq!((world.store.authorization_count().await, world.store.grant_count().await), left, "{call}");
+    }
+}

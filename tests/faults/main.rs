@@ -1,0 +1,5 @@
+//! Stores that fail, futures that are dropped, requests that meet.
+
+mod cancellation;
+mod failing;
+mod races;

@@ -1,0 +1,654 @@
+//! Two and more at once: revocation beats whatever is in flight, and one code gives one grant.
+//!
+//! First every deterministic order: one step is taken from beginning to end in every gap between the
+//! store calls of another. Then real threads, let loose by a barrier.
+
+use std::fmt;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Barrier, Mutex};
+use std::thread;
+
+use async_trait::async_trait;
+use futures::executor::block_on;
+use grantor::ClientState;
+use grantor::store::TokenStore;
+
+use support::intercepted::step::{Answer, Step};
+use support::intercepted::{Fate, Script, copy, over};
+use support::world::{Credentials, Pair, World, e401, public_form};
+
+/// Lets another step be taken in one gap: before or after the effect of a call.
+struct Gap {
+    left: Mutex<usize>,
+    step: Mutex<Option<Pin<Box<dyn Future<Output = Answer> + Send>>>>,
+    answer: Mutex<Option<Answer>>,
+}
+
+impl Gap {
+    fn new(number: usize, world: &World, step: &Step) -> Arc<Self> {
+        let (world, step) = (copy(world), step.clone());
+        let step: Pin<Box<dyn Future<Output = Answer> + Send>> = Box::pin(async move { step.run(&world).await });
+        Arc::new(Self { left: Mutex::new(number), step: Mutex::new(Some(step)), answer: Mutex::default() })
+    }
+
+    async fn pass(&self) {
+        let step = {
+            let mut left = self.left.lock().unwrap();
+            let is_here = *left == 0;
+            *left = left.saturating_sub(1);
+            if is_here { self.step.lock().unwrap().take() } else { None }
+        };
+        if let Some(step) = step {
+            let answer = step.await;
+            *self.answer.lock().unwrap() = Some(answer);
+        }
+    }
+}
+
+impl fmt::Debug for Gap {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Gap")
+    }
+}
+
+#[async_trait]
+impl Script for Gap {
+    async fn before(&self, _: &'static str) -> Fate {
+        self.pass().await;
+        Fate::Done
+    }
+
+    async fn after(&self, _: &'static str) {
+        self.pass().await;
+    }
+}
+
+/// A world, a pair of tokens in it, and the two steps that meet.
+struct Scene {
+    world: World,
+    pair: Pair,
+    outer: Step,
+    inner: Step,
+}
+
+impl Scene {
+    async fn live_grants(&self) -> usize {
+        self.world.server.grants_of(&self.world.alice).await.unwrap().len()
+    }
+
+    /// Neither token of the pair is good for anything.
+    async fn is_dead(&self, pair: &Pair) -> bool {
+        let refreshed = Step::Refresh(pair.refresh.clone()).run(&self.world).await;
+        !self.world.opens(&pair.access).await && refreshed.error == "invalid_grant"
+    }
+}
+
+/// What came of the two.
+struct Met {
+    outer: Answer,
+    inner: Answer,
+    case: String,
+}
+
+/// Takes the inner step in every gap of the outer one, then the other way round, each in a new world.
+async fn in_every_order(scene: impl AsyncFn() -> Scene, look: impl AsyncFn(&Scene, Met)) {
+    for is_turned in [false, true] {
+        for number in 0..200 {
+            let mut scene = scene().await;
+            if is_turned {
+                std::mem::swap(&mut scene.outer, &mut scene.inner);
+            }
+            let gap = Gap::new(number, &scene.world, &scene.inner);
+            let outer = scene.outer.run(&over(&scene.world, gap.clone())).await;
+            let inner = gap.answer.lock().unwrap().take();
+            let Some(inner) = inner else {
+                assert!(number > 2, "{:?} made hardly a call", scene.outer);
+                break;
+            };
+            let case = format!("{:?} in gap {number} of {:?}: {inner:?}, {outer:?}", scene.inner, scene.outer);
+            let met = Met { outer, inner, case };
+            look(&scene, if is_turned { met.turned() } else { met }).await;
+        }
+    }
+}
+
+impl Met {
+    fn turned(self) -> Self {
+        Self { outer: self.inner, inner: self.outer, ..self }
+    }
+}
+
+/// The second step always is the one that takes away.
+async fn platform(steps: impl AsyncFn(&World, &Pair) -> (Step, Step)) -> Scene {
+    of(World::platform().await, steps).await
+}
+
+async fn of(world: World, steps: impl AsyncFn(&World, &Pair) -> (Step, Step)) -> Scene {
+    let pair = world.pair().await;
+    let (outer, inner) = steps(&world, &pair).await;
+    Scene { world, pair, outer, inner }
+}
+
+async fn strict_public() -> World {
+    let mut world = World::strict().await;
+    world.client = world.register(public_form()).await;
+    world
+}
+
+#[tokio::test]
+async fn revocation_beats_every_refresh_in_flight() {
+    let withdraw_grant =
+        async |world: &World, pair: &Pair| Step::WithdrawGrant(world.access(&pair.access).await.unwrap().grant());
+    for kind in 0..4 {
+        let counts = Tally::default();
+        let steps = async |world: &World, pair: &Pair| {
+            let taking = match kind {
+                0 => Step::Revoke(pair.refresh.clone()),
+                1 => withdraw_grant(world, pair).await,
+                2 => Step::WithdrawSubject,
+                _ => Step::WithdrawClient,
+            };
+            (Step::Refresh(pair.refresh.clone()), taking)
+        };
+        in_every_order(
+            async || platform(steps).await,
+            async |scene, met| {
+                assert!(met.inner.is_good(), "{}", met.case);
+                assert!(scene.is_dead(&scene.pair).await, "{}", met.case);
+                if let Some(given) = &met.outer.pair {
+                    assert!(scene.is_dead(given).await, "{}", met.case);
+                    counts.won();
+                } else {
+                    assert_eq!((met.outer.status, met.outer.error.as_str()), (400, "invalid_grant"), "{}", met.case);
+                    counts.lost();
+                }
+                assert_eq!(scene.live_grants().await, 0, "{}", met.case);
+            },
+        )
+        .await;
+        counts.both();
+    }
+}
+
+#[tokio::test]
+async fn a_revoked_access_token_stays_dead_and_its_refresh_goes_on() {
+    let steps = async |_: &World, pair: &Pair| (Step::Refresh(pair.refresh.clone()), Step::Revoke(pair.access.clone()));
+    in_every_order(
+        async || platform(steps).await,
+        async |scene, met| {
+            assert!(met.inner.is_good(), "{}", met.case);
+            assert!(!scene.world.opens(&scene.pair.access).await, "{}", met.case);
+            let given = met.outer.pair.as_ref().expect(&met.case);
+            assert!(scene.world.opens(&given.access).await, "{}", met.case);
+            Step::Refresh(given.refresh.clone()).run(&scene.world).await.good();
+        },
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn withdrawal_beats_every_exchange_in_flight() {
+    for taking in [Step::WithdrawSubject, Step::WithdrawClient] {
+        let counts = Tally::default();
+        let steps = async |world: &World, _: &Pair| (Step::Exchange(world.code().await), taking.clone());
+        in_every_order(
+            async || platform(steps).await,
+            async |scene, met| {
+                assert!(met.inner.is_good(), "{}", met.case);
+                match &met.outer.pair {
+                    Some(given) => {
+                        assert!(scene.is_dead(given).await, "{}", met.case);
+                        counts.won();
+                    }
+                    None => {
+                        assert_eq!(met.outer.error, "invalid_grant", "{}", met.case);
+                        counts.lost();
+                    }
+                }
+                let exchange = if matches!(scene.outer, Step::Exchange(_)) { &scene.outer } else { &scene.inner };
+                assert_eq!(exchange.run(&scene.world).await.error, "invalid_grant", "{}", met.case);
+                assert_eq!(scene.live_grants().await, 0, "{}", met.case);
+            },
+        )
+        .await;
+        counts.both();
+    }
+}
+
+/// The first token of a grant is revoked while the code that brought it is used again.
+#[tokio::test]
+async fn revocation_and_replay_agree_that_the_grant_is_dead() {
+    let scene = async || {
+        let world = World::platform().await;
+        let code = world.code().await;
+        let pair = Step::Exchange(code.clone()).run(&world).await.pair();
+        let (outer, inner) = (Step::Exchange(code), Step::Revoke(pair.refresh.clone()));
+        Scene { world, pair, outer, inner }
+    };
+    in_every_order(scene, async |scene, met| {
+        assert!(met.inner.is_good(), "{}", met.case);
+        assert_eq!(met.outer.error, "invalid_grant", "{}", met.case);
+        assert!(scene.is_dead(&scene.pair).await, "{}", met.case);
+    })
+    .await;
+}
+
+/// CVE-2026-53518: one success, and a detected replay takes it back.
+#[tokio::test]
+async fn two_exchanges_of_one_code_give_one_pair_which_the_replay_revokes() {
+    let steps = async |world: &World, _: &Pair| {
+        let code = world.code().await;
+        (Step::Exchange(code.clone()), Step::Exchange(code))
+    };
+    in_every_order(
+        async || platform(steps).await,
+        async |scene, met| {
+            let (good, refused): (Vec<_>, Vec<_>) = [met.outer, met.inner].into_iter().partition(Answer::is_good);
+            assert!(good.len() == 1 && refused[0].error == "invalid_grant", "{}", met.case);
+            assert!(scene.is_dead(good[0].pair.as_ref().unwrap()).await, "{}", met.case);
+            assert!(scene.world.opens(&scene.pair.access).await, "{}: a bystander was hurt", met.case);
+            assert_eq!(scene.live_grants().await, 1, "{}", met.case);
+        },
+    )
+    .await;
+}
+
+/// The replay revokes; a refresh of what the exchange gave does not bring it back.
+#[tokio::test]
+async fn a_replay_beats_every_refresh_in_flight() {
+    let counts = Tally::default();
+    let scene = async || {
+        let world = World::platform().await;
+        let code = world.code().await;
+        let pair = Step::Exchange(code.clone()).run(&world).await.pair();
+        let (outer, inner) = (Step::Refresh(pair.refresh.clone()), Step::Exchange(code));
+        Scene { world, pair, outer, inner }
+    };
+    in_every_order(scene, async |scene, met| {
+        assert_eq!(met.inner.error, "invalid_grant", "{}", met.case);
+        if met.outer.is_good() {
+            counts.won()
+        } else {
+            counts.lost()
+        }
+        for pair in met.outer.pair.iter().chain([&scene.pair]) {
+            assert!(scene.is_dead(pair).await, "{}", met.case);
+        }
+    })
+    .await;
+    counts.both();
+}
+
+#[tokio::test]
+async fn withdrawal_beats_every_decision_in_flight() {
+    let counts = Tally::default();
+    let steps =
+        async |world: &World, _: &Pair| (Step::Agree(Step::Hold.run(world).await.good().given), Step::WithdrawSubject);
+    in_every_order(
+        async || platform(steps).await,
+        async |scene, met| {
+            assert!(met.inner.is_good(), "{}", met.case);
+            if met.outer.is_good() {
+                let exchanged = Step::Exchange(met.outer.given.clone()).run(&scene.world).await;
+                assert_eq!(exchanged.error, "invalid_grant", "{}", met.case);
+                counts.won();
+            } else {
+                assert_eq!((met.outer.status, met.outer.error.as_str()), (400, ""), "{}", met.case);
+                counts.lost();
+            }
+            assert_eq!(scene.live_grants().await, 0, "{}", met.case);
+        },
+    )
+    .await;
+    counts.both();
+}
+
+#[tokio::test]
+async fn one_request_is_decided_once() {
+    let agree_or_deny: [fn(String) -> Step; 2] = [Step::Agree, Step::Deny];
+    for other in agree_or_deny {
+        let steps = async |world: &World, _: &Pair| {
+            let handle = Step::Hold.run(world).await.good().given;
+            (Step::Agree(handle.clone()), other(handle))
+        };
+        in_every_order(
+            async || platform(steps).await,
+            async |scene, met| {
+                let (good, refused): (Vec<_>, Vec<_>) = [met.outer, met.inner].into_iter().partition(Answer::is_good);
+                assert!(good.len() == 1 && refused[0].status == 400, "{}", met.case);
+                if !good[0].given.is_empty() {
+                    Step::Exchange(good[0].given.clone()).run(&scene.world).await.good();
+                }
+            },
+        )
+        .await;
+    }
+}
+
+/// D-25: while an application is suspended nothing of it works, and afterwards all that it had.
+#[tokio::test]
+async fn a_suspension_stops_what_a_refresh_in_flight_brings_until_it_ends() {
+    let counts = Tally::default();
+    let steps = async |_: &World, pair: &Pair| (Step::Refresh(pair.refresh.clone()), Step::Suspend);
+    in_every_order(
+        async || platform(steps).await,
+        async |scene, met| {
+            let world = &scene.world;
+            assert!(met.inner.is_good(), "{}", met.case);
+            assert_eq!(
+                world.server.client(&world.client.client_id()).await.unwrap().unwrap().state(),
+                ClientState::Suspended
+            );
+            if met.outer.is_good() {
+                counts.won()
+            } else {
+                counts.lost()
+            }
+            assert!(met.outer.is_good() || met.outer.error == "invalid_client", "{}", met.case);
+            for pair in met.outer.pair.iter().chain([&scene.pair]) {
+                assert!(!world.opens(&pair.access).await, "{}", met.case);
+                e401(&world.refresh(&pair.refresh).await, "invalid_client");
+            }
+            Step::Resume.run(world).await.good();
+            for pair in met.outer.pair.iter().chain([&scene.pair]) {
+                assert!(world.opens(&pair.access).await, "{}", met.case);
+                Step::Refresh(pair.refresh.clone()).run(world).await.good();
+            }
+        },
+    )
+    .await;
+    counts.both();
+}
+
+/// A lost update of the client must not undo a suspension or a withdrawal.
+#[tokio::test]
+async fn no_step_of_the_registrar_undoes_another() {
+    let rotations = Tally::default();
+    for other in [Step::RotateSecret, Step::ChangeApplication, Step::WithdrawClient] {
+        let steps = async |_: &World, _: &Pair| (other.clone(), Step::Suspend);
+        in_every_order(
+            async || platform(steps).await,
+            async |scene, met| {
+                let world = &scene.world;
+                let rotates = matches!(other, Step::RotateSecret);
+                assert!(met.inner.is_good(), "{}", met.case);
+                assert!(met.outer.is_good() || rotates && met.outer.error == CHANGED_MEANWHILE, "{}", met.case);
+                assert!(!world.opens(&scene.pair.access).await, "{}", met.case);
+                Step::Resume.run(world).await.good();
+                let withdrawn = matches!(other, Step::WithdrawClient);
+                assert_eq!(world.opens(&scene.pair.access).await, !withdrawn, "{}", met.case);
+                if rotates {
+                    if met.outer.is_good() {
+                        rotations.won()
+                    } else {
+                        rotations.lost()
+                    }
+                    let made = Some(met.outer.given).filter(|made| !made.is_empty());
+                    let secret = made.unwrap_or_else(|| world.client.secret.clone());
+                    let client = Credentials { secret, ..world.client.clone() };
+                    assert!(world.opens(&world.pair_of(&client).await.access).await, "{}", met.case);
+                }
+            },
+        )
+        .await;
+    }
+    rotations.both();
+}
+
+const CHANGED_MEANWHILE: &str = "the application was changed since it was read";
+
+#[tokio::test]
+async fn two_refreshes_with_one_token_both_succeed_where_there_is_grace_and_one_where_there_is_none() {
+    let steps =
+        async |_: &World, pair: &Pair| (Step::Refresh(pair.refresh.clone()), Step::Refresh(pair.refresh.clone()));
+    in_every_order(
+        async || platform(steps).await,
+        async |scene, met| {
+            assert_eq!(met.outer.pair, met.inner.pair, "{}: one line", met.case);
+            assert_eq!(version(&scene.world, &scene.pair).await, 2, "{}: one of them wrote", met.case);
+            for given in [met.outer.pair(), met.inner.pair()] {
+                assert!(scene.world.opens(&given.access).await, "{}", met.case);
+                Step::Refresh(given.refresh).run(&scene.world).await.good();
+            }
+            assert_eq!(scene.live_grants().await, 1, "{}", met.case);
+        },
+    )
+    .await;
+
+    in_every_order(
+        async || of(strict_public().await, steps).await,
+        async |scene, met| {
+            let (good, refused): (Vec<_>, Vec<_>) = [met.outer, met.inner].into_iter().partition(Answer::is_good);
+            assert!(good.len() == 1 && refused[0].error == "invalid_grant", "{}", met.case);
+            assert!(scene.is_dead(good[0].pair.as_ref().unwrap()).await, "{}", met.case);
+            assert_eq!(scene.live_grants().await, 0, "{}", met.case);
+        },
+    )
+    .await;
+}
+
+/// The version of a pair's grant: 1, and one more for every write that took effect.
+async fn version(world: &World, pair: &Pair) -> u32 {
+    let grant = world.access(&pair.access).await.unwrap().grant();
+    TokenStore::find(&world.store, &grant).await.unwrap().unwrap().version()
+}
+
+/// Gives way to other threads around every call, so that they meet in more places.
+#[derive(Debug, Default)]
+struct Jostled {
+    reads_settled: bool,
+    confirms: AtomicUsize,
+}
+
+#[async_trait]
+impl Script for Jostled {
+    async fn before(&self, call: &'static str) -> Fate {
+        self.confirms.fetch_add(usize::from(call.ends_with(".confirm")), Ordering::Relaxed);
+        thread::yield_now();
+        Fate::Done
+    }
+
+    async fn after(&self, _: &'static str) {
+        thread::yield_now();
+    }
+
+    fn reads_settled(&self) -> bool {
+        self.reads_settled
+    }
+}
+
+/// Takes all steps at once, each in a thread of its own.
+fn at_once(world: &World, steps: &[Step]) -> Vec<Answer> {
+    at_once_over(world, &Arc::default(), steps)
+}
+
+fn at_once_over(world: &World, script: &Arc<Jostled>, steps: &[Step]) -> Vec<Answer> {
+    let world = over(world, script.clone());
+    let barrier = Barrier::new(steps.len());
+    let run = |step: &Step| {
+        barrier.wait();
+        block_on(step.run(&world))
+    };
+    thread::scope(|scope| {
+        let threads: Vec<_> = steps.iter().map(|step| scope.spawn(|| run(step))).collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+    })
+}
+
+const ROUNDS: usize = 12;
+
+/// CVE-2026-53518, with threads.
+#[tokio::test]
+async fn of_32_exchanges_at_once_one_succeeds_and_is_revoked() {
+    let world = World::platform().await;
+    for _ in 0..ROUNDS {
+        let code = world.code().await;
+        let answers = at_once(&world, &vec![Step::Exchange(code); 32]);
+        let (good, refused): (Vec<_>, Vec<_>) = answers.into_iter().partition(Answer::is_good);
+        assert_eq!((good.len(), refused.len()), (1, 31));
+        assert!(refused.iter().all(|answer| answer.error == "invalid_grant"), "{refused:?}");
+        let given = good[0].pair.as_ref().unwrap();
+        assert!(!world.opens(&given.access).await);
+        assert_eq!(Step::Refresh(given.refresh.clone()).run(&world).await.error, "invalid_grant");
+    }
+}
+
+/// CVE-2026-53517: nobody forks a line of tokens that has no grace.
+#[tokio::test]
+async fn of_50_refreshes_at_once_all_bring_one_pair_with_grace_and_one_succeeds_without() {
+    for reads_settled in [true, false] {
+        let world = World::platform().await;
+        for _ in 0..ROUNDS {
+            let first = world.pair().await;
+            world.events.take();
+            let script = Arc::new(Jostled { reads_settled, ..Jostled::default() });
+            let answers = at_once_over(&world, &script, &vec![Step::Refresh(first.refresh.clone()); 50]);
+            let given: Vec<_> = answers.into_iter().map(Answer::pair).collect();
+            assert!(given.iter().all(|pair| *pair == given[0]), "one line");
+            assert!(world.opens(&given[0].access).await);
+            assert_eq!(version(&world, &given[0]).await, 2, "one write");
+            let confirms = if reads_settled { 0 } else { 49 };
+            assert_eq!(script.confirms.load(Ordering::Relaxed), confirms, "one for each answer that was read");
+            let events = world.events.take();
+            let count = |name: &str| events.iter().filter(|event| event.starts_with(name)).count();
+            assert_eq!((count("Refreshed {"), count("RefreshedInGrace {")), (1, 49));
+        }
+        assert_eq!(world.server.grants_of(&world.alice).await.unwrap().len(), ROUNDS);
+    }
+
+    let world = strict_public().await;
+    for _ in 0..ROUNDS {
+        let first = world.pair().await;
+        let answers = at_once(&world, &vec![Step::Refresh(first.refresh); 50]);
+        let (good, refused): (Vec<_>, Vec<_>) = answers.into_iter().partition(Answer::is_good);
+        assert_eq!((good.len(), refused.len()), (1, 49));
+        assert!(refused.iter().all(|answer| answer.error == "invalid_grant"), "{refused:?}");
+        assert!(!world.opens(&good[0].pair.as_ref().unwrap().access).await);
+    }
+}
+
+/// Workers that share one stored pair accuse nobody, however many they are and however long they go on.
+#[tokio::test]
+async fn workers_of_one_grant_refresh_together_and_accuse_nobody() {
+    const WORKERS: usize = 200;
+    let world = World::platform().await;
+    let mut shared = world.pair().await;
+    let mut old = Vec::new();
+    for round in 0..6 {
+        // Some are late by one refresh, within its grace.
+        let late = old.last().unwrap_or(&shared.refresh);
+        let mut steps = vec![Step::Refresh(shared.refresh.clone()); WORKERS - 20];
+        steps.extend(vec![Step::Refresh(late.clone()); 20]);
+        let given: Vec<_> = at_once(&world, &steps).into_iter().map(Answer::pair).collect();
+        let newest = given[0].clone();
+        for pair in &given[..WORKERS - 20] {
+            assert_eq!(*pair, newest, "round {round}");
+        }
+        // Those who were late got the pair of the others, or the one before it.
+        assert!(given[WORKERS - 20..].iter().all(|pair| *pair == newest || *pair == shared), "round {round}");
+        assert_eq!(version(&world, &newest).await, 2 + round, "one write in each round");
+        old.push(std::mem::replace(&mut shared, newest).refresh);
+        // The grace of the token before is not over when the next round begins.
+        world.advance(100);
+    }
+    let events = world.events.take();
+    assert!(events.iter().all(|event| !event.starts_with("RefreshTokenReused")), "{events:?}");
+    assert!(world.opens(&shared.access).await);
+}
+
+#[tokio::test]
+async fn after_a_revocation_among_many_refreshes_no_token_works() {
+    let world = World::platform().await;
+    for round in 0..ROUNDS {
+        let first = world.pair().await;
+        let second = Step::Refresh(first.refresh.clone()).run(&world).await.pair();
+        let mut steps = vec![Step::Refresh(first.refresh.clone()); 8];
+        steps.extend(vec![Step::Refresh(second.refresh.clone()); 8]);
+        steps.push(match round % 3 {
+            0 => Step::Revoke(first.refresh.clone()),
+            1 => Step::Revoke(second.refresh.clone()),
+            _ => Step::WithdrawSubject,
+        });
+        let answers = at_once(&world, &steps);
+        assert!(answers.last().unwrap().is_good(), "{answers:?}");
+        for pair in answers.iter().filter_map(|answer| answer.pair.as_ref()).chain([&first, &second]) {
+            assert!(!world.opens(&pair.access).await);
+            assert_eq!(Step::Refresh(pair.refresh.clone()).run(&world).await.error, "invalid_grant");
+        }
+        assert!(answers.iter().all(|answer| answer.is_good() || answer.error == "invalid_grant"), "{answers:?}");
+    }
+}
+
+#[tokio::test]
+async fn after_everything_of_a_user_was_withdrawn_in_the_midst_nothing_works() {
+    let world = World::platform().await;
+    for _ in 0..ROUNDS {
+        let mut steps = vec![Step::WithdrawSubject, Step::WithdrawSubject];
+        for _ in 0..5 {
+            steps.push(Step::Agree(Step::Hold.run(&world).await.good().given));
+            steps.push(Step::Exchange(world.code().await));
+            steps.push(Step::Refresh(world.pair().await.refresh));
+        }
+        let answers = at_once(&world, &steps);
+        assert!(answers[..2].iter().all(Answer::is_good), "{answers:?}");
+        for answer in &answers {
+            assert!(answer.is_good() || answer.status == 400, "{answer:?}");
+            if let Some(pair) = &answer.pair {
+                assert!(!world.opens(&pair.access).await);
+            }
+        }
+        for code in answers[2..].iter().map(|answer| &answer.given).filter(|given| !given.is_empty()) {
+            assert_eq!(Step::Exchange(code.clone()).run(&world).await.error, "invalid_grant");
+        }
+        assert_eq!(world.server.grants_of(&world.alice).await.unwrap().len(), 0);
+    }
+}
+
+#[tokio::test]
+async fn after_a_suspension_among_many_refreshes_nothing_works_until_it_ends() {
+    for _ in 0..ROUNDS {
+        let world = World::platform().await;
+        let first = world.pair().await;
+        let mut steps = vec![Step::Refresh(first.refresh.clone()); 12];
+        steps.extend([Step::Suspend, Step::RotateSecret]);
+        let answers = at_once(&world, &steps);
+        let rotation = answers.last().unwrap().clone();
+        assert!(answers[12].is_good() && !world.opens(&first.access).await);
+        // Whoever rotates has read the application, and is refused if it was suspended since.
+        assert!(rotation.is_good() || rotation.error == CHANGED_MEANWHILE, "{rotation:?}");
+        let secret = if rotation.is_good() { rotation.given } else { world.client.secret.clone() };
+        let given: Vec<_> = answers.iter().filter_map(|answer| answer.pair.as_ref()).collect();
+        for pair in &given {
+            assert!(!world.opens(&pair.access).await);
+        }
+        Step::Resume.run(&world).await.good();
+        let rotated = Credentials { secret, ..world.client.clone() };
+        for pair in given {
+            assert!(world.opens(&pair.access).await);
+            Answer::from(world.refresh_as(&rotated, &pair.refresh).await).good();
+        }
+    }
+}
+
+/// Counts who won, to be sure that the gaps lie on both sides of the deciding write.
+#[derive(Default)]
+struct Tally {
+    won: std::cell::Cell<usize>,
+    lost: std::cell::Cell<usize>,
+}
+
+impl Tally {
+    fn won(&self) {
+        self.won.set(self.won.get() + 1);
+    }
+
+    fn lost(&self) {
+        self.lost.set(self.lost.get() + 1);
+    }
+
+    #[track_caller]
+    fn both(&self) {
+        assert!(self.won.get() > 0 && self.lost.get() > 0, "{} won, {} lost", self.won.get(), self.lost.get());
+    }
+}

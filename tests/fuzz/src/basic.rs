@@ -1,0 +1,105 @@
+//! Credentials in the `Authorization` header prove what they say, in one of the ways to write them.
+//!
+//! An input of `strict` or `lenient`, a line's end and a pair is sent with the pair in Base64; with `raw ` in front
+//! of the pair, that is the header's value as it stands.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use grantor::store::{ClientStore, StoreError, Stores};
+use grantor::wire::{Body, Endpoint, Request};
+use grantor::{AuthorizationServer, BasicReading, Client, ClientId, ClientSecret, Config, MemoryStore};
+
+use super::answer;
+use super::request::{decoded, has_whole_escapes};
+use super::stage::at_once;
+use support::world::FORM;
+
+/// Ids and secrets with everything in them that is easily read wrongly.
+const CLIENTS: [(&str, &str); 6] = [
+    ("plain", "0123456789abcdefghijklmnopqrstuv"),
+    ("a b", "a secret with blanks, and 32 long"),
+    ("p+q", "1+1=2, which is 32 characters long"),
+    ("50%", "100%25 sure, a percent of 32 or so"),
+    ("x:y", "colons: in the id and in the secret"),
+    ("%70lain", "%30123456789abcdefghijklmnopqrstuv"),
+];
+
+#[derive(Debug)]
+struct Clients(Vec<Arc<Client>>);
+
+#[async_trait]
+impl ClientStore for Clients {
+    async fn find(&self, id: &ClientId) -> Result<Option<Arc<Client>>, StoreError> {
+        Ok(self.0.iter().find(|client| client.id() == id).cloned())
+    }
+
+    async fn current(&self, id: &ClientId) -> Result<Option<Arc<Client>>, StoreError> {
+        ClientStore::find(self, id).await
+    }
+}
+
+fn server(reading: BasicReading) -> AuthorizationServer {
+    let client = |(id, secret): &(&str, &str)| {
+        let builder = Client::builder(ClientId::new(id).unwrap()).secret(&ClientSecret::new(*secret)).unwrap();
+        Arc::new(builder.build())
+    };
+    let stores = Stores::new(
+        Clients(CLIENTS.iter().map(client).collect()),
+        MemoryStore::new(),
+        MemoryStore::new(),
+        MemoryStore::new(),
+    );
+    let mut config = Config::platform("https://auth.example");
+    config.basic = reading;
+    AuthorizationServer::new(config, stores).unwrap()
+}
+
+thread_local! {
+    static SERVERS: [AuthorizationServer; 2] = [BasicReading::FormDecoded, BasicReading::Either].map(server);
+}
+
+pub(super) fn check(input: &[u8]) -> String {
+    let end = input.iter().position(|octet| *octet == b'\n').unwrap_or(input.len());
+    let lenient = &input[..end] != b"strict";
+    let rest = input.get(end + 1..).unwrap_or_default();
+    let raw = rest.strip_prefix(b"raw ");
+    let header = raw.map_or_else(|| format!("Basic {}", STANDARD.encode(rest)).into_bytes(), <[u8]>::to_vec);
+    let request = Request::new("POST").header("Content-Type", FORM.as_bytes()).header("Authorization", &header);
+    let request = request.body(Body::Octets(b"token=x"));
+    let response = SERVERS.with(|[strict, either]| {
+        let server = if lenient { either } else { strict };
+        at_once(server.serve(Endpoint::Revocation, &request))
+    });
+    answer::check(&response, &[200, 401]);
+    answer::is_not_stored(&response);
+    let admitted = response.status() == 200;
+    if !admitted {
+        assert_eq!(answer::error(&response), "invalid_client");
+    }
+    let pair = if raw.is_some() { pair_in(&header) } else { Some(rest.to_vec()) };
+    let proven = pair.is_some_and(|pair| is_proven(&pair, lenient));
+    assert_eq!(admitted, proven, "{}", header.escape_ascii());
+    let words = (if admitted { "admitted" } else { "refused" }, if lenient { "lenient" } else { "strict" });
+    format!("{}, {}", words.0, words.1)
+}
+
+/// RFC 7617: the scheme in any case, a space, Base64.
+fn pair_in(header: &[u8]) -> Option<Vec<u8>> {
+    let (scheme, encoded) = header.trim_ascii().split_at_checked("basic ".len())?;
+    let encoded = STANDARD.decode(encoded.trim_ascii()).ok()?;
+    scheme.eq_ignore_ascii_case(b"basic ").then_some(encoded)
+}
+
+/// Each half form-decoded; or both as they stand, for clients that leave that out.
+fn is_proven(pair: &[u8], lenient: bool) -> bool {
+    let Some(colon) = pair.iter().position(|octet| *octet == b':') else { return false };
+    let (id, secret) = (&pair[..colon], &pair[colon + 1..]);
+    let known =
+        |id: &[u8], secret: &[u8]| CLIENTS.iter().any(|(own, its)| own.as_bytes() == id && its.as_bytes() == secret);
+    let whole = has_whole_escapes(id) && has_whole_escapes(secret);
+    let encoded = pair.iter().any(|octet| matches!(octet, b'+' | b'%'));
+    whole && known(&decoded(id), &decoded(secret)) || (lenient || !encoded) && known(id, secret)
+}

@@ -1,0 +1,135 @@
+//! Octets that a store gives back are a record or an error, and a server works with whatever record they are.
+
+use grantor::scope::{ResourceList, ResourceScope};
+use grantor::store::{Authorization, Grant, Insertion, Stores, TokenStore};
+use grantor::wire::{Body, Endpoint, Request};
+use grantor::{Application, AuthorizationServer, Client, Config, Logo, MemoryStore, Profile, Timestamp};
+
+use super::answer;
+use super::stage::{Stage, at_once, play};
+use support::world::{FORM, ISSUER, PNG, Recorder, SCOPES};
+
+/// The records of a stage, as its store has them: what they open is in the stage, and in no file.
+pub(super) fn of_a_stage() -> Vec<(String, Vec<u8>)> {
+    play(Profile::Platform, |stage| {
+        let world = &stage.world;
+        let id = world.client.client_id();
+        let client = at_once(world.server.client(&id)).unwrap().unwrap();
+        let application = at_once(world.server.registrar().unwrap().application(&id)).unwrap();
+        let grants = stage.grants().into_iter().zip(0..).map(|(grant, number)| (format!("grant_{number}"), grant));
+        let authorization = stage.contents().authorizations.pop().unwrap();
+        let former = Client::builder(id).resource_scope(ResourceScope::All).former_resources([long_list()]);
+        let others = [
+            ("grant_to_a_part_of_a_list", with_part_of_a_list(&stage.grants()[0])),
+            ("authorization_to_a_part_of_a_list", with_part_of_a_list(&authorization)),
+            ("authorization", authorization),
+            ("client", client.encode()),
+            ("client_with_a_former_list", former.build().encode()),
+            ("application", application.encode()),
+            ("logo", PNG.to_vec()),
+        ];
+        grants.chain(others.map(|(name, octets)| (name.to_owned(), octets))).collect()
+    })
+}
+
+fn long_list() -> ResourceList {
+    match ResourceScope::specified(["a".repeat(250), "b".repeat(10)]) {
+        Ok(ResourceScope::Specified(list)) => list,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// The same record for two resources of a list, in the place of all resources.
+fn with_part_of_a_list(record: &[u8]) -> Vec<u8> {
+    let scopes = record.windows(SCOPES.len()).position(|window| window == SCOPES.as_bytes()).unwrap() + SCOPES.len();
+    assert_eq!(record[scopes], 0, "all resources");
+    let part = [&[3][..], &[7; 32], &[0, 0, 0, 2, 1, 1]].concat();
+    [&record[..scopes], &part, &record[scopes + 1..]].concat()
+}
+
+pub(super) fn check(input: &[u8]) -> String {
+    if let Ok(record) = Authorization::decode(input) {
+        let again = Authorization::decode(&record.encode()).unwrap();
+        assert!(again == record && again.encode() == record.encode());
+        let _ = (record.purge_after(), format!("{record:?}"));
+        return "authorization".to_owned();
+    }
+    if let Ok(record) = Client::decode(input) {
+        let again = Client::decode(&record.encode()).unwrap();
+        assert!(again == record && again.encode() == record.encode());
+        let _ = (record.counts_as_public(), format!("{record:?}"));
+        return "client".to_owned();
+    }
+    if let Ok(record) = Application::decode(input) {
+        let again = Application::decode(&record.encode()).unwrap();
+        assert!(again == record && again.encode() == record.encode());
+        let _ = (record.filters().count(), format!("{record:?}"));
+        return "application".to_owned();
+    }
+    if let Ok(logo) = Logo::decode(input) {
+        assert_eq!(Logo::decode(logo.octets()), Ok(logo.clone()));
+        assert_eq!(logo.octets(), input);
+        return "logo".to_owned();
+    }
+    match Grant::decode(input) {
+        Ok(grant) => with_grant(grant),
+        Err(_) => "nothing".to_owned(),
+    }
+}
+
+/// Whatever a grant holds, every operation that reads or changes it answers.
+fn with_grant(grant: Grant) -> String {
+    let again = Grant::decode(&grant.encode()).unwrap();
+    assert!(again == grant && again.encode() == grant.encode());
+    let _ = (grant.ends(), grant.refreshed(), grant.is_live(Timestamp::from_seconds(u32::MAX)), format!("{grant:?}"));
+    play(Profile::Platform, |stage| {
+        let tokens = MemoryStore::new();
+        let (id, subject) = (grant.id(), grant.subject().cloned());
+        assert_eq!(at_once(TokenStore::insert(&tokens, grant.into())).unwrap(), Insertion::Inserted);
+        let world = &stage.world;
+        let stores = Stores::new(world.store.clone(), world.store.clone(), tokens.clone(), world.store.clone());
+        let server = AuthorizationServer::builder(Config::platform(ISSUER), stores)
+            .clock(world.clock.clone())
+            .events(Recorder::default())
+            .build()
+            .unwrap();
+        let opens = at_once(server.authenticate(&bearer(stage).as_request())).is_ok();
+        for (endpoint, body) in [
+            (Endpoint::Introspection, format!("token={}", stage.prop("access"))),
+            (Endpoint::Token, format!("grant_type=refresh_token&refresh_token={}", stage.prop("refresh"))),
+            (Endpoint::Token, format!("grant_type=refresh_token&refresh_token={}", stage.prop("old"))),
+            (Endpoint::Revocation, format!("token={}", stage.prop("access"))),
+            (Endpoint::Revocation, format!("token={}", stage.prop("refresh"))),
+        ] {
+            let basic = format!("Basic {}", stage.prop("basic"));
+            let request = Request::new("POST").header("Content-Type", FORM.as_bytes());
+            let request = request.header("Authorization", basic.as_bytes()).body(Body::Octets(body.as_bytes()));
+            answer::check(&at_once(server.serve(endpoint, &request)), &[200, 400, 401, 429]);
+        }
+        // One without a user is no user's to withdraw.
+        if let Some(subject) = &subject {
+            at_once(server.grants_of(subject)).unwrap();
+            at_once(server.revoke_grant(id, subject)).unwrap();
+            at_once(server.revoke_subject(subject)).unwrap();
+            let found = at_once(TokenStore::find(&tokens, &id)).unwrap().unwrap();
+            assert!(found.revoked().is_some(), "what was withdrawn is dead");
+            assert!(at_once(server.authenticate(&bearer(stage).as_request())).is_err());
+        }
+        at_once(server.confirm_clock()).unwrap();
+        let _ = at_once(server.purge_expired(10)).unwrap();
+        if opens { "grant of the stage".to_owned() } else { "grant".to_owned() }
+    })
+}
+
+/// The header that shows the stage's own access token.
+struct Bearer(String);
+
+impl Bearer {
+    fn as_request(&self) -> Request<'_> {
+        Request::new("GET").header("Authorization", self.0.as_bytes())
+    }
+}
+
+fn bearer(stage: &Stage) -> Bearer {
+    Bearer(format!("Bearer {}", stage.prop("access")))
+}

@@ -1,0 +1,188 @@
+//! Decisions and codes: each works once.
+
+use grantor::{GrantId, Profile};
+
+use crate::interleavings::explore::{Move, Scene, Waits, each, in_every_order, in_many_orders};
+use support::intercepted::step::{Answer, Step};
+use support::world::{Pair, World};
+
+/// A scene about a code that was just issued.
+async fn about_a_code(others: impl AsyncFn(&World, &str) -> Vec<Step>) -> Scene {
+    let world = World::platform().await;
+    let code = world.code().await;
+    let mut steps = vec![Step::Exchange(code.clone())];
+    steps.extend(others(&world, &code).await);
+    Scene { world, tasks: each(steps), pair: no_pair(), writes: 1 }
+}
+
+fn no_pair() -> Pair {
+    Pair { access: String::new(), refresh: String::new(), scope: String::new() }
+}
+
+/// A scene about a request that its user looks at.
+async fn about_a_request(steps: impl Fn(String) -> Vec<Step>) -> Scene {
+    let world = World::platform().await;
+    let handle = Step::Hold.run(&world).await.good().given;
+    Scene { world, tasks: each(steps(handle)), pair: no_pair(), writes: 1 }
+}
+
+#[test]
+fn two_exchanges_give_one_pair_which_the_replay_takes_back() {
+    in_every_order(
+        "exchange, exchange",
+        Waits::CodesAndTokens,
+        async || about_a_code(async |_, code| vec![Step::Exchange(code.to_owned())]).await,
+        async |scene, answers| {
+            let given: Vec<_> = answers.iter().flatten().filter_map(|answer| answer.pair.as_ref()).collect();
+            assert_eq!(given.len(), 1, "a code is redeemed once: {answers:?}");
+            let refused = answers.iter().flatten().filter(|answer| answer.error == "invalid_grant");
+            assert_eq!(refused.count(), 1, "{answers:?}");
+            assert!(scene.is_dead(given[0]).await, "a replay takes everything back: {answers:?}");
+            assert_eq!(scene.live_grants().await, 0);
+        },
+    );
+}
+
+#[test]
+fn a_replay_ends_what_a_refresh_brings_meanwhile() {
+    in_every_order(
+        "replay, refresh",
+        Waits::CodesAndTokens,
+        async || {
+            let world = World::platform().await;
+            let code = world.code().await;
+            let pair = Step::Exchange(code.clone()).run(&world).await.pair();
+            let tasks = each([Step::Exchange(code), Step::Refresh(pair.refresh.clone())]);
+            Scene { world, tasks, pair, writes: 1 }
+        },
+        async |scene, answers| {
+            assert_eq!(answers[0][0].error, "invalid_grant", "{answers:?}");
+            for pair in answers[1][0].pair.iter().chain([&scene.pair]) {
+                assert!(scene.is_dead(pair).await, "{answers:?}");
+            }
+            assert!(answers[1][0].is_good() || answers[1][0].error == "invalid_grant", "{answers:?}");
+        },
+    );
+}
+
+#[test]
+fn what_is_withdrawn_beats_an_exchange() {
+    type Taking = fn(&str) -> Step;
+    let ways: [(Waits, Taking); 4] = [
+        (Waits::CodesAndTokens, |_| Step::WithdrawSubject),
+        (Waits::CodesAndTokens, |_| Step::WithdrawApplication),
+        (Waits::CodesAndTokens, |code| Step::WithdrawGrant(id_in(code))),
+        (Waits::All, |_| Step::WithdrawClient),
+    ];
+    for (waits, taking) in ways {
+        let scene = async move || about_a_code(async |_, code| vec![taking(code)]).await;
+        in_every_order("exchange, withdrawal", waits, scene, async |scene, answers| {
+            assert!(answers[1][0].is_good(), "{answers:?}");
+            match &answers[0][0].pair {
+                Some(pair) => assert!(scene.is_dead(pair).await, "{answers:?}"),
+                None => assert_eq!(answers[0][0].error, "invalid_grant", "{answers:?}"),
+            }
+            let [Move::Take(exchange)] = scene.tasks[0].as_slice() else { unreachable!() };
+            assert_eq!(exchange.run(&scene.world).await.error, "invalid_grant", "the code is dead: {answers:?}");
+            assert_eq!(scene.live_grants().await, 0);
+        });
+    }
+}
+
+#[test]
+fn a_suspension_leaves_no_exchange_a_token_that_opens() {
+    in_every_order(
+        "exchange, suspension",
+        Waits::All,
+        async || about_a_code(async |_, _| vec![Step::Suspend]).await,
+        async |scene, answers| {
+            let (exchanged, suspended) = (&answers[0][0], &answers[1][0]);
+            assert!(suspended.is_good(), "{answers:?}");
+            if let Some(pair) = &exchanged.pair {
+                assert!(!scene.world.opens(&pair.access).await, "{answers:?}");
+                Step::Resume.run(&scene.world).await.good();
+                assert!(scene.is_live(pair).await, "what was acknowledged is not lost: {answers:?}");
+            } else {
+                assert_eq!((exchanged.status, exchanged.error.as_str()), (401, "invalid_client"));
+            }
+        },
+    );
+}
+
+/// How many of the decisions were taken; the others were told that the request is decided.
+fn taken(answers: &[Vec<Answer>]) -> usize {
+    let (good, others): (Vec<_>, Vec<_>) = answers.iter().flatten().partition(|answer| answer.is_good());
+    assert!(others.iter().all(|answer| (answer.status, answer.error.as_str()) == (400, "")), "{answers:?}");
+    good.len()
+}
+
+#[test]
+fn a_request_is_decided_once() {
+    for second in [Step::Agree, Step::Deny] {
+        let scene = async move || about_a_request(|handle| vec![Step::Agree(handle.clone()), second(handle)]).await;
+        in_every_order("decision, decision", Waits::CodesAndTokens, scene, async |scene, answers| {
+            assert_eq!(taken(answers), 1, "{answers:?}");
+            let codes = answers.iter().flatten().filter(|answer| !answer.given.is_empty());
+            for code in codes {
+                let pair = Step::Exchange(code.given.clone()).run(&scene.world).await.pair();
+                assert!(scene.is_live(&pair).await, "what was acknowledged is not lost: {answers:?}");
+            }
+        });
+    }
+}
+
+#[test]
+fn what_is_withdrawn_beats_a_decision() {
+    let ways: [fn(&str) -> Step; 3] =
+        [|_| Step::WithdrawSubject, |_| Step::WithdrawApplication, |handle| Step::WithdrawGrant(id_in(handle))];
+    for taking in ways {
+        let scene = async move || {
+            about_a_request(|handle| {
+                let taking = taking(&handle);
+                vec![Step::Agree(handle), taking]
+            })
+            .await
+        };
+        in_every_order("decision, withdrawal", Waits::CodesAndTokens, scene, async |scene, answers| {
+            assert!(answers[1][0].is_good(), "{answers:?}");
+            if answers[0][0].is_good() {
+                let code = answers[0][0].given.clone();
+                assert_eq!(Step::Exchange(code).run(&scene.world).await.error, "invalid_grant", "{answers:?}");
+            }
+            assert_eq!(scene.live_grants().await, 0);
+        });
+    }
+}
+
+/// Where a request is ended while another one takes its record over, the withdrawal ends nothing that came later, and
+/// what was approved of the old one is dead.
+#[test]
+fn a_request_that_takes_a_record_over_meets_a_decision_and_a_withdrawal() {
+    for is_withdrawn in [true, false] {
+        let scene = async move || {
+            let other = if is_withdrawn { Step::WithdrawApplication } else { Step::Hold };
+            let world = World::with(Profile::Platform, |config| config.held_requests_per_client = 1).await;
+            let handle = Step::Hold.run(&world).await.good().given;
+            Scene { world, tasks: each([Step::Agree(handle), Step::Hold, other]), pair: no_pair(), writes: 1 }
+        };
+        in_many_orders("decision, hold, another", scene, async |scene, answers| {
+            assert!(answers[1][0].is_good() && answers[2][0].is_good(), "{answers:?}");
+            let was_withdrawn = answers[2][0].given.is_empty();
+            if answers[0][0].is_good() {
+                let exchanged = Step::Exchange(answers[0][0].given.clone()).run(&scene.world).await;
+                assert_eq!(exchanged.is_good(), !was_withdrawn, "{answers:?}");
+            }
+            let later = [&answers[1][0].given, &answers[2][0].given].into_iter().filter(|handle| !handle.is_empty());
+            let mut alive = 0;
+            for handle in later {
+                alive += usize::from(Step::Agree(handle.clone()).run(&scene.world).await.is_good());
+            }
+            assert!(alive > 0 || was_withdrawn, "{answers:?}");
+        });
+    }
+}
+
+/// Where a handle and a code have the id of their record.
+fn id_in(secret: &str) -> GrantId {
+    secret[3..25].parse().unwrap()
+}

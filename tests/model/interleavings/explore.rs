@@ -1,0 +1,210 @@
+//! Runs the tasks of a scene under one schedule after the other.
+
+use std::env;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use grantor::store::TokenStore;
+use shuttle::future::{block_on, spawn, yield_now};
+use shuttle::scheduler::{DfsScheduler, PctScheduler, RandomScheduler, Scheduler};
+use shuttle::{Config, Runner};
+
+use support::intercepted::step::{Answer, Step};
+use support::intercepted::{Fate, Script, copy, over};
+use support::world::{Pair, World};
+
+const VARIABLE: &str = "GRANTOR_SCHEDULES";
+/// Of each kind, where not every schedule is tried.
+const DRAWN: usize = 300;
+/// Drawn schedules are the same in each run.
+const SEED: u64 = 7;
+/// How many orders between calls a fault may need to show; most need one or two.
+const DEPTH: usize = 3;
+/// A future of the server without optimisation needs more than the default.
+const STACK: usize = 1 << 20;
+
+/// A world, what its tasks do one after the other, and the tokens that it is about.
+pub(crate) struct Scene {
+    pub(crate) world: World,
+    pub(crate) tasks: Vec<Vec<Move>>,
+    pub(crate) pair: Pair,
+    /// Writes of the pair's grant before the tasks begin.
+    pub(crate) writes: usize,
+}
+
+/// What a task does.
+#[derive(Clone, Debug)]
+pub(crate) enum Move {
+    Take(Step),
+    /// A refresh with what the task was given last; with nothing, it does nothing.
+    RefreshGiven,
+    /// Seconds pass.
+    Wait(u64),
+}
+
+impl From<Step> for Move {
+    fn from(step: Step) -> Self {
+        Self::Take(step)
+    }
+}
+
+/// Tasks that take one step each.
+pub(crate) fn each(steps: impl IntoIterator<Item = Step>) -> Vec<Vec<Move>> {
+    steps.into_iter().map(|step| vec![step.into()]).collect()
+}
+
+impl Scene {
+    pub(crate) async fn live_grants(&self) -> usize {
+        self.world.server.grants_of(&self.world.alice).await.unwrap().len()
+    }
+
+    /// Neither token of the pair is good for anything.
+    pub(crate) async fn is_dead(&self, pair: &Pair) -> bool {
+        let refreshed = Step::Refresh(pair.refresh.clone()).run(&self.world).await;
+        !self.world.opens(&pair.access).await && refreshed.error == "invalid_grant"
+    }
+
+    /// Every pair that was given is on one line: each that is new was made by a write of its own, nothing else was
+    /// written, and each is good.
+    pub(crate) async fn is_one_line(&self, answers: &Answers) -> bool {
+        let mut given: Vec<_> = answers.iter().flatten().filter_map(|answer| answer.pair.as_ref()).collect();
+        given.retain(|pair| **pair != self.pair);
+        given.sort_unstable_by_key(|pair| &pair.refresh);
+        given.dedup();
+        let grant = self.world.access(&self.pair.access).await.unwrap().grant();
+        let grant = TokenStore::find(&self.world.store, &grant).await.unwrap().unwrap();
+        let mut is_one = usize::try_from(grant.version()).unwrap() == self.writes + given.len();
+        for pair in given {
+            is_one &= self.is_live(pair).await;
+        }
+        is_one
+    }
+
+    /// Both tokens of the pair are good.
+    pub(crate) async fn is_live(&self, pair: &Pair) -> bool {
+        self.world.opens(&pair.access).await && Step::Refresh(pair.refresh.clone()).run(&self.world).await.is_good()
+    }
+}
+
+/// The answers of each task, in the order in which it got them.
+pub(crate) type Answers = Vec<Vec<Answer>>;
+
+/// Which calls wait for the scheduler.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Waits {
+    /// Those to codes and tokens: no task of the scene changes a client, and one at most purges.
+    CodesAndTokens,
+    All,
+}
+
+/// Every schedule there is; a call waits once, before its effect. Behind it a task touches nothing that
+/// others see until its next call, so a second wait would bring the same orders again.
+pub(crate) fn in_every_order<S, L>(name: &'static str, waits: Waits, scene: S, look: L)
+where
+    S: AsyncFn() -> Scene + Send + Sync + 'static,
+    L: AsyncFn(&Scene, &Answers) + Send + Sync + 'static,
+{
+    in_every_order_where(true, name, waits, scene, look);
+}
+
+/// The same over a store whose reads are settled or not: then a read is confirmed before it is relied on.
+pub(crate) fn in_every_order_where<S, L>(reads_settled: bool, name: &'static str, waits: Waits, scene: S, look: L)
+where
+    S: AsyncFn() -> Scene + Send + Sync + 'static,
+    L: AsyncFn(&Scene, &Answers) + Send + Sync + 'static,
+{
+    let script = Yielding { waits, is_twice: false, reads_settled };
+    let count = run(DfsScheduler::new(None, false), script, scene, look);
+    println!("{name}: all {count} schedules, reads settled: {reads_settled}");
+    assert!(count > 1, "nothing met");
+}
+
+/// Many schedules: some where each choice is drawn, some where tasks have priorities, which change at drawn places.
+pub(crate) fn in_many_orders<S, L>(name: &'static str, scene: S, look: L)
+where
+    S: AsyncFn() -> Scene + Clone + Send + Sync + 'static,
+    L: AsyncFn(&Scene, &Answers) + Clone + Send + Sync + 'static,
+{
+    let script = Yielding { waits: Waits::All, is_twice: true, reads_settled: false };
+    let asked: Option<usize> = env::var(VARIABLE).ok().map(|asked| asked.parse().unwrap());
+    let (random, preempting) = match asked {
+        None => (RandomScheduler::new_from_seed(SEED, DRAWN), PctScheduler::new_from_seed(SEED, DEPTH, DRAWN)),
+        Some(count) => (RandomScheduler::new(count), PctScheduler::new(DEPTH, count)),
+    };
+    let drawn = run(random, script, scene.clone(), look.clone());
+    let preempted = run(preempting, script, scene, look);
+    println!("{name}: {drawn} random schedules, {preempted} by priorities");
+}
+
+fn run<S, L>(scheduler: impl Scheduler + 'static, script: Yielding, scene: S, look: L) -> usize
+where
+    S: AsyncFn() -> Scene + Send + Sync + 'static,
+    L: AsyncFn(&Scene, &Answers) + Send + Sync + 'static,
+{
+    let mut config = Config::new();
+    config.stack_size = STACK;
+    Runner::new(scheduler, config).run(move || block_on(once(script, &scene, &look)))
+}
+
+/// One schedule: the world itself is made and looked at without waiting.
+async fn once(script: Yielding, scene: &impl AsyncFn() -> Scene, look: &impl AsyncFn(&Scene, &Answers)) {
+    let scene = scene().await;
+    let interleaved = Arc::new(over(&scene.world, script));
+    let tasks = scene.tasks.iter().map(|moves| spawn(go(copy(&interleaved), moves.clone())));
+    let mut answers = Answers::new();
+    for task in tasks.collect::<Vec<_>>() {
+        answers.push(task.await.unwrap());
+    }
+    look(&scene, &answers).await;
+}
+
+async fn go(world: World, moves: Vec<Move>) -> Vec<Answer> {
+    let mut answers = Vec::new();
+    for one in moves {
+        match one {
+            Move::Take(step) => answers.push(step.run(&world).await),
+            Move::RefreshGiven => {
+                if let Some(pair) = answers.iter().rev().find_map(|answer: &Answer| answer.pair.clone()) {
+                    answers.push(Step::Refresh(pair.refresh).run(&world).await);
+                }
+            }
+            Move::Wait(seconds) => world.clock.advance(Duration::from_secs(seconds)),
+        }
+    }
+    answers
+}
+
+#[derive(Clone, Copy)]
+struct Yielding {
+    waits: Waits,
+    is_twice: bool,
+    reads_settled: bool,
+}
+
+impl fmt::Debug for Yielding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Yielding")
+    }
+}
+
+#[async_trait]
+impl Script for Yielding {
+    async fn before(&self, call: &'static str) -> Fate {
+        if self.waits == Waits::All || !call.starts_with("clients.") && !call.starts_with("purges.") {
+            yield_now().await;
+        }
+        Fate::Done
+    }
+
+    async fn after(&self, _: &'static str) {
+        if self.is_twice {
+            yield_now().await;
+        }
+    }
+
+    fn reads_settled(&self) -> bool {
+        self.reads_settled
+    }
+}

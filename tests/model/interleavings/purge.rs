@@ -1,0 +1,118 @@
+//! The purge beside everything else: it removes what is over, and nothing that anybody still needs.
+
+use crate::interleavings::explore::{Move, Scene, Waits, each, in_every_order};
+use support::intercepted::step::{Answer, Step};
+use support::world::{Pair, World};
+
+const CODE_LIFE: u64 = 600;
+const REFRESH_LIFE: u64 = 15_552_000;
+const KEPT: u64 = 3600;
+
+#[test]
+fn a_purge_takes_nothing_from_what_goes_on_beside_it() {
+    let kinds: [fn(&Prepared) -> Step; 6] = [
+        |prepared| Step::Exchange(prepared.code.clone()),
+        |prepared| Step::Refresh(prepared.pair.refresh.clone()),
+        |prepared| Step::Revoke(prepared.pair.refresh.clone()),
+        |prepared| Step::Agree(prepared.handle.clone()),
+        |_| Step::Hold,
+        |prepared| Step::Authenticate(prepared.pair.access.clone()),
+    ];
+    for kind in kinds {
+        let scene = async move || {
+            let prepared = Prepared::new().await;
+            let tasks = each([kind(&prepared), Step::Purge]);
+            Scene { world: prepared.world, tasks, pair: prepared.pair, writes: 1 }
+        };
+        in_every_order("purge and another", Waits::CodesAndTokens, scene, async |scene, answers| {
+            let answer = answers[0][0].clone().good();
+            assert!(answers[1][0].is_good(), "{answers:?}");
+            let [Move::Take(step)] = scene.tasks[0].as_slice() else { unreachable!() };
+            let was_revoked = matches!(step, Step::Revoke(_));
+            assert_eq!(scene.is_dead(&scene.pair).await, was_revoked, "{answers:?}");
+            if let Some(pair) = &answer.pair {
+                assert!(scene.is_live(pair).await, "what was acknowledged is not lost: {answers:?}");
+            }
+            match step {
+                Step::Agree(_) => assert!(Step::Exchange(answer.given).run(&scene.world).await.is_good()),
+                Step::Hold => assert!(Step::Agree(answer.given).run(&scene.world).await.is_good()),
+                _ => {}
+            }
+            // What was over at the start is gone.
+            let left = 2 + usize::from(matches!(step, Step::Hold));
+            assert_eq!(scene.world.store.authorization_count().await, left, "{answers:?}");
+        });
+    }
+}
+
+/// A world in which an old request and an old code are due for the purge, and another of each is good, and a
+/// grant whose first access token is over.
+struct Prepared {
+    world: World,
+    handle: String,
+    code: String,
+    pair: Pair,
+}
+
+impl Prepared {
+    async fn new() -> Self {
+        let world = World::platform().await;
+        let _ = world.code().await;
+        let _ = Step::Hold.run(&world).await.good();
+        let first = world.pair().await;
+        world.advance(28_800);
+        let pair = Step::Refresh(first.refresh).run(&world).await.pair();
+        let code = world.code().await;
+        let handle = Step::Hold.run(&world).await.good().given;
+        Self { world, handle, code, pair }
+    }
+}
+
+/// At the second from which its code may be forgotten, a replay is noticed or unknown.
+#[test]
+fn a_replay_at_the_end_of_its_notice_revokes_or_is_unknown() {
+    in_every_order(
+        "purge, replay",
+        Waits::CodesAndTokens,
+        async || {
+            let world = World::platform().await;
+            let code = world.code().await;
+            let pair = Step::Exchange(code.clone()).run(&world).await.pair();
+            // A page may be looked at for longer than a code is good.
+            world.advance(1800 + KEPT);
+            Scene { world, tasks: each([Step::Exchange(code), Step::Purge]), pair, writes: 1 }
+        },
+        async |scene, answers| {
+            assert_eq!(answers[0][0].error, "invalid_grant", "{answers:?}");
+            let replayed = scene.world.events.saw("CodeReplayed");
+            assert_eq!(scene.is_dead(&scene.pair).await, replayed, "{answers:?}");
+        },
+    );
+}
+
+/// An exchange that stands still between its look and its claim until the code is withdrawn and a purge has come:
+/// after the code's end, when what stands in the grant's place has to be there still, and half a year later.
+#[test]
+fn an_exchange_that_comes_too_late_brings_nothing_that_works() {
+    for later in [CODE_LIFE + KEPT, 1800 + KEPT, CODE_LIFE + REFRESH_LIFE + KEPT] {
+        let scene = async move || {
+            let world = World::platform().await;
+            let code = world.code().await;
+            let other = vec![Step::WithdrawSubject.into(), Move::Wait(later), Step::Purge.into()];
+            let pair = Pair { access: String::new(), refresh: String::new(), scope: String::new() };
+            Scene { world, tasks: vec![vec![Step::Exchange(code).into()], other], pair, writes: 1 }
+        };
+        in_every_order("exchange; withdrawal, later, purge", Waits::CodesAndTokens, scene, async |scene, answers| {
+            assert!(answers[1].iter().all(Answer::is_good), "{answers:?}");
+            match &answers[0][0].pair {
+                Some(pair) => assert!(scene.is_dead(pair).await, "{answers:?}"),
+                // What stood in its way may be removed before it looks who that was: then it cannot tell.
+                None => {
+                    let known = ["invalid_grant", "temporarily_unavailable"];
+                    assert!(known.contains(&answers[0][0].error.as_str()), "{answers:?}");
+                }
+            }
+            assert_eq!(scene.live_grants().await, 0, "{answers:?}");
+        });
+    }
+}

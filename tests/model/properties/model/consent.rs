@@ -1,0 +1,83 @@
+//! From the authorization request to the code.
+
+use crate::properties::model::rules::PAGE_LIFE;
+use crate::properties::model::{Answer, Fate, Model, Request, Rights, Stage, Standing, code_end};
+
+/// Who answers on the page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Answerer {
+    TheUser,
+    AnotherUser,
+    TheUserElsewhere,
+}
+
+impl Model {
+    /// A request is checked and shown; nobody has agreed to anything yet.
+    pub(crate) fn ask(&mut self, client: usize, user: usize, rights: Option<Rights>, has_challenge: bool) -> Answer {
+        let own = &self.clients[client];
+        if own.is_suspended {
+            return Answer::PAGE;
+        }
+        if !has_challenge && (own.is_public || self.rules.everybody_needs_pkce) {
+            return self.redirected("invalid_request");
+        }
+        let asked = rights.unwrap_or(own.registered);
+        if !asked.is_within(own.registered) {
+            return self.redirected("invalid_scope");
+        }
+        let shown_until = self.now + PAGE_LIFE;
+        let stage = Stage::Open;
+        let (is_purged, is_replaced) = (false, false);
+        self.requests.push(Request { client, user, asked, has_challenge, shown_until, stage, is_purged, is_replaced });
+        Answer::OK
+    }
+
+    pub(crate) fn approve(&mut self, number: usize, chosen: Option<Rights>, by: Answerer) -> Answer {
+        let Some(request) = self.answerable(number, by) else { return Answer::PAGE };
+        let (client, user, asked) = (request.client, request.user, request.asked);
+        let chosen = chosen.unwrap_or(asked);
+        if !chosen.is_within(asked) {
+            return Answer::PAGE;
+        }
+        // The application may have lost some of it while the user looked.
+        let granted = chosen.and(self.clients[client].registered);
+        if granted.is_empty() {
+            return self.deny(number, by);
+        }
+        match self.users[user] {
+            Standing::Good => {}
+            Standing::Locked => {
+                self.requests[number].stage = Stage::Denied;
+                return self.redirected("access_denied");
+            }
+            Standing::Unknown => return self.redirected("temporarily_unavailable"),
+        }
+        let withdrawals = self.clients[client].withdrawals;
+        let until = code_end(self.now);
+        self.requests[number].stage = Stage::Code { until, granted, withdrawals, fate: Fate::Unused };
+        self.noticed.push("CodeIssued");
+        self.redirected("")
+    }
+
+    pub(crate) fn deny(&mut self, number: usize, by: Answerer) -> Answer {
+        if self.answerable(number, by).is_none() {
+            return Answer::PAGE;
+        }
+        self.requests[number].stage = Stage::Denied;
+        self.noticed.push("Denied");
+        self.redirected("access_denied")
+    }
+
+    /// A request is answered once, in time, by its user in the same session, for an application in use.
+    fn answerable(&self, number: usize, by: Answerer) -> Option<&Request> {
+        let request = &self.requests[number];
+        let is_open = request.stage == Stage::Open && self.now < request.shown_until && !request.is_purged;
+        let is_open = is_open && self.has_come(request.issued());
+        let may = by == Answerer::TheUser && !self.clients[request.client].is_suspended;
+        (is_open && may).then_some(request)
+    }
+
+    fn redirected(&self, error: &'static str) -> Answer {
+        Answer { status: self.rules.redirect_status, error }
+    }
+}

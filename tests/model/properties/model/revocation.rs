@@ -1,0 +1,113 @@
+//! What clients, users and administrators take back.
+
+use crate::properties::model::{Answer, Caller, Fate, Model, Stage};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Access,
+    Refresh,
+}
+
+impl Model {
+    /// A good token is dead at once; a refresh token takes its family along. What is no good token any more is
+    /// no error, and nothing changes.
+    pub(crate) fn revoke(&mut self, number: usize, kind: Kind, caller: Caller) -> Answer {
+        if !self.admits(caller) {
+            return Answer::NO_CLIENT;
+        }
+        let pair = self.pairs[number].clone();
+        let is_own = self.families[pair.family].client == caller.client;
+        let lives = match kind {
+            Kind::Access => self.access_lives(&pair),
+            Kind::Refresh => self.refresh_lives(&pair),
+        };
+        if !lives {
+            let holder = self.holder(&pair);
+            let in_own_time = self.now < holder.issued + crate::properties::model::rules::REFRESH_LIFE;
+            if kind == Kind::Refresh && is_own && holder.rotated.is_some() && in_own_time && !self.is_ended(pair.family)
+            {
+                self.noticed.push("SupersededTokenAtRevocation");
+            }
+            return Answer::OK;
+        }
+        if !is_own {
+            return Answer::NO_GRANT;
+        }
+        match kind {
+            Kind::Access => {
+                self.pairs[number].is_access_revoked = true;
+                self.noticed.push("AccessTokenRevoked");
+            }
+            Kind::Refresh => {
+                self.revoke_family(pair.family);
+            }
+        }
+        Answer::OK
+    }
+
+    /// Tells whether this call did it.
+    pub(super) fn revoke_family(&mut self, family: usize) -> bool {
+        let now = self.now;
+        let own = &mut self.families[family];
+        let did = own.revoked.is_none() && !own.is_purged;
+        if did {
+            own.revoked = Some(now);
+            self.noticed.push("GrantRevoked");
+        }
+        did
+    }
+
+    /// A user withdraws a family; tells whether something alive was taken.
+    pub(crate) fn withdraw(&mut self, family: usize, user: usize) -> bool {
+        let was_live = self.has_live_tokens(family);
+        self.families[family].user == user && self.revoke_family(family) && was_live
+    }
+
+    /// Everything of a user, or what the user granted to one client, is withdrawn; tells how much of it was alive.
+    pub(crate) fn withdraw_all(&mut self, user: usize, client: Option<usize>) -> usize {
+        let mut count = 0;
+        for number in 0..self.requests.len() {
+            if client.is_none_or(|client| self.requests[number].client == client) {
+                count += usize::from(self.end_request(number, user));
+            }
+        }
+        for family in 0..self.families.len() {
+            if client.is_none_or(|client| self.families[family].client == client) {
+                count += usize::from(self.withdraw(family, user));
+            }
+        }
+        count
+    }
+
+    /// A user withdraws a request in whatever it has become; tells whether something alive was taken.
+    pub(crate) fn withdraw_request(&mut self, number: usize, user: usize) -> bool {
+        match self.requests[number].stage {
+            Stage::Code { fate: Fate::Exchanged(family), .. } => self.withdraw(family, user),
+            Stage::Open | Stage::Denied | Stage::Code { .. } => self.end_request(number, user),
+        }
+    }
+
+    fn end_request(&mut self, number: usize, user: usize) -> bool {
+        let (now, request) = (self.now, &mut self.requests[number]);
+        if request.user != user || request.is_purged {
+            return false;
+        }
+        match &mut request.stage {
+            Stage::Open => {
+                request.stage = Stage::Denied;
+                now < request.shown_until
+            }
+            Stage::Code { until, fate: fate @ Fate::Unused, .. } => {
+                let was_live = now < *until;
+                *fate = Fate::Withdrawn { at: now };
+                was_live
+            }
+            Stage::Code { .. } | Stage::Denied => false,
+        }
+    }
+
+    /// Every code and token of a client is withdrawn; what users still look at is not.
+    pub(crate) fn withdraw_client(&mut self, client: usize) {
+        self.clients[client].withdrawals += 1;
+    }
+}

@@ -1,0 +1,202 @@
+//! The token endpoint: from the code to the first pair, and from pair to pair.
+
+use crate::properties::model::rules::{MANY, REFRESH_LIFE};
+use crate::properties::model::{Answer, Caller, Family, Fate, Model, Pair, Rights, Stage, Standing};
+
+/// What comes along with a code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sent {
+    Right,
+    Wrong,
+    Nothing,
+}
+
+impl Model {
+    pub(crate) fn exchange(&mut self, number: usize, caller: Caller, verifier: Sent, redirect_uri: Sent) -> Answer {
+        if !self.admits(caller) {
+            return Answer::NO_CLIENT;
+        }
+        let request = &self.requests[number];
+        let Stage::Code { until, granted, withdrawals, fate } = request.stage else { return Answer::NO_GRANT };
+        if request.is_purged || request.client != caller.client || redirect_uri == Sent::Wrong {
+            return Answer::NO_GRANT;
+        }
+        match (request.has_challenge, verifier) {
+            (true, Sent::Right) | (false, Sent::Nothing) => {}
+            (true, _) => return Answer::NO_GRANT,
+            (false, _) => return Answer::BAD_REQUEST,
+        }
+        let client = &self.clients[request.client];
+        if withdrawals != client.withdrawals {
+            return Answer::NO_GRANT;
+        }
+        if self.now >= until || !self.has_come(request.issued()) {
+            return self.replayed(fate);
+        }
+        // What would not be a good first use is no replay either.
+        let granted = granted.and(client.registered);
+        if granted.is_empty() {
+            return Answer::NO_GRANT;
+        }
+        let user = request.user;
+        if let Some(refused) = self.refused_for(user) {
+            return refused;
+        }
+        if fate != Fate::Unused {
+            return self.replayed(fate);
+        }
+        let family = self.families.len();
+        let client = caller.client;
+        let (revoked, is_purged) = (None, false);
+        self.families.push(Family { client, user, granted, withdrawals, code_until: until, revoked, is_purged });
+        self.requests[number].stage = Stage::Code { until, granted, withdrawals, fate: Fate::Exchanged(family) };
+        self.issue(family, granted, None);
+        self.noticed.push("Exchanged");
+        Answer::OK
+    }
+
+    /// An otherwise good use of a code that was used takes everything back.
+    fn replayed(&mut self, fate: Fate) -> Answer {
+        if let Fate::Exchanged(family) = fate
+            && self.revoke_family(family)
+        {
+            self.noticed.push("CodeReplayed");
+        }
+        Answer::NO_GRANT
+    }
+
+    /// Returns the pair that the answer brings as well: a new one, or the newest again.
+    pub(crate) fn refresh(&mut self, number: usize, caller: Caller, rights: Option<Rights>) -> (Answer, Option<usize>) {
+        match self.judged(number, caller, rights) {
+            Ok(told) => self.along_the_line(number, told),
+            Err(answer) => (answer, None),
+        }
+    }
+
+    /// What the answer's access token may do.
+    fn judged(&mut self, number: usize, caller: Caller, rights: Option<Rights>) -> Result<Rights, Answer> {
+        if !self.admits(caller) {
+            return Err(Answer::NO_CLIENT);
+        }
+        let pair = self.pairs[number].clone();
+        let family = self.families[pair.family].clone();
+        if family.client != caller.client || self.is_ended(pair.family) {
+            return Err(Answer::NO_GRANT);
+        }
+        if !self.refresh_lives(&pair) {
+            return Err(self.used_too_late(&pair));
+        }
+        if !self.has_come(self.holder(&pair).issued) {
+            return Err(Answer::NO_GRANT);
+        }
+        if let Some(refused) = self.refused_for(family.user) {
+            return Err(refused);
+        }
+        let available = family.granted.and(self.clients[family.client].registered);
+        if available.is_empty() {
+            return Err(Answer::NO_GRANT);
+        }
+        let told = rights.unwrap_or(available);
+        if told.is_within(available) { Ok(told) } else { Err(Answer::BAD_SCOPE) }
+    }
+
+    /// There is one line of pairs: a token in its grace stands for the newest one.
+    fn along_the_line(&mut self, number: usize, told: Rights) -> (Answer, Option<usize>) {
+        let presented = self.pairs[number].repeats.unwrap_or(number);
+        let family = self.pairs[number].family;
+        let newest = self.newest(family);
+        let is_in_grace = presented != newest;
+        let event = if is_in_grace { "RefreshedInGrace" } else { "Refreshed" };
+        let own = &self.pairs[newest];
+        if is_in_grace && own.told == told && self.access_lives(own) && self.has_come(own.issued) {
+            self.noticed.push(event);
+            return (Answer::OK, Some(newest));
+        }
+        if self.rules.keeps && !self.clients[self.families[family].client].is_public {
+            self.make_room(newest);
+            self.issue(family, told, Some(newest));
+        } else {
+            if self.in_grace(family) >= MANY {
+                return (Answer::TOO_MANY, None);
+            }
+            self.rotate(newest, presented);
+            self.issue(family, told, None);
+        }
+        self.noticed.push(event);
+        (Answer::OK, Some(self.pairs.len() - 1))
+    }
+
+    /// The end of the line.
+    pub(crate) fn newest(&self, family: usize) -> usize {
+        let own = |pair: &Pair| pair.family == family && pair.repeats.is_none();
+        self.pairs.iter().rposition(own).expect("a family begins with a pair")
+    }
+
+    /// How many rotated pairs have a token that could still be used.
+    fn in_grace(&self, family: usize) -> usize {
+        let ends_later = |number: &usize| {
+            let own = |(other, pair): &(usize, &Pair)| other == number || pair.repeats == Some(*number);
+            let mut pairs = self.pairs.iter().enumerate().filter(own);
+            pairs.any(|(_, pair)| self.now < self.access_end(pair).max(self.refresh_end(pair)))
+        };
+        let is_rotated = |number: &usize| {
+            let pair = &self.pairs[*number];
+            pair.family == family && pair.rotated.is_some()
+        };
+        (0..self.pairs.len()).filter(is_rotated).filter(ends_later).count()
+    }
+
+    /// The oldest access tokens of a kept refresh token end when there would be too many.
+    fn make_room(&mut self, holder: usize) {
+        let own = |number: &usize| *number == holder || self.pairs[*number].repeats == Some(holder);
+        let live = (0..self.pairs.len()).filter(own).filter(|number| self.access_lives(&self.pairs[*number]));
+        let live: Vec<_> = live.collect();
+        let too_many = (live.len() + 1).saturating_sub(MANY);
+        for number in &live[..too_many] {
+            self.pairs[*number].made_room = Some(self.now);
+        }
+    }
+
+    /// A rotated token that comes back after its grace and margin is in two hands.
+    fn used_too_late(&mut self, pair: &Pair) -> Answer {
+        let holder = self.holder(pair);
+        let is_old_by_itself = self.now >= holder.issued + REFRESH_LIFE;
+        let is_late = holder.rotated.is_some() && self.now >= self.refresh_end(pair) + self.rules.margin;
+        if is_late && !is_old_by_itself && self.revoke_family(pair.family) {
+            self.noticed.push("RefreshTokenReused");
+        }
+        Answer::NO_GRANT
+    }
+
+    /// A refresh starts the grace of the newest pair. Where it ends earlier graces, one with an older token ends only
+    /// those before that token's.
+    fn rotate(&mut self, newest: usize, presented: usize) {
+        let (now, family) = (self.now, self.pairs[newest].family);
+        if self.rules.cuts_grace {
+            let earlier = self.pairs[..presented].iter_mut();
+            for pair in earlier.filter(|pair| pair.family == family && pair.rotated.is_some()) {
+                pair.cut_off.get_or_insert(now);
+            }
+        }
+        self.pairs[newest].rotated = Some(now);
+    }
+
+    fn issue(&mut self, family: usize, told: Rights, repeats: Option<usize>) {
+        let (issued, rotated, cut_off, made_room) = (self.now, None, None, None);
+        self.pairs.push(Pair { family, told, issued, rotated, cut_off, is_access_revoked: false, made_room, repeats });
+    }
+
+    /// A token that nobody was given is nobody's: its grant is as it was.
+    pub(crate) fn forged(&self, caller: Caller) -> Answer {
+        if self.admits(caller) { Answer::NO_GRANT } else { Answer::NO_CLIENT }
+    }
+
+    /// A locked user gets no token; of one that is not known just now, nothing is decided.
+    fn refused_for(&self, user: usize) -> Option<Answer> {
+        match self.users[user] {
+            Standing::Good => None,
+            Standing::Locked => Some(Answer::NO_GRANT),
+            Standing::Unknown => Some(Answer::LATER),
+        }
+    }
+}

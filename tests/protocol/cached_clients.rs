@@ -1,0 +1,236 @@
+//! Clients kept in front of a store: how late a change is seen, and how often the store is asked.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use grantor::store::{ClientRegistry, Insertion, Page, Purge, Registration, Replacement};
+use grantor::store::{ClientStore, StoreError, Stores};
+use grantor::testing::ManualClock;
+use grantor::{
+    Application, ApplicationFilter, AuthorizationServer, CachedClients, Client, ClientId, Config, Logo, LogoSlot,
+    MemoryStore, Privileges, Registrar, Subject, Timestamp,
+};
+
+use support::world::{Reviewer as _, form, logo};
+
+/// Counts what reaches the store.
+#[derive(Clone, Debug, Default)]
+struct Counted {
+    store: MemoryStore,
+    asked: Arc<AtomicUsize>,
+}
+
+#[async_trait]
+impl ClientStore for Counted {
+    async fn find(&self, id: &ClientId) -> Result<Option<Arc<Client>>, StoreError> {
+        self.current(id).await
+    }
+
+    async fn current(&self, id: &ClientId) -> Result<Option<Arc<Client>>, StoreError> {
+        self.asked.fetch_add(1, Ordering::Relaxed);
+        let answer = self.store.current(id).await;
+        // The answer is on its way for a while.
+        tokio::task::yield_now().await;
+        answer
+    }
+}
+
+#[async_trait]
+impl ClientRegistry for Counted {
+    async fn insert(&self, registration: Registration) -> Result<Insertion, StoreError> {
+        ClientRegistry::insert(&self.store, registration).await
+    }
+
+    async fn replace(&self, version: u32, registration: Registration) -> Result<Replacement, StoreError> {
+        ClientRegistry::replace(&self.store, version, registration).await
+    }
+
+    async fn confirm(&self, registration: Registration) -> Result<Replacement, StoreError> {
+        ClientRegistry::confirm(&self.store, registration).await
+    }
+
+    async fn application(&self, id: &ClientId) -> Result<Option<Arc<Application>>, StoreError> {
+        self.store.application(id).await
+    }
+
+    async fn logo(&self, id: &ClientId, slot: LogoSlot) -> Result<Option<Arc<Logo>>, StoreError> {
+        self.store.logo(id, slot).await
+    }
+
+    async fn purge_deleted(&self, now: Timestamp, limit: usize) -> Result<Purge, StoreError> {
+        self.store.purge_deleted(now, limit).await
+    }
+
+    async fn list(
+        &self,
+        filter: &ApplicationFilter,
+        page: Page<ClientId>,
+    ) -> Result<Vec<Arc<Application>>, StoreError> {
+        self.store.list(filter, page).await
+    }
+}
+
+/// A server with a cache of ten seconds, another server on the same store, and a client.
+struct Scene {
+    store: Counted,
+    clock: ManualClock,
+    cached: CachedClients<Counted>,
+    elsewhere: Registrar,
+    id: ClientId,
+}
+
+impl Scene {
+    async fn new() -> Self {
+        let store = Counted::default();
+        let clock = ManualClock::new(Timestamp::from_seconds(1_000_000));
+        let cached = CachedClients::new(store.clone(), Duration::from_secs(10)).with_clock(clock.clone());
+        let elsewhere = server(store.store.clone().into()).registrar().unwrap();
+        let id = elsewhere.submit(Subject::new("applicant").unwrap(), form(), Some(logo())).await.unwrap();
+        elsewhere.approve_now(&id, grantor::Approval::default()).await.unwrap();
+        Self { store, clock, cached, elsewhere, id }
+    }
+
+    fn asked(&self) -> usize {
+        self.store.asked.swap(0, Ordering::Relaxed)
+    }
+
+    async fn state(&self) -> String {
+        format!("{:?}", self.cached.find(&self.id).await.unwrap().unwrap().state())
+    }
+
+    /// The registrar of the server that has the cache.
+    fn here(&self) -> Registrar {
+        let memory = self.store.store.clone();
+        let stores =
+            Stores::new(self.cached.clone(), memory.clone(), memory.clone(), memory).with_registry(self.cached.clone());
+        server(stores).registrar().unwrap()
+    }
+}
+
+fn server(stores: Stores) -> AuthorizationServer {
+    AuthorizationServer::new(Config::platform("https://auth.example"), stores).unwrap()
+}
+
+#[tokio::test]
+async fn the_store_is_asked_once_in_a_time_to_live() {
+    let scene = Scene::new().await;
+    for _ in 0..100 {
+        assert_eq!(scene.state().await, "Approved");
+    }
+    assert_eq!(scene.asked(), 1);
+    scene.clock.advance(Duration::from_secs(9));
+    scene.state().await;
+    assert_eq!(scene.asked(), 0);
+    scene.clock.advance(Duration::from_secs(1));
+    scene.state().await;
+    assert_eq!(scene.asked(), 1);
+}
+
+#[tokio::test]
+async fn a_suspension_elsewhere_is_seen_within_the_time_to_live() {
+    let scene = Scene::new().await;
+    scene.state().await;
+    scene.elsewhere.suspend(&scene.id).await.unwrap();
+    scene.clock.advance(Duration::from_secs(9));
+    assert_eq!(scene.state().await, "Approved");
+    scene.clock.advance(Duration::from_secs(1));
+    assert_eq!(scene.state().await, "Suspended");
+}
+
+#[tokio::test]
+async fn a_suspension_here_is_seen_at_once() {
+    let scene = Scene::new().await;
+    scene.state().await;
+    scene.here().suspend(&scene.id).await.unwrap();
+    assert_eq!(scene.state().await, "Suspended");
+}
+
+#[tokio::test]
+async fn a_deletion_and_a_privilege_taken_back_are_seen_at_once_here_and_within_the_time_to_live_elsewhere() {
+    let scene = Scene::new().await;
+    let given = |client: &Client| client.is_trusted();
+    let seen = async || scene.cached.find(&scene.id).await.unwrap().unwrap();
+    let mut privileges = Privileges::default();
+    privileges.trusted = true;
+    scene.here().set_privileges(&scene.id, 2, privileges).await.unwrap();
+    assert!(given(&*seen().await));
+    scene.elsewhere.set_privileges(&scene.id, 3, Privileges::default()).await.unwrap();
+    scene.clock.advance(Duration::from_secs(9));
+    assert!(given(&*seen().await));
+    scene.clock.advance(Duration::from_secs(1));
+    assert!(!given(&*seen().await));
+
+    scene.elsewhere.delete(&scene.id, 4).await.unwrap();
+    assert_eq!(scene.state().await, "Approved");
+    // What reads the store sees it, and so does everything after.
+    assert_eq!(format!("{:?}", scene.cached.current(&scene.id).await.unwrap().unwrap().state()), "Deleted");
+    assert_eq!(scene.state().await, "Deleted");
+}
+
+#[tokio::test]
+async fn an_answer_from_before_a_write_here_is_not_kept() {
+    let scene = Scene::new().await;
+    let mut slow = Box::pin(scene.cached.find(&scene.id));
+    assert!(futures::poll!(&mut slow).is_pending());
+    scene.clock.advance(Duration::from_secs(1));
+    scene.here().suspend(&scene.id).await.unwrap();
+    assert_eq!(format!("{:?}", slow.await.unwrap().unwrap().state()), "Approved");
+    assert_eq!(scene.state().await, "Suspended");
+}
+
+#[tokio::test]
+async fn nor_is_it_when_another_write_was_lost_since() {
+    let scene = Scene::new().await;
+    let mut slow = Box::pin(scene.cached.find(&scene.id));
+    assert!(futures::poll!(&mut slow).is_pending());
+    scene.here().suspend(&scene.id).await.unwrap();
+    let client = scene.store.store.current(&scene.id).await.unwrap().unwrap();
+    let application = scene.store.application(&scene.id).await.unwrap().unwrap();
+    let registration = Registration::new(Client::clone(&client), Application::clone(&application));
+    assert_eq!(scene.cached.replace(1, registration).await.unwrap(), Replacement::Lost);
+    assert_eq!(format!("{:?}", slow.await.unwrap().unwrap().state()), "Approved");
+    assert_eq!(scene.state().await, "Suspended");
+}
+
+#[tokio::test]
+async fn what_is_asked_for_as_it_is_now_comes_from_the_store_and_is_kept() {
+    let scene = Scene::new().await;
+    scene.state().await;
+    scene.elsewhere.suspend(&scene.id).await.unwrap();
+    let now = scene.cached.current(&scene.id).await.unwrap().unwrap();
+    assert_eq!(format!("{:?}", now.state()), "Suspended");
+    scene.asked();
+    assert_eq!(scene.state().await, "Suspended");
+    assert_eq!(scene.asked(), 0);
+}
+
+#[tokio::test]
+async fn a_clock_that_is_set_back_makes_no_client_younger() {
+    let scene = Scene::new().await;
+    scene.state().await;
+    scene.elsewhere.suspend(&scene.id).await.unwrap();
+    scene.clock.set(Timestamp::from_seconds(999_000));
+    assert_eq!(scene.state().await, "Suspended");
+}
+
+#[tokio::test]
+async fn clients_that_do_not_exist_are_not_remembered() {
+    let scene = Scene::new().await;
+    let stranger = ClientId::new("stranger").unwrap();
+    for _ in 0..3 {
+        assert_eq!(scene.cached.find(&stranger).await.unwrap(), None);
+    }
+    assert_eq!(scene.asked(), 3);
+}
+
+#[tokio::test]
+async fn without_a_time_to_live_every_request_asks() {
+    let scene = Scene::new().await;
+    let cached = CachedClients::new(scene.store.clone(), Duration::ZERO).with_clock(scene.clock.clone());
+    for _ in 0..3 {
+        cached.find(&scene.id).await.unwrap();
+    }
+    assert_eq!(scene.asked(), 3);
+}

@@ -1,0 +1,281 @@
+//! RFC 9728: what a protected resource publishes about itself, and its challenges.
+
+use grantor::message::ResourceMetadata;
+use grantor::scope::{Permission, Resource};
+use grantor::wire::{Endpoint, Request, Response};
+use grantor::{Authenticated, AuthorizationServer, Config, MemoryStore, Profile, ProtectedResource, ResourceError};
+use serde_json::{Value, json};
+
+use crate::rfc8414::metadata;
+use crate::rfc8707::{at, own_scopes, resource};
+use support::world::{ISSUER, PKCE, World, config_of, encode, pair};
+
+const MCP: &str = "https://a.example/mcp";
+const DEEP: &str = "https://a.example/a/b";
+const BARE: &str = "https://c.example";
+const WELL_KNOWN: &str = "/.well-known/oauth-protected-resource";
+
+fn settings(change: impl FnOnce(&mut Config)) -> Config {
+    let mut config = config_of(Profile::Mcp);
+    config.scopes = own_scopes();
+    let mut mcp = resource(MCP, &["repo-code:rw", "repo-issue:rw"]);
+    mcp.basic_scopes = vec!["repo-code:r".into()];
+    mcp.is_default = true;
+    config.resources = vec![mcp, resource(DEEP, &[]), resource(BARE, &["account-profile:r"])];
+    change(&mut config);
+    config
+}
+
+async fn world() -> World {
+    World::built(settings(|_| {}), |builder| builder).await
+}
+
+async fn get(server: &AuthorizationServer, path: &str) -> Response {
+    server.serve(Endpoint::ResourceMetadata, &Request::new("GET").path(path)).await
+}
+
+async fn document(server: &AuthorizationServer, path: &str) -> Value {
+    let response = get(server, path).await;
+    assert_eq!(response.status(), 200, "{path}");
+    assert_eq!(response.header("Content-Type"), Some("application/json"));
+    assert!(response.header("Cache-Control").unwrap().starts_with("max-age="));
+    serde_json::from_slice(response.body()).unwrap()
+}
+
+fn server_of(change: impl FnOnce(&mut Config)) -> AuthorizationServer {
+    AuthorizationServer::new(settings(change), MemoryStore::new()).unwrap()
+}
+
+/// 9728-2-01, 9728-3.2-01, 9728-3.3-01
+#[tokio::test]
+async fn the_document_has_what_was_configured_and_nothing_empty() {
+    let server = server_of(|config| {
+        let own = &mut config.resources[0];
+        own.documentation = Some("https://a.example/docs".into());
+        own.policy_uri = Some("https://a.example/policy".into());
+        own.tos_uri = Some("https://a.example/tos".into());
+        config.resources[2].name = String::new();
+    });
+    let full = json!({
+        "resource": MCP,
+        "authorization_servers": [ISSUER],
+        "scopes_supported": ["repo-code:r"],
+        "bearer_methods_supported": ["header"],
+        "resource_name": "The API at https://a.example/mcp",
+        "resource_documentation": "https://a.example/docs",
+        "resource_policy_uri": "https://a.example/policy",
+        "resource_tos_uri": "https://a.example/tos",
+    });
+    assert_eq!(document(&server, &format!("{WELL_KNOWN}/mcp")).await, full);
+    let bare = json!({"resource": BARE, "authorization_servers": [ISSUER], "bearer_methods_supported": ["header"]});
+    assert_eq!(document(&server, WELL_KNOWN).await, bare);
+    let read: ResourceMetadata = serde_json::from_value(full.clone()).unwrap();
+    assert_eq!(serde_json::to_value(&read).unwrap(), full);
+
+    // A resource server elsewhere publishes the same bytes.
+    let own = server.config().resources[0].clone();
+    let elsewhere = own.metadata_response(ISSUER, &Request::new("GET"));
+    let here = get(&server, &format!("{WELL_KNOWN}/mcp")).await;
+    assert_eq!((elsewhere.status(), elsewhere.body()), (here.status(), here.body()));
+    assert_eq!(own.metadata_response(ISSUER, &Request::new("POST")).status(), 405);
+    let head = server.serve(Endpoint::ResourceMetadata, &Request::new("HEAD").path(WELL_KNOWN)).await;
+    assert_eq!(head.status(), 200);
+    let post = server.serve(Endpoint::ResourceMetadata, &Request::new("POST").path(WELL_KNOWN)).await;
+    assert_eq!((post.status(), post.header("Allow")), (405, Some("GET, HEAD")));
+}
+
+/// 9728-2-02, 8414-2-09
+#[tokio::test]
+async fn both_documents_name_each_other_in_the_same_words() {
+    for issuer in ["https://auth.example", "https://auth.example/", "https://auth.example/tenant"] {
+        for lists in [false, true] {
+            let mut config = settings(|config| config.list_resources = lists);
+            config.issuer = issuer.into();
+            let server = AuthorizationServer::new(config, MemoryStore::new()).unwrap();
+            let own = server.serve(Endpoint::Metadata, &Request::new("GET")).await;
+            let own: Value = serde_json::from_slice(own.body()).unwrap();
+            let document = document(&server, &format!("{WELL_KNOWN}/mcp")).await;
+            assert_eq!(document["authorization_servers"][0], own["issuer"]);
+            let expected = if lists { json!([MCP, DEEP, BARE]) } else { Value::Null };
+            assert_eq!(own["protected_resources"], expected);
+            assert_eq!(own["resource_indicators_supported"], true);
+        }
+    }
+    assert_eq!(metadata(&World::mcp().await).await["resource_indicators_supported"], Value::Null);
+}
+
+/// 9728-2-03, MCP-0728-03
+#[tokio::test]
+async fn every_basic_scope_is_granted_as_asked() {
+    let world = world().await;
+    let document = document(&world.server, &format!("{WELL_KNOWN}/mcp")).await;
+    for scope in document["scopes_supported"].as_array().unwrap() {
+        let scope = scope.as_str().unwrap();
+        let query = format!("{}&{}", world.query(&[("scope", scope), PKCE[0], PKCE[1]]), encode(&[("resource", MCP)]));
+        assert_eq!(pair(&world.exchange(&world.code_for(&query).await).await).scope, scope);
+    }
+    let mut config = settings(|_| {});
+    let offline = grantor::scope::ScopeDefinition::plain("offline_access");
+    config.scopes = grantor::scope::ScopeCatalog::builder()
+        .scopes(own_scopes().definitions().iter().cloned())
+        .scope(offline)
+        .build()
+        .unwrap();
+    config.resources[1].basic_scopes = vec!["offline_access".into()];
+    let error = AuthorizationServer::new(config, MemoryStore::new()).unwrap_err();
+    assert!(error.to_string().contains("offline_access"), "{error}");
+}
+
+/// 9728-3.1-01, 9728-3.1-02, 9728-3.1-03
+#[tokio::test]
+async fn the_document_is_between_host_and_path_and_nowhere_else() {
+    let server = server_of(|_| {});
+    for (path, identifier) in [("/mcp", MCP), ("/a/b", DEEP), ("", BARE)] {
+        let path = format!("{WELL_KNOWN}{path}");
+        assert_eq!(document(&server, &path).await["resource"], identifier);
+        assert_eq!(get(&server, &format!("{path}/")).await, get(&server, &path).await, "with a slash");
+        let url = server.resource(identifier).unwrap().metadata_url().to_owned();
+        assert!(url.ends_with(&path) && url.starts_with(&identifier[..17]), "{url}");
+    }
+    for unknown in ["/mc", "/mcp/x", "/mcp//", "/a", "/a/", "/MCP", "/%6dcp", "x", "//"] {
+        assert_eq!(get(&server, &format!("{WELL_KNOWN}{unknown}")).await.status(), 404, "{unknown}");
+    }
+    for unknown in ["", "/", "/mcp", "/mcp/.well-known/oauth-protected-resource"] {
+        assert_eq!(get(&server, unknown).await.status(), 404, "{unknown}");
+    }
+    assert_eq!(server.serve(Endpoint::ResourceMetadata, &Request::new("GET")).await.status(), 404);
+    let routed = server.paths(Endpoint::ResourceMetadata);
+    let expected = ["", "/", "/a/b", "/a/b/", "/mcp", "/mcp/"].map(|path| format!("{WELL_KNOWN}{path}"));
+    assert_eq!(routed, expected);
+
+    // The form without a path is for a bare origin, or for the one that is marked for it.
+    let without_bare = |mark: bool| {
+        server_of(|config| {
+            config.resources.truncate(2);
+            config.resources[0].root_metadata = mark;
+        })
+    };
+    assert_eq!(get(&without_bare(false), WELL_KNOWN).await.status(), 404);
+    assert_eq!(document(&without_bare(true), WELL_KNOWN).await["resource"], MCP);
+    let mut both = settings(|_| {});
+    both.resources[0].root_metadata = true;
+    assert_eq!(AuthorizationServer::new(both, MemoryStore::new()).unwrap_err().field(), "resources");
+
+    let none = World::mcp().await;
+    assert_eq!(get(&none.server, WELL_KNOWN).await.status(), 404);
+    assert_eq!(none.server.paths(Endpoint::ResourceMetadata), Vec::<String>::new());
+}
+
+/// 9728-3.1-03
+#[tokio::test]
+async fn resources_of_two_hosts_with_one_path_are_never_mistaken() {
+    let two = |first: &'static str| {
+        server_of(|config| {
+            config.resources = vec![resource(first, &[]), resource("https://b.example/mcp", &[])];
+        })
+    };
+    assert_eq!(get(&two("https://a.example/mcp"), &format!("{WELL_KNOWN}/mcp")).await.status(), 404);
+    let at_issuer = two("https://auth.example/mcp");
+    assert_eq!(document(&at_issuer, &format!("{WELL_KNOWN}/mcp")).await["resource"], "https://auth.example/mcp");
+}
+
+// The challenges.
+
+async fn challenge_of(outcome: Result<Authenticated, ResourceError>, status: u16) -> String {
+    let response = outcome.unwrap_err().into_response();
+    assert_eq!(response.status(), status);
+    assert_eq!(response.headers().filter(|(name, _)| *name == "WWW-Authenticate").count(), 1);
+    let challenge = response.header("WWW-Authenticate").unwrap().to_owned();
+    assert!(challenge.starts_with("Bearer ") && !challenge.contains("=\"\""), "{challenge}");
+    challenge
+}
+
+/// An attribute as the SDKs find it: by its name and `=`, wherever these stand first.
+fn attribute<'c>(challenge: &'c str, name: &str) -> Option<&'c str> {
+    let (_, rest) = challenge.split_once(&format!("{name}=\""))?;
+    rest.split_once('"').map(|(value, _)| value)
+}
+
+const MCP_DOCUMENT: &str = "https://a.example/.well-known/oauth-protected-resource/mcp";
+
+/// 9728-5.1-01, 9728-5.1-02, 9728-5.1-03, MCP-0618-10, MCP-1125-02
+#[tokio::test]
+async fn every_challenge_names_the_document_and_the_scopes() {
+    let world = world().await;
+    let server = world.server.resource(MCP).unwrap();
+    let write = server.scopes(["repo-issue:rw"]).unwrap();
+    for method in ["GET", "HEAD", "POST", "DELETE"] {
+        let challenge = challenge_of(server.authenticate(&Request::new(method)).await, 401).await;
+        let expected = format!("Bearer realm=\"oauth2\", scope=\"repo-code:r\", resource_metadata=\"{MCP_DOCUMENT}\"");
+        assert_eq!(challenge, expected, "{method}");
+        let challenge = challenge_of(server.authenticate_for(&Request::new(method), &write).await, 401).await;
+        assert_eq!(attribute(&challenge, "scope"), Some("repo-issue:rw"));
+        assert_eq!(attribute(&challenge, "error"), None);
+    }
+    let expired = world.pair().await.access;
+    world.advance(28_800);
+    let other = format!("{}&{}", world.query(&PKCE), encode(&[("resource", BARE)]));
+    let other = pair(&world.exchange(&world.code_for(&other).await).await).access;
+    for token in [expired.as_str(), &other, "unknown"] {
+        let challenge = challenge_of(at(&world, MCP, token).await, 401).await;
+        assert_eq!(attribute(&challenge, "resource_metadata"), Some(MCP_DOCUMENT));
+        assert_eq!(attribute(&challenge, "error"), Some("invalid_token"));
+        assert_eq!(attribute(&challenge, "scope"), Some("repo-code:r"));
+    }
+    // Nothing to name leaves the attribute out.
+    let challenge =
+        challenge_of(world.server.resource(BARE).unwrap().authenticate(&Request::new("GET")).await, 401).await;
+    assert_eq!(attribute(&challenge, "scope"), None);
+    for realm in ["scope=x", "my error=y"] {
+        let config = settings(|config| config.realm = realm.into());
+        assert_eq!(AuthorizationServer::new(config, MemoryStore::new()).unwrap_err().field(), "realm");
+    }
+    for (tokens, message) in [(["repo-cod:r"], "repo-cod"), (["account-profile:r"], "serves")] {
+        let error = server.scopes(tokens).unwrap_err();
+        assert!(error.to_string().contains(message), "{error}");
+    }
+}
+
+/// 9728-5.1-04
+#[tokio::test]
+async fn a_step_up_names_all_that_is_needed_and_what_the_token_has() {
+    let world = world().await;
+    let server = world.server.resource(MCP).unwrap();
+    let query = world.query(&[("scope", "repo-code:r"), PKCE[0], PKCE[1]]);
+    let token = pair(&world.exchange(&world.code_for(&query).await).await).access;
+    let token = at(&world, MCP, &token).await.unwrap();
+    let needed = server.scopes(["repo-issue:r", "repo-code:rw"]).unwrap();
+    let refused = server.require_scopes(&token, &needed).map(|()| token.clone());
+    let challenge = challenge_of(refused, 403).await;
+    assert_eq!(attribute(&challenge, "error"), Some("insufficient_scope"));
+    assert_eq!(attribute(&challenge, "scope"), Some("repo-code:rw repo-issue:r"));
+    assert_eq!(attribute(&challenge, "resource_metadata"), Some(MCP_DOCUMENT));
+    let one = server.scopes(["repo-issue:rw"]).unwrap();
+    let challenge = challenge_of(server.require_scopes(&token, &one).map(|()| token.clone()), 403).await;
+    assert_eq!(attribute(&challenge, "scope"), Some("repo-code:r repo-issue:rw"));
+    let refused = world.server.require(&token, "repo-issue", Permission::Read, Resource::Account);
+    let challenge = challenge_of(refused.map(|()| token.clone()), 403).await;
+    assert_eq!(attribute(&challenge, "scope"), Some("repo-code:r repo-issue:r"));
+    assert!(server.require_scopes(&token, &server.scopes(["repo-code:r"]).unwrap()).is_ok());
+    // A token that was checked for another resource is nothing here.
+    let elsewhere = world.server.resource(DEEP).unwrap();
+    assert!(elsewhere.require_scopes(&token, &server.scopes(["repo-code:r"]).unwrap()).is_err());
+}
+
+/// 9728-5.1-01, 9728-5.1-02
+#[test]
+fn a_resource_server_elsewhere_makes_the_same_challenges() {
+    let mut own = ProtectedResource::new(MCP, "");
+    own.basic_scopes = vec!["repo-code:r".into(), "repo-issue:r".into()];
+    for (response, status, expected) in [
+        (own.missing_token(""), 401, "Bearer scope=\"repo-code:r repo-issue:r\", "),
+        (own.missing_token("write"), 401, "Bearer scope=\"write\", "),
+        (own.invalid_token(""), 401, "Bearer error=\"invalid_token\", scope=\"repo-code:r repo-issue:r\", "),
+        (own.insufficient_scope("a\"\r\n b"), 403, "Bearer error=\"insufficient_scope\", scope=\"a b\", "),
+        (own.insufficient_scope(""), 403, "Bearer error=\"insufficient_scope\", "),
+    ] {
+        assert_eq!(response.status(), status);
+        let expected = format!("{expected}resource_metadata=\"{MCP_DOCUMENT}\"");
+        assert_eq!(response.header("WWW-Authenticate"), Some(expected.as_str()));
+    }
+}

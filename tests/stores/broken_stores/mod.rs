@@ -1,0 +1,243 @@
+//! Stores that break one rule each, in a way that real ones do, and the rules of the kit that notice.
+//!
+//! A kit that no broken store fails proves nothing: every rule has to notice at least one of these.
+
+mod applications;
+mod grants;
+mod last_purge;
+mod replays;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Debug;
+use std::future;
+use std::panic::{self, AssertUnwindSafe};
+use std::task::Poll;
+use std::thread;
+
+use futures::executor::block_on;
+use grantor::testing::{client_registry, replay_store, token_store};
+
+use crate::broken_stores::applications::Applications;
+use crate::broken_stores::grants::Grants;
+use crate::broken_stores::last_purge::Purges;
+use crate::broken_stores::replays::Replays;
+
+/// A rule by its name, run to its end or to its panic.
+struct Rule<S> {
+    name: &'static str,
+    run: fn(&S),
+}
+
+/// The rules of one module of the kit.
+macro_rules! rules {
+    ($kit:ident [$($alone:ident)*] [$($shared:ident)*]) => {
+        vec![
+            $(Rule {
+                name: stringify!($alone),
+                run: |store| block_on(grantor::testing::$kit::$alone(store)),
+            },)*
+            $(Rule {
+                name: stringify!($shared),
+                run: |store| block_on(grantor::testing::$kit::$shared(store, store)),
+            },)*
+        ]
+    };
+}
+
+fn grant_rules() -> Vec<Rule<Grants>> {
+    grantor::__record_rules! { [rules] token_store }
+}
+
+fn application_rules() -> Vec<Rule<Applications>> {
+    let registry: Vec<Rule<_>> = grantor::__registry_rules! { [rules] client_registry };
+    let clients: Vec<Rule<_>> = grantor::__client_rules! { [rules] client_store };
+    registry.into_iter().chain(clients).collect()
+}
+
+fn replay_rules() -> Vec<Rule<Replays>> {
+    grantor::__replay_rules! { [rules] replay_store }
+}
+
+fn purge_rules() -> Vec<Rule<Purges>> {
+    grantor::__purge_rules! { [rules] purge_store }
+}
+
+#[test]
+fn a_store_of_grants_without_a_fault_keeps_every_rule() {
+    assert_eq!(broken_by(&grant_rules(), || Grants::with(grants::Fault::None)), [""; 0]);
+}
+
+#[test]
+fn a_registry_without_a_fault_keeps_every_rule() {
+    assert_eq!(broken_by(&application_rules(), || Applications::with(applications::Fault::None)), [""; 0]);
+}
+
+#[test]
+fn a_store_of_replays_without_a_fault_keeps_every_rule() {
+    assert_eq!(broken_by(&replay_rules(), || Replays::with(replays::Fault::None)), [""; 0]);
+}
+
+#[test]
+fn a_store_of_the_last_purge_without_a_fault_keeps_every_rule() {
+    assert_eq!(broken_by(&purge_rules(), || Purges::with(last_purge::Fault::None)), [""; 0]);
+}
+
+#[test]
+fn every_fault_of_a_store_of_grants_is_noticed_by_the_rules_that_name_it() {
+    check(&grant_rules(), &grants::FAULTS, Grants::with);
+}
+
+#[test]
+fn every_fault_of_a_registry_is_noticed_by_the_rules_that_name_it() {
+    check(&application_rules(), &applications::FAULTS, Applications::with);
+}
+
+#[test]
+fn every_fault_of_a_store_of_replays_is_noticed_by_the_rules_that_name_it() {
+    check(&replay_rules(), &replays::FAULTS, Replays::with);
+}
+
+#[test]
+fn every_fault_of_a_store_of_the_last_purge_is_noticed_by_the_rules_that_name_it() {
+    check(&purge_rules(), &last_purge::FAULTS, Purges::with);
+}
+
+#[test]
+fn a_list_that_lags_is_named_as_one() {
+    let store = Grants::with(grants::Fault::ListLags);
+    let rule = || block_on(token_store::a_row_is_listed_at_once(&store, &store));
+    let panicked = panic::catch_unwind(AssertUnwindSafe(rule)).unwrap_err();
+    let message = panicked.downcast_ref::<String>().unwrap();
+    assert!(message.contains("a list must not"), "{message}");
+}
+
+#[test]
+fn a_write_that_walks_through_all_applications_is_noticed_by_what_it_costs() {
+    let costs_the_same = |fault| {
+        let store = Applications::with(fault);
+        succeeds(|| block_on(client_registry::calls_cost_the_same(&store, || store.rows_looked_at())))
+    };
+    assert!(costs_the_same(applications::Fault::None));
+    assert!(!costs_the_same(applications::Fault::ReplaceLooksAtEveryRow));
+}
+
+#[test]
+fn a_row_that_expires_early_is_noticed() {
+    let sleep = |duration| {
+        thread::sleep(duration);
+        future::ready(())
+    };
+    let is_kept = |fault| succeeds(|| block_on(token_store::a_row_does_not_expire_early(&Grants::with(fault), sleep)));
+    let is_known =
+        |fault| succeeds(|| block_on(replay_store::a_replay_does_not_expire_early(&Replays::with(fault), sleep)));
+    thread::scope(|scope| {
+        let rows = [
+            (grants::Fault::None, true),
+            (grants::Fault::ExpiresEarly, false),
+            (grants::Fault::ExpiresByTheInsertedEnd, false),
+        ];
+        for (fault, kept) in rows {
+            scope.spawn(move || assert_eq!(is_kept(fault), kept, "{fault:?}"));
+        }
+        for (fault, known) in [(replays::Fault::None, true), (replays::Fault::ExpiresEarly, false)] {
+            scope.spawn(move || assert_eq!(is_known(fault), known, "{fault:?}"));
+        }
+    });
+}
+
+#[test]
+fn a_call_that_walks_through_the_table_is_noticed_by_what_it_costs() {
+    let costs_the_same = |fault| {
+        let store = Grants::with(fault);
+        succeeds(|| block_on(token_store::calls_cost_the_same(&store, || store.rows_looked_at())))
+    };
+    assert!(costs_the_same(grants::Fault::None));
+    assert!(!costs_the_same(grants::Fault::FindLooksAtEveryRow));
+    assert!(!costs_the_same(grants::Fault::ListLooksAtEveryRow));
+    assert!(!costs_the_same(grants::Fault::PurgeLooksAtEveryRow));
+}
+
+#[test]
+fn what_a_store_does_about_records_that_cannot_be_read_is_noticed() {
+    let list = |fault| {
+        let store = Grants::with(fault);
+        let spoil = |id| {
+            store.spoil(id);
+            future::ready(())
+        };
+        succeeds(|| block_on(token_store::a_list_names_what_cannot_be_read(&store, spoil)))
+    };
+    assert!(list(grants::Fault::None));
+    assert!(!list(grants::Fault::ListLeavesOutTheUnreadable));
+    assert!(!list(grants::Fault::ListNamesNothing));
+    let purge = |fault| {
+        let store = Grants::with(fault);
+        let spoil = |id| {
+            store.spoil(id);
+            future::ready(())
+        };
+        succeeds(|| block_on(token_store::a_purge_steps_over_what_cannot_be_read(&store, spoil)))
+    };
+    assert!(purge(grants::Fault::None));
+    assert!(!purge(grants::Fault::PurgeFailsAtTheUnreadable));
+    assert!(!purge(grants::Fault::PurgeStaysAtTheUnreadable));
+    let kept = |fault| {
+        let store = Grants::with(fault);
+        let spoil = |id| {
+            store.spoil(id);
+            future::ready(())
+        };
+        succeeds(|| block_on(token_store::a_purge_keeps_what_cannot_be_read(&store, spoil)))
+    };
+    assert!(kept(grants::Fault::None));
+    assert!(!kept(grants::Fault::PurgeRemovesTheUnreadable));
+    assert!(!kept(grants::Fault::PurgeKeepsTheUnreadable));
+}
+
+fn succeeds(rule: impl FnOnce()) -> bool {
+    panic::catch_unwind(AssertUnwindSafe(rule)).is_ok()
+}
+
+/// What notices a fault.
+#[derive(Clone, Copy, Debug)]
+enum Noticed {
+    /// These rules and no other.
+    By(&'static [&'static str]),
+    /// These rules, and others whose rows pass through what is broken.
+    AmongOthersBy(&'static [&'static str]),
+}
+
+/// Every fault breaks the rules that are named with it, and every rule notices a fault.
+fn check<S, F: Copy + Debug>(rules: &[Rule<S>], faults: &[(F, Noticed)], with: impl Fn(F) -> S) {
+    let mut wrong = BTreeMap::new();
+    let mut idle: BTreeSet<_> = rules.iter().map(|rule| rule.name).collect();
+    for (fault, noticed) in faults {
+        let broken: BTreeSet<_> = broken_by(rules, || with(*fault)).into_iter().collect();
+        let (Noticed::By(named) | Noticed::AmongOthersBy(named)) = noticed;
+        let missing: Vec<_> = named.iter().filter(|name| !broken.contains(*name)).collect();
+        let others: Vec<_> = broken.iter().filter(|name| !named.contains(name)).collect();
+        let may_have_others = matches!(noticed, Noticed::AmongOthersBy(_));
+        if !missing.is_empty() || !others.is_empty() && !may_have_others {
+            wrong.insert(format!("{fault:?}"), format!("not noticed by {missing:?}, but by {others:?}"));
+        }
+        idle.retain(|name| !named.contains(name));
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+    assert!(idle.is_empty(), "rules that no fault is named with: {idle:?}");
+}
+
+/// The names of the rules that fail, each on a store of its own.
+fn broken_by<S>(rules: &[Rule<S>], make: impl Fn() -> S) -> Vec<&'static str> {
+    let fails = |rule: &&Rule<S>| panic::catch_unwind(AssertUnwindSafe(|| (rule.run)(&make()))).is_err();
+    rules.iter().filter(fails).map(|rule| rule.name).collect()
+}
+
+/// Lets others go on, as a store does that waits for its database between two statements.
+async fn wait() {
+    let mut waited = false;
+    future::poll_fn(|context| {
+        context.waker().wake_by_ref();
+        if std::mem::replace(&mut waited, true) { Poll::Ready(()) } else { Poll::Pending }
+    })
+    .await;
+}

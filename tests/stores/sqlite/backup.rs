@@ -1,0 +1,117 @@
+//! Copies of a file that goes on being written.
+
+use std::fs;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::thread;
+
+use futures::executor::block_on;
+use grantor::store::{ClientRegistry, Replacement};
+use grantor::{SqliteProblem, SqliteStore};
+
+use crate::sqlite::contract::two_versions_with_logos;
+use crate::sqlite::records::{Template, assert_sound, find, id, insert, replace};
+use support::folder::Folder;
+
+/// Row 0 counts the rows behind it: it is written after each of them.
+#[test]
+fn a_backup_under_load_is_one_moment_of_the_file() {
+    let folder = Folder::new("backup");
+    let store = SqliteStore::open(folder.file()).unwrap();
+    let template = Template::new();
+    let _ = insert(&store, template.grant(id(0), 1)).unwrap();
+    let acknowledged = AtomicU32::new(0);
+    let stop = AtomicBool::new(false);
+    let copies: Vec<_> = (0..5).map(|number| folder.path().join(format!("copy-{number}"))).collect();
+    let known: Vec<u32> = thread::scope(|scope| {
+        scope.spawn(|| {
+            for number in 1.. {
+                let _ = insert(&store, template.grant(id(number), 1)).unwrap();
+                let answer = replace(&store, number, template.grant(id(0), number + 1)).unwrap();
+                assert_eq!(answer, Replacement::Replaced);
+                acknowledged.store(number, Ordering::SeqCst);
+                if stop.load(Ordering::SeqCst) {
+                    return;
+                }
+            }
+        });
+        let backup = |path| {
+            let known = acknowledged.load(Ordering::SeqCst);
+            block_on(store.backup(path)).unwrap();
+            known
+        };
+        let known = copies.iter().map(backup).collect();
+        stop.store(true, Ordering::SeqCst);
+        known
+    });
+    for (path, known) in copies.iter().zip(known) {
+        assert_sound(path);
+        let copy = SqliteStore::open(path).unwrap();
+        let counted = find(&copy, id(0)).unwrap().version() - 1;
+        assert!(counted >= known, "{counted} rows, of {known} that were acknowledged before");
+        assert!((1..=counted).all(|number| find(&copy, id(number)).is_some()));
+        assert!(find(&copy, id(counted + 2)).is_none());
+        // A copy is a store like any other.
+        let _ = insert(&copy, template.grant(id(counted + 2), 1)).unwrap();
+        assert!(find(&copy, id(counted + 2)).is_some());
+    }
+    assert!(!folder.names().iter().any(|name| name.ends_with(".partial")), "{:?}", folder.names());
+}
+
+#[test]
+fn a_backup_replaces_no_file() {
+    let folder = Folder::new("exists");
+    let store = SqliteStore::open(folder.file()).unwrap();
+    let path = folder.path().join("copy");
+    block_on(store.backup(&path)).unwrap();
+    let before = fs::read(&path).unwrap();
+    let _ = insert(&store, Template::new().grant(id(1), 1)).unwrap();
+    assert_eq!(block_on(store.backup(&path)).unwrap_err().problem(), SqliteProblem::Exists);
+    assert_eq!(block_on(store.backup(folder.file())).unwrap_err().problem(), SqliteProblem::Exists);
+    assert_eq!(fs::read(&path).unwrap(), before);
+    fs::write(folder.path().join("broken-off.partial"), "").unwrap();
+    let error = block_on(store.backup(folder.path().join("broken-off"))).unwrap_err();
+    assert_eq!(error.problem(), SqliteProblem::Exists);
+    let error = block_on(store.backup(folder.path().join("none/copy"))).unwrap_err();
+    assert_eq!(error.problem(), SqliteProblem::Missing);
+}
+
+#[test]
+fn a_backup_replaces_no_file_that_appears_while_it_is_written() {
+    const ROUNDS: usize = 20;
+    let folder = Folder::new("appears");
+    let store = SqliteStore::open(folder.file()).unwrap();
+    let [large, _] = two_versions_with_logos(1 << 20);
+    let _ = block_on(ClientRegistry::insert(&store, large)).unwrap();
+    let mut came_first = 0;
+    for number in 0..ROUNDS {
+        let path = folder.path().join(format!("copy-{number}"));
+        let partial = folder.path().join(format!("copy-{number}.partial"));
+        thread::scope(|scope| {
+            let backup = scope.spawn(|| block_on(store.backup(&path)));
+            while !partial.exists() && !backup.is_finished() {}
+            let created = fs::File::create_new(&path);
+            let written = backup.join().unwrap();
+            if created.is_ok() {
+                assert_eq!(written.unwrap_err().problem(), SqliteProblem::Exists);
+                assert_eq!(fs::metadata(&path).unwrap().len(), 0, "it is as it was");
+                came_first += 1;
+            } else {
+                written.unwrap();
+            }
+            assert!(!partial.exists());
+        });
+    }
+    assert!(came_first > 0, "no file appeared in time");
+}
+
+#[test]
+fn a_backup_of_a_temporary_store_is_durable() {
+    let folder = Folder::new("kept");
+    let store = SqliteStore::temporary().unwrap();
+    let template = Template::new();
+    let _ = insert(&store, template.grant(id(1), 1)).unwrap();
+    block_on(store.backup(folder.file())).unwrap();
+    drop(store);
+    assert_eq!(find(&SqliteStore::open(folder.file()).unwrap(), id(1)), Some(template.grant(id(1), 1)));
+    assert_eq!(folder.names(), ["store.sqlite"]);
+}

@@ -1,0 +1,285 @@
+//! Which files are opened, which are refused, and what of them others may read.
+
+use std::fs;
+use std::path::Path;
+use std::thread;
+use std::time::Duration;
+
+use futures::executor::block_on;
+use grantor::store::{ClientRegistry, Replacement};
+use grantor::{SqliteError, SqliteOptions, SqliteProblem, SqliteStore};
+
+use crate::sqlite::contract::two_versions_with_logos;
+use crate::sqlite::records::{Template, find, id, insert, other_connection, path_of};
+use support::folder::Folder;
+
+#[track_caller]
+fn refused(path: &Path) -> SqliteProblem {
+    let error: SqliteError = SqliteStore::open(path).expect_err("the file was opened");
+    assert!(!error.to_string().is_empty());
+    error.problem()
+}
+
+#[test]
+fn a_missing_file_is_made_and_an_empty_one_is_taken() {
+    let folder = Folder::new("new");
+    fs::write(folder.file(), "").unwrap();
+    for path in [folder.file(), folder.path().join("other.sqlite")] {
+        let template = Template::new();
+        let store = SqliteStore::open(&path).unwrap();
+        let _ = insert(&store, template.grant(id(1), 1)).unwrap();
+        assert_eq!(find(&store, id(1)), Some(template.grant(id(1), 1)));
+    }
+}
+
+#[test]
+fn a_missing_file_is_refused_where_it_must_exist() {
+    let folder = Folder::new("missing");
+    let options = SqliteOptions::new().must_exist();
+    let error = SqliteStore::open_with(folder.file(), &options).unwrap_err();
+    assert_eq!(error.problem(), SqliteProblem::Missing);
+    assert!(!error.is_transient());
+    assert!(folder.names().is_empty(), "nothing was made");
+    drop(SqliteStore::open(folder.file()).unwrap());
+    assert!(SqliteStore::open_with(folder.file(), &options).is_ok());
+}
+
+#[test]
+fn settings_out_of_range_are_the_nearest_that_are_possible() {
+    let template = Template::new();
+    for (size, time) in [(0, Duration::ZERO), (usize::MAX, Duration::MAX)] {
+        let folder = Folder::new("range");
+        let options = SqliteOptions::new().queue_limit(size).cache_bytes(size).busy_timeout(time);
+        let store = SqliteStore::open_with(folder.file(), &options).unwrap();
+        let _ = insert(&store, template.grant(id(1), 1)).unwrap();
+        assert!(find(&store, id(1)).is_some(), "{options:?}");
+    }
+}
+
+#[test]
+fn a_path_that_leads_nowhere_is_refused() {
+    let folder = Folder::new("nowhere");
+    assert_eq!(refused(&folder.path().join("none/store.sqlite")), SqliteProblem::Missing);
+    fs::write(folder.file(), "").unwrap();
+    assert_eq!(refused(&folder.file().join("store.sqlite")), SqliteProblem::Missing);
+    assert!(matches!(refused(folder.path()), SqliteProblem::Io | SqliteProblem::ReadOnly));
+    assert!(matches!(refused(Path::new("")), SqliteProblem::Io));
+}
+
+#[test]
+fn a_missing_folder_is_named() {
+    let folder = Folder::new("named");
+    let missing = folder.path().join("none");
+    let error = SqliteStore::open(missing.join("store.sqlite")).unwrap_err();
+    assert_eq!(error.to_string(), format!("there is no folder {missing:?}; create it first"));
+    let error = SqliteStore::open_with(folder.file(), &SqliteOptions::new().must_exist()).unwrap_err();
+    assert_eq!(error.to_string(), format!("there is no file {:?}", folder.file()));
+}
+
+#[test]
+fn special_names_of_sqlite_are_files_like_any_other() {
+    let folder = Folder::new("names");
+    for name in [":memory:", "file:x?mode=memory", "a b'\"%?#.sqlite"] {
+        drop(SqliteStore::open(folder.path().join(name)).unwrap());
+        assert!(folder.names().contains(&name.to_owned()), "{:?}", folder.names());
+    }
+}
+
+#[test]
+fn what_is_no_database_is_refused_and_left_as_it_is() {
+    let folder = Folder::new("garbage");
+    for garbage in [&b"a letter to somebody"[..], &[0xff; 5000], b"SQLite format 3\0 and then nothing of it"] {
+        fs::write(folder.file(), garbage).unwrap();
+        assert_eq!(refused(&folder.file()), SqliteProblem::Damaged);
+        assert_eq!(fs::read(folder.file()).unwrap(), garbage);
+        assert_eq!(folder.names(), ["store.sqlite"]);
+    }
+}
+
+#[test]
+fn the_database_of_another_program_is_refused_and_left_as_it_is() {
+    let folder = Folder::new("foreign");
+    for sql in [
+        "CREATE TABLE accounts (id INTEGER PRIMARY KEY)",
+        "CREATE TABLE clients (id TEXT)",
+        "PRAGMA application_id = 7",
+        "PRAGMA user_version = 1",
+    ] {
+        let path = folder.path().join("foreign.sqlite");
+        other_connection(&path).execute_batch(sql).unwrap();
+        let before = fs::read(&path).unwrap();
+        assert_eq!(refused(&path), SqliteProblem::NotAStore, "{sql}");
+        assert_eq!(fs::read(&path).unwrap(), before, "{sql}");
+        fs::remove_file(path).unwrap();
+    }
+}
+
+#[test]
+fn threads_that_open_a_new_file_at_once_all_succeed() {
+    const FILES: u64 = 100;
+    const THREADS: u64 = 4;
+    let folder = Folder::new("at-once");
+    for number in 0..FILES {
+        let path = folder.path().join(number.to_string());
+        let open = |later| {
+            thread::sleep(later);
+            SqliteStore::open(&path).map(drop).map_err(|error| error.problem())
+        };
+        let opened: Vec<_> = thread::scope(|scope| {
+            let later = |thread| Duration::from_micros(number * 40 * thread);
+            let threads: Vec<_> = (0..THREADS).map(|thread| scope.spawn(move || open(later(thread)))).collect();
+            threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+        });
+        assert!(opened.iter().all(Result::is_ok), "file {number}: {opened:?}");
+    }
+}
+
+#[test]
+fn tables_of_the_embedder_may_stand_in_the_same_file_under_any_other_name() {
+    let folder = Folder::new("shared");
+    drop(SqliteStore::open(folder.file()).unwrap());
+    let own = other_connection(&folder.file());
+    let of_the_store = |name: &str| name.trim_start_matches("sqlite_autoindex_").starts_with("grantor_");
+    let names = || -> Vec<String> {
+        let mut statement = own.prepare("SELECT name FROM sqlite_schema").unwrap();
+        statement.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect()
+    };
+    assert!(names().iter().all(|name| of_the_store(name)), "{:?}", names());
+    for table in ["accounts", "applications", "authorizations", "clients", "grants", "logos"] {
+        own.execute_batch(&format!("CREATE TABLE {table} (id INTEGER PRIMARY KEY)")).unwrap();
+    }
+    let store = SqliteStore::open(folder.file()).unwrap();
+    let template = Template::new();
+    for number in 0..20 {
+        own.execute("INSERT INTO grants DEFAULT VALUES", []).unwrap();
+        let _ = insert(&store, template.grant(id(number), 1)).unwrap();
+    }
+    let grants: u32 = own.query_row("SELECT count(*) FROM grants", [], |row| row.get(0)).unwrap();
+    assert_eq!(grants, 20);
+    assert!((0..20).all(|number| find(&store, id(number)).is_some()));
+}
+
+#[test]
+fn a_temporary_store_leaves_nothing_behind() {
+    let store = SqliteStore::temporary().unwrap();
+    let other = store.clone();
+    let path = path_of(&store);
+    assert!(path.starts_with(std::env::temp_dir()) && path.exists(), "{store:?}");
+    drop(store);
+    assert!(path.exists(), "a clone is there still");
+    drop(other);
+    assert!(!path.exists() && !path.parent().unwrap().exists());
+}
+
+#[test]
+fn a_store_that_ended_well_leaves_one_file() {
+    let folder = Folder::new("one");
+    let store = SqliteStore::open(folder.file()).unwrap();
+    let _ = insert(&store, Template::new().grant(id(1), 1)).unwrap();
+    assert_eq!(folder.names(), ["store.sqlite", "store.sqlite-shm", "store.sqlite-wal"]);
+    drop(store);
+    assert_eq!(folder.names(), ["store.sqlite"], "the log is in the file");
+}
+
+/// What was written is moved into the file while writing goes on, and the log begins anew.
+#[test]
+fn the_log_does_not_grow_with_what_is_written() {
+    let folder = Folder::new("log");
+    let store = SqliteStore::open(folder.file()).unwrap();
+    let template = Template::new();
+    let [large, _] = two_versions_with_logos(1 << 20);
+    let _ = block_on(ClientRegistry::insert(&store, large.clone())).unwrap();
+    let mut written = 0;
+    let mut longest = 0;
+    for number in 0..150 {
+        let version = large.client.version();
+        assert_eq!(block_on(ClientRegistry::replace(&store, version, large.clone())).unwrap(), Replacement::Replaced);
+        let _ = insert(&store, template.grant(id(number), 1)).unwrap();
+        assert!(find(&store, id(number)).is_some(), "reading goes on");
+        written += 1 << 20;
+        longest = longest.max(fs::metadata(folder.path().join("store.sqlite-wal")).unwrap().len());
+    }
+    assert!(longest < written / 2, "{longest} octets of {written}");
+}
+
+#[test]
+fn settings_that_durability_rests_on_are_in_force() {
+    let folder = Folder::new("settings");
+    let store = SqliteStore::open(folder.file()).unwrap();
+    let mode: String = other_connection(&folder.file()).query_row("PRAGMA journal_mode", [], |row| row.get(0)).unwrap();
+    assert_eq!(mode, "wal");
+    drop(store);
+    // Somebody with a tool of his own has set another one.
+    let mode: String =
+        other_connection(&folder.file()).query_row("PRAGMA journal_mode = delete", [], |row| row.get(0)).unwrap();
+    assert_eq!(mode, "delete");
+    let store = SqliteStore::open(folder.file()).unwrap();
+    let mode: String = other_connection(&folder.file()).query_row("PRAGMA journal_mode", [], |row| row.get(0)).unwrap();
+    assert_eq!(mode, "wal");
+    drop(store);
+}
+
+#[cfg(unix)]
+mod unix {
+    use std::fs::Permissions;
+    use std::os::unix::fs::{MetadataExt, PermissionsExt};
+    use std::os::unix::process::CommandExt;
+    use std::process::Command;
+
+    use super::*;
+    use crate::sqlite::processes::Child;
+
+    #[test]
+    fn a_new_file_belongs_to_its_owner_alone() {
+        let folder = Folder::new("mode");
+        let store = SqliteStore::open(folder.file()).unwrap();
+        let _ = insert(&store, Template::new().grant(id(1), 1)).unwrap();
+        block_on(store.backup(folder.path().join("copy"))).unwrap();
+        for name in folder.names() {
+            let mode = fs::metadata(folder.path().join(&name)).unwrap().mode();
+            assert_eq!(mode & 0o777, 0o600, "{name}");
+        }
+        assert_eq!(folder.names().len(), 4);
+    }
+
+    /// Such as of a group whose members look into the file.
+    #[test]
+    fn a_file_that_others_may_read_keeps_its_mode_and_gives_it_to_its_log() {
+        let folder = Folder::new("shared-mode");
+        fs::write(folder.file(), "").unwrap();
+        fs::set_permissions(folder.file(), Permissions::from_mode(0o640)).unwrap();
+        let store = SqliteStore::open(folder.file()).unwrap();
+        let _ = insert(&store, Template::new().grant(id(1), 1)).unwrap();
+        assert_eq!(folder.names(), ["store.sqlite", "store.sqlite-shm", "store.sqlite-wal"]);
+        for name in folder.names() {
+            let mode = fs::metadata(folder.path().join(&name)).unwrap().mode();
+            assert_eq!(mode & 0o777, 0o640, "{name}");
+        }
+        block_on(store.backup(folder.path().join("copy"))).unwrap();
+        assert_eq!(fs::metadata(folder.path().join("copy")).unwrap().mode() & 0o777, 0o600);
+    }
+
+    #[test]
+    fn a_file_that_may_not_be_written_is_refused() {
+        let folder = Folder::new("readonly");
+        drop(SqliteStore::open(folder.file()).unwrap());
+        fs::set_permissions(folder.file(), Permissions::from_mode(0o444)).unwrap();
+        if fs::metadata(folder.file()).unwrap().uid() != 0 {
+            assert_eq!(refused(&folder.file()), SqliteProblem::ReadOnly);
+            return;
+        }
+        // Nothing stops root: somebody else tries, who must be able to reach the file and this program.
+        let public = std::env::temp_dir().join(format!("grantor-readonly-{}", std::process::id()));
+        fs::create_dir(&public).unwrap();
+        fs::copy(folder.file(), public.join("store.sqlite")).unwrap();
+        fs::copy(std::env::current_exe().unwrap(), public.join("program")).unwrap();
+        for (name, mode) in [("", 0o755), ("store.sqlite", 0o444), ("program", 0o755)] {
+            fs::set_permissions(public.join(name), Permissions::from_mode(mode)).unwrap();
+        }
+        let mut command = Command::new(public.join("program"));
+        command.uid(65534).gid(65534).current_dir("/");
+        let lines = Child::Open.run_as(command, &public.join("store.sqlite"));
+        fs::remove_dir_all(public).unwrap();
+        assert_eq!(lines, ["ReadOnly"]);
+    }
+}

@@ -1,0 +1,262 @@
+//! Several processes on one file.
+//!
+//! A child is this program again, told by its environment to be one.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::str::FromStr;
+use std::thread;
+
+use futures::executor::block_on;
+use grantor::store::{ClientRegistry, ClientStore, Insertion, LogoWrite, Replacement};
+use grantor::{GrantId, LogoSlot, SqliteStore};
+
+use crate::sqlite::contract::two_versions_with_logos;
+use crate::sqlite::records::{Template, assert_sound, find, id, insert, replace};
+use support::folder::Folder;
+
+/// The name of the test that a child runs.
+const CHILD: &str = "sqlite::processes::child";
+/// Grants that all callers of all processes replace.
+const CONTESTED: u32 = 4;
+/// Callers in each process.
+pub(crate) const CALLERS: u32 = 8;
+/// Octets of a logo that takes a sixteenth of the log at which a checkpoint begins.
+const LARGE_LOGO: usize = 1 << 20;
+/// What a child says in front of everything else.
+const MARK: &str = "child: ";
+
+/// What a child does.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Child {
+    /// Opens the file and says what came of it.
+    Open,
+    /// Wins so many versions of the contested grants with each caller.
+    Contest(u32),
+    /// Writes until it is killed; the number tells its grants from those of others.
+    Write(u32),
+    /// Writes until it fails.
+    Fill,
+}
+
+impl Child {
+    pub(crate) fn command(self, mut command: Command, path: &Path) -> Command {
+        command.args([CHILD, "--exact", "--ignored", "--nocapture", "--test-threads", "1"]);
+        let what = match self {
+            Self::Open => "open".to_owned(),
+            Self::Contest(wins) => format!("contest {wins}"),
+            Self::Write(number) => format!("write {number}"),
+            Self::Fill => "fill".to_owned(),
+        };
+        command.env("GRANTOR_CHILD", what).env("GRANTOR_FILE", path);
+        command.stdout(Stdio::piped());
+        command
+    }
+
+    /// Runs it to its end and gives its lines.
+    pub(crate) fn run_as(self, command: Command, path: &Path) -> Vec<String> {
+        let mut child = self.command(command, path).spawn().unwrap();
+        let lines = lines(child.stdout.take().unwrap()).collect();
+        assert!(child.wait().unwrap().success(), "{self:?}");
+        lines
+    }
+}
+
+/// What a child says until it ends.
+pub(crate) fn lines(output: impl std::io::Read) -> impl Iterator<Item = String> {
+    let lines = BufReader::new(output).lines().map_while(Result::ok);
+    lines.filter_map(|line| line.split_once(MARK).map(|(_, line)| line.to_owned()))
+}
+
+pub(crate) fn this_program() -> Command {
+    Command::new(std::env::current_exe().unwrap())
+}
+
+fn say(line: &str) {
+    // One write and no buffer: what was said is heard, even if this process is killed at once.
+    std::io::stdout().lock().write_all(format!("{MARK}{line}\n").as_bytes()).unwrap();
+}
+
+#[test]
+#[ignore = "a part of other tests, which run it in a process of its own"]
+fn child() {
+    let (Ok(what), Some(path)) = (std::env::var("GRANTOR_CHILD"), std::env::var_os("GRANTOR_FILE")) else { return };
+    let path = Path::new(&path);
+    let (what, number) = what.split_once(' ').unwrap_or((&what, "0"));
+    let number = u32::from_str(number).unwrap();
+    match (what, SqliteStore::open(path)) {
+        ("open", Ok(_)) => say("opened"),
+        ("open", Err(error)) => say(&format!("{:?}", error.problem())),
+        ("fill", Ok(store)) => crate::sqlite::trouble::fill(&store, path, say),
+        ("contest", Ok(store)) => contest_all(&store, path, Some(number), 0),
+        ("write", Ok(store)) => thread::scope(|scope| {
+            scope.spawn(|| contest_all(&store, path, None, number));
+            scope.spawn(|| alternate(&store));
+            for caller in 0..CALLERS / 2 {
+                let store = &store;
+                scope.spawn(move || write_all(store, path, number, caller));
+            }
+        }),
+        (what, opened) => panic!("{what}: {opened:?}"),
+    }
+}
+
+/// Where the parent leaves the grant that children write.
+pub(crate) fn template_of(path: &Path) -> std::path::PathBuf {
+    path.with_extension("template")
+}
+
+/// Every caller looks, and tries to win the next version.
+fn contest_all(store: &SqliteStore, path: &Path, wins: Option<u32>, process: u32) {
+    let template = Template::read(&template_of(path));
+    thread::scope(|scope| {
+        for caller in 0..CALLERS {
+            let template = &template;
+            scope.spawn(move || {
+                let mark = process * 100 + caller;
+                let mut won = 0;
+                while wins.is_none_or(|wins| won < wins) {
+                    for number in 0..CONTESTED {
+                        let version = find(store, id(number)).unwrap().version();
+                        match replace(store, version, template.marked(id(number), version + 1, mark)).unwrap() {
+                            Replacement::Replaced => {
+                                won += 1;
+                                say(&format!("won {} {} {mark}", id(number), version + 1));
+                            }
+                            Replacement::Lost => {}
+                        }
+                    }
+                }
+            });
+        }
+    });
+}
+
+/// Has one registration submitted and approved for ever, with logos that fill the log.
+fn alternate(store: &SqliteStore) {
+    let versions = two_versions_with_logos(LARGE_LOGO);
+    let id = versions[0].client.id();
+    loop {
+        let version = block_on(store.current(id)).unwrap().unwrap().version();
+        let next = versions.iter().find(|next| next.client.version() != version).unwrap();
+        // Lost to the other process, or not: it goes on from there.
+        let _ = block_on(ClientRegistry::replace(store, version, next.clone())).unwrap();
+    }
+}
+
+/// Client, application and logo are of one version.
+pub(crate) fn assert_registration_is_whole(store: &SqliteStore) {
+    let versions = two_versions_with_logos(LARGE_LOGO);
+    let id = versions[0].client.id();
+    let client = block_on(store.current(id)).unwrap().unwrap();
+    let expected = versions.iter().find(|version| version.client == *client).unwrap();
+    assert_eq!(*block_on(store.application(id)).unwrap().unwrap(), expected.application);
+    let LogoWrite::Put(logo) = &expected.logo else { unreachable!() };
+    assert_eq!(block_on(store.logo(id, LogoSlot::InForce)).unwrap().as_ref(), Some(logo));
+}
+
+/// Inserts grants of its own and replaces each twice.
+fn write_all(store: &SqliteStore, path: &Path, process: u32, caller: u32) {
+    let template = Template::read(&template_of(path));
+    for number in 0..u32::MAX {
+        let mut octets = [0; 16];
+        octets[..4].copy_from_slice(&process.to_be_bytes());
+        octets[4..8].copy_from_slice(&caller.to_be_bytes());
+        octets[8..12].copy_from_slice(&number.to_be_bytes());
+        let id = GrantId::from_octets(octets);
+        assert_eq!(insert(store, template.grant(id, 1)).unwrap(), Insertion::Inserted);
+        say(&format!("wrote {id} 1"));
+        for version in 1..3 {
+            let answer = replace(store, version, template.grant(id, version + 1)).unwrap();
+            assert_eq!(answer, Replacement::Replaced);
+            say(&format!("wrote {id} {}", version + 1));
+        }
+    }
+}
+
+/// A file with the contested grants and a registration, and the template beside it.
+pub(crate) fn contested(folder: &Folder) -> Template {
+    let template = Template::new();
+    template.write(&template_of(&folder.file()));
+    let store = SqliteStore::open(folder.file()).unwrap();
+    for number in 0..CONTESTED {
+        let _ = insert(&store, template.grant(id(number), 1)).unwrap();
+    }
+    let [submitted, _] = two_versions_with_logos(LARGE_LOGO);
+    let _ = block_on(ClientRegistry::insert(&store, submitted)).unwrap();
+    template
+}
+
+/// Versions that were won: of which grant, which one, by whom.
+#[derive(Debug, Default)]
+pub(crate) struct Wins(BTreeMap<(GrantId, u32), u32>);
+
+impl Wins {
+    /// Takes a line `won id version mark`.
+    pub(crate) fn take(&mut self, line: &str) {
+        let mut words = line.split(' ').skip(1);
+        let id = words.next().unwrap().parse().unwrap();
+        let [version, mark] = [(); 2].map(|()| words.next().unwrap().parse().unwrap());
+        let before = self.0.insert((id, version), mark);
+        assert_eq!(before, None, "{id} has had version {version} before");
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Compares what is stored with what was told; one write of each process may be stored and not told.
+    pub(crate) fn check(&self, store: &SqliteStore, template: &Template, untold: u32) {
+        for number in 0..CONTESTED {
+            let stored = find(store, id(number)).unwrap();
+            let told: BTreeMap<_, _> = self.0.range((id(number), 0)..=(id(number), u32::MAX)).collect();
+            let newest = told.last_key_value().map_or(1, |((_, version), _)| *version);
+            assert!(stored.version() >= newest, "an acknowledged version is gone");
+            let missing = usize::try_from(stored.version() - 1).unwrap() - told.len();
+            assert!(missing <= usize::try_from(untold).unwrap(), "{missing} versions were won by nobody");
+            if let Some(mark) = self.0.get(&(id(number), stored.version())) {
+                assert_eq!(stored, template.marked(id(number), stored.version(), *mark), "the row is the winner's");
+            }
+        }
+    }
+}
+
+#[test]
+fn two_processes_win_each_version_once_and_neither_is_left_out() {
+    const WINS: u32 = 40;
+    let folder = Folder::new("contest");
+    let template = contested(&folder);
+    let path = folder.file();
+    let said: Vec<Vec<String>> = thread::scope(|scope| {
+        let child = || scope.spawn(|| Child::Contest(WINS).run_as(this_program(), &path));
+        let children = [child(), child()];
+        children.into_iter().map(|child| child.join().unwrap()).collect()
+    });
+    let mut wins = Wins::default();
+    for lines in &said {
+        assert!(lines.len() >= usize::try_from(WINS * CALLERS).unwrap(), "{} of one process", lines.len());
+        lines.iter().for_each(|line| wins.take(line));
+    }
+    wins.check(&SqliteStore::open(&path).unwrap(), &template, 0);
+    assert_sound(&path);
+}
+
+#[test]
+fn processes_that_open_a_new_file_at_once_all_succeed() {
+    for _ in 0..10 {
+        let folder = Folder::new("at-once");
+        let path = folder.file();
+        let children: Vec<_> = (0..6).map(|_| Child::Open.command(this_program(), &path).spawn().unwrap()).collect();
+        for mut child in children {
+            let lines: Vec<_> = lines(child.stdout.take().unwrap()).collect();
+            assert_eq!(lines, ["opened"]);
+            assert!(child.wait().unwrap().success());
+        }
+        drop(SqliteStore::open(&path).unwrap());
+        assert_sound(&path);
+        let names: BTreeSet<_> = folder.names().into_iter().collect();
+        assert_eq!(names, BTreeSet::from(["store.sqlite".to_owned()]));
+    }
+}

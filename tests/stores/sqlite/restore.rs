@@ -1,0 +1,67 @@
+//! What a backup that was put in place brings back, and how an operator takes it away again.
+
+use std::fs;
+
+use futures::executor::block_on;
+use grantor::store::{ClientRegistry, Page};
+use grantor::{ApplicationFilter, SqliteStore};
+
+use crate::sqlite::flow::move_to;
+use support::folder::Folder;
+use support::world::{Credentials, PKCE, World, e400, form, pair};
+
+/// A code that was spent after the backup, as was its grant; then the backup is restored.
+struct Restored {
+    world: World,
+    client: Credentials,
+    code: String,
+    store: SqliteStore,
+    _folder: Folder,
+}
+
+impl Restored {
+    fn new(name: &str) -> Self {
+        let folder = Folder::new(name);
+        let copy = folder.path().join("copy");
+        let mut world = block_on(World::platform());
+        let store = SqliteStore::open(folder.file()).unwrap();
+        move_to(&mut world, store.clone());
+        let client = block_on(world.register(form()));
+        let code = block_on(world.code_for(&world.query_of(&client, &PKCE)));
+        block_on(store.backup(&copy)).unwrap();
+        let first = pair(&block_on(world.exchange_as(&client, &code)));
+        assert_eq!(block_on(world.server.revoke_subject(&world.alice)).unwrap(), 1);
+        assert!(!block_on(world.opens(&first.access)));
+
+        drop(store);
+        move_to(&mut world, SqliteStore::temporary().unwrap());
+        fs::rename(&copy, folder.file()).unwrap();
+        let store = SqliteStore::open(folder.file()).unwrap();
+        move_to(&mut world, store.clone());
+        Self { world, client, code, store, _folder: folder }
+    }
+}
+
+#[test]
+fn a_code_that_was_spent_since_works_again_until_its_end() {
+    let Restored { world, client, code, _folder, .. } = Restored::new("code");
+    let again = pair(&block_on(world.exchange_as(&client, &code)));
+    assert!(block_on(world.opens(&again.access)));
+}
+
+#[test]
+fn a_backup_older_than_the_life_of_a_code_brings_no_code_back() {
+    let Restored { world, client, code, _folder, .. } = Restored::new("old");
+    world.advance(world.server.config().code_lifetime.as_secs());
+    e400(&block_on(world.exchange_as(&client, &code)), "invalid_grant");
+}
+
+#[test]
+fn withdrawing_the_grants_of_every_client_kills_the_codes_as_well() {
+    let Restored { world, client, code, store, _folder } = Restored::new("withdrawn");
+    let registrar = world.server.registrar().unwrap();
+    for application in block_on(store.list(&ApplicationFilter::All, Page::first(10))).unwrap() {
+        block_on(registrar.withdraw_grants(application.id())).unwrap();
+    }
+    e400(&block_on(world.exchange_as(&client, &code)), "invalid_grant");
+}

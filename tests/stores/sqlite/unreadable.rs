@@ -1,0 +1,91 @@
+//! Records that another release wrote stand in the way of nothing but themselves.
+
+use std::path::Path;
+
+use futures::executor::block_on;
+use grantor::store::{CodeStore, Page, StoreError, TokenStore};
+use grantor::testing::{code_store, token_store};
+use grantor::{DecodeError, SqliteStore, Subject};
+
+use crate::sqlite::flow::move_to;
+use crate::sqlite::records::{other_connection, path_of};
+use support::folder::Folder;
+use support::world::{PKCE, SESSION, World};
+
+/// Makes a record one of a layout that no release knows yet.
+fn spoil(path: &Path, table: &str, id: &[u8; 16]) {
+    let kind = if table == "grantor_grants" { b'G' } else { b'A' };
+    let sql = format!("UPDATE {table} SET record = ?2 WHERE key = ?1");
+    assert_eq!(other_connection(path).execute(&sql, [&id[..], &[kind, 9]]).unwrap(), 1);
+}
+
+#[test]
+fn the_kit_finds_that_a_grant_that_cannot_be_read_holds_nothing_up() {
+    let store = SqliteStore::temporary().unwrap();
+    let path = path_of(&store);
+    let spoil = |id: [u8; 16]| {
+        spoil(&path, "grantor_grants", &id);
+        std::future::ready(())
+    };
+    block_on(token_store::a_list_names_what_cannot_be_read(&store, spoil));
+    block_on(token_store::a_purge_steps_over_what_cannot_be_read(&store, spoil));
+    block_on(token_store::a_purge_keeps_what_cannot_be_read(&store, spoil));
+}
+
+#[test]
+fn the_kit_finds_that_an_authorization_that_cannot_be_read_holds_nothing_up() {
+    let store = SqliteStore::temporary().unwrap();
+    let path = path_of(&store);
+    let spoil = |id: [u8; 16]| {
+        spoil(&path, "grantor_authorizations", &id);
+        std::future::ready(())
+    };
+    block_on(code_store::a_list_names_what_cannot_be_read(&store, spoil));
+    block_on(code_store::a_purge_steps_over_what_cannot_be_read(&store, spoil));
+    block_on(code_store::a_purge_keeps_what_cannot_be_read(&store, spoil));
+}
+
+fn assert_unreadable(error: &StoreError) {
+    let source = std::error::Error::source(error).unwrap();
+    assert_eq!(source.downcast_ref(), Some(&DecodeError::UnknownVersion));
+}
+
+#[test]
+fn everything_of_a_user_is_withdrawn_but_what_cannot_be_read() {
+    const GRANTS: usize = 130;
+    let folder = Folder::new("withdrawn");
+    let store = SqliteStore::open(folder.file()).unwrap();
+    let mut world = block_on(World::platform());
+    move_to(&mut world, store.clone());
+    // No client has more than its bound of them.
+    let clients: Vec<_> = (0..3).map(|_| block_on(world.register(support::world::form()))).collect();
+    let client = clients[0].clone();
+    let pairs: Vec<_> = (0..GRANTS).map(|number| block_on(world.pair_of(&clients[number % 3]))).collect();
+    // Without their codes only the list of grants leads to them.
+    world.advance(3 * 3600);
+    let _ = block_on(world.purge(1000));
+    for _ in 0..3 {
+        let pending = block_on(world.authorize(&world.query_of(&client, &PKCE))).unwrap();
+        block_on(world.server.hold(&pending, &world.alice, SESSION)).unwrap();
+    }
+    let grants = block_on(store.grants_of(&world.alice, Page::first(1000))).unwrap();
+    assert_eq!(grants.len(), GRANTS);
+    // The first, neighbours within a page, both sides of its end, and the last.
+    let unreadable = [0, 40, 41, 99, 100, GRANTS - 1].map(|place| grants[place].id());
+    for id in &unreadable {
+        spoil(&folder.file(), "grantor_grants", id.octets());
+    }
+    let codes = block_on(store.authorizations_of(&world.alice, Page::first(1000))).unwrap();
+    assert_eq!(codes.len(), 3);
+    spoil(&folder.file(), "grantor_authorizations", codes[1].id().octets());
+
+    assert_unreadable(&block_on(world.server.revoke_subject(&world.alice)).unwrap_err());
+    let listed = |subject: &Subject| block_on(world.server.grants_of(subject));
+    assert_unreadable(&listed(&world.alice).unwrap_err());
+    for id in grants.iter().map(|grant| grant.id()).filter(|id| !unreadable.contains(id)) {
+        let grant = block_on(TokenStore::find(&store, &id)).unwrap().unwrap();
+        assert!(grant.revoked().is_some(), "{id} lives on");
+    }
+    let opening = pairs.iter().filter(|pair| block_on(world.opens(&pair.access))).count();
+    assert_eq!(opening, 0);
+}

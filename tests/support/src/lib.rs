@@ -1,0 +1,19 @@
+//! What the tests of several packages share.
+
+#![expect(async_fn_in_trait, reason = "only tests implement and call them")]
+#![expect(clippy::exhaustive_enums, clippy::exhaustive_structs, reason = "only tests take them apart")]
+#![expect(clippy::missing_errors_doc, reason = "the words of an error are for a failed test")]
+#![expect(missing_debug_implementations, reason = "they hold secrets")]
+
+pub mod any_store;
+pub mod claimed;
+pub mod folder;
+pub mod http;
+pub mod intercepted;
+pub mod leap;
+mod on_postgres;
+mod on_redis;
+mod runtime;
+pub mod servers;
+pub mod started;
+pub mod world;

@@ -1,0 +1,76 @@
+//! The resource behind the check of access tokens.
+
+use crate::trio::Trio;
+use support::http::Request;
+use support::world::{FORM, World};
+
+/// HTTP-02
+#[tokio::test]
+async fn every_token_opens_or_is_challenged_the_same() {
+    let trio = Trio::start().await;
+    let text = |tokens: &serde_json::Value, name: &str| tokens[name].as_str().unwrap().to_owned();
+    let tokens = trio.tokens(&["account-profile:r", "repo-code:r"]).await;
+    let (access, refresh) = (text(&tokens, "access_token"), text(&tokens, "refresh_token"));
+    let other = text(&trio.tokens(&["repo-code:rw"]).await, "access_token");
+    let me = || Request::get("/api/me");
+    let bearer = |token: &str| me().header("Authorization", format!("Bearer {token}"));
+    let mut changed = access.clone();
+    changed.replace_range(access.len() - 2.., if access.ends_with("AA") { "BA" } else { "AA" });
+    let in_body = |token: &str| Request::post("/api/me", &[("access_token", token)]);
+    trio.answer_all(&[
+        (401, me()),
+        (200, bearer(&access)),
+        (403, bearer(&other)),
+        (401, bearer(&refresh)),
+        (401, bearer(&changed)),
+        (401, bearer("unknown")),
+        (401, bearer("%00")),
+        (400, bearer("")),
+        (400, bearer(&format!("{access} {access}"))),
+        (401, bearer(&format!("{access},"))),
+        (401, bearer(&"a".repeat(10_000))),
+        (200, me().header("Authorization", format!("bEARER {access}"))),
+        (200, me().header("Authorization", format!("Bearer   {access}"))),
+        (401, me().header("Authorization", "")),
+        (401, me().header("Authorization", &access)),
+        (401, me().header("Authorization", b"Bearer \xff\xfe")),
+        (401, me().header("Authorization", "Basic YTpi")),
+        (400, bearer(&access).header("Authorization", format!("Bearer {access}"))),
+        (400, bearer(&access).header("Authorization", "Basic YTpi")),
+        (401, me().header("X-Authorization", format!("Bearer {access}"))),
+        (401, me().query(format!("access_token={access}"))),
+        (200, bearer(&access).query(format!("access_token={access}&access_token=%zz"))),
+        (401, in_body(&access)),
+        (200, bearer(&access).body(vec![b'a'; trio.body_limit() + 1])),
+        (200, bearer(&access).header("Content-Type", FORM).body("access_token=%zz").chunked(3)),
+        (200, (0..80).fold(bearer(&access), |request, _| request.header("X-Many", "x"))),
+    ])
+    .await;
+    for method in ["HEAD", "POST", "PUT", "DELETE", "OPTIONS", "BREW"] {
+        let request = || Request::new(method, "/api/me");
+        trio.answers(200, &request().header("Authorization", format!("Bearer {access}"))).await;
+        trio.answers(403, &request().header("Authorization", format!("Bearer {other}"))).await;
+        trio.answers(400, &request().header("Authorization", "Bearer ")).await;
+    }
+
+    let client = trio.client().clone();
+    let revoke = Request::post("/oauth2/revoke", &[("token", &refresh)]).basic(&client.id, &client.secret);
+    trio.answer_all(&[(200, revoke), (401, bearer(&access)), (403, bearer(&other))]).await;
+    trio.advance(28_800);
+    trio.answers(401, &bearer(&other)).await;
+}
+
+/// CORS-06, HTTP-02
+#[tokio::test]
+async fn a_preflight_is_answered_before_the_token_is_asked_for() {
+    let trio = Trio::of(World::mcp).await;
+    let options = || Request::new("OPTIONS", "/api/me").header("Origin", "https://page.example");
+    let preflight = || options().header("Access-Control-Request-Method", "GET");
+    for request in [preflight(), preflight().header("Access-Control-Request-Headers", "authorization")] {
+        let answer = trio.answers(204, &request).await;
+        assert_eq!(answer.headers, [], "no challenge");
+    }
+    let challenged = trio.answers(401, &options()).await;
+    assert!(challenged.header("www-authenticate").is_some());
+    assert_eq!(challenged.header("access-control-expose-headers"), Some("WWW-Authenticate"));
+}

@@ -1,0 +1,131 @@
+//! Three servers with the same randomness and the same clock: one called directly, one behind each
+//! example.
+
+use std::net::SocketAddr;
+
+use support::http::{Answer, Request, value_after};
+use support::world::{Credentials, World};
+use system::Thin;
+
+use crate::direct;
+
+pub(crate) struct Trio {
+    direct: World,
+    served: [Served; 2],
+}
+
+/// An example on a port of its own.
+struct Served {
+    name: &'static str,
+    world: World,
+    address: SocketAddr,
+}
+
+/// The cookie that every browser of these tests has.
+pub(crate) const COOKIE: &str = "theme=dark; session=5e5510c0ffee5e5510c0ffee5e5510c0";
+
+impl Trio {
+    pub(crate) async fn start() -> Self {
+        Self::of(World::platform).await
+    }
+
+    /// Three times the same world.
+    pub(crate) async fn of(make: impl AsyncFn() -> World) -> Self {
+        let direct = make().await;
+        let (axum, actix) = (make().await, make().await);
+        for world in [&direct, &axum, &actix] {
+            assert_eq!(world.client.secret, direct.client.secret, "all draw the same secrets");
+            world.events.take();
+        }
+        let served = [
+            Served { name: "axum", address: Thin::Axum.start_with(&axum.server), world: axum },
+            Served { name: "actix", address: Thin::Actix.start_with(&actix.server), world: actix },
+        ];
+        Self { direct, served }
+    }
+
+    pub(crate) fn client(&self) -> &Credentials {
+        &self.direct.client
+    }
+
+    /// The query of a request of the client with more parameters.
+    pub(crate) fn query(&self, more: &[(&str, &str)]) -> String {
+        self.direct.query(more)
+    }
+
+    pub(crate) fn advance(&self, seconds: u64) {
+        for world in [&self.direct, &self.served[0].world, &self.served[1].world] {
+            world.advance(seconds);
+        }
+    }
+
+    pub(crate) fn body_limit(&self) -> usize {
+        self.direct.server.body_limit()
+    }
+
+    /// All three answer with that status, and the same; the events too are the same.
+    pub(crate) async fn answers(&self, status: u16, request: &Request) -> Answer {
+        let expected = comparable(direct::answer(&self.direct.server, request).await);
+        let shown = request.shown();
+        let events = self.direct.events.take();
+        assert_eq!(expected.status, status, "{} to {shown}", String::from_utf8_lossy(&expected.body));
+        for Served { name, world, address } in &self.served {
+            let seen = comparable(plain(request.send_to(*address).await));
+            assert_eq!(seen, expected, "{name}: {shown}");
+            assert_eq!(world.events.take(), events, "{name}: {shown}");
+        }
+        expected
+    }
+
+    /// Goes through a table of what is to be answered and to what.
+    pub(crate) async fn answer_all(&self, table: &[(u16, Request)]) {
+        for (status, request) in table {
+            self.answers(*status, request).await;
+        }
+    }
+
+    /// Opens the consent page and gives the handle in it.
+    pub(crate) async fn handle(&self, query: &str) -> String {
+        let page = self.answers(200, &Request::get("/oauth2/auth").query(query).header("Cookie", COOKIE)).await;
+        value_after(&page.text(), "name=\"handle\"").to_owned()
+    }
+
+    /// Lets the user agree to these scopes and gives the code.
+    pub(crate) async fn code(&self, query: &str, scopes: &[&str]) -> String {
+        let handle = self.handle(query).await;
+        let mut form = vec![("handle", handle.as_str()), ("decision", "allow")];
+        form.extend(scopes.iter().map(|scope| ("scope", *scope)));
+        let answer = self.answers(302, &Request::post("/consent", &form).header("Cookie", COOKIE)).await;
+        let location = answer.header("location").unwrap();
+        location.split(['?', '&']).find_map(|pair| pair.strip_prefix("code=")).unwrap().to_owned()
+    }
+
+    /// Lets the user agree to these scopes and gives the token response.
+    pub(crate) async fn tokens(&self, scopes: &[&str]) -> serde_json::Value {
+        let client = self.client();
+        let query = self.query(&[("scope", &scopes.join(" "))]);
+        let code = self.code(&query, scopes).await;
+        let form = [("grant_type", "authorization_code"), ("code", &code)];
+        let answer = self.answers(200, &Request::post("/oauth2/token", &form).basic(&client.id, &client.secret)).await;
+        answer.json()
+    }
+}
+
+/// The header lines that the server itself makes: without what differs by transport, and sorted.
+fn plain(mut answer: Answer) -> Answer {
+    answer.headers.retain(|(name, _)| name != "date" && name != "connection");
+    answer.headers.sort();
+    answer
+}
+
+/// A session that an example began is random by itself.
+fn comparable(mut answer: Answer) -> Answer {
+    for (_, value) in answer.headers.iter_mut().filter(|(name, _)| name == "set-cookie") {
+        let (id, rest) = value.strip_prefix("session=").unwrap().split_once(';').unwrap();
+        assert!(id.len() == 32 && id.chars().all(|digit| digit.is_ascii_hexdigit()), "{value}");
+        if !COOKIE.ends_with(id) {
+            *value = format!("session=*;{rest}");
+        }
+    }
+    answer
+}

@@ -1,0 +1,5 @@
+//! Stores on servers: PostgreSQL and Redis, started by the tests.
+
+mod over_stores;
+mod postgres;
+mod redis;

@@ -1,0 +1,87 @@
+//! The suites that hold for every store, run again over those that are not in memory.
+//!
+//! Which store a suite is over is said in its environment, so another cargo runs it. To run one suite over
+//! one store: `GRANTOR_TEST_STORE=sqlite cargo test --workspace --all-features --test faults races`. A store on a server wants
+//! `GRANTOR_TEST_SERVER` as well, such as `redis://127.0.0.1:6379`.
+
+use std::process::Output;
+
+use support::servers::postgres::PostgresServer;
+use support::servers::redis::Server;
+use support::started::cargo::cargo;
+
+const SUITES: [&str; 3] = ["protocol", "faults", "model"];
+
+#[test]
+#[ignore = "runs three suites again, which takes minutes"]
+fn every_suite_holds_over_sqlite() {
+    every_suite_holds_over("sqlite", None);
+}
+
+/// Nobody looks at what is on the disk once the server has ended, so nothing waits for it.
+#[test]
+#[ignore = "starts a PostgreSQL server and runs the suites again"]
+fn every_suite_holds_over_postgres() {
+    let server = PostgresServer::start(&["fsync=off", "full_page_writes=off", "max_connections=400"]);
+    every_suite_holds_over("postgres", Some(&server.connection()));
+}
+
+#[test]
+#[ignore = "starts a Redis server and runs the suites again"]
+fn every_suite_holds_over_redis() {
+    let server = Server::start();
+    every_suite_holds_over("redis", Some(&server.address()));
+}
+
+#[test]
+fn a_store_that_is_unknown_is_not_taken_for_another() {
+    let said = refusal("tape");
+    assert!(said.contains("GRANTOR_TEST_STORE is \"tape\""), "{said}");
+    assert!(said.contains("one of [\"memory\", \"sqlite\""), "{said}");
+}
+
+#[test]
+fn a_store_on_a_server_is_not_guessed() {
+    for store in ["postgres", "redis"] {
+        let said = refusal(store);
+        assert!(said.contains("GRANTOR_TEST_SERVER has to name a server"), "{said}");
+    }
+}
+
+/// What a test of the suites says that cannot have its store.
+#[track_caller]
+fn refusal(store: &str) -> String {
+    let output = run(store, None, &["faults"], "a_dropped_hold_leaves_at_most_a_request_that_nobody_can_decide");
+    let said = text(&output);
+    assert!(!output.status.success(), "{said}");
+    said
+}
+
+#[track_caller]
+fn every_suite_holds_over(store: &str, server: Option<&str>) {
+    let output = run(store, server, &SUITES, "");
+    let said = text(&output);
+    assert!(output.status.success(), "{said}");
+    // A line for each suite, and something ran in it.
+    let passed = said.lines().filter_map(|line| line.strip_prefix("test result: ok. "));
+    let ran = passed.filter(|result| !result.starts_with("0 passed"));
+    assert_eq!(ran.count(), SUITES.len(), "{said}");
+}
+
+/// Runs those tests of the suites whose names hold `filter`.
+fn run(store: &str, server: Option<&str>, suites: &[&str], filter: &str) -> Output {
+    let mut cargo = cargo("test");
+    cargo.arg("--workspace");
+    cargo.arg("--no-fail-fast");
+    for suite in suites {
+        cargo.args(["--test", suite]);
+    }
+    cargo.env("GRANTOR_TEST_STORE", store).env_remove("GRANTOR_TEST_SERVER");
+    server.map(|server| cargo.env("GRANTOR_TEST_SERVER", server));
+    // Those are explored over the store in memory alone.
+    cargo.arg(filter).args(["--", "--skip", "interleavings::"]).output().unwrap()
+}
+
+fn text(output: &Output) -> String {
+    format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
+}

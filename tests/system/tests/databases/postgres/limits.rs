@@ -1,0 +1,335 @@
+//! Slow, frozen and overloaded servers: every call ends, with an error that may pass.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::future::join_all;
+use grantor::store::{Grant, Insertion, Replacement, StoreError, TokenStore};
+use grantor::testing::records;
+use grantor::wire::Endpoint;
+use grantor::{PostgresStore, Timestamp};
+use tokio::time::{Instant, sleep, timeout};
+
+use crate::postgres::several_servers::world;
+use crate::postgres::shared::{options, options_on, server};
+use support::servers::postgres::{End, PostgresServer};
+use support::world::form;
+
+const END: Timestamp = Timestamp::from_seconds(3_000_000_000);
+
+fn grant() -> Arc<Grant> {
+    Arc::new(records::grant(&records::subject(), END))
+}
+
+/// Waits until the store writes again, by itself.
+async fn goes_on_within(limit: Duration, store: &PostgresStore) {
+    let writes = async {
+        while store.insert(grant()).await.is_err() {
+            sleep(Duration::from_millis(10)).await;
+        }
+    };
+    timeout(limit, writes).await.expect("the store goes on by itself");
+}
+
+fn may_pass<T: std::fmt::Debug>(answer: Result<T, StoreError>) {
+    let error = answer.unwrap_err();
+    assert!(error.is_transient(), "{error:?}");
+}
+
+#[tokio::test]
+#[ignore = "starts a PostgreSQL server"]
+async fn a_queue_that_is_full_refuses_at_once_and_the_rest_is_done() {
+    let options = options().schema("full").unwrap().queue_limit(4);
+    PostgresStore::migrate(&options).await.unwrap();
+    let store = PostgresStore::connect(&options).await.unwrap();
+    let blocker = server().client().await;
+    blocker.batch_execute("BEGIN; LOCK TABLE \"full\".grants").await.unwrap();
+    let waiting: Vec<_> = (0..20)
+        .map(|_| {
+            tokio::spawn({
+                let store = store.clone();
+                async move { store.insert(grant()).await }
+            })
+        })
+        .collect();
+    let reading: Vec<_> = (0..20)
+        .map(|_| {
+            tokio::spawn({
+                let store = store.clone();
+                async move { store.find(&grant().id()).await }
+            })
+        })
+        .collect();
+    sleep(Duration::from_millis(300)).await;
+    let refused = waiting.iter().filter(|call| call.is_finished()).count();
+    assert!((12..20).contains(&refused), "{refused} of 20 were refused");
+    assert_eq!(reading.iter().filter(|call| call.is_finished()).count(), 16);
+    blocker.batch_execute("ROLLBACK").await.unwrap();
+    let (mut done, mut full) = (0, 0);
+    for call in waiting {
+        match call.await.unwrap() {
+            Ok(Insertion::Inserted) => done += 1,
+            answer => {
+                may_pass(answer);
+                full += 1;
+            }
+        }
+    }
+    assert_eq!((done, full), (20 - refused, refused));
+    for call in reading {
+        if let Err(error) = call.await.unwrap() {
+            assert!(error.is_transient());
+        }
+    }
+    assert_eq!(store.insert(grant()).await.unwrap(), Insertion::Inserted);
+}
+
+#[tokio::test]
+#[ignore = "starts a PostgreSQL server"]
+async fn a_row_that_an_operator_has_locked_stops_its_own_writers_alone() {
+    let options = options().schema("locked").unwrap();
+    PostgresStore::migrate(&options).await.unwrap();
+    let store = PostgresStore::connect(&options).await.unwrap();
+    let (locked, free): (Arc<Grant>, Vec<_>) = (grant(), (0..8).map(|_| grant()).collect());
+    for grant in free.iter().chain([&locked]) {
+        let _ = store.insert(grant.clone()).await.unwrap();
+    }
+    let operator = server().client().await;
+    let lock = "SELECT FROM locked.grants WHERE subject = $1 FOR UPDATE";
+    operator.batch_execute("BEGIN").await.unwrap();
+    operator.query(lock, &[&locked.subject().unwrap().as_str().as_bytes()]).await.unwrap();
+    let replace =
+        async |grant: &Arc<Grant>| store.replace(grant.version(), Arc::new(records::refreshed(grant, END))).await;
+    let (stopped, others) = tokio::join!(replace(&locked), join_all(free.iter().map(replace)));
+    may_pass(stopped);
+    for answer in others {
+        assert_eq!(answer.unwrap(), Replacement::Replaced);
+    }
+    operator.batch_execute("ROLLBACK").await.unwrap();
+    assert_eq!(replace(&locked).await.unwrap(), Replacement::Replaced);
+}
+
+#[tokio::test]
+#[ignore = "starts a PostgreSQL server"]
+async fn a_statement_that_takes_too_long_is_ended_by_the_server() {
+    let options = options().schema("slow").unwrap().statement_timeout(Duration::from_millis(300));
+    PostgresStore::migrate(&options).await.unwrap();
+    let store = PostgresStore::connect(&options).await.unwrap();
+    let blocker = server().client().await;
+    blocker.batch_execute("BEGIN; LOCK TABLE slow.grants").await.unwrap();
+    let (start, id) = (Instant::now(), grant().id());
+    let (read, written) = tokio::join!(store.find(&id), store.insert(grant()));
+    may_pass(read);
+    may_pass(written);
+    assert!(start.elapsed() < Duration::from_secs(2), "{:?}", start.elapsed());
+    blocker.batch_execute("ROLLBACK").await.unwrap();
+    assert_eq!(store.insert(grant()).await.unwrap(), Insertion::Inserted);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "starts a PostgreSQL server"]
+async fn many_writers_of_a_locked_row_cost_the_others_a_wait_and_nothing_else() {
+    let options = options().schema("stuck").unwrap();
+    PostgresStore::migrate(&options).await.unwrap();
+    let store = PostgresStore::connect(&options).await.unwrap();
+    let (locked, free): (Arc<Grant>, Vec<_>) = (grant(), (0..8).map(|_| grant()).collect());
+    for grant in free.iter().chain([&locked]) {
+        let _ = store.insert(grant.clone()).await.unwrap();
+    }
+    let operator = server().client().await;
+    let lock = "SELECT FROM stuck.grants WHERE subject = $1 FOR UPDATE";
+    operator.batch_execute("BEGIN").await.unwrap();
+    operator.query(lock, &[&locked.subject().unwrap().as_str().as_bytes()]).await.unwrap();
+    let next = Arc::new(records::refreshed(&locked, END));
+    let stopped = join_all((0..24).map(|version| store.replace(1 + version % 12, next.clone())));
+    let others = join_all(free.iter().map(|grant| store.replace(1, Arc::new(records::refreshed(grant, END)))));
+    let begun = Instant::now();
+    let (stopped, others) = tokio::join!(stopped, others);
+    // The wait of the first statement and, at most, the same again for the pieces.
+    assert!(begun.elapsed() < Duration::from_secs(8), "{:?}", begun.elapsed());
+    for answer in others {
+        assert_eq!(answer.unwrap(), Replacement::Replaced);
+    }
+    for (number, answer) in stopped.into_iter().enumerate() {
+        match answer {
+            // What replaces another version than the row has needs no lock to have lost.
+            Ok(answer) => assert!(answer == Replacement::Lost && number % 12 != 0, "{number}: {answer:?}"),
+            Err(error) => assert!(error.is_transient(), "{number}: {error:?}"),
+        }
+    }
+    operator.batch_execute("ROLLBACK").await.unwrap();
+    assert_eq!(store.replace(1, next).await.unwrap(), Replacement::Replaced);
+}
+
+/// A standby that is away keeps every commit waiting, and the waits of lost connections would fill the server.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "starts a PostgreSQL server"]
+async fn writes_that_wait_for_a_standby_leave_no_process_behind() {
+    let server = PostgresServer::start(&[]);
+    let options = options_on(&server).statement_timeout(Duration::from_millis(200));
+    PostgresStore::migrate(&options).await.unwrap();
+    let store = PostgresStore::connect(&options).await.unwrap();
+    let operator = server.client().await;
+    operator.batch_execute("ALTER SYSTEM SET synchronous_standby_names = 'nobody'").await.unwrap();
+    operator.batch_execute("SELECT pg_reload_conf()").await.unwrap();
+    let waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'";
+    while store.insert(grant()).await.is_ok() {
+        sleep(Duration::from_millis(10)).await;
+    }
+    let end = Instant::now() + Duration::from_secs(8);
+    while Instant::now() < end {
+        may_pass(store.insert(grant()).await);
+        let left: i64 = operator.query_one(waiting, &[]).await.unwrap().get(0);
+        assert!(left <= 2, "{left} processes wait");
+    }
+    operator.batch_execute("ALTER SYSTEM RESET synchronous_standby_names").await.unwrap();
+    operator.batch_execute("SELECT pg_reload_conf()").await.unwrap();
+    goes_on_within(Duration::from_secs(30), &store).await;
+}
+
+/// A machine that stands still answers neither a statement nor its end, and goes on where it was.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "starts a PostgreSQL server"]
+async fn a_server_that_stands_still_holds_nobody_for_ever_and_writes_nothing_when_it_wakes() {
+    let server = PostgresServer::start(&[]);
+    let options = options_on(&server).statement_timeout(Duration::from_millis(300));
+    PostgresStore::migrate(&options).await.unwrap();
+    let store = PostgresStore::connect(&options).await.unwrap();
+    let (inserted, found) = (grant(), grant());
+    let id = found.id();
+    let _ = store.insert(found.clone()).await.unwrap();
+    let next = Arc::new(records::refreshed(&found, END));
+    server.freeze(true);
+    let both = async { tokio::join!(store.insert(inserted.clone()), store.replace(1, next), store.find(&id)) };
+    let (written, replaced, read) = timeout(Duration::from_secs(40), both).await.expect("all calls end");
+    may_pass(written);
+    may_pass(replaced);
+    may_pass(read);
+    sleep(Duration::from_secs(1)).await;
+    server.freeze(false);
+    goes_on_within(Duration::from_secs(40), &store).await;
+    // What lay in the sockets has been read before: it was sent first.
+    sleep(Duration::from_millis(500)).await;
+    assert_eq!(store.find(&inserted.id()).await.unwrap(), None);
+    assert_eq!(store.find(&found.id()).await.unwrap(), Some(found));
+}
+
+/// A caller that is gone leaves a write behind, which is done or not.
+#[tokio::test]
+#[ignore = "starts a PostgreSQL server"]
+async fn callers_that_do_not_wait_for_an_answer_disturb_nobody() {
+    let store = crate::postgres::shared::store().await;
+    let grants: Vec<_> = (0..50).map(|_| grant()).collect();
+    for grant in &grants {
+        let id = grant.id();
+        let mut calls = (store.insert(grant.clone()), store.find(&id));
+        for _ in 0..2 {
+            assert!(futures::poll!(&mut calls.0).is_pending());
+            assert!(futures::poll!(&mut calls.1).is_pending());
+        }
+    }
+    assert_eq!(store.insert(grant()).await.unwrap(), Insertion::Inserted);
+    for grant in grants {
+        assert_eq!(store.find(&grant.id()).await.unwrap().as_ref(), Some(&grant), "it was queued before");
+        let next = Arc::new(records::refreshed(&grant, END));
+        assert_eq!(store.replace(1, next).await.unwrap(), Replacement::Replaced);
+    }
+}
+
+#[tokio::test]
+#[ignore = "starts a PostgreSQL server"]
+async fn a_connection_that_was_cut_while_nobody_used_it_is_replaced_before_anybody_notices() {
+    let options = options().schema("cut").unwrap();
+    PostgresStore::migrate(&options).await.unwrap();
+    let store = PostgresStore::connect(&options).await.unwrap();
+    let operator = server().client().await;
+    for _ in 0..5 {
+        let cut = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE '%\"cut\".%' AND pid <> pg_backend_pid()";
+        assert_eq!(operator.query(cut, &[]).await.unwrap().len(), 2);
+        sleep(Duration::from_millis(50)).await;
+        assert_eq!(store.insert(grant()).await.unwrap(), Insertion::Inserted);
+        assert_eq!(store.find(&grant().id()).await.unwrap(), None);
+    }
+}
+
+#[tokio::test]
+#[ignore = "starts a PostgreSQL server"]
+async fn a_missing_table_is_no_trouble_that_passes() {
+    let options = options().schema("gone").unwrap();
+    PostgresStore::migrate(&options).await.unwrap();
+    let store = PostgresStore::connect(&options).await.unwrap();
+    server().client().await.batch_execute("DROP TABLE gone.grants").await.unwrap();
+    assert!(!store.find(&grant().id()).await.unwrap_err().is_transient());
+    assert!(!store.insert(grant()).await.unwrap_err().is_transient());
+    let both = join_all([store.insert(grant()), store.insert(grant())]).await;
+    assert!(both.into_iter().all(|answer| !answer.unwrap_err().is_transient()));
+}
+
+#[tokio::test]
+#[ignore = "starts a PostgreSQL server"]
+async fn a_primary_that_takes_no_writes_any_more_is_trouble_that_passes() {
+    let options = options().schema("demoted").unwrap();
+    PostgresStore::migrate(&options).await.unwrap();
+    let store = PostgresStore::connect(&options).await.unwrap();
+    let operator = server().client().await;
+    operator.batch_execute("CREATE USER demoted SUPERUSER PASSWORD 'demoted'").await.unwrap();
+    let connection = server()
+        .connection()
+        .replace("user=postgres", "user=demoted")
+        .replace(support::servers::postgres::PASSWORD, "demoted");
+    let of_demoted = grantor::PostgresOptions::new(&connection).unwrap().schema("demoted").unwrap();
+    let demoted = PostgresStore::connect(&of_demoted).await.unwrap();
+    operator.batch_execute("ALTER USER demoted SET default_transaction_read_only = on").await.unwrap();
+    let cut = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'demoted'";
+    operator.query(cut, &[]).await.unwrap();
+    sleep(Duration::from_millis(100)).await;
+    may_pass(demoted.insert(grant()).await);
+    assert_eq!(store.insert(grant()).await.unwrap(), Insertion::Inserted);
+    operator.batch_execute("ALTER USER demoted RESET default_transaction_read_only").await.unwrap();
+    goes_on_within(Duration::from_secs(30), &demoted).await;
+}
+
+/// What a client of the authorization server sees of it.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "starts a PostgreSQL server"]
+async fn an_outage_is_answered_with_503_and_takes_nothing_from_anybody() {
+    let server = PostgresServer::start(&[]);
+    let options = options_on(&server);
+    PostgresStore::migrate(&options).await.unwrap();
+    let mut world = world(PostgresStore::connect(&options).await.unwrap());
+    world.client = world.register(form()).await;
+    let pair = world.pair().await;
+    let code = world.code().await;
+    server.end(End::Immediate);
+    sleep(Duration::from_millis(100)).await;
+    for answer in [world.refresh(&pair.refresh).await, world.exchange(&code).await, world.revoke(&pair.refresh).await] {
+        assert_eq!(answer.status(), 503);
+        assert!(answer.header("Retry-After").is_some());
+    }
+    let form = [("token", pair.access.as_str())];
+    assert_eq!(world.post(Endpoint::Introspection, &form).client(&world.client).send().await.status(), 503);
+    server.resume();
+    let refreshed = loop {
+        let answer = world.refresh(&pair.refresh).await;
+        if answer.status() != 503 {
+            break support::world::pair(&answer);
+        }
+        sleep(Duration::from_millis(10)).await;
+    };
+    assert!(world.opens(&refreshed.access).await);
+    assert_eq!(world.exchange(&code).await.status(), 200);
+}
+
+/// The futures need no runtime of their own, and a runtime that has ended is no panic.
+#[test]
+#[ignore = "starts a PostgreSQL server"]
+fn any_executor_may_poll_and_a_runtime_that_ended_is_an_error() {
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let store = runtime.block_on(crate::postgres::shared::store());
+    let grant = grant();
+    assert_eq!(futures::executor::block_on(store.insert(grant.clone())).unwrap(), Insertion::Inserted);
+    assert_eq!(futures::executor::block_on(store.find(&grant.id())).unwrap(), Some(grant.clone()));
+    runtime.shutdown_timeout(Duration::from_secs(5));
+    may_pass(futures::executor::block_on(store.insert(grant.clone())));
+    may_pass(futures::executor::block_on(store.find(&grant.id())));
+}

@@ -1,0 +1,13 @@
+//! The store on PostgreSQL, on servers that the tests start and stop.
+
+mod confirm;
+mod cost;
+mod crash;
+mod kit;
+mod limits;
+mod load;
+mod opening;
+mod operator;
+mod several_servers;
+mod shared;
+mod unreadable;

@@ -1,0 +1,167 @@
+//! Who may open a store, where, and on which tables.
+
+use grantor::store::TokenStore;
+use grantor::testing::records;
+use grantor::{PostgresOptions, PostgresProblem, PostgresStore, Timestamp};
+
+use crate::postgres::shared::{options, server};
+use support::servers::postgres::{PASSWORD, PostgresServer};
+
+const END: Timestamp = Timestamp::from_seconds(3_000_000_000);
+
+#[tokio::test]
+#[ignore = "starts a PostgreSQL server"]
+async fn a_wrong_password_is_told_as_such_and_never_shown() {
+    let connection = server().connection().replace(PASSWORD, "guessed");
+    let options = PostgresOptions::new(&connection).unwrap();
+    let error = PostgresStore::connect(&options).await.unwrap_err();
+    assert!(error.problem() == PostgresProblem::Refused && !error.is_transient(), "{error:?}");
+    let store = crate::postgres::shared::store().await;
+    for text in [format!("{options:?}"), format!("{error:?}"), format!("{store:?}")] {
+        assert!(!text.contains("guessed") && !text.contains(PASSWORD), "{text}");
+    }
+}
+
+#[tokio::test]
+#[ignore = "starts a PostgreSQL server"]
+async fn a_server_that_is_not_there_may_come() {
+    let options = PostgresOptions::new("host=127.0.0.1 port=1 user=nobody").unwrap();
+    let error = PostgresStore::connect(&options).await.unwrap_err();
+    assert!(error.problem() == PostgresProblem::Unreachable && error.is_transient(), "{error:?}");
+}
+
+#[test]
+#[ignore = "runs with the tests that start a PostgreSQL server"]
+fn what_cannot_be_meant_is_refused_before_anything_is_sent() {
+    for text in ["", "user=nobody", "host=a sslmode=verify-full", "host=a port=x", "mysql://a/b"] {
+        let refused = PostgresOptions::new(text).unwrap_err();
+        assert!(refused.problem() == PostgresProblem::Configuration, "{text}: {refused:?}");
+    }
+    let options = PostgresOptions::new("host=a").unwrap();
+    for name in ["", "pg_own", "information_schema", "with\0nul", &"x".repeat(64)] {
+        assert!(options.clone().schema(name).unwrap_err().problem() == PostgresProblem::SchemaName, "{name:?}");
+    }
+    for pem in ["", "no certificate", "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"] {
+        let refused = options.clone().root_certificates(pem.as_bytes()).unwrap_err();
+        assert!(refused.problem() == PostgresProblem::Configuration, "{pem}: {refused:?}");
+    }
+}
+
+#[tokio::test]
+#[ignore = "starts a PostgreSQL server"]
+async fn a_schema_may_have_any_name() {
+    for name in ["quote\"d; DROP TABLE x; --", "UPPER lower", "{schema}", "\u{fc}\u{1f600}", "select", &"x".repeat(63)]
+    {
+        let options = options().schema(name).unwrap();
+        PostgresStore::migrate(&options).await.unwrap();
+        let store = PostgresStore::connect(&options).await.unwrap();
+        let grant = std::sync::Arc::new(records::grant(&records::subject(), END));
+        let _ = store.insert(grant.clone()).await.unwrap();
+        assert_eq!(store.find(&grant.id()).await.unwrap(), Some(grant));
+        let found = "SELECT FROM pg_namespace WHERE nspname = $1";
+        assert_eq!(server().client().await.query(found, &[&name]).await.unwrap().len(), 1, "{name}");
+    }
+}
+
+#[tokio::test]
+#[ignore = "starts a PostgreSQL server"]
+async fn a_user_who_may_only_read_and_write_rows_is_enough_once_the_tables_are_there() {
+    let options = options().schema("with rights").unwrap();
+    let admin = server().client().await;
+    let user = "CREATE USER rows PASSWORD 'of rows'; GRANT CONNECT ON DATABASE postgres TO rows";
+    admin.batch_execute(user).await.unwrap();
+    let connection = server().connection().replace("user=postgres", "user=rows").replace(PASSWORD, "of rows");
+    let of_rows = PostgresOptions::new(&connection).unwrap().schema("with rights").unwrap();
+    let error = PostgresStore::migrate(&of_rows).await.unwrap_err();
+    assert!(error.problem() == PostgresProblem::NotPermitted, "{error:?}");
+
+    PostgresStore::migrate(&options).await.unwrap();
+    let error = PostgresStore::connect(&of_rows).await.unwrap_err();
+    assert!(error.problem() == PostgresProblem::NotPermitted, "{error:?}");
+    let rights = "GRANT USAGE ON SCHEMA \"with rights\" TO rows;
+        GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA \"with rights\" TO rows";
+    admin.batch_execute(rights).await.unwrap();
+    PostgresStore::migrate(&of_rows).await.expect("there is nothing to do");
+    let store = PostgresStore::connect(&of_rows).await.unwrap();
+    let grant = std::sync::Arc::new(records::grant(&records::subject(), END));
+    let _ = store.insert(grant.clone()).await.unwrap();
+    assert_eq!(store.find(&grant.id()).await.unwrap(), Some(grant));
+    assert_eq!(TokenStore::purge_expired(&store, END, 10).await.unwrap().removed(), 1);
+}
+
+#[tokio::test]
+#[ignore = "starts a PostgreSQL server"]
+async fn tables_of_a_later_release_are_used_only_if_they_say_so() {
+    let options = options().schema("later").unwrap();
+    PostgresStore::migrate(&options).await.unwrap();
+    let admin = server().client().await;
+    admin.batch_execute("UPDATE later.schema_version SET version = 9").await.unwrap();
+    PostgresStore::connect(&options).await.expect("version 9 can be used by who knows version 1");
+    PostgresStore::migrate(&options).await.unwrap();
+
+    admin.batch_execute("UPDATE later.schema_version SET usable_from = 2").await.unwrap();
+    let refused =
+        [PostgresStore::connect(&options).await.unwrap_err(), PostgresStore::migrate(&options).await.unwrap_err()];
+    for error in refused {
+        assert!(matches!(error.problem(), PostgresProblem::SchemaTooNew { needed: 2, known: 1, .. }), "{error:?}");
+    }
+    let row = admin.query_one("SELECT version FROM later.schema_version", &[]).await.unwrap();
+    assert_eq!(row.get::<_, i64>(0), 9, "nothing was changed");
+}
+
+/// The step from nothing is the first of those between versions.
+#[tokio::test]
+#[ignore = "starts a PostgreSQL server"]
+async fn tables_of_an_earlier_version_are_brought_up_and_used_after_that_alone() {
+    let options = options().schema("earlier").unwrap();
+    let admin = server().client().await;
+    let version_0 = "CREATE SCHEMA earlier;
+        CREATE TABLE earlier.schema_version (version bigint NOT NULL, usable_from bigint NOT NULL);
+        INSERT INTO earlier.schema_version VALUES (0, 0)";
+    admin.batch_execute(version_0).await.unwrap();
+    let error = PostgresStore::connect(&options).await.unwrap_err();
+    assert!(matches!(error.problem(), PostgresProblem::SchemaOutdated { found: 0, needed: 1, .. }), "{error:?}");
+    PostgresStore::migrate(&options).await.unwrap();
+    PostgresStore::connect(&options).await.unwrap();
+}
+
+#[tokio::test]
+#[ignore = "starts a PostgreSQL server"]
+async fn encrypted_connections_check_the_server() {
+    let server = PostgresServer::start_encrypted();
+    let ca = include_bytes!("../../../../data/postgres-tls/ca.pem");
+    // One that signed nothing.
+    let other = include_bytes!("../../../../data/postgres-tls/server.pem");
+    let connection = server.connection().replace("host=127.0.0.1", "host=localhost hostaddr=127.0.0.1");
+    let bare = PostgresOptions::new(&connection).unwrap();
+    let error = PostgresStore::connect(&bare).await.unwrap_err();
+    assert!(error.problem() == PostgresProblem::Refused, "the server takes no clear connection: {error:?}");
+    let required = PostgresOptions::new(&format!("{connection} sslmode=require")).unwrap();
+    let error = PostgresStore::connect(&required).await.unwrap_err();
+    assert!(error.problem() == PostgresProblem::Configuration, "{error:?}");
+
+    for options in [bare.clone(), required.clone()] {
+        let options = options.root_certificates(ca).unwrap();
+        PostgresStore::migrate(&options).await.unwrap();
+        PostgresStore::connect(&options).await.unwrap();
+    }
+    let bound = PostgresOptions::new(&format!("{connection} channel_binding=require")).unwrap();
+    let store = PostgresStore::connect(&bound.root_certificates(ca).unwrap()).await.unwrap();
+    let grant = std::sync::Arc::new(records::grant(&records::subject(), END));
+    let _ = store.insert(grant).await.unwrap();
+
+    let wrong_name = PostgresOptions::new(&server.connection()).unwrap().root_certificates(ca);
+    for options in [bare.root_certificates(other), wrong_name] {
+        let error = PostgresStore::connect(&options.unwrap()).await.unwrap_err();
+        assert!(error.problem() == PostgresProblem::Untrusted && !error.is_transient(), "{error:?}");
+    }
+}
+
+#[tokio::test]
+#[ignore = "starts a PostgreSQL server"]
+async fn a_server_that_cannot_encrypt_is_refused_where_that_is_asked_for() {
+    let ca = include_bytes!("../../../../data/postgres-tls/ca.pem");
+    let connection = server().connection().replace("host=127.0.0.1", "host=localhost hostaddr=127.0.0.1");
+    let options = PostgresOptions::new(&connection).unwrap().root_certificates(ca).unwrap();
+    assert!(PostgresStore::connect(&options).await.is_err());
+}

@@ -1,0 +1,47 @@
+//! One server for all tests that leave it running, each with a schema of its own.
+
+use std::cell::RefCell;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use grantor::{PostgresOptions, PostgresStore};
+
+use support::servers::postgres::PostgresServer;
+
+/// Ended with the process.
+pub(crate) fn server() -> &'static PostgresServer {
+    static SERVER: OnceLock<PostgresServer> = OnceLock::new();
+    SERVER
+        .get_or_init(|| PostgresServer::start(&["max_connections=400", "shared_preload_libraries=pg_stat_statements"]))
+}
+
+/// Options with a new schema.
+pub(crate) fn options() -> PostgresOptions {
+    options_on(server())
+}
+
+pub(crate) fn options_on(server: &PostgresServer) -> PostgresOptions {
+    static NUMBER: AtomicU32 = AtomicU32::new(0);
+    let schema = format!("test {}", NUMBER.fetch_add(1, Ordering::SeqCst));
+    PostgresOptions::new(&server.connection()).unwrap().schema(&schema).unwrap()
+}
+
+thread_local! {
+    /// What the last store of this test was opened with.
+    static LAST: RefCell<Option<PostgresOptions>> = const { RefCell::new(None) };
+}
+
+/// A store in a new schema.
+pub(crate) async fn store() -> PostgresStore {
+    let options = options();
+    PostgresStore::migrate(&options).await.unwrap();
+    let store = PostgresStore::connect(&options).await.unwrap();
+    LAST.set(Some(options));
+    store
+}
+
+/// What another server has that shares the database of this test's last store.
+pub(crate) async fn another() -> PostgresStore {
+    let options = LAST.with_borrow(|options| options.clone().unwrap());
+    PostgresStore::connect(&options).await.unwrap()
+}

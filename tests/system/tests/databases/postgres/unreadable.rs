@@ -1,0 +1,93 @@
+//! Records that another release wrote stand in the way of nothing but themselves.
+
+use std::error::Error;
+
+use grantor::store::{CodeStore, Page, StoreError, TokenStore};
+use grantor::testing::{code_store, token_store};
+use grantor::{DecodeError, PostgresStore};
+use tokio_postgres::Client;
+
+use crate::postgres::several_servers::world;
+use crate::postgres::shared::{options, server};
+use support::world::{PKCE, SESSION, form};
+
+/// A store in a schema of that name, and a connection that spoils its records.
+async fn scene(schema: &str) -> (PostgresStore, Client) {
+    let options = options().schema(schema).unwrap();
+    PostgresStore::migrate(&options).await.unwrap();
+    (PostgresStore::connect(&options).await.unwrap(), server().client().await)
+}
+
+/// Makes a record one of a layout that no release knows yet.
+async fn spoil(admin: &Client, table: &str, id: [u8; 16]) {
+    let kind = if table.ends_with("grants") { "47" } else { "41" };
+    let id = format!("{:032x}", u128::from_be_bytes(id));
+    let sql = format!("UPDATE {table} SET record = '\\x{kind}09' WHERE key = '{id}'");
+    assert_eq!(admin.execute(&sql, &[]).await.unwrap(), 1);
+}
+
+#[tokio::test]
+#[ignore = "starts a PostgreSQL server"]
+async fn the_kit_finds_that_a_grant_that_cannot_be_read_holds_nothing_up() {
+    let (store, admin) = scene("unreadable_grants").await;
+    let spoil = |id| spoil(&admin, "unreadable_grants.grants", id);
+    token_store::a_list_names_what_cannot_be_read(&store, spoil).await;
+    token_store::a_purge_steps_over_what_cannot_be_read(&store, spoil).await;
+    token_store::a_purge_keeps_what_cannot_be_read(&store, spoil).await;
+}
+
+#[tokio::test]
+#[ignore = "starts a PostgreSQL server"]
+async fn the_kit_finds_that_an_authorization_that_cannot_be_read_holds_nothing_up() {
+    let (store, admin) = scene("unreadable_codes").await;
+    let spoil = |id| spoil(&admin, "unreadable_codes.authorizations", id);
+    code_store::a_list_names_what_cannot_be_read(&store, spoil).await;
+    code_store::a_purge_steps_over_what_cannot_be_read(&store, spoil).await;
+    code_store::a_purge_keeps_what_cannot_be_read(&store, spoil).await;
+}
+
+fn assert_unreadable(error: &StoreError, id: [u8; 16]) {
+    assert_eq!(error.unreadable_key(), Some(&id[..]));
+    assert_eq!(error.source().unwrap().downcast_ref(), Some(&DecodeError::UnknownVersion));
+}
+
+#[tokio::test]
+#[ignore = "starts a PostgreSQL server"]
+async fn everything_of_a_user_is_withdrawn_but_what_cannot_be_read() {
+    let (store, admin) = scene("unreadable_user").await;
+    let mut world = world(store.clone());
+    world.client = world.register(form()).await;
+    let mut pairs = Vec::new();
+    for _ in 0..3 {
+        pairs.push(world.pair().await);
+    }
+    // Without their codes only the list of grants leads to them.
+    world.advance(3 * 3600);
+    while !world.purge(1000).await.is_finished() {}
+    for _ in 0..3 {
+        let pending = world.authorize(&world.query(&PKCE)).await.unwrap();
+        world.server.hold(&pending, &world.alice, SESSION).await.unwrap();
+    }
+    let grants = store.grants_of(&world.alice, Page::first(10)).await.unwrap();
+    let codes = store.authorizations_of(&world.alice, Page::first(10)).await.unwrap();
+    assert_eq!((grants.len(), codes.len()), (3, 3));
+    let (grant, code) = (grants[1].id(), codes[1].id());
+    spoil(&admin, "unreadable_user.grants", *grant.octets()).await;
+    spoil(&admin, "unreadable_user.authorizations", *code.octets()).await;
+    assert_unreadable(&TokenStore::find(&store, &grant).await.unwrap_err(), *grant.octets());
+    assert_unreadable(&CodeStore::find(&store, &code).await.unwrap_err(), *code.octets());
+
+    let error = world.server.revoke_subject(&world.alice).await.unwrap_err();
+    assert!([&grant.octets()[..], code.octets()].contains(&error.unreadable_key().unwrap()));
+    for row in [&grants[0], &grants[2]] {
+        let left = TokenStore::find(&store, &row.id()).await.unwrap().unwrap();
+        assert!(left.revoked().is_some(), "{} lives on", row.id());
+    }
+    for row in [&codes[0], &codes[2]] {
+        let left = CodeStore::find(&store, &row.id()).await.unwrap();
+        assert!(left.is_none_or(|left| left.version() > row.version()), "{} is as it was", row.id());
+    }
+    for pair in &pairs {
+        assert!(!world.opens(&pair.access).await);
+    }
+}

@@ -1,0 +1,48 @@
+//! What calls and rows cost.
+
+use std::sync::{Arc, Mutex};
+
+use grantor::store::{Insertion, TokenStore};
+use grantor::testing::{client_registry, code_store, records, token_store};
+use grantor::{RedisOptions, RedisStore, Timestamp};
+
+use crate::redis::raw::Raw;
+use support::servers::redis::Server;
+
+const ROWS: u64 = 20_000;
+/// Octets of a grant with one pair, its two entries and its user's key: 790 were measured.
+const MOST_OCTETS: u64 = 800;
+
+#[tokio::test]
+#[ignore = "starts Redis servers"]
+async fn calls_take_as_many_commands_whatever_is_stored() {
+    let server = Server::start();
+    let store = RedisStore::connect(&server.address(), &RedisOptions::new()).await.unwrap();
+    let raw = Mutex::new(Raw::to(&server));
+    // Those within scripts count too.
+    let count = || {
+        let info: String = raw.lock().unwrap().ask(&[b"INFO", b"stats"]);
+        let line = info.lines().find_map(|line| line.strip_prefix("total_commands_processed:"));
+        line.unwrap().trim().parse().unwrap()
+    };
+    token_store::calls_cost_the_same(&store, count).await;
+    code_store::calls_cost_the_same(&store, count).await;
+    client_registry::calls_cost_the_same(&store, count).await;
+}
+
+#[tokio::test]
+#[ignore = "starts Redis servers"]
+async fn a_grant_takes_a_few_hundred_octets() {
+    let server = Server::start();
+    let store = RedisStore::connect(&server.address(), &RedisOptions::new()).await.unwrap();
+    let memory = || -> u64 { server.info("used_memory").unwrap().parse().unwrap() };
+    let end = Timestamp::from_seconds(3_000_000_000);
+    let before = memory();
+    for _ in 0..ROWS {
+        let grant = Arc::new(records::grant(&records::subject(), end));
+        assert_eq!(store.insert(grant).await.unwrap(), Insertion::Inserted);
+    }
+    let octets = (memory() - before) / ROWS;
+    println!("{octets} octets a grant, each of a user of its own");
+    assert!(octets <= MOST_OCTETS, "{octets}");
+}

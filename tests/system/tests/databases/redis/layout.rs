@@ -1,0 +1,157 @@
+//! What stands under which key: servers of two releases may run on one store, and a later one reads what this
+//! one wrote.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use grantor::store::{
+    ClientRegistry, ClientStore, CodeStore, Insertion, LogoWrite, Page, Registration, Replay, ReplayStore, TokenStore,
+};
+use grantor::testing::records;
+use grantor::{
+    Application, ApplicationFilter, Client, LogoSlot, RedisOptions, RedisProblem, RedisStore, Subject, Timestamp,
+};
+
+use crate::redis::raw::Raw;
+use support::servers::redis::Server;
+
+/// A grant, an authorization, a registration and a replay, as a store of layout 1 wrote them.
+const LAYOUT_1: &str = include_str!("layout_1.txt");
+/// Where the number of a write lies in a row.
+const NUMBER: Range<usize> = 4..12;
+const END: Timestamp = Timestamp::from_seconds(3_000_000_000);
+
+fn alice() -> Subject {
+    Subject::new("alice").unwrap()
+}
+
+/// Returns all keys as the commands that make them, without what differs each time: numbers of writes, and
+/// the times in entries.
+fn contents(server: &Server) -> String {
+    let mut raw = Raw::to(server);
+    let mut lines = Vec::new();
+    for key in raw.keys() {
+        let name = key.as_bytes();
+        let shown = |octets: &[u8]| octets.iter().map(|octet| format!("{octet:02x}")).collect::<String>();
+        match raw.ask::<String>(&[b"TYPE", name]).as_str() {
+            "string" if key.ends_with(":layout") => {
+                lines.push(format!("SET {key} {}", raw.ask::<String>(&[b"GET", name])))
+            }
+            "string" => {
+                let mut row: Vec<u8> = raw.ask(&[b"GET", name]);
+                row[NUMBER].fill(0);
+                lines.push(format!("SET {key} 0x{}", shown(&row)));
+                lines.push(format!("EXPIREAT {key} {}", raw.ask::<i64>(&[b"EXPIRETIME", name])));
+            }
+            "hash" => {
+                let mut fields: Vec<(String, Vec<u8>)> = raw.ask(&[b"HGETALL", name]);
+                fields.sort();
+                for (field, mut value) in fields {
+                    if field == "record" {
+                        value[NUMBER].fill(0);
+                    }
+                    lines.push(format!("HSET {key} {field} 0x{}", shown(&value)));
+                }
+            }
+            _ => {
+                raw.age(&key, key.contains("-due:").then_some(0));
+                let members: Vec<(Vec<u8>, u64)> = raw.ask(&[b"ZRANGE", name, b"0", b"-1", b"WITHSCORES"]);
+                lines.extend(members.iter().map(|(member, score)| format!("ZADD {key} {score} 0x{}", shown(member))));
+            }
+        }
+    }
+    lines.join("\n") + "\n"
+}
+
+/// Makes keys by such commands.
+fn fill(server: &Server, commands: &str) {
+    let mut raw = Raw::to(server);
+    let octets = |word: &str| match word.strip_prefix("0x") {
+        Some(digits) => {
+            (0..digits.len()).step_by(2).map(|at| u8::from_str_radix(&digits[at..at + 2], 16).unwrap()).collect()
+        }
+        None => word.as_bytes().to_vec(),
+    };
+    for line in commands.lines() {
+        let words: Vec<_> = line.split(' ').map(octets).collect();
+        let _: redis::Value = raw.ask(&words.iter().map(Vec::as_slice).collect::<Vec<_>>());
+    }
+}
+
+/// With `GRANTOR_WRITE_LAYOUTS` set, what a store writes now becomes the fixture, until a release has it.
+#[tokio::test]
+#[ignore = "starts Redis servers"]
+async fn what_a_store_writes_is_read_by_another() {
+    let (written, read) = (Server::start(), Server::start());
+    let store = RedisStore::connect(&written.address(), &RedisOptions::new()).await.unwrap();
+    let grant = Arc::new(records::grant(&alice(), END));
+    let authorization = Arc::new(records::authorization(&alice(), END));
+    let replay = Replay::new(&[b"client", b"jti"], END);
+    assert_eq!(TokenStore::insert(&store, grant.clone()).await.unwrap(), Insertion::Inserted);
+    assert_eq!(CodeStore::insert(&store, authorization).await.unwrap(), Insertion::Inserted);
+    let registration = records::registration(&alice());
+    assert_eq!(ClientRegistry::insert(&store, registration).await.unwrap(), Insertion::Inserted);
+    assert_eq!(ReplayStore::insert(&store, replay).await.unwrap(), Insertion::Inserted);
+    let commands = contents(&written);
+    if std::env::var_os("GRANTOR_WRITE_LAYOUTS").is_some() {
+        std::fs::write(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/databases/redis/layout_1.txt"), &commands).unwrap();
+    }
+    fill(&read, &commands);
+    let another = RedisStore::connect(&read.address(), &RedisOptions::new()).await.unwrap();
+    assert_eq!(another.grants_of(&alice(), Page::first(10)).await.unwrap(), [grant]);
+}
+
+#[tokio::test]
+#[ignore = "starts Redis servers"]
+async fn what_a_store_of_layout_1_wrote_is_read_and_written_the_same() {
+    let (old, new) = (Server::start(), Server::start());
+    fill(&old, LAYOUT_1);
+    let store = RedisStore::connect(&old.address(), &RedisOptions::new()).await.unwrap();
+    let grants = store.grants_of(&alice(), Page::first(10)).await.unwrap();
+    let authorizations = store.authorizations_of(&alice(), Page::first(10)).await.unwrap();
+    let applications = store.list(&ApplicationFilter::All, Page::first(10)).await.unwrap();
+    assert_eq!((grants.len(), authorizations.len(), applications.len()), (1, 1, 1));
+    let (grant, authorization, application) = (&grants[0], &authorizations[0], &applications[0]);
+    assert_eq!((grant.version(), grant.purge_after()), (1, END));
+    let client = store.current(application.id()).await.unwrap().expect("there is its client");
+    let logo = store.logo(application.id(), LogoSlot::InForce).await.unwrap().expect("there is its logo");
+    let mut registration = Registration::new(Client::clone(&client), Application::clone(application));
+    registration.logo = LogoWrite::Put(logo);
+
+    let another = RedisStore::connect(&new.address(), &RedisOptions::new()).await.unwrap();
+    assert_eq!(TokenStore::insert(&another, grant.clone()).await.unwrap(), Insertion::Inserted);
+    assert_eq!(CodeStore::insert(&another, authorization.clone()).await.unwrap(), Insertion::Inserted);
+    assert_eq!(ClientRegistry::insert(&another, registration).await.unwrap(), Insertion::Inserted);
+    let replay = Replay::new(&[b"client", b"jti"], END);
+    assert_eq!(ReplayStore::insert(&store, replay).await.unwrap(), Insertion::Exists);
+    assert_eq!(ReplayStore::insert(&another, replay).await.unwrap(), Insertion::Inserted);
+    assert_eq!(contents(&new), LAYOUT_1);
+}
+
+#[tokio::test]
+#[ignore = "starts Redis servers"]
+async fn keys_of_a_later_layout_are_refused() {
+    let server = Server::start();
+    let connect = async || RedisStore::connect(&server.address(), &RedisOptions::new()).await;
+    connect().await.unwrap();
+    assert_eq!(server.ask(&["GET", "grantor:layout"]), "1");
+    connect().await.unwrap();
+    server.ask(&["SET", "grantor:layout", "2"]);
+    let refused = connect().await.unwrap_err();
+    assert!(matches!(refused.problem(), RedisProblem::Newer { layout: 2, .. }), "{refused:?}");
+    assert!(!refused.is_transient());
+    RedisStore::connect(&server.address(), &RedisOptions::new().prefix("another")).await.unwrap();
+}
+
+#[tokio::test]
+#[ignore = "starts Redis servers"]
+async fn a_server_that_takes_no_writes_is_connected_and_marked_later() {
+    let server = Server::start();
+    server.ask(&["CONFIG", "SET", "min-replicas-to-write", "1"]);
+    let connect = async || RedisStore::connect(&server.address(), &RedisOptions::new()).await.unwrap();
+    connect().await;
+    assert_eq!(server.ask(&["EXISTS", "grantor:layout"]), "0");
+    server.ask(&["CONFIG", "SET", "min-replicas-to-write", "0"]);
+    connect().await;
+    assert_eq!(server.ask(&["EXISTS", "grantor:layout"]), "1");
+}

@@ -1,0 +1,114 @@
+//! What the scripts answer to a write that is sent twice, or comes too late.
+
+use crate::redis::raw::Raw;
+use support::servers::redis::Server;
+
+const PUT: &str = include_str!("../../../../../src/store/redis/put.lua");
+const CONFIRM: &str = include_str!("../../../../../src/store/redis/confirm.lua");
+const REMOVE: &str = include_str!("../../../../../src/store/redis/remove.lua");
+/// A second that lies far ahead.
+const LATE: &[u8] = b"4000000000";
+const KEY: &[u8] = b"row";
+/// What may happen to a part.
+const PUT_LOGO: [&[u8]; 3] = [b"logo", b"put", b"bytes of a logo"];
+const CLEAR_LOGO: [&[u8]; 3] = [b"logo", b"clear", b""];
+
+/// A row of that version, number and due time, as the store writes it.
+fn row(version: u8, number: &[u8; 8], due: u32, record: &[u8]) -> Vec<u8> {
+    [&[0, 0, 0, version], &number[..], &due.to_be_bytes(), &counted(record)].concat()
+}
+
+fn counted(record: &[u8]) -> Vec<u8> {
+    [&u32::try_from(record.len()).unwrap().to_be_bytes(), record].concat()
+}
+
+fn put(raw: &mut Raw, last: &[u8], row: &[u8], seen: &[u8]) -> i64 {
+    raw.ask(&[b"EVAL", PUT.as_bytes(), b"1", KEY, last, seen, LATE, row])
+}
+
+#[test]
+#[ignore = "starts Redis servers"]
+fn a_write_that_is_sent_twice_is_answered_twice_the_same() {
+    let server = Server::start();
+    let mut raw = Raw::to(&server);
+    let first = row(1, b"first---", 9, b"record 1");
+    let second = row(2, b"second--", 9, b"record 2");
+    let rival = row(2, b"rival---", 9, b"record 2");
+    assert_eq!([put(&mut raw, LATE, &first, b""), put(&mut raw, LATE, &first, b"")], [1, 1]);
+    assert_eq!(put(&mut raw, LATE, &rival, b""), 0, "there is a row");
+    assert_eq!([put(&mut raw, LATE, &second, b"\0\0\0\x01"), put(&mut raw, LATE, &second, b"\0\0\0\x01")], [1, 1]);
+    assert_eq!(put(&mut raw, LATE, &rival, b"\0\0\0\x01"), 0, "the version has another winner");
+    assert_eq!(put(&mut raw, LATE, &first, b""), 0, "the first write is no longer what is there");
+    assert_eq!(raw.ask::<Vec<u8>>(&[b"GET", KEY]), second);
+    // One that somebody confirmed in between is still its caller's own.
+    let same: i64 = raw.ask(&[b"EVAL", CONFIRM.as_bytes(), b"1", KEY, &second[..4], &counted(b"record 2")]);
+    assert_eq!([same, put(&mut raw, LATE, &second, b"\0\0\0\x01")], [1, 1]);
+}
+
+#[test]
+#[ignore = "starts Redis servers"]
+fn a_row_with_parts_that_is_sent_twice_is_answered_twice_the_same() {
+    let server = Server::start();
+    let mut raw = Raw::to(&server);
+    let mut register = |last: &[u8], row: &[u8], seen: &[u8], parts: &[&[u8]]| -> i64 {
+        raw.ask(&[&[b"EVAL", PUT.as_bytes(), b"1", KEY, last, seen, b"0", row, b"hash"][..], parts].concat())
+    };
+    let (first, second) = (row(1, b"first---", u32::MAX, b"client 1"), row(2, b"second--", u32::MAX, b"client 2"));
+    assert_eq!(register(b"1000000000", &first, b"", &[]), -1);
+    assert_eq!(register(LATE, &first, b"", &PUT_LOGO), 1);
+    assert_eq!(register(LATE, &first, b"", &PUT_LOGO), 1);
+    assert_eq!(register(LATE, &second, b"", &[]), 0);
+    assert_eq!(register(LATE, &second, b"\0\0\0\x01", &CLEAR_LOGO), 1);
+    assert_eq!(register(LATE, &second, b"\0\0\0\x01", &CLEAR_LOGO), 1);
+    assert_eq!(register(LATE, &first, b"\0\0\0\x01", &[]), 0);
+    let fields: Vec<(String, Vec<u8>)> = raw.ask(&[b"HGETALL", KEY]);
+    assert_eq!(fields, [("record".to_owned(), second)]);
+}
+
+#[test]
+#[ignore = "starts Redis servers"]
+fn a_confirm_compares_version_record_and_parts() {
+    let server = Server::start();
+    let mut raw = Raw::to(&server);
+    let there = row(1, b"number--", u32::MAX, b"client");
+    let written: i64 =
+        raw.ask(&[&[b"EVAL", PUT.as_bytes(), b"1", KEY, LATE, b"", b"0", &there, b"hash"][..], &PUT_LOGO].concat());
+    assert_eq!(written, 1);
+    let mut confirm = |version: &[u8], record: &[u8], parts: &[&[u8]]| -> i64 {
+        let record = counted(record);
+        raw.ask(&[&[b"EVAL", CONFIRM.as_bytes(), b"1", KEY, version, &record, b"hash"][..], parts].concat())
+    };
+    assert_eq!(confirm(&there[..4], b"client", &[]), 1);
+    assert_eq!(confirm(&there[..4], b"client", &PUT_LOGO), 1);
+    let no_proposed_logo: [&[u8]; 3] = [b"proposed_logo", b"clear", b""];
+    assert_eq!(confirm(&there[..4], b"client", &no_proposed_logo), 1);
+    assert_eq!(confirm(b"\0\0\0\x02", b"client", &[]), 0);
+    assert_eq!(confirm(&there[..4], b"clienT", &[]), 0);
+    assert_eq!(confirm(&there[..4], b"clien", &[]), 0);
+    assert_eq!(confirm(&there[..4], b"client", &CLEAR_LOGO), 0);
+    assert_eq!(confirm(&there[..4], b"client", &[b"logo", b"put", b"another"]), 0);
+    assert_eq!(confirm(&there[..4], b"client", &[b"proposed_logo", b"put", b""]), 0);
+}
+
+#[test]
+#[ignore = "starts Redis servers"]
+fn a_row_is_removed_only_when_it_is_due() {
+    let server = Server::start();
+    let mut raw = Raw::to(&server);
+    let remove = |raw: &mut Raw, now: &[u8]| -> i64 { raw.ask(&[b"EVAL", REMOVE.as_bytes(), b"1", KEY, now]) };
+    assert_eq!(remove(&mut raw, LATE), -1);
+    assert_eq!(put(&mut raw, LATE, &row(1, b"number--", 3_000_000_000, b"record"), b""), 1);
+    assert_eq!(remove(&mut raw, b"2999999999"), 3_000_000_000);
+    assert_eq!([remove(&mut raw, b"3000000000"), remove(&mut raw, b"3000000000")], [0, -1]);
+    let _: String = raw.ask(&[b"SET", KEY, b"fifteen bytes.."]);
+    assert_eq!(remove(&mut raw, LATE), -2);
+}
+
+#[test]
+#[ignore = "starts Redis servers"]
+fn a_write_that_comes_too_late_is_not_applied() {
+    let server = Server::start();
+    let mut raw = Raw::to(&server);
+    assert_eq!(put(&mut raw, b"1000000000", &row(1, b"first---", 9, b"record 1"), b""), -1);
+    assert_eq!(raw.ask::<i64>(&[b"EXISTS", KEY]), 0);
+}

@@ -1,0 +1,93 @@
+//! The thin servers, shared by the tests that run at the same time.
+
+use std::net::SocketAddr;
+use std::sync::LazyLock;
+
+use support::http::{Answer, Request, value_after};
+use system::Thin;
+use url::Url;
+
+use crate::values::encode;
+
+/// Where the servers' application is, unless a test says otherwise.
+pub(crate) const HOME: &str = "https://app.example.com/callback";
+
+/// A cookie that the servers made or would make.
+pub(crate) const COOKIE: &str = "session=5e5510c0ffee5e5510c0ffee5e5510c0";
+
+/// One server, with what a client of it knows.
+pub(crate) struct Server {
+    pub(crate) name: &'static str,
+    pub(crate) address: SocketAddr,
+    pub(crate) base: Url,
+    pub(crate) id: String,
+    pub(crate) secret: String,
+    pub(crate) redirect_uri: String,
+}
+
+impl Server {
+    /// Both servers, shared by all tests.
+    pub(crate) fn both() -> &'static [Self; 2] {
+        static BOTH: LazyLock<[Server; 2]> = LazyLock::new(|| Server::pair(HOME));
+        &BOTH
+    }
+
+    /// Both servers with an application somewhere else.
+    pub(crate) fn pair(redirect_uri: &str) -> [Self; 2] {
+        Thin::BOTH.map(|thin| {
+            let application = thin.start(&["--redirect-uri", redirect_uri]);
+            let base = Url::parse(&application.issuer).unwrap();
+            Self {
+                name: thin.name(),
+                address: base.socket_addrs(|| None).unwrap()[0],
+                base,
+                id: application.client_id,
+                secret: application.client_secret,
+                redirect_uri: application.redirect_uri,
+            }
+        })
+    }
+
+    /// The query of a good authorization request.
+    pub(crate) fn query(&self) -> String {
+        encode(&[("response_type", "code"), ("client_id", &self.id)])
+    }
+
+    pub(crate) async fn send(&self, request: Request) -> Answer {
+        request.send_to(self.address).await
+    }
+
+    /// The handle of a new consent page.
+    pub(crate) async fn handle(&self) -> String {
+        let page = self.send(Request::get("/oauth2/auth").query(self.query()).header("Cookie", COOKIE)).await.text();
+        value_after(&page, "name=\"handle\"").to_owned()
+    }
+
+    /// Consent, exchange, use, refresh and revocation; and no task of the server has panicked until now.
+    pub(crate) async fn still_works(&self) {
+        let panics = system::panics();
+        assert!(panics.is_empty(), "{}: {panics:?}", self.name);
+        let handle = self.handle().await;
+        let allow = encode(&[("handle", &handle), ("decision", "allow"), ("scope", "account-profile:r")]);
+        let answer = self.send(Request::form("/consent", allow).header("Cookie", COOKIE)).await;
+        let callback = answer.location(&self.base);
+        let code = callback.query_pairs().find(|(name, _)| name == "code").unwrap().1.into_owned();
+        let first = self.token(&[("grant_type", "authorization_code"), ("code", &code)]).await;
+        assert_eq!(self.me(&first[0]).await, 200);
+        let second = self.token(&[("grant_type", "refresh_token"), ("refresh_token", &first[1])]).await;
+        let revocation = Request::form("/oauth2/revoke", encode(&[("token", &second[1])]));
+        assert_eq!(self.send(revocation.basic(&self.id, &self.secret)).await.status, 200);
+        assert_eq!(self.me(&second[0]).await, 401);
+    }
+
+    async fn me(&self, token: &str) -> u16 {
+        self.send(Request::new("GET", "/api/me").bearer(token)).await.status
+    }
+
+    /// Access token and refresh token of the answer.
+    async fn token(&self, form: &[(&str, &str)]) -> [String; 2] {
+        let request = Request::form("/oauth2/token", encode(form)).basic(&self.id, &self.secret);
+        let answer = self.send(request).await.json();
+        ["access_token", "refresh_token"].map(|name| answer[name].as_str().unwrap().to_owned())
+    }
+}

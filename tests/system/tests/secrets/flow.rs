@@ -1,0 +1,271 @@
+//! A whole life of an application and its grants, each answer and each event kept.
+
+use std::sync::{Arc, Mutex};
+
+use async_trait::async_trait;
+use grantor::wire::{Endpoint, Request, Response};
+use grantor::{
+    Approval, Attempt, Consent, Decision, Event, EventSink, Profile, Subject, Throttle, ThrottleDecision, TracingEvents,
+};
+
+use crate::exposure::Exposure;
+use crate::logs;
+use crate::misplaced;
+use crate::stores::Store;
+use crate::types;
+use support::world::{
+    Credentials, PKCE, Pair, Reviewer as _, SESSION, VERIFIER, World, code, config_of, form, logo, pair, public_form,
+    text,
+};
+
+const STATE: &str = "state-DVGyRq7nbLkPw3-of-the-client";
+pub(crate) const WRONG: &str = "wrong-9sJvXc4TqZm1-typed-in-by-somebody";
+
+/// A world in which all is watched.
+pub(crate) struct Flow {
+    pub(crate) world: World,
+    pub(crate) exposure: Exposure,
+    store: Store,
+    watch: Watch,
+}
+
+/// Keeps what hooks are given, and logs events as an embedder would.
+#[derive(Clone, Debug, Default)]
+struct Watch {
+    events: Arc<Mutex<Vec<String>>>,
+    attempts: Arc<Mutex<Vec<String>>>,
+}
+
+impl EventSink for Watch {
+    fn record(&self, event: &Event<'_>) {
+        TracingEvents.record(event);
+        self.events.lock().unwrap().push(format!("{event:?} {event:#?}"));
+    }
+}
+
+#[async_trait]
+impl Throttle for Watch {
+    async fn check(&self, attempt: &Attempt<'_>) -> ThrottleDecision {
+        self.attempts.lock().unwrap().push(format!("{attempt:?}"));
+        ThrottleDecision::Allow
+    }
+
+    async fn failed(&self, attempt: &Attempt<'_>) {
+        self.attempts.lock().unwrap().push(format!("{attempt:?}"));
+    }
+}
+
+/// Runs everything over one store, in one profile.
+pub(crate) async fn run(store: Store, profile: Profile) {
+    logs::keep();
+    let watch = Watch::default();
+    let mut config = config_of(profile);
+    config.public_clients = true;
+    let hooks = |builder: grantor::Builder| builder.events(watch.clone()).throttle(watch.clone());
+    let world = World::on(store.any(), config, hooks).await;
+    let mut flow = Flow { world, exposure: Exposure::default(), store, watch };
+    flow.registration().await;
+    let code = flow.authorization().await;
+    let pairs = flow.exchange(&code).await;
+    flow.refusals(&code, &pairs).await;
+    flow.endings(&code, &pairs).await;
+    flow.store.statements(&mut flow.exposure).await;
+    misplaced::everywhere(&mut flow, &code, &pairs).await;
+    types::shown(&mut flow, &code, &pairs[1]);
+    flow.administration().await;
+    flow.finish().await;
+}
+
+impl Flow {
+    pub(crate) fn answer(&mut self, what: &str, response: &Response) -> usize {
+        self.exposure.answer(what, response)
+    }
+
+    async fn look_at_store(&mut self) {
+        self.store.dump(&self.world, &mut self.exposure).await;
+    }
+
+    async fn registration(&mut self) {
+        let world = &self.world;
+        self.exposure.secret("client secret", &world.client.secret, None);
+        self.exposure.secret("session", std::str::from_utf8(SESSION).unwrap(), None);
+        self.exposure.secret("code verifier", VERIFIER, None);
+        self.exposure.secret("wrong secret", WRONG, None);
+        let registrar = world.server.registrar().unwrap();
+        let id = registrar.submit(world.alice.clone(), form(), Some(logo())).await.unwrap();
+        let approved = registrar.approve_now(&id, Approval::default()).await.unwrap();
+        let claimed = registrar.claim_now(&id).await.unwrap();
+        self.exposure.secret("secret of another client", claimed.expose(), None);
+        self.exposure.debug("Approved", &approved);
+        self.exposure.debug("ClientSecret", &claimed);
+        let newest = registrar.rotate_now(&world.client.client_id()).await.unwrap();
+        self.exposure.secret("rotated secret", newest.expose(), None);
+        self.exposure.debug("ClientSecret", &newest);
+        self.exposure.debug("Registrar", &registrar);
+        registrar.retire_now(&world.client.client_id()).await.unwrap();
+        self.exposure.debug("Application", &registrar.application(&id).await.unwrap());
+        self.exposure.debug("Client", &registrar.client(&id).await.unwrap());
+        self.world.client.secret = newest.expose().to_owned();
+        self.look_at_store().await;
+    }
+
+    /// Decides in vain, then for good; returns the code.
+    async fn authorization(&mut self) -> String {
+        let world = &self.world;
+        let query = world.query(&[("state", STATE), PKCE[0], PKCE[1]]);
+        let request = Request::new("GET").query(query.as_bytes());
+        self.exposure.debug("Request", &request);
+        let pending = world.server.authorize(&request).await.unwrap();
+        self.exposure.debug("PendingAuthorization", &pending);
+        let handle = world.server.hold(&pending, &world.alice, SESSION).await.unwrap();
+        self.exposure.token("handle", handle.expose(), None);
+        self.exposure.debug("AuthorizationHandle", &handle);
+        self.store.dump(world, &mut self.exposure).await;
+
+        let mallory = Subject::new("mallory").unwrap();
+        let approve = Decision::Approve(Consent::to_everything());
+        let refused = world.server.decide(handle.expose(), &mallory, SESSION, &approve).await.unwrap_err();
+        self.exposure.error("AuthorizationError", &refused);
+        self.exposure.answer("the page for another user", &refused.response(Some(&mallory)));
+        let decided = world.server.decide(handle.expose(), &world.alice, SESSION, &approve).await.unwrap();
+        let carrier = self.exposure.answer("the redirect with the code", &decided);
+        let code = text(&code(&decided), "code");
+        self.exposure.token("code", &code, Some(carrier));
+        self.exposure.returned("state", STATE, carrier);
+        let again = world.server.decide(handle.expose(), &world.alice, SESSION, &approve).await.unwrap_err();
+        self.exposure.error("AuthorizationError", &again);
+        self.exposure.answer("the page for a second decision", &again.response(Some(&world.alice)));
+        let denied = self.world.decide(&query, Decision::Deny).await;
+        let carrier = self.answer("the redirect of a refusal", &denied);
+        self.exposure.returned("state", STATE, carrier);
+        self.look_at_store().await;
+        code
+    }
+
+    /// The first pair, its successor, and a sibling in grace.
+    async fn exchange(&mut self, code: &str) -> [Pair; 2] {
+        let issued = self.world.exchange(code).await;
+        let first = self.keep("the token response", &issued);
+        let refreshed = self.world.refresh(&first.refresh).await;
+        let second = self.keep("the answer to a refresh", &refreshed);
+        let sibling = self.world.refresh(&first.refresh).await;
+        self.keep("the answer to a refresh in grace", &sibling);
+        for token in [&first.access, &second.access] {
+            let authenticated = self.world.access(token).await.unwrap();
+            self.exposure.debug("Authenticated", &authenticated);
+            let call = self.world.post(Endpoint::Introspection, &[("token", token)]);
+            let described = call.client(&self.world.client).send().await;
+            self.answer("introspection", &described);
+        }
+        self.look_at_store().await;
+        [first, second]
+    }
+
+    fn keep(&mut self, what: &str, response: &Response) -> Pair {
+        let carrier = self.answer(what, response);
+        let pair = pair(response);
+        self.exposure.pair(&pair, carrier);
+        pair
+    }
+
+    /// What others are told who have a secret of this client.
+    async fn refusals(&mut self, code: &str, pairs: &[Pair; 2]) {
+        let public = self.world.register(public_form()).await;
+        let world = &self.world;
+        let mut answers = Vec::new();
+        for endpoint in [Endpoint::Token, Endpoint::Revocation, Endpoint::Introspection] {
+            for secret in [code, &pairs[0].access, &pairs[1].access, &pairs[1].refresh] {
+                let form = [("grant_type", "authorization_code"), ("code", secret), ("code_verifier", VERIFIER)];
+                let form = [&form[..], &[("refresh_token", secret), ("token", secret)]].concat();
+                answers.push(world.post(endpoint, &form).basic(&world.client.id, WRONG).send().await);
+                answers.push(world.post(endpoint, &form).client(&public).send().await);
+            }
+        }
+        for token in [&pairs[0].refresh, code, &format!("{}x", pairs[1].access)] {
+            let refused = world.access(token).await.unwrap_err();
+            self.exposure.error("ResourceError", &refused);
+            answers.push(refused.into_response());
+            answers.push(world.refresh_as(&public, token).await);
+        }
+        answers.iter().for_each(|answer| _ = self.answer("a refusal", answer));
+    }
+
+    /// Replay, revocation of either token, reuse.
+    async fn endings(&mut self, code: &str, pairs: &[Pair; 2]) {
+        let revoked = self.world.revoke(&pairs[1].access).await;
+        self.answer("a revocation", &revoked);
+        let replay = self.world.exchange(code).await;
+        self.answer("the answer to a replay", &replay);
+        for by_reuse in [true, false] {
+            let code = self.world.code().await;
+            let issued = self.world.exchange(&code).await;
+            let old = self.keep("the token response", &issued);
+            let refreshed = self.world.refresh(&old.refresh).await;
+            let new = self.keep("the answer to a refresh", &refreshed);
+            self.world.advance(1_000);
+            let superseded = self.world.revoke(&old.refresh).await;
+            self.answer("a revocation by an old token", &superseded);
+            let ended =
+                if by_reuse { self.world.refresh(&old.refresh).await } else { self.world.revoke(&new.refresh).await };
+            self.answer("the end of a grant", &ended);
+            assert!(!self.world.opens(&new.access).await);
+        }
+        self.look_at_store().await;
+    }
+
+    async fn administration(&mut self) {
+        let issued = self.world.exchange(&self.world.code().await).await;
+        self.keep("the token response", &issued);
+        let server = &self.world.server;
+        for grant in server.grants_of(&self.world.alice).await.unwrap() {
+            self.exposure.debug("Grant", &grant);
+        }
+        let registrar = server.registrar().unwrap();
+        registrar.withdraw_grants(&self.world.client.client_id()).await.unwrap();
+        server.revoke_subject(&self.world.alice).await.unwrap();
+        self.world.advance(400 * 24 * 3_600);
+        let purge = self.world.purge(1_000).await;
+        assert!(purge.removed() >= 6, "{purge:?}");
+        self.look_at_store().await;
+    }
+
+    /// The hooks, the logs and the search.
+    async fn finish(mut self) {
+        self.exposure.debug("AuthorizationServer", &self.world.server);
+        let events = std::mem::take(&mut *self.watch.events.lock().unwrap());
+        for name in EVENTS {
+            assert!(events.iter().any(|event| event.starts_with(name)), "{name}");
+        }
+        events.into_iter().for_each(|event| self.exposure.text("an event", event));
+        let attempts = std::mem::take(&mut *self.watch.attempts.lock().unwrap());
+        attempts.into_iter().for_each(|attempt| self.exposure.text("an attempt", attempt));
+        let logged = logs::so_far();
+        assert!(logged.contains("grantor WARN") && logged.contains("refresh_token_reused"), "events are logged");
+        logged.lines().for_each(|line| self.exposure.text("the log", line.to_owned()));
+        self.store.end(self.world, &mut self.exposure).await;
+        self.exposure.check();
+    }
+}
+
+/// What the flow has to have met, as far as a fixed generator allows.
+const EVENTS: [&str; 14] = [
+    "Application",
+    "CodeIssued",
+    "Denied",
+    "Exchanged",
+    "CodeReplayed",
+    "Refreshed ",
+    "RefreshedInGrace",
+    "RefreshTokenReused",
+    "AccessTokenRevoked",
+    "SupersededTokenAtRevocation",
+    "GrantRevoked",
+    "AuthenticationFailed { endpoint: Token, client: Some",
+    "AuthenticationFailed { endpoint: Token, client: None",
+    "Refused",
+];
+
+/// The secrets that somebody may put into the wrong place.
+pub(crate) fn at_hand<'a>(client: &'a Credentials, code: &'a str, pairs: &'a [Pair; 2]) -> [&'a str; 5] {
+    [&client.secret, code, &pairs[1].access, &pairs[1].refresh, VERIFIER]
+}

@@ -1,0 +1,13 @@
+//! Secrets stand in the one answer that carries each, and nowhere else: not in logs, events, errors, `Debug`
+//! output, other answers, or anything that a store keeps.
+//!
+//! PostgreSQL and Redis are started and ended here: `cargo test --all-features --test secrets -- --ignored`.
+
+mod connections;
+mod exposure;
+mod flow;
+mod forms;
+mod logs;
+mod misplaced;
+mod stores;
+mod types;

@@ -1,0 +1,190 @@
+//! What a connection goes through, flow after flow.
+//!
+//! Tokens last 30 s here and are in grace for 5 s, see [`crate::server`]. Where the load itself comes too late to
+//! know on which side of such a bound the server answers, it gives the flow up.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use crate::application::Application;
+use crate::connection::{Connection, Stop};
+use crate::steps::{SURELY_LIVE, Tokens, quoted_after};
+
+/// Superseded tokens younger than this are in grace.
+const SURELY_IN_GRACE: Duration = Duration::from_secs(3);
+/// Grace and margin, 360 s of the server's clock, are over.
+const SURELY_REUSED: Duration = Duration::from_millis(6500);
+
+/// What the flows of a connection end in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Role {
+    /// What a client does.
+    Client,
+    /// The user withdraws each grant on the platform's page.
+    WithdrawsOne,
+    /// The user withdraws all grants of the application there.
+    WithdrawsAll,
+}
+
+/// The flows of one connection.
+#[derive(Debug)]
+pub(crate) struct Flows<'a> {
+    pub(crate) connection: Connection<'a>,
+    pub(crate) application: &'a Application,
+    role: Role,
+    pub(crate) cookies: String,
+    pub(crate) turn: u32,
+    /// One grant that is refreshed with every turn.
+    chain: Option<Tokens>,
+    reusable: VecDeque<Reusable>,
+}
+
+/// A superseded refresh token that waits until its use is a reuse.
+#[derive(Clone, Debug)]
+struct Reusable {
+    superseded: Tokens,
+    /// After the refresh.
+    since: Instant,
+    newest: Tokens,
+}
+
+impl<'a> Flows<'a> {
+    pub(crate) const fn new(
+        connection: Connection<'a>,
+        application: &'a Application,
+        role: Role,
+        cookies: String,
+        turn: u32,
+    ) -> Self {
+        Self { connection, application, role, cookies, turn, chain: None, reusable: VecDeque::new() }
+    }
+
+    /// Goes through one flow after the other until the load is over.
+    pub(crate) fn run(mut self) {
+        while self.flow() != Err(Stop::Over) {
+            self.turn += 1;
+        }
+    }
+
+    fn flow(&mut self) -> Result<(), Stop> {
+        self.wrong_request()?;
+        if self.turn.is_multiple_of(4) {
+            self.metadata()?;
+        }
+        match self.role {
+            Role::Client => self.client_flow(),
+            Role::WithdrawsOne => self.withdraw_one(),
+            Role::WithdrawsAll => self.withdraw_all(),
+        }
+    }
+
+    fn client_flow(&mut self) -> Result<(), Stop> {
+        self.reuse()?;
+        self.lengthen_chain()?;
+        match self.turn % 10 {
+            3 => return self.hold().map(drop),
+            7 => return self.deny(),
+            _ => {}
+        }
+        let code = self.code()?;
+        let first = self.exchange(&code)?;
+        self.resource("resource", &first, 200)?;
+        self.introspect(&first, true)?;
+        if self.turn % 10 == 1 {
+            return self.replay_code(&code, &first);
+        }
+        let second = self.refresh("refresh", &first)?;
+        let since = Instant::now();
+        // An answer that was lost on its way: the client asks again, and both pairs are good.
+        self.connection.in_time(second.since, SURELY_IN_GRACE)?;
+        let sibling = self.refresh("refresh in grace", &first)?;
+        self.connection.in_time(second.since, SURELY_IN_GRACE)?;
+        self.resource("resource in grace", &first, 200)?;
+        self.resource("resource", &second, 200)?;
+        self.resource("resource", &sibling, 200)?;
+        let after_second = self.refresh("refresh", &second)?;
+        let newest = self.refresh("refresh", &sibling)?;
+        self.resource("resource", &after_second, 200)?;
+        self.introspect(&newest, true)?;
+        match self.turn % 5 {
+            0 => self.revoke_grant(&after_second, &newest),
+            1 => self.revoke_access(&newest),
+            2 => {
+                self.reusable.push_back(Reusable { superseded: first, since, newest });
+                Ok(())
+            }
+            // It ends by itself.
+            3 => Ok(()),
+            _ => self.take_for_chain(newest),
+        }
+    }
+
+    fn replay_code(&mut self, code: &str, tokens: &Tokens) -> Result<(), Stop> {
+        let form = [("grant_type", "authorization_code"), ("code", code)];
+        self.ask_as_client("exchange of a used code", 400, "/oauth2/token", &form)?;
+        self.assert_over(&[tokens])
+    }
+
+    fn revoke_grant(&mut self, other: &Tokens, newest: &Tokens) -> Result<(), Stop> {
+        self.revoke("revocation", &newest.refresh)?;
+        self.assert_over(&[other, newest])?;
+        self.revoke("revocation of what is over", &newest.refresh)
+    }
+
+    fn revoke_access(&mut self, tokens: &Tokens) -> Result<(), Stop> {
+        self.revoke("revocation", &tokens.access)?;
+        self.resource("resource of what is over", tokens, 401)?;
+        self.refresh("refresh", tokens).map(drop)
+    }
+
+    /// Uses the old refresh tokens whose grace is over.
+    fn reuse(&mut self) -> Result<(), Stop> {
+        while self.reusable.front().is_some_and(|old| old.since.elapsed() >= SURELY_REUSED) {
+            let Some(Reusable { superseded, newest, .. }) = self.reusable.pop_front() else { break };
+            self.resource("resource", &newest, 200)?;
+            self.connection.in_time(superseded.since, SURELY_LIVE)?;
+            self.refused_refresh("reuse", &superseded)?;
+            self.assert_over(&[&newest])?;
+        }
+        Ok(())
+    }
+
+    fn take_for_chain(&mut self, tokens: Tokens) -> Result<(), Stop> {
+        self.chain.get_or_insert(tokens);
+        Ok(())
+    }
+
+    fn lengthen_chain(&mut self) -> Result<(), Stop> {
+        let Some(tokens) = self.chain.take() else { return Ok(()) };
+        self.chain = Some(self.refresh("refresh", &tokens)?);
+        Ok(())
+    }
+
+    fn withdraw_one(&mut self) -> Result<(), Stop> {
+        let code = self.code()?;
+        let tokens = self.exchange(&code)?;
+        self.resource("resource", &tokens, 200)?;
+        let page = self.authorized()?.text();
+        let found = quoted_after(&page, "href=\"").find(|action| action.starts_with("/authorized/"));
+        let action = found.ok_or_else(|| self.connection.fault("the grant is not listed"))?;
+        self.withdraw(action, "/authorized?withdrawn")?;
+        self.assert_over(&[&tokens])
+    }
+
+    fn withdraw_all(&mut self) -> Result<(), Stop> {
+        let code = self.code()?;
+        let first = self.exchange(&code)?;
+        let code = self.code()?;
+        let second = self.exchange(&code)?;
+        let waiting = self.code()?;
+        let action = format!("/authorized/applications/{}/withdraw", self.application.id);
+        self.authorized()?;
+        self.withdraw(&action, "/authorized?withdrawn-all")?;
+        self.assert_over(&[&first, &second])?;
+        // A code that was not exchanged ends with them, and nothing is left to withdraw.
+        self.refused_code(&waiting)?;
+        self.withdraw(&action, "/authorized?over")
+    }
+}
