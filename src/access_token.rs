@@ -53,7 +53,7 @@ pub(crate) async fn find(context: &Context, token: &[u8]) -> Result<Option<Usabl
     let is_usable = |client: &Arc<Client>| is_served(client, &grant) && !context.is_gone(client);
     let Some(client) = client.filter(is_usable) else { return Ok(None) };
     let token = UsableToken { grant, client, part };
-    if context.resources.covers_any(token.audience()) { Ok(Some(token)) } else { Ok(None) }
+    if context.resources.covers_any(token.audience(), token.client()) { Ok(Some(token)) } else { Ok(None) }
 }
 
 /// What the grant says of a token, if it is live.

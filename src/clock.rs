@@ -13,6 +13,8 @@ const ALLOWED_SKEW: u32 = 60;
 ///
 /// Every lifetime is half-open: a thing issued at `t` with life `n` is good while `now < t + n`.
 /// Thirty-two bits keep the records small; sums that would leave the range stay at its end.
+///
+/// It displays as RFC 3339 in UTC, such as `2026-11-22T12:00:00Z`.
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Timestamp(u32);
 

@@ -100,12 +100,16 @@ pub(crate) struct Reader<'a> {
     version: u8,
 }
 
-/// The kinds of records, by their first octet.
+/// The kinds of records, by their first byte, and of the two texts that are only digested.
 pub(crate) mod kind {
     pub(crate) const AUTHORIZATION: u8 = b'A';
     pub(crate) const CLIENT: u8 = b'C';
     pub(crate) const GRANT: u8 = b'G';
     pub(crate) const LAST_PURGE: u8 = b'L';
+    /// What a metadata document says; digested.
+    pub(crate) const METADATA: u8 = b'M';
+    /// What a user consents to; digested.
+    pub(crate) const CONSENT: u8 = b'N';
     pub(crate) const APPLICATION: u8 = b'P';
     pub(crate) const REPLAY: u8 = b'R';
 }

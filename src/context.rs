@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use crate::client::{Client, StaleClient, redirect_uri};
 use crate::clock::{Clock, Timestamp};
 use crate::config::Config;
+use crate::documents::Documents;
 use crate::entropy::Entropy;
 use crate::error::{ErrorCode, Reason};
 use crate::hooks::{Attempt, AttemptKind, Event, EventSink, SubjectStatus, Subjects, Throttle, ThrottleDecision};
@@ -33,6 +34,8 @@ pub(crate) struct Context {
     pub(crate) throttle: Option<Arc<dyn Throttle>>,
     pub(crate) subjects: Option<Arc<dyn Subjects>>,
     pub(crate) registration_policy: Option<Arc<dyn RegistrationPolicy>>,
+    /// Set while metadata documents are on.
+    pub(crate) documents: Option<Documents>,
     /// Whether the event was raised for a throttle that is given no addresses.
     pub(crate) misses_peers: AtomicBool,
 }
@@ -82,7 +85,7 @@ impl Context {
         uri: Option<&[u8]>,
         reason: &Reason,
     ) {
-        let unauthenticated = endpoint != Endpoint::Authorization && reason.code() == ErrorCode::InvalidClient;
+        let unauthenticated = endpoint != Endpoint::Authorization && is_failed_authentication(reason);
         if !unauthenticated && !matches!(reason, Reason::Throttled { .. }) {
             let uri = uri.map(redirect_uri::shown);
             self.raise(&Event::Refused { endpoint, client, redirect_uri: uri.as_deref(), reason });
@@ -101,7 +104,7 @@ impl Context {
             ThrottleDecision::Refuse { retry_after } => {
                 let client = match kind {
                     // It has been found to come from a client.
-                    AttemptKind::HeldRequest => client,
+                    AttemptKind::HeldRequest | AttemptKind::MetadataDocument => client,
                     AttemptKind::Authentication | AttemptKind::Registration => attempt.client_to_tell(),
                 };
                 self.raise(&Event::Throttled { endpoint, client, peer });
@@ -164,6 +167,12 @@ impl Context {
     pub(crate) fn audience(&self) -> &str {
         self.config.audience.as_deref().unwrap_or(&self.config.issuer)
     }
+}
+
+/// Returns whether the request's credentials are wrong. A more specific event is raised then.
+pub(crate) fn is_failed_authentication(reason: &Reason) -> bool {
+    let code = reason.code();
+    code == ErrorCode::InvalidClient || code == ErrorCode::InvalidToken && !matches!(reason, Reason::NoAccessToken)
 }
 
 /// Returns whether there is a client of the id that was claimed.

@@ -533,8 +533,17 @@ pub enum ApplicationChange<'a> {
     Ensured,
     /// A client registered itself [RFC 7591].
     Registered,
-    /// A client that registered itself and was never used was removed, since another one needed its place.
+    /// A client was stored as its metadata document describes it, or was changed because its document changed.
+    DocumentStored,
+    /// A client that registered itself or has a metadata document was evicted: it was never used, and another client
+    /// needed its place.
     Evicted,
+    /// A client that registered itself replaced its registration [RFC 7592 section 2.2].
+    Updated,
+    /// An initial access token was made [RFC 7591 section 3]; the client of the event is its id.
+    InitialAccessTokenMade,
+    /// An initial access token was ended before its time.
+    InitialAccessTokenEnded,
 }
 
 impl ApplicationChange<'_> {
@@ -560,7 +569,11 @@ impl ApplicationChange<'_> {
             Self::Deleted => "application_deleted",
             Self::Ensured => "client_ensured",
             Self::Registered => "client_registered",
+            Self::DocumentStored => "client_document_stored",
             Self::Evicted => "client_evicted",
+            Self::Updated => "application_updated",
+            Self::InitialAccessTokenMade => "initial_access_token_made",
+            Self::InitialAccessTokenEnded => "initial_access_token_ended",
         }
     }
 }
@@ -573,7 +586,8 @@ impl ApplicationChange<'_> {
 /// sure that the adapter passes it.
 #[async_trait]
 pub trait Throttle: fmt::Debug + Send + Sync + 'static {
-    /// Decides whether to go on: before the client is looked up and authenticated, or before a request is held.
+    /// Decides whether the attempt may proceed. It is called before a client is looked up and authenticated, before a
+    /// request is held, before a client is registered, and before a metadata document is fetched.
     async fn check(&self, attempt: &Attempt<'_>) -> ThrottleDecision;
 
     /// Takes note that authentication failed.
@@ -596,6 +610,8 @@ pub enum AttemptKind {
     HeldRequest,
     /// A client registers itself [RFC 7591]. Its request was not read yet.
     Registration,
+    /// A client's metadata document is about to be fetched. The user is signed in, and [`Attempt::host`] is set.
+    MetadataDocument,
 }
 
 /// Who tries what.
@@ -613,8 +629,10 @@ pub struct Attempt<'a> {
     /// Whom the request claims to come from. It may be anything, a secret in the wrong place too: do not log it, and do
     /// not keep it as it came; count by a hash of it.
     pub client: Option<&'a str>,
-    /// The user who is asked, if a request is held.
+    /// The user who is asked, if a request is held or a metadata document is fetched.
     pub subject: Option<&'a Subject>,
+    /// The host that a metadata document is fetched from, in lower case.
+    pub host: Option<&'a str>,
     /// The address that it came from, as the adapter passed it.
     pub peer: Option<IpAddr>,
 }
@@ -623,7 +641,7 @@ impl<'a> Attempt<'a> {
     /// Returns an attempt of which nothing else is known, for tests of a [`Throttle`].
     #[must_use]
     pub const fn new(kind: AttemptKind, endpoint: Endpoint) -> Self {
-        Self { kind, endpoint, client: None, subject: None, peer: None }
+        Self { kind, endpoint, client: None, subject: None, host: None, peer: None }
     }
 
     /// Returns what to count by: the IPv4 address, or the first 64 bits of the IPv6 address, since one
@@ -649,6 +667,7 @@ impl fmt::Debug for Attempt<'_> {
             .field("endpoint", &self.endpoint)
             .field("client", &self.client_to_tell())
             .field("subject", &self.subject)
+            .field("host", &self.host)
             .field("peer", &self.peer)
             .finish()
     }
@@ -741,7 +760,11 @@ mod tests {
             ApplicationChange::Deleted,
             ApplicationChange::Ensured,
             ApplicationChange::Registered,
+            ApplicationChange::DocumentStored,
             ApplicationChange::Evicted,
+            ApplicationChange::Updated,
+            ApplicationChange::InitialAccessTokenMade,
+            ApplicationChange::InitialAccessTokenEnded,
         ];
         // The event, and whether it has a subject, a grant, an endpoint and a reason.
         let mut events = vec![

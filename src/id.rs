@@ -172,22 +172,23 @@ impl RecordId {
 ///
 /// Ids made by the server are 22 letters and digits with 130 random bits: real clients disagree on
 /// how to encode anything else in Basic. Ids taken over from elsewhere may hold any of the
-/// characters 20 to 7E hex [RFC 6749 appendix A.1].
+/// characters 20 to 7E hex [RFC 6749 appendix A.1]. The id of a client with a metadata document is the https URL of the
+/// document.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ClientId(SmolStr);
 
 /// Characters of a client id that the server makes.
-const MADE_CHARACTERS: usize = 22;
+pub(crate) const MADE_CHARACTERS: usize = 22;
 
 /// Characters that a client id may have at most.
-pub(crate) const CLIENT_ID_CHARACTERS: usize = 255;
+pub(crate) const CLIENT_ID_CHARACTERS: usize = 512;
 
 impl ClientId {
     /// Takes over a client id.
     ///
     /// # Errors
     ///
-    /// [`ClientIdError`] if it is empty, longer than 255 characters, or holds a character outside
+    /// [`ClientIdError`] if it is empty, longer than 512 characters, or holds a character outside
     /// 20 to 7E hex.
     pub fn new(text: impl AsRef<str>) -> Result<Self, ClientIdError> {
         let text = text.as_ref();
@@ -232,7 +233,7 @@ impl fmt::Debug for ClientId {
 
 /// A text that cannot be a [`ClientId`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("a client id has 1 to 255 characters from 20 to 7E hex")]
+#[error("a client id has 1 to 512 characters from 20 to 7E hex")]
 #[non_exhaustive]
 pub struct ClientIdError;
 
@@ -302,7 +303,8 @@ mod tests {
             assert_eq!(ClientId::new(bad), Err(ClientIdError), "{bad:?}");
         }
         assert!(ClientId::new("https://client.example/x y~").is_ok());
-        assert_eq!(ClientId::new("x".repeat(256)), Err(ClientIdError));
+        assert!(ClientId::new("x".repeat(512)).is_ok());
+        assert_eq!(ClientId::new("x".repeat(513)), Err(ClientIdError));
     }
 
     #[test]

@@ -45,7 +45,7 @@
 //! ```text
 //! facade      AuthorizationServer
 //! protocol    endpoints → grants          Registrar
-//! hooks       EventSink, Throttle, Subjects → Reason → store traits → records
+//! hooks       EventSink, Throttle, Subjects, RegistrationPolicy, Fetcher → Reason → store traits → records
 //! settings    Config, Profile
 //! model       Client, Application, redirect URIs
 //! vocabulary  messages, secrets, ids, clock, entropy, scopes, wire
@@ -53,10 +53,11 @@
 //!
 //! # What it does, and what it does not
 //!
-//! It does the authorization code grant with PKCE [RFC 6749, RFC 7636], refresh with rotation, grace and
-//! detection of reuse [RFC 9700], client credentials [RFC 6749 section 4.4], revocation [RFC 7009], introspection
-//! [RFC 7662], metadata [RFC 8414, RFC 9207], the check of bearer tokens [RFC 6750], tokens for one of several APIs
-//! [RFC 8707, RFC 9728], registration with review, and clients that register themselves [RFC 7591].
+//! It does the authorization code grant with PKCE [RFC 6749, RFC 7636], refresh with rotation, grace and detection of
+//! reuse [RFC 9700], client credentials [RFC 6749 section 4.4], revocation [RFC 7009], introspection [RFC 7662],
+//! metadata [RFC 8414, RFC 9207], the check of bearer tokens [RFC 6750], tokens for one of several APIs [RFC 8707, RFC
+//! 9728], registration with review, clients that register themselves [RFC 7591] and manage their registration [RFC
+//! 7592], and clients with a metadata document [draft-ietf-oauth-client-id-metadata-document].
 //!
 //! It does not sign users in, draw pages other than one fixed error page, speak HTTP, or keep a task
 //! running: the embedder has sessions, templates, a framework and a timer that calls
@@ -108,9 +109,11 @@ mod clock;
 mod codec;
 mod config;
 mod context;
+mod documents;
 mod endpoint;
 mod entropy;
 mod error;
+mod fetch;
 mod grant;
 #[cfg(any(doc, doctest))]
 pub mod guide;
@@ -142,7 +145,9 @@ pub use crate::client::application::{
     Application, ApplicationFilter, ApplicationForm, CheckedForm, Field, FieldError, Logo, LogoSlot, Problem,
     RegistrationLimits,
 };
-pub use crate::client::metadata::{ClientMetadata, MetadataError, MoreMetadata, RegistrationBounds};
+pub use crate::client::metadata::{
+    ClientMetadata, DocumentError, DocumentUrlError, MetadataError, MoreMetadata, RegistrationBounds,
+};
 pub use crate::client::redirect_uri::{
     RedirectUri, RedirectUriComparison, RedirectUriError, RedirectUriPolicy, RegisteredRedirectUri,
 };
@@ -152,6 +157,7 @@ pub use crate::client::{
 };
 pub use crate::clock::{Clock, SystemClock, Timestamp, TimestampError};
 pub use crate::codec::DecodeError;
+pub use crate::config::documents::MetadataDocuments;
 pub use crate::config::error::ConfigError;
 pub use crate::config::report::{Finding, SecurityReport};
 pub use crate::config::{
@@ -163,6 +169,7 @@ pub use crate::endpoint::pending::{AuthorizationError, PendingAuthorization, Req
 pub use crate::endpoint::resource::{Authenticated, ResourceError, ResourceServer};
 pub use crate::entropy::{Entropy, SystemEntropy};
 pub use crate::error::{ErrorCode, Reason};
+pub use crate::fetch::{FetchError, FetchErrorKind, FetchRequest, FetchResponse, Fetcher};
 pub use crate::grant::client_credentials::MachineToken;
 pub use crate::hooks::{
     ApplicationChange, Attempt, AttemptKind, Event, EventSink, Severity, SubjectStatus, Subjects, Throttle,
@@ -170,12 +177,20 @@ pub use crate::hooks::{
 };
 pub use crate::id::{AuthorizationId, ClientId, ClientIdError, GrantId, IdError};
 pub use crate::pkce::{CodeChallenge, CodeChallengeError, CodeVerifier, CodeVerifierError};
-pub use crate::policy::{ApproveWithin, QueueAll, RegistrationDecision, RegistrationPolicy, RegistrationRequest};
+pub use crate::policy::{
+    ApproveWithin, DocumentHosts, DocumentRequest, QueueAll, RegistrationDecision, RegistrationPolicy,
+    RegistrationRequest,
+};
 pub use crate::protected_resource::ProtectedResource;
 pub use crate::purge::PurgeError;
-pub use crate::registrar::{Approval, Approved, Narrowing, Registrar, RegistrarError, Widening};
+pub use crate::registrar::{
+    Approval, Approved, InitialAccessTokenTerms, MadeInitialAccessToken, Narrowing, Registrar, RegistrarError, Widening,
+};
 pub use crate::secret::derive::DerivationKey;
-pub use crate::secret::{AccessToken, AuthorizationCode, AuthorizationHandle, ClientSecret, RefreshToken};
+pub use crate::secret::{
+    AccessToken, AuthorizationCode, AuthorizationHandle, ClientSecret, InitialAccessToken, RefreshToken,
+    RegistrationAccessToken,
+};
 pub use crate::server::{AuthorizationServer, Builder};
 pub use crate::store::cached::CachedClients;
 pub use crate::store::memory::MemoryStore;

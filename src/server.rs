@@ -4,17 +4,23 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use crate::client::Client;
+use crate::client_auth;
 use crate::clock::{Clock, SystemClock};
 use crate::config::Config;
 use crate::config::check::RegistrationNeeds;
+use crate::config::document_needs::DocumentNeeds;
 use crate::config::error::ConfigError;
-use crate::config::report::{NO_THROTTLE, SecurityReport};
+use crate::config::report::{LOOPBACK, NO_THROTTLE, SecurityReport};
 use crate::context::Context;
+use crate::documents::Documents;
 use crate::endpoint::decide::Decision;
 use crate::endpoint::pending::{AuthorizationError, PendingAuthorization};
 use crate::endpoint::resource::{Authenticated, ResourceError, ResourceServer};
-use crate::endpoint::{authorize, decide, introspect, metadata, register, resource, revoke, token};
+use crate::endpoint::{
+    authorize, client_configuration, decide, introspect, metadata, register, resource, revoke, token,
+};
 use crate::entropy::{Entropy, SystemEntropy};
+use crate::fetch::Fetcher;
 use crate::grant;
 use crate::grant::client_credentials::{self, MachineToken};
 use crate::grant::withdraw::{self, Extent};
@@ -67,6 +73,7 @@ impl AuthorizationServer {
             throttle: None,
             subjects: None,
             registration_policy: None,
+            fetcher: None,
         }
     }
 
@@ -96,6 +103,9 @@ impl AuthorizationServer {
         if self.context.throttle.is_none() {
             report.findings.push(NO_THROTTLE);
         }
+        if self.context.documents.as_ref().is_some_and(Documents::reach_loopback) {
+            report.findings.push(LOOPBACK);
+        }
         report
     }
 
@@ -115,16 +125,32 @@ impl AuthorizationServer {
     ///
     /// [`Endpoint::ResourceMetadata`] has those of all [`Config::resources`], and none without any. Pass the path of such a
     /// request on with [`Request::path`]. [`Endpoint::Registration`] has none while
-    /// [`dynamic_registration`](Config::dynamic_registration) is off.
+    /// [`dynamic_registration`](Config::dynamic_registration) is off, and [`Endpoint::ClientConfiguration`] none while
+    /// [`registration_management`](Config::registration_management) is off. The path of the latter has `{client_id}` as its
+    /// last segment, and its requests need their path as well.
     #[must_use]
     pub fn paths(&self, endpoint: Endpoint) -> Vec<String> {
         if endpoint == Endpoint::ResourceMetadata {
             return self.context.resources.metadata_paths(self.issuer());
         }
-        if endpoint == Endpoint::Registration && !self.config().dynamic_registration {
+        if !self.is_on(endpoint) {
             return Vec::new();
         }
         endpoint.paths_at(&metadata::issuer_path(self.issuer()))
+    }
+
+    /// Returns whether the settings switch the endpoint on.
+    fn is_on(&self, endpoint: Endpoint) -> bool {
+        match endpoint {
+            Endpoint::Registration => self.config().dynamic_registration,
+            Endpoint::ClientConfiguration => self.config().registration_management,
+            Endpoint::Authorization
+            | Endpoint::Token
+            | Endpoint::Revocation
+            | Endpoint::Introspection
+            | Endpoint::Metadata
+            | Endpoint::ResourceMetadata => true,
+        }
     }
 
     /// Returns the bytes of a body that an adapter has to read; what is longer is
@@ -134,16 +160,17 @@ impl AuthorizationServer {
         self.context.config.body_octets
     }
 
-    /// Answers a machine endpoint: token, revocation, introspection, metadata, registration.
+    /// Answers a machine endpoint: token, revocation, introspection, metadata, registration and its management.
     ///
     /// The answer is complete, errors included: 400, 401, 405, 413, 429, and 500 or 503 if the store
-    /// failed. At the authorization endpoint, where a user is needed, it is 404, and at the registration endpoint while
-    /// [`dynamic_registration`](Config::dynamic_registration) is off.
+    /// failed. At the authorization endpoint, where a user is needed, it is 404, and so it is at the registration endpoint
+    /// while [`dynamic_registration`](Config::dynamic_registration) is off, and at the client configuration endpoint while
+    /// [`registration_management`](Config::registration_management) is.
     ///
     /// It has the headers that [`Config::cors`] asks for, preflights included.
     pub async fn serve(&self, endpoint: Endpoint, request: &Request<'_>) -> Response {
         let context = &self.context;
-        if endpoint == Endpoint::Registration && !context.config.dynamic_registration {
+        if !self.is_on(endpoint) {
             return Response::new(404);
         }
         let cors = context.config.cors.of(endpoint);
@@ -161,6 +188,9 @@ impl AuthorizationServer {
                 answer.unwrap_or_else(|| Response::new(404))
             }
             Endpoint::Registration => in_span(endpoint.as_str(), register::serve(context, request)).await,
+            Endpoint::ClientConfiguration => {
+                in_span(endpoint.as_str(), client_configuration::serve(context, request)).await
+            }
         };
         match cors {
             Some(cors) => cors.share(request, response),
@@ -230,6 +260,24 @@ impl AuthorizationServer {
     /// [`ResourceError`], which holds the answer with its challenge.
     pub async fn authenticate(&self, request: &Request<'_>) -> Result<Authenticated, ResourceError> {
         resource::authenticate(&self.context, request).await
+    }
+
+    /// Checks the request's access token as [`authenticate`](Self::authenticate) does, and requires a scope for the
+    /// account as a whole: with this permission, or a plain one. The guard of a route needs only this call.
+    ///
+    /// # Errors
+    ///
+    /// As [`authenticate`](Self::authenticate), and as [`require`](Self::require) or
+    /// [`require_scope`](Self::require_scope). With [`Config::resources`], the challenge of a 401 names the scope. A
+    /// [preflight](Request::is_preflight) is answered with 204 and no CORS headers, so pages of other origins may not
+    /// call the resource. To let them, put a CORS layer in front.
+    pub async fn authenticate_for(
+        &self,
+        request: &Request<'_>,
+        scope: &str,
+        permission: Option<Permission>,
+    ) -> Result<Authenticated, ResourceError> {
+        resource::authenticate_for(&self.context, request, scope, permission).await
     }
 
     /// Returns the check of access tokens for one of the protected resources in [`Config::resources`], by its identifier
@@ -448,6 +496,7 @@ pub struct Builder {
     throttle: Option<Arc<dyn Throttle>>,
     subjects: Option<Arc<dyn Subjects>>,
     registration_policy: Option<Arc<dyn RegistrationPolicy>>,
+    fetcher: Option<Arc<dyn Fetcher>>,
 }
 
 impl Builder {
@@ -486,11 +535,19 @@ impl Builder {
         self
     }
 
-    /// Sets who decides about clients that register themselves; none unless set.
-    /// [`Config::dynamic_registration`] needs it.
+    /// Sets the policy for clients that register themselves or have a metadata document.
+    /// [`Config::dynamic_registration`] and [`Config::client_id_metadata_documents`] need one.
     #[must_use]
     pub fn registration_policy(mut self, policy: impl RegistrationPolicy) -> Self {
         self.registration_policy = Some(Arc::new(policy));
+        self
+    }
+
+    /// Sets the fetcher of metadata documents, such as that of the package `grantor-fetch`.
+    /// [`Config::client_id_metadata_documents`] needs one.
+    #[must_use]
+    pub fn fetcher(mut self, fetcher: impl Fetcher) -> Self {
+        self.fetcher = Some(Arc::new(fetcher));
         self
     }
 
@@ -500,10 +557,21 @@ impl Builder {
     ///
     /// [`ConfigError`] if a setting contradicts another one, the profile or the standards.
     pub fn build(self) -> Result<AuthorizationServer, ConfigError> {
-        let Self { config, stores, clock, entropy, events, throttle, subjects, registration_policy } = self;
+        let Self { config, stores, clock, entropy, events, throttle, subjects, registration_policy, fetcher } = self;
         config.check()?;
         let (has_policy, has_registry) = (registration_policy.is_some(), stores.registry.is_some());
-        config.check_registration(RegistrationNeeds { has_policy, has_registry })?;
+        let omitted_method = config.open_clients.omitted_method;
+        let offers_omitted_method =
+            client_auth::offered(&config, Endpoint::Token).any(|method| method == omitted_method);
+        config.check_registration(RegistrationNeeds { has_policy, has_registry, offers_omitted_method })?;
+        config.check_documents(DocumentNeeds {
+            has_policy,
+            has_registry,
+            has_fetcher: fetcher.is_some(),
+            reaches_loopback: fetcher.as_ref().is_some_and(|fetcher| fetcher.reaches_loopback()),
+        })?;
+        let fetcher = fetcher.filter(|_| config.client_id_metadata_documents);
+        let documents = fetcher.map(|fetcher| Documents::new(&config, fetcher, Arc::clone(&clock)));
         let metadata = metadata::document(&config);
         let resources = ResourceTable::new(&config.resources, config.require_resource, &config.issuer, &config.scopes);
         let misses_peers = AtomicBool::new(false);
@@ -520,6 +588,7 @@ impl Builder {
             throttle,
             subjects,
             registration_policy,
+            documents,
             misses_peers,
         };
         Ok(AuthorizationServer { context: Arc::new(context) })

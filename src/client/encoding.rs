@@ -1,5 +1,6 @@
 //! The stored form of a [`Client`].
 
+use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
@@ -131,14 +132,17 @@ fn write_open(writer: &mut Writer, open: &OpenClient) {
         registered,
         is_reviewed,
         default_scopes,
+        resources,
         end,
         used_until,
         gone_at,
         has_foreign_links,
         looks_like_another,
+        document,
     } = open;
     writer.octet(match origin {
         ClientOrigin::DynamicRegistration => 0,
+        ClientOrigin::MetadataDocument => 1,
     });
     writer.time(*registered);
     writer.flag(*is_reviewed);
@@ -148,11 +152,33 @@ fn write_open(writer: &mut Writer, open: &OpenClient) {
     }
     writer.flag(*has_foreign_links);
     writer.flag(*looks_like_another);
+    if *origin == ClientOrigin::MetadataDocument {
+        writer.optional(document.as_ref(), |writer, digest| writer.array(digest.octets()));
+    }
+    if let Some(resources) = resources {
+        writer.tagged(RESOURCES, |writer| write_identifiers(writer, resources));
+    }
+}
+
+/// The tag of the protected resources that the client may reach.
+const RESOURCES: u8 = b'R';
+
+/// Writes the identifiers of protected resources.
+pub(crate) fn write_identifiers(writer: &mut Writer, identifiers: &BTreeSet<Box<str>>) {
+    writer.count(identifiers.len());
+    identifiers.iter().for_each(|identifier| writer.text(identifier));
+}
+
+pub(crate) fn read_identifiers(reader: &mut Reader<'_>) -> Result<BTreeSet<Box<str>>, DecodeError> {
+    let list = reader.list(Reader::text)?;
+    let identifiers: BTreeSet<Box<str>> = list.iter().map(|identifier| Box::from(*identifier)).collect();
+    if identifiers.len() == list.len() { Ok(identifiers) } else { Err(DecodeError::Malformed) }
 }
 
 fn read_open(reader: &mut Reader<'_>) -> Result<OpenClient, DecodeError> {
     let origin = match reader.octet()? {
         0 => ClientOrigin::DynamicRegistration,
+        1 => ClientOrigin::MetadataDocument,
         _ => return Err(DecodeError::UnknownVersion),
     };
     Ok(OpenClient {
@@ -165,6 +191,8 @@ fn read_open(reader: &mut Reader<'_>) -> Result<OpenClient, DecodeError> {
         gone_at: reader.optional(Reader::time)?,
         has_foreign_links: reader.flag()?,
         looks_like_another: reader.flag()?,
+        document: if origin == ClientOrigin::MetadataDocument { digest(reader)? } else { None },
+        resources: reader.tagged(RESOURCES, read_identifiers)?,
     })
 }
 
@@ -402,7 +430,7 @@ mod tests {
             ..client()
         };
         let deleted = Client { state: ClientState::Deleted, ..Client::blank(client().id) };
-        for record in [client(), public, native, deleted, open()] {
+        for record in [client(), public, native, deleted, open(), with_document()] {
             let tagged = Client { open: None, ..record.clone() }.encode().len();
             let octets = record.encode();
             assert_eq!(Client::decode(&octets), Ok(record));
@@ -419,13 +447,29 @@ mod tests {
             registered: Timestamp::from_seconds(1),
             is_reviewed: false,
             default_scopes: ScopeSet::read("repo-code:r").unwrap(),
+            resources: Some(["https://a.example", "https://b.example"].map(Box::from).into()),
             end: Some(Timestamp::from_seconds(4)),
             used_until: Some(Timestamp::from_seconds(2)),
             gone_at: Some(Timestamp::from_seconds(3)),
             has_foreign_links: true,
             looks_like_another: false,
+            document: None,
         };
         Client { open: Some(Arc::new(open)), ..client() }
+    }
+
+    fn with_document() -> Client {
+        let open = open().open.unwrap();
+        let document = Some(Digest::of(b"document"));
+        let open = OpenClient { origin: ClientOrigin::MetadataDocument, document, ..OpenClient::clone(&open) };
+        Client { open: Some(Arc::new(open)), ..client() }
+    }
+
+    /// What a release has written is read by every later one.
+    #[test]
+    fn layout_1_of_a_client_with_a_metadata_document_stays_as_it_is() {
+        let file = layout::compared("client.1.document", &with_document().encode());
+        assert_eq!(Client::decode(&file), Ok(with_document()));
     }
 
     /// What a release has written is read by every later one.

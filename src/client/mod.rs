@@ -19,6 +19,7 @@ use std::sync::Arc;
 
 use crate::client::redirect_uri::RegisteredRedirectUri;
 use crate::clock::Timestamp;
+use crate::codec::{Writer, kind};
 use crate::id::ClientId;
 use crate::scope::{ConsentedResources, ResourceList, ResourceScope, ScopeSet};
 use crate::secret::{CLIENT_SECRET_CHARACTERS, ClientSecret, Digest};
@@ -294,10 +295,35 @@ impl Client {
         of_open.filter(|scopes| !scopes.is_empty()).unwrap_or_else(|| self.scopes.clone())
     }
 
+    /// The digest of what a repeated consent relies on.
+    pub(crate) fn consent_digest(&self) -> [u8; 32] {
+        let mut writer = Writer::new(kind::CONSENT, CONSENT_LAYOUT);
+        writer.flag(self.client_type == ClientType::Public);
+        let mut uris: Vec<_> = self.redirect_uris.iter().map(RegisteredRedirectUri::as_str).collect();
+        uris.sort_unstable();
+        writer.count(uris.len());
+        uris.into_iter().for_each(|uri| writer.text(uri));
+        self.authentication_methods.iter().for_each(|method| writer.text(method.as_str()));
+        writer.text(self.default_scopes().as_str());
+        *Digest::of(&writer.finish()).octets()
+    }
+
+    /// Returns whether the client may have tokens for the protected resource with that identifier.
+    #[inline]
+    pub(crate) fn reaches(&self, identifier: &str) -> bool {
+        let bound = self.open().and_then(|open| open.resources.as_ref());
+        bound.is_none_or(|resources| resources.contains(identifier))
+    }
+
     /// When the registration ends, from which time on the client counts as unknown.
     #[inline]
     pub(crate) fn gone_at(&self) -> Option<Timestamp> {
         self.open().and_then(|open| open.gone_at)
+    }
+
+    /// Returns whether the registration has ended at that time.
+    pub(crate) fn is_gone_at(&self, now: Timestamp) -> bool {
+        self.gone_at().is_some_and(|gone_at| now >= gone_at)
     }
 
     /// The scopes that the client may still have of a consent; `None` if no scope or no resource is left.
@@ -336,6 +362,9 @@ impl Client {
         self.state == ClientState::Approved
     }
 }
+
+/// A new layout makes every client count as changed.
+const CONSENT_LAYOUT: u8 = 1;
 
 /// The client was read before all its grants were withdrawn. A later request reads it as it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]

@@ -1,7 +1,10 @@
-//! What a client that registered itself has beside every other client.
+//! The part that only clients have that registered themselves or have a metadata document.
+
+use std::collections::BTreeSet;
 
 use crate::clock::Timestamp;
 use crate::scope::ScopeSet;
+use crate::secret::Digest;
 
 /// How a client came here that no developer submitted and no administrator described.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -9,11 +12,13 @@ use crate::scope::ScopeSet;
 pub enum ClientOrigin {
     /// It sent its metadata to the registration endpoint [RFC 7591].
     DynamicRegistration,
+    /// The client id is the URL of the client's metadata document [draft-ietf-oauth-client-id-metadata-document].
+    MetadataDocument,
 }
 
-/// The part of a [`Client`](crate::Client) that registered itself.
+/// The part of a [`Client`](crate::Client) that registered itself, or has a metadata document.
 ///
-/// The scopes, resources, redirect URIs and methods that its registration was bounded to are those of the client.
+/// The scopes, the resource scope, redirect URIs and methods that its registration was bounded to are those of the client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OpenClient {
     pub(crate) origin: ClientOrigin,
@@ -21,6 +26,8 @@ pub struct OpenClient {
     pub(crate) is_reviewed: bool,
     /// What a request without `scope` asks for.
     pub(crate) default_scopes: ScopeSet,
+    /// The identifiers of the protected resources that it may reach; all if `None`.
+    pub(crate) resources: Option<BTreeSet<Box<str>>>,
     /// When the registration ends, as the policy said.
     pub(crate) end: Option<Timestamp>,
     /// Until when the last refresh token may live, a day's room included; `None` if no user ever approved the client.
@@ -29,6 +36,8 @@ pub struct OpenClient {
     pub(crate) gone_at: Option<Timestamp>,
     pub(crate) has_foreign_links: bool,
     pub(crate) looks_like_another: bool,
+    /// The digest of its metadata document when it was last stored or reviewed.
+    pub(crate) document: Option<Digest>,
 }
 
 impl OpenClient {
@@ -38,7 +47,7 @@ impl OpenClient {
         self.origin
     }
 
-    /// Returns when the client was registered.
+    /// Returns when the client was registered, or first stored as its metadata document describes it.
     #[must_use]
     pub const fn registered(&self) -> Timestamp {
         self.registered
@@ -55,6 +64,12 @@ impl OpenClient {
     #[must_use]
     pub const fn default_scopes(&self) -> &ScopeSet {
         &self.default_scopes
+    }
+
+    /// Returns the identifiers of the protected resources that the client may reach, as its registration was bounded
+    /// ([`RegistrationBounds::resources`](crate::RegistrationBounds::resources)); `None` if it may reach all of them.
+    pub fn resources(&self) -> Option<impl Iterator<Item = &str>> {
+        self.resources.as_ref().map(|resources| resources.iter().map(AsRef::as_ref))
     }
 
     /// Returns from when the client counts as unknown, unless it is used until then; `None` if it stays.

@@ -156,6 +156,7 @@ fn admit(context: &Context, endpoint: Endpoint, client: Arc<Client>) -> Result<A
         | Endpoint::Revocation
         | Endpoint::Metadata
         | Endpoint::Registration
+        | Endpoint::ClientConfiguration
         | Endpoint::ResourceMetadata => client.client_type == ClientType::Public,
     };
     let none_is_offered = (none::DEFINITION.is_offered)(&context.config, endpoint);

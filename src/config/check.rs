@@ -28,17 +28,29 @@ impl Config {
         self.check_cors()?;
         self.check_texts()?;
         self.check_resources()?;
+        self.metadata_documents.check()?;
         self.check_limits()
     }
 
     /// Checks what clients need that register themselves, beside the settings.
     pub(crate) fn check_registration(&self, needs: RegistrationNeeds) -> Result<(), ConfigError> {
         let refused = |remedy: &'static str| Err(ConfigError::new("dynamic_registration", true, remedy));
+        let alone = [
+            ("require_initial_access_token", self.require_initial_access_token),
+            ("registration_management", self.registration_management),
+        ];
+        if let Some((name, _)) = alone.into_iter().find(|(_, is_on)| *is_on && !self.dynamic_registration) {
+            return Err(ConfigError::new(name, true, "false is accepted, or dynamic_registration as well"));
+        }
         match needs {
             _ if !self.dynamic_registration => Ok(()),
             RegistrationNeeds { has_policy: false, .. } => refused(REGISTRATION_POLICY),
             RegistrationNeeds { has_registry: false, .. } => refused(REGISTRATION_STORE),
-            RegistrationNeeds { has_policy: true, has_registry: true } => Ok(()),
+            RegistrationNeeds { offers_omitted_method: false, .. } => {
+                let omitted = self.open_clients.omitted_method;
+                Err(ConfigError::new("open_clients.omitted_method", omitted, OMITTED_METHOD))
+            }
+            RegistrationNeeds { has_policy: true, has_registry: true, offers_omitted_method: true } => Ok(()),
         }
     }
 
@@ -153,6 +165,8 @@ impl Config {
             ("prefixes.code", &self.prefixes.code),
             ("prefixes.access_token", &self.prefixes.access_token),
             ("prefixes.refresh_token", &self.prefixes.refresh_token),
+            ("prefixes.initial_access_token", &self.prefixes.initial_access_token),
+            ("prefixes.registration_access_token", &self.prefixes.registration_access_token),
         ];
         let allowed = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'~');
         for (position, (name, prefix)) in prefixes.into_iter().enumerate() {
@@ -241,7 +255,8 @@ impl Config {
         }
         // One note of a use that was not written then ends no client whose refresh token lives.
         let longest = self.refresh_token_lifetime.max(self.access_token_lifetime);
-        if self.dynamic_registration && open.idle_lifetime < longest {
+        let is_open = self.dynamic_registration || self.client_id_metadata_documents;
+        if is_open && open.idle_lifetime < longest {
             let remedy = format!("at least the lifetime of tokens, {} s, is accepted", seconds(longest));
             return Err(ConfigError::new("open_clients.idle_lifetime", seconds(open.idle_lifetime), remedy));
         }
@@ -262,6 +277,8 @@ impl Config {
 pub(crate) struct RegistrationNeeds {
     pub(crate) has_policy: bool,
     pub(crate) has_registry: bool,
+    /// Whether the token endpoint offers the method of a client that names none.
+    pub(crate) offers_omitted_method: bool,
 }
 
 /// Reads an issuer: a URL of visible ASCII characters with a host alone, and without query, fragment and dot
@@ -316,6 +333,8 @@ const HELD_REQUESTS: RangeInclusive<usize> = 1..=800;
 /// Their places are drawn by number, and all of them may be taken: more would be no bound.
 const OPEN_CLIENTS: RangeInclusive<u32> = 1..=1 << 24;
 const REGISTRATION_POLICY: &str = "false is accepted, or a policy that decides about each client: Builder::registration_policy(ApproveWithin::new(…))";
+const OMITTED_METHOD: &str = "a method that the token endpoint offers is accepted, such as client_secret_basic; none is \
+                              offered while public_clients is on";
 const REGISTRATION_STORE: &str = "false is accepted, or a store that takes registrations: Stores::with_registry(…)";
 const HTTPS_ISSUER: &str =
     "an https URL with a host and without user, query and fragment is accepted (RFC 8414 section 2)";

@@ -1,6 +1,8 @@
 //! Every setting: what it means, what it is in each profile, what the other choice costs.
 
 pub(crate) mod check;
+pub(crate) mod document_needs;
+pub(crate) mod documents;
 pub(crate) mod error;
 pub(crate) mod report;
 mod resources;
@@ -11,6 +13,7 @@ use std::time::Duration;
 use crate::client::application::RegistrationLimits;
 use crate::client::redirect_uri::{RedirectUriComparison, RedirectUriPolicy};
 use crate::client::{AuthenticationMethod, Client, ClientType, RefreshRotation};
+use crate::config::documents::MetadataDocuments;
 use crate::protected_resource::ProtectedResource;
 use crate::scope::ScopeCatalog;
 use crate::secret::derive::DerivationKey;
@@ -189,7 +192,26 @@ pub struct Config {
     /// It needs a [`RegistrationPolicy`](crate::RegistrationPolicy), which decides about each of them, and a store that
     /// takes registrations. On, the metadata has `registration_endpoint`.
     pub dynamic_registration: bool,
-    /// How many clients that registered themselves are kept, and for how long.
+    /// Whether a client id may be the https URL of a metadata document
+    /// [draft-ietf-oauth-client-id-metadata-document]; off in every profile.
+    ///
+    /// It needs a [`Fetcher`](crate::Fetcher), a [`RegistrationPolicy`](crate::RegistrationPolicy), which decides about
+    /// each of them, [`public_clients`](Self::public_clients), and a store that takes registrations. A document is
+    /// fetched only for a signed-in user: see [`Request::subject`](crate::wire::Request::subject). The server's
+    /// metadata then includes `client_id_metadata_document_supported`.
+    pub client_id_metadata_documents: bool,
+    /// How metadata documents are fetched, checked and cached.
+    pub metadata_documents: MetadataDocuments,
+    /// Whether a registration needs an initial access token [RFC 7591 section 3]; off. The embedder makes them with
+    /// [`Registrar::make_initial_access_token`](crate::Registrar::make_initial_access_token).
+    pub require_initial_access_token: bool,
+    /// Whether clients that register themselves may read, replace and delete their registration [RFC 7592]; off in every
+    /// profile.
+    ///
+    /// The response to a registration then includes the address and the token for this. A client that registered
+    /// earlier has neither. The [`RegistrationPolicy`](crate::RegistrationPolicy) also decides about replacements.
+    pub registration_management: bool,
+    /// How many clients that registered themselves or have a metadata document are kept, and for how long.
     pub open_clients: OpenClients,
 
     /// Whether resources also accept the access token in a form body [RFC 6750 section 2.2]; off.
@@ -275,6 +297,10 @@ impl Config {
             machine_token_lifetime: Duration::from_secs(900),
             machine_tokens: 1024,
             dynamic_registration: false,
+            client_id_metadata_documents: false,
+            metadata_documents: MetadataDocuments::default(),
+            require_initial_access_token: false,
+            registration_management: false,
             open_clients: OpenClients::default(),
             bearer_in_body: false,
             realm: "oauth2".into(),
@@ -319,6 +345,7 @@ impl Config {
     pub fn mcp(issuer: impl Into<String>) -> Self {
         let mut config = Self { profile: Profile::Mcp, ..Self::strict(issuer) };
         config.public_clients = true;
+        config.metadata_documents.require_name = true;
         config.cors = Cors::AnyOrigin;
         config.redirect_uris.private_use_schemes = false;
         config.redirect_status = RedirectStatus::Found;
@@ -389,7 +416,8 @@ pub struct OpenClients {
     pub idle_lifetime: Duration,
     /// The authentication method of a client that names none: `client_secret_basic`, as RFC 7591 section 2 says.
     ///
-    /// With `none` such a client gets no secret; the secret of an unknown client proves little anyway.
+    /// With `none`, such a client gets no secret. The secret of an unknown client proves little anyway. It needs
+    /// [`Config::public_clients`].
     pub omitted_method: AuthenticationMethod,
 }
 
@@ -527,10 +555,21 @@ pub struct TokenPrefixes {
     pub access_token: String,
     /// Of refresh tokens; `rt_`.
     pub refresh_token: String,
+    /// Of initial access tokens; `ia_`.
+    pub initial_access_token: String,
+    /// Of registration access tokens; `ra_`.
+    pub registration_access_token: String,
 }
 
 impl Default for TokenPrefixes {
     fn default() -> Self {
-        Self { handle: "ah_".into(), code: "ac_".into(), access_token: "at_".into(), refresh_token: "rt_".into() }
+        Self {
+            handle: "ah_".into(),
+            code: "ac_".into(),
+            access_token: "at_".into(),
+            refresh_token: "rt_".into(),
+            initial_access_token: "ia_".into(),
+            registration_access_token: "ra_".into(),
+        }
     }
 }

@@ -48,7 +48,7 @@ impl Config {
         }
     }
 
-    fn looser_settings(&self) -> [(bool, Finding); 22] {
+    fn looser_settings(&self) -> [(bool, Finding); 24] {
         let uris = &self.redirect_uris;
         let domain = uris.comparison == RedirectUriComparison::Domain;
         let refresh_grace = self.grace.refresh_token.max(self.grace.public_refresh_token);
@@ -74,7 +74,9 @@ impl Config {
             (self.reuse != ReuseResponse::RevokeGrant, REUSE),
             (self.bearer_in_body, BEARER_IN_BODY),
             (self.grant_lifetime.is_none(), GRANT_LIFETIME),
-            (self.dynamic_registration, DYNAMIC_REGISTRATION),
+            (self.dynamic_registration && !self.require_initial_access_token, DYNAMIC_REGISTRATION),
+            (self.client_id_metadata_documents, DOCUMENTS),
+            (self.metadata_documents.none_beside_private_key_jwt, NONE_BESIDE_PRIVATE_KEY_JWT),
         ]
     }
 }
@@ -92,7 +94,20 @@ const DYNAMIC_REGISTRATION: Finding = Finding {
     setting: "dynamic_registration",
     rule: "RFC 7591 section 5",
     consequence: "strangers register clients under any name: the consent page has to show where the browser goes, and that \
-                  nobody reviewed the client; set a throttle, which bounds registrations by address",
+                  nobody reviewed the client",
+};
+const DOCUMENTS: Finding = Finding {
+    setting: "client_id_metadata_documents",
+    rule: "draft-ietf-oauth-client-id-metadata-document section 8",
+    consequence: "strangers make this server fetch documents, and bring clients under any name: the consent page has to \
+                  show the host of the client id and where the browser goes; the policy may admit known hosts only, \
+                  with DocumentHosts",
+};
+const NONE_BESIDE_PRIVATE_KEY_JWT: Finding = Finding {
+    setting: "metadata_documents.none_beside_private_key_jwt",
+    rule: "draft-ietf-oauth-client-id-metadata-document section 8.2",
+    consequence: "a client whose document promises a key proves nothing: any program that receives its code can use it, \
+                  if it also has the PKCE verifier",
 };
 const DOMAIN_RULE: Finding = Finding {
     setting: "redirect_uris.comparison",
@@ -203,6 +218,13 @@ const GRANT_LIFETIME: Finding = Finding {
     setting: "grant_lifetime",
     rule: "RFC 9700 section 4.14.2",
     consequence: "a grant that is refreshed in time again and again has no end but its revocation",
+};
+
+/// Not a setting: reported if the fetcher connects to loopback addresses.
+pub(crate) const LOOPBACK: Finding = Finding {
+    setting: "fetcher",
+    rule: "draft-ietf-oauth-client-id-metadata-document section 8.6",
+    consequence: "users make this server send requests to programs on the same machine: for development only",
 };
 
 /// Not a setting: raised where no throttle was given to the builder.

@@ -1,4 +1,5 @@
-//! The authorization endpoint [RFC 6749 section 3.1]: checks everything, stores nothing.
+//! The authorization endpoint [RFC 6749 section 3.1]: checks everything, and stores nothing, except a client whose
+//! metadata document has to await review.
 //!
 //! Until client and redirect URI are established, every fault shows the page. After that, the
 //! configuration decides which faults go to the client.
@@ -7,10 +8,11 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use crate::client::redirect_uri::{RedirectUri, RedirectUriError};
-use crate::client::{Client, ClientState, GrantType};
+use crate::client::{Client, GrantType};
 use crate::config::{AuthorizationErrors, StateCharacters};
 use crate::context::Context;
 use crate::endpoint::pending::{AuthorizationError, Destination, PendingAuthorization};
+use crate::endpoint::{document, stored};
 use crate::error::Reason;
 use crate::id::ClientId;
 use crate::pkce::CodeChallenge;
@@ -32,14 +34,23 @@ const NAMES: [&str; 8] = [
 
 /// Checks an authorization request.
 pub(crate) async fn authorize(
-    context: &Context,
+    context: &Arc<Context>,
     request: &Request<'_>,
 ) -> Result<PendingAuthorization, AuthorizationError> {
     let query = read(context, request).map_err(|reason| AuthorizationError::page(context, reason))?;
-    let client = client(context, &query).await.map_err(|reason| AuthorizationError::page(context, reason))?;
+    let found = match document::named(context, query.octets("client_id")) {
+        // Boxed, because it is rare and would make the future of every request larger.
+        Some(id) => Box::pin(document::find(context, request, id)).await?,
+        None => client(context, &query)
+            .await
+            .map(document::Found::stored)
+            .map_err(|reason| AuthorizationError::page(context, reason))?,
+    };
+    let document::Found { client, document } = found;
     let redirect_uri =
         redirect_uri(context, &client, &query).map_err(|refused| refused.into_error(context, &client))?;
-    judge(context, &client, &redirect_uri, &query, request.peer_address())
+    let pending = judge(context, &client, &redirect_uri, &query, request.peer_address())?;
+    Ok(PendingAuthorization { document, ..pending })
 }
 
 /// Method, size, form encoding, and repeats of what decides where an answer may go.
@@ -62,22 +73,9 @@ async fn client(context: &Context, query: &Params<'_>) -> Result<Arc<Client>, Re
     let id = query.octets("client_id").ok_or(Reason::MissingParameter("client_id"))?;
     let id = str::from_utf8(id).map_err(|_| Reason::UnknownClient)?;
     let id = ClientId::new(id).map_err(|_| Reason::UnknownClient)?;
-    let client = match context.stores.clients.find(&id).await? {
-        Some(client) if context.is_gone(&client) => Box::pin(context.find_again(&id)).await?,
-        found => found,
-    };
-    let client = client.ok_or(Reason::UnknownClient)?;
-    if !context.config.serves(client.client_type) {
-        return Err(Reason::PublicClientsOff);
-    }
-    match client.state {
-        ClientState::Approved => Ok(client),
-        // The person who connects an application that registered itself has nobody else to ask.
-        ClientState::Pending if client.is_unreviewed() => Err(Reason::ClientAwaitsReview),
-        // Its page says what a person does whose application keeps the id of a client that is gone.
-        ClientState::Deleted => Err(Reason::UnknownClient),
-        ClientState::Pending | ClientState::Rejected | ClientState::Suspended => Err(Reason::ClientNotApproved),
-    }
+    let client = stored::find(context, &id).await?.ok_or(Reason::UnknownClient)?;
+    stored::check(context, &client)?;
+    Ok(client)
 }
 
 /// Why there is nowhere to send an answer to.
@@ -144,7 +142,8 @@ fn judge(
         return Err(to_client(Reason::GrantTypeNotRegistered));
     }
     let challenge = challenge(context, client, query).map_err(to_client)?;
-    let target = context.resources.asked(Named::of(query), &client.scopes).map_err(|error| to_client(error.into()))?;
+    let target =
+        context.resources.asked(Named::of(query), client, &client.scopes).map_err(|error| to_client(error.into()))?;
     let scopes = scopes(context, client, query, &target).map_err(to_client)?;
     Ok(PendingAuthorization {
         client: client.clone(),
@@ -157,6 +156,7 @@ fn judge(
         protected_resources: target.entries().iter().map(|entry| entry.settings.clone()).collect(),
         catalog: context.config.scopes.clone(),
         peer,
+        document: None,
     })
 }
 

@@ -46,7 +46,7 @@ async fn describe(context: &Context, caller: &Client, token: &[u8]) -> Result<Op
     let Some(token) = access_token::find(context, token).await? else { return Ok(None) };
     // § 4: a resource server sees tokens for its own resources alone.
     if !caller.counts_as_public() && context.resources.is_resource_server(&caller.id) {
-        let seen = context.resources.seen(token.audience(), |entry| entry.is_served_by(&caller.id));
+        let seen = context.resources.seen(token.audience(), token.client(), |entry| entry.is_served_by(&caller.id));
         if seen.entries().is_empty() {
             context.raise(&Event::IntrospectionRefused { grant: token.grant(), client: &caller.id });
             return Ok(None);
@@ -57,7 +57,7 @@ async fn describe(context: &Context, caller: &Client, token: &[u8]) -> Result<Op
         context.raise(&Event::IntrospectionRefused { grant: token.grant(), client: &caller.id });
         return Ok(None);
     }
-    let seen = context.resources.seen(token.audience(), |_| true);
+    let seen = context.resources.seen(token.audience(), token.client(), |_| true);
     Ok(message(context, &token, &seen))
 }
 

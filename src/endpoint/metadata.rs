@@ -39,6 +39,7 @@ fn metadata(config: &Config) -> Metadata {
     metadata.revocation_endpoint = url(Endpoint::Revocation);
     metadata.introspection_endpoint = url(Endpoint::Introspection);
     metadata.registration_endpoint = url(Endpoint::Registration).filter(|_| config.dynamic_registration);
+    metadata.client_id_metadata_document_supported = config.client_id_metadata_documents;
     metadata.response_types_supported = texts(&["code"]);
     metadata.response_modes_supported = texts(&["query"]);
     metadata.grant_types_supported = grant::offered(config).map(|grant_type| grant_type.to_string()).collect();

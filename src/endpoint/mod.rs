@@ -3,14 +3,20 @@
 //! [`Endpoint`](crate::wire::Endpoint).
 
 pub(crate) mod authorize;
+pub(crate) mod bearer;
+pub(crate) mod client_configuration;
 pub(crate) mod decide;
+pub(crate) mod document;
 pub(crate) mod form;
 pub(crate) mod held;
 pub(crate) mod introspect;
 pub(crate) mod metadata;
 pub(crate) mod pending;
 pub(crate) mod register;
+pub(crate) mod registration;
 pub(crate) mod resource;
 pub(crate) mod revoke;
+pub(crate) mod stored;
 pub(crate) mod submitted;
 pub(crate) mod token;
+pub(crate) mod used;

@@ -5,13 +5,15 @@ use std::fmt;
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use crate::client::Client;
+use crate::client::metadata::DocumentUrl;
 use crate::client::redirect_uri::RedirectUri;
+use crate::client::{Client, ClientOrigin};
 use crate::context::Context;
 use crate::error::{ErrorCode, Reason, delivery};
 use crate::id::ClientId;
 use crate::pkce::CodeChallenge;
 use crate::protected_resource::{Audience, ProtectedResource};
+use crate::registrar::DocumentAdmission;
 use crate::scope::{Permission, ResourceScope, ScopeCatalog, ScopeDefinition, ScopeSet};
 use crate::subject::Subject;
 use crate::wire::params::append_query;
@@ -33,6 +35,8 @@ pub struct PendingAuthorization {
     pub(crate) protected_resources: Vec<Arc<ProtectedResource>>,
     pub(crate) catalog: ScopeCatalog,
     pub(crate) peer: Option<IpAddr>,
+    /// What has to be stored for the client's metadata document when the request is held; `None` if nothing.
+    pub(crate) document: Option<Arc<DocumentAdmission>>,
 }
 
 impl PendingAuthorization {
@@ -92,7 +96,30 @@ impl PendingAuthorization {
         self.redirect_uri.form_action_sources()
     }
 
-    /// Returns whether the client registered itself and no person approved it yet [RFC 7591 section 5].
+    /// Returns the host of the client id, if that is the URL of a metadata document. It is the only verified fact about
+    /// the client. Show it first [draft-ietf-oauth-client-id-metadata-document section 8.5].
+    ///
+    /// An international name is in its ASCII form (A-labels), and an IPv6 address in brackets.
+    #[must_use]
+    pub fn client_id_host(&self) -> Option<&str> {
+        let is_document = self.client.open().is_some_and(|open| open.origin() == ClientOrigin::MetadataDocument);
+        let url = DocumentUrl::parse(self.client.id.as_str()).ok().filter(|_| is_document)?;
+        Some(url.host())
+    }
+
+    /// Returns a digest of what a remembered consent relies on: the client's type, redirect URIs, authentication
+    /// methods and default scopes.
+    ///
+    /// Store it with each remembered consent, and compare it. If it differs, the client has changed: say so on the
+    /// page, and ignore earlier consents [draft-ietf-oauth-client-id-metadata-document section 8.4]. Existing grants
+    /// stay valid.
+    #[must_use]
+    pub fn client_digest(&self) -> [u8; 32] {
+        self.client.consent_digest()
+    }
+
+    /// Returns whether the client registered itself or has a metadata document, and no person has approved it [RFC 7591
+    /// section 5].
     ///
     /// Say so on the page. Its name and website are its own claim, and its logo is not to be shown.
     /// [`Client::open`](crate::Client::open) says how it came here and since when, whether its links lead elsewhere, and
@@ -192,6 +219,11 @@ impl AuthorizationError {
         Self::raise(context, Some(&client.id), Refusal::page(context, reason))
     }
 
+    /// An error that shows a page. The event contains the client id.
+    pub(crate) fn page_for_id(context: &Context, client: &ClientId, reason: Reason) -> Self {
+        Self::raise(context, Some(client), Refusal::page(context, reason))
+    }
+
     /// An error that shows a page since this redirect URI may not be used.
     pub(crate) fn page_for_uri(context: &Context, client: &ClientId, uri: &[u8], reason: Reason) -> Self {
         context.note_refusal_of_uri(Endpoint::Authorization, Some(client), Some(uri), &reason);
@@ -225,17 +257,25 @@ impl AuthorizationError {
     }
 
     /// Returns whether the answer waits for the user to sign in, so that nobody's link makes the server
-    /// send strangers elsewhere [RFC 9700 section 4.11.2]: show the sign-in page and let the request
-    /// come again.
+    /// send strangers elsewhere [RFC 9700 section 4.11.2], or fetch a metadata document: show the sign-in page, and retry
+    /// the request afterwards, with [`Request::subject`](crate::wire::Request::subject).
     #[must_use]
     pub const fn needs_sign_in(&self) -> bool {
-        self.0.redirect.is_some() && !self.0.trusted
+        self.waits_for_document() || self.0.redirect.is_some() && !self.0.trusted
+    }
+
+    /// Whether nothing is known about the client before its document is read.
+    const fn waits_for_document(&self) -> bool {
+        matches!(self.0.reason, Reason::SignInNeeded)
     }
 
     /// Returns what the sign-in page's `form-action` lists beside `'self'` if the answer is a redirect, as
     /// [`PendingAuthorization::form_action_sources`] does for the consent page.
     #[must_use]
     pub fn form_action_sources(&self) -> Option<&str> {
+        if self.waits_for_document() {
+            return Some("https: http:");
+        }
         self.0.redirect.as_ref().map(|redirect| redirect.form_action_sources.as_str())
     }
 

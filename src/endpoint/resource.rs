@@ -3,13 +3,12 @@
 use std::fmt;
 use std::sync::Arc;
 
-use memchr::memchr2;
-
 use crate::access_token::{self, UsableToken};
 use crate::client::Client;
 use crate::clock::Timestamp;
 use crate::config::error::ConfigError;
 use crate::context::Context;
+use crate::endpoint::bearer;
 use crate::error::Reason;
 use crate::error::delivery::{self, Challenge};
 use crate::id::{ClientId, GrantId};
@@ -17,7 +16,6 @@ use crate::protected_resource::ProtectedResource;
 use crate::scope::{Permission, Resource, ResourceScope, Scope, ScopeSet};
 use crate::subject::Subject;
 use crate::wire::params::{ParamLimits, Params};
-use crate::wire::request::{HeaderLine, split_scheme};
 use crate::wire::{Body, Request, Response};
 
 /// What a valid access token stands for.
@@ -145,7 +143,7 @@ impl ResourceError {
     }
 
     /// Returns the answer: 401 or 403 with a challenge, 400 for a malformed request, 500 or 503 without
-    /// one if the store failed.
+    /// one if the store failed, and 204 without a header to a preflight.
     #[must_use]
     pub fn into_response(self) -> Response {
         self.response
@@ -256,12 +254,14 @@ impl ResourceServer {
     /// # Errors
     ///
     /// As [`authenticate`](Self::authenticate), and as [`require_scopes`](Self::require_scopes). The challenge of a 401
-    /// names the scopes that are needed here.
+    /// names the scopes that are needed here. A [preflight](Request::is_preflight) is answered with 204 and no CORS
+    /// headers, so pages of other origins may not call the resource. To let them, put a CORS layer in front.
     pub async fn authenticate_for(
         &self,
         request: &Request<'_>,
         needed: &ScopeSet,
     ) -> Result<Authenticated, ResourceError> {
+        refuse_preflight(&self.context, request)?;
         if needed.is_empty() {
             return self.authenticate(request).await;
         }
@@ -295,6 +295,33 @@ pub(crate) async fn authenticate(context: &Context, request: &Request<'_>) -> Re
         let basic = context.resources.entry_at(at).map_or("", |entry| entry.basic.as_str());
         ResourceError::new(context, at, reason, basic)
     })
+}
+
+/// The same, and requires a scope for the account as a whole. With protected resources, the challenge of a 401 names
+/// this scope.
+pub(crate) async fn authenticate_for(
+    context: &Context,
+    request: &Request<'_>,
+    scope: &str,
+    permission: Option<Permission>,
+) -> Result<Authenticated, ResourceError> {
+    refuse_preflight(context, request)?;
+    let at = context.resources.default();
+    let token = look_up(context, at, request).await.map_err(|reason| {
+        let needed = ScopeSet::from_scopes(at.map(|_| Scope::new(scope, permission)));
+        let needed = context.resources.scopes_at(at, &needed);
+        ResourceError::new(context, at, reason, &context.config.scopes.to_wire(&needed))
+    })?;
+    match permission {
+        Some(permission) => require(context, &token, scope, permission, Resource::Account)?,
+        None => require_scope(context, &token, scope)?,
+    }
+    Ok(token)
+}
+
+/// Refuses a preflight before any token is required.
+fn refuse_preflight(context: &Context, request: &Request<'_>) -> Result<(), ResourceError> {
+    if request.is_preflight() { Err(ResourceError::new(context, None, Reason::Preflight, "")) } else { Ok(()) }
 }
 
 /// Refuses with what would have been needed [RFC 6750 section 3.1].
@@ -344,14 +371,14 @@ pub(crate) fn require_subject<'t>(context: &Context, token: &'t Authenticated) -
 async fn look_up(context: &Context, at: Option<usize>, request: &Request<'_>) -> Result<Authenticated, Reason> {
     let in_body = if context.config.bearer_in_body { form(context, request)? } else { None };
     let in_body = in_body.as_ref().and_then(|params| params.octets("access_token"));
-    let token = match (in_header(request)?, in_body) {
+    let token = match (bearer::in_header(request)?, in_body) {
         (Some(_), Some(_)) => return Err(Reason::MalformedBearer),
         (Some(token), None) | (None, Some(token)) => token,
         (None, None) => return Err(Reason::NoAccessToken),
     };
     let token = access_token::find(context, token).await?.ok_or(Reason::InvalidAccessToken)?;
     let is_for_it = match at {
-        Some(place) => context.resources.covers(token.audience(), place),
+        Some(place) => context.resources.covers(token.audience(), token.client(), place),
         None => context.resources.is_empty(),
     };
     if !is_for_it {
@@ -359,23 +386,6 @@ async fn look_up(context: &Context, at: Option<usize>, request: &Request<'_>) ->
     }
     let serves = context.resources.entry_at(at).and_then(|entry| entry.serves.clone());
     Ok(Authenticated { token, at, serves })
-}
-
-/// § 2.1: the scheme in any case, then exactly one token of the allowed characters.
-fn in_header<'a>(request: &Request<'a>) -> Result<Option<&'a [u8]>, Reason> {
-    let header = match request.authorization() {
-        HeaderLine::Absent => return Ok(None),
-        HeaderLine::One(header) => header,
-        HeaderLine::Several => return Err(Reason::MalformedBearer),
-    };
-    let (scheme, rest) = split_scheme(header);
-    if !scheme.eq_ignore_ascii_case(b"bearer") {
-        return Ok(None);
-    }
-    let token = rest.trim_ascii_start();
-    // Other characters than those of § 2.1 are in no token that the server made.
-    let is_one = !token.is_empty() && memchr2(b' ', b'\t', token).is_none();
-    if is_one { Ok(Some(token)) } else { Err(Reason::MalformedBearer) }
 }
 
 /// § 2.2: a single-part form, not with GET.

@@ -7,12 +7,11 @@ use std::sync::Arc;
 use crate::client::{Client, GrantType};
 use crate::client_auth;
 use crate::context::Context;
-use crate::endpoint::submitted;
+use crate::endpoint::{submitted, used};
 use crate::error::Reason;
 use crate::grant;
 use crate::grant::issue::Issued;
 use crate::id::{ClientId, IdText};
-use crate::registrar::{Registrar, must_note_use};
 use crate::secret::opaque::MintedOpaque;
 use crate::secret::refresh::MintedRefresh;
 use crate::wire::params::Params;
@@ -53,21 +52,11 @@ async fn answer(context: &Context, client: &Client, form: &Params<'_>) -> Result
 /// It has a future of its own, so that no other answer is kept while a use is noted.
 async fn answer_unreviewed(context: &Arc<Context>, client: &Client, issued: Issued) -> Response {
     if issued.refresh_token.is_some() {
-        note_use(context, client).await;
+        let until = context.now().plus(context.config.refresh_token_lifetime);
+        // If this fails, one of the next refreshes records the use.
+        let _ = used::note(context, client, until).await;
     }
     token_response(context, &issued)
-}
-
-/// A client that registered itself is kept while its refresh tokens live, and long beyond. A use that could not be noted
-/// is noted with one of the next refreshes.
-async fn note_use(context: &Arc<Context>, client: &Client) {
-    let until = context.now().plus(context.config.refresh_token_lifetime);
-    if !must_note_use(client, until) {
-        return;
-    }
-    if let Some(registrar) = Registrar::new(Arc::clone(context), grant::offered(&context.config).collect()) {
-        let _ = registrar.note_use(client, until).await;
-    }
 }
 
 /// § 5.1, written directly: no value in it can hold a quote, a backslash or a control character.

@@ -21,6 +21,9 @@ pub(crate) fn to_client(reason: &Reason, endpoint: Endpoint, config: &Config) ->
     // The described service names the bare media type for this one answer.
     let bare = endpoint == Endpoint::Revocation && status == 401;
     let response = if bare { Response::plain_json(status, body) } else { Response::token_json(status, body) };
+    if status == 401 && takes_bearer_tokens(endpoint) {
+        return challenged(reason, status, Challenge::default(), config);
+    }
     match status {
         401 => response.with_header("WWW-Authenticate", format!("Basic realm=\"{}\"", config.realm)),
         405 => response.with_header("Allow", endpoint.allow()),
@@ -62,14 +65,28 @@ pub(crate) struct Challenge<'a> {
     pub(crate) resource_metadata: &'a str,
 }
 
-/// Answers at a resource [RFC 6750 section 3]: 401, 403 or 400 with a challenge, 500 or 503 without.
+/// Answers at a resource [RFC 6750 section 3]: 401, 403 or 400 with a challenge, 500 or 503 without, and 204 to a
+/// preflight.
 pub(crate) fn at_resource(reason: &Reason, with: Challenge<'_>, config: &Config) -> Response {
-    let told = reason.told();
+    if matches!(reason, Reason::Preflight) {
+        return Response::new(204);
+    }
     let status = status(reason);
-    let response = Response::new(status).with_header("Cache-Control", "no-store");
     if status >= 429 {
+        let response = Response::new(status).with_header("Cache-Control", "no-store");
         return config.cors.expose(with_retry_after(response, reason));
     }
+    config.cors.expose(challenged(reason, status, with, config))
+}
+
+/// Whether requests to the endpoint authenticate with a bearer token instead of a client secret [RFC 7591 section 3,
+/// RFC 7592 section 2].
+const fn takes_bearer_tokens(endpoint: Endpoint) -> bool {
+    matches!(endpoint, Endpoint::Registration | Endpoint::ClientConfiguration)
+}
+
+fn challenged(reason: &Reason, status: u16, with: Challenge<'_>, config: &Config) -> Response {
+    let told = reason.told();
     // An error would make the client ask for more scopes, which cannot help where the scope is not what is missing.
     let is_silent = matches!(reason, Reason::NoAccessToken | Reason::ResourceNotReached);
     let (error, description) = if is_silent { ("", "") } else { (told.code.as_str(), told.description) };
@@ -80,7 +97,7 @@ pub(crate) fn at_resource(reason: &Reason, with: Challenge<'_>, config: &Config)
         ("scope", with.scope),
         ("resource_metadata", with.resource_metadata),
     ]);
-    config.cors.expose(response.with_header("WWW-Authenticate", challenge))
+    Response::new(status).with_header("Cache-Control", "no-store").with_header("WWW-Authenticate", challenge)
 }
 
 fn status(reason: &Reason) -> u16 {
@@ -89,6 +106,9 @@ fn status(reason: &Reason) -> u16 {
     }
     if matches!(reason, Reason::TooLarge) {
         return 413;
+    }
+    if matches!(reason, Reason::ManagementNotAllowed) {
+        return 403;
     }
     if reason.retry_after().is_some() {
         return 429;

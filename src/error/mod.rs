@@ -3,9 +3,10 @@
 pub(crate) mod delivery;
 
 use std::fmt;
+use std::sync::Arc;
 
 use crate::client::StaleClient;
-use crate::client::metadata::MetadataError;
+use crate::client::metadata::{DocumentError, MetadataError};
 use crate::client::redirect_uri::RedirectUriError;
 use crate::protected_resource::TargetError;
 use crate::scope::ScopeError;
@@ -223,6 +224,10 @@ pub enum Reason {
     #[error("the token belongs to another client")]
     TokenOfAnotherClient,
 
+    /// The request is a CORS preflight: a browser asks whether a page of another origin may call the resource. It never
+    /// has an access token.
+    #[error("the request is a preflight, which has no access token")]
+    Preflight,
     /// The request to the resource carries no access token.
     #[error("no access token was sent")]
     NoAccessToken,
@@ -251,9 +256,30 @@ pub enum Reason {
     /// The body of a registration is not JSON by its media type.
     #[error("the body of the registration has the wrong media type")]
     RegistrationMediaType,
-    /// The client registered itself, and awaits review.
+    /// The client id is the URL of a metadata document, and the URL or the document was refused.
+    #[error("the metadata document was refused")]
+    MetadataDocument(#[source] Arc<DocumentError>),
+    /// The client id is the URL of a metadata document, which is fetched only for a signed-in user.
+    #[error("the user has to sign in before the metadata document is fetched")]
+    SignInNeeded,
+    /// The client registered itself or has a metadata document, and awaits review.
     #[error("the client awaits review")]
     ClientAwaitsReview,
+    /// The initial access token is not one of this server, or it was purged after it had expired.
+    #[error("the initial access token is unknown")]
+    WrongInitialAccessToken,
+    /// The initial access token has expired.
+    #[error("the initial access token has expired")]
+    InitialAccessTokenExpired,
+    /// The initial access token has no uses left, or was ended.
+    #[error("the initial access token has no uses left")]
+    InitialAccessTokenUsedUp,
+    /// The registration access token is not the client's, or the client is gone.
+    #[error("the registration access token is not the client's")]
+    WrongRegistrationAccessToken,
+    /// The client was rejected or suspended, and may not manage its registration.
+    #[error("the client may not manage its registration")]
+    ManagementNotAllowed,
     /// All places of clients that register themselves are in use.
     #[error("too many clients have registered themselves")]
     TooManyClients,
@@ -342,6 +368,12 @@ impl From<StaleClient> for Reason {
     }
 }
 
+impl From<DocumentError> for Reason {
+    fn from(error: DocumentError) -> Self {
+        Self::MetadataDocument(Arc::new(error))
+    }
+}
+
 impl From<TargetError> for Reason {
     fn from(error: TargetError) -> Self {
         match error {
@@ -389,6 +421,8 @@ impl Reason {
             | Self::UnknownClient
             | Self::ClientNotApproved
             | Self::ClientAwaitsReview
+            | Self::MetadataDocument(_)
+            | Self::SignInNeeded
             | Self::PublicClientsOff
             | Self::MissingSecret
             | Self::WrongSecret
@@ -458,11 +492,14 @@ impl Reason {
             Self::TooManyMachineTokens { .. } => (ErrorCode::TemporarilyUnavailable, "too many live tokens"),
             Self::TokenOfAnotherClient => (ErrorCode::InvalidGrant, "the token was issued to another client"),
 
-            Self::NoAccessToken => (ErrorCode::InvalidToken, "no access token was sent"),
+            Self::Preflight | Self::NoAccessToken => (ErrorCode::InvalidToken, "no access token was sent"),
             Self::MalformedBearer => (ErrorCode::InvalidRequest, "the access token was not sent in one proper way"),
-            Self::InvalidAccessToken | Self::AnotherAudience => {
-                (ErrorCode::InvalidToken, "the access token is not valid")
-            }
+            Self::InvalidAccessToken
+            | Self::AnotherAudience
+            | Self::WrongInitialAccessToken
+            | Self::InitialAccessTokenExpired
+            | Self::InitialAccessTokenUsedUp
+            | Self::WrongRegistrationAccessToken => (ErrorCode::InvalidToken, "the access token is not valid"),
             Self::InsufficientScope | Self::ResourceNotReached => {
                 (ErrorCode::InsufficientScope, "the access token does not cover this")
             }
@@ -470,6 +507,7 @@ impl Reason {
             Self::ClientMetadata(error) => return told_of_metadata(*error),
             Self::RegistrationRefused => (ErrorCode::InvalidClientMetadata, "the client is not accepted here"),
             Self::RegistrationMediaType => (ErrorCode::InvalidClientMetadata, "the body has to be application/json"),
+            Self::ManagementNotAllowed => (ErrorCode::AccessDenied, "the client may not manage its registration"),
             Self::TooManyClients => (ErrorCode::TemporarilyUnavailable, "no more clients can register themselves now"),
 
             Self::Store(error) if error.is_transient() => {
@@ -484,6 +522,13 @@ impl Reason {
 /// What a client is told of its metadata [RFC 7591 section 3.2.2]; nothing of it is repeated.
 const fn told_of_metadata(error: MetadataError) -> Told {
     let (code, description) = match error {
+        MetadataError::OtherClient => (ErrorCode::InvalidRequest, "client_id has to name the client of the address"),
+        MetadataError::ServerMade(_) => (ErrorCode::InvalidRequest, "a member was sent that only the server makes"),
+        MetadataError::WrongSecret => (ErrorCode::InvalidRequest, "client_secret is not that of the client"),
+        MetadataError::Fixed(_) => (
+            ErrorCode::InvalidClientMetadata,
+            "token_endpoint_auth_method or application_type differs, and cannot change",
+        ),
         MetadataError::NotAnObject => (ErrorCode::InvalidClientMetadata, "the body has to be one JSON object"),
         MetadataError::WrongType(_) => (ErrorCode::InvalidClientMetadata, "a member has another JSON type"),
         MetadataError::Text(_) => {

@@ -140,7 +140,7 @@ fn judge(
     let granted = client.still_granted(&authorization.scopes, &client.resources_of(&authorization.resources));
     let granted = granted.map_err(|_| Reason::CodeSpent)?;
     // RFC 8707 section 2.2: the first access token may be for less than the grant.
-    let target = rules.resources.granted(&authorization.audience, request.resources)?;
+    let target = rules.resources.granted(&authorization.audience, client, request.resources)?;
     let scopes = target.served_of(granted.scopes.clone());
     if scopes.is_empty() {
         return Err(target.nothing_left().into());

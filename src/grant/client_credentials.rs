@@ -104,7 +104,7 @@ fn judge(
         return Err(Reason::GrantTypeNotRegistered);
     }
     let available = &request.client.machine_scopes;
-    let target = resources.asked(request.resources, available)?;
+    let target = resources.asked(request.resources, request.client, available)?;
     let scopes = match request.scope {
         Some(scope) => config.scopes.read(scope).map_err(Reason::Scope)?,
         None => target.served_of(available.clone()),

@@ -1,9 +1,9 @@
-//! What the registration endpoint answers [RFC 7591 section 3.2.1].
+//! The response of the registration and client configuration endpoints [RFC 7591 section 3.2.1, RFC 7592 section 3].
 
 use serde::{Deserialize, Serialize};
 
 use crate::message::{form, secret_text};
-use crate::secret::ClientSecret;
+use crate::secret::{ClientSecret, RegistrationAccessToken};
 
 /// A client that was registered, with all its metadata [RFC 7591 section 3.2.1].
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -21,6 +21,12 @@ pub struct ClientInformationResponse {
     /// When the secret expires, in seconds since 1970; 0 for never.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub client_secret_expires_at: Option<u64>,
+    /// The URL at which the client reads, replaces and deletes its registration [RFC 7592 section 3].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub registration_client_uri: Option<String>,
+    /// The token for requests to that URL.
+    #[serde(default, with = "secret_text::optional", skip_serializing_if = "Option::is_none")]
+    pub registration_access_token: Option<RegistrationAccessToken>,
     /// The redirect URIs that were accepted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub redirect_uris: Vec<String>,
@@ -74,6 +80,8 @@ impl ClientInformationResponse {
             client_id_issued_at: None,
             client_secret: None,
             client_secret_expires_at: None,
+            registration_client_uri: None,
+            registration_access_token: None,
             redirect_uris: Vec::new(),
             token_endpoint_auth_method: None,
             grant_types: Vec::new(),

@@ -35,6 +35,10 @@ pub struct Metadata {
     /// Where clients register themselves [RFC 7591 section 3].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub registration_endpoint: Option<String>,
+    /// Whether a client id may be the https URL of a metadata document [draft-ietf-oauth-client-id-metadata-document
+    /// section 5]; left out if not.
+    #[serde(default, skip_serializing_if = "Not::not")]
+    pub client_id_metadata_document_supported: bool,
     /// Values of `response_type`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub response_types_supported: Vec<String>,
@@ -81,6 +85,7 @@ impl Metadata {
             revocation_endpoint: None,
             introspection_endpoint: None,
             registration_endpoint: None,
+            client_id_metadata_document_supported: false,
             response_types_supported: Vec::new(),
             response_modes_supported: Vec::new(),
             grant_types_supported: Vec::new(),

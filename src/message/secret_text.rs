@@ -4,7 +4,7 @@ use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serializer};
 
 use crate::pkce::CodeVerifier;
-use crate::secret::{AccessToken, AuthorizationCode, ClientSecret, RefreshToken};
+use crate::secret::{AccessToken, AuthorizationCode, ClientSecret, RefreshToken, RegistrationAccessToken};
 
 /// A secret that a message carries as text.
 pub(super) trait SecretText: Sized {
@@ -34,6 +34,16 @@ impl SecretText for AuthorizationCode {
 }
 
 impl SecretText for ClientSecret {
+    fn from_text(text: String) -> Option<Self> {
+        Some(Self::new(text))
+    }
+
+    fn text(&self) -> &str {
+        self.expose()
+    }
+}
+
+impl SecretText for RegistrationAccessToken {
     fn from_text(text: String) -> Option<Self> {
         Some(Self::new(text))
     }

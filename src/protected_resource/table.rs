@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::client::Client;
 use crate::id::ClientId;
 use crate::protected_resource::audience::{Audience, NO_AUDIENCE};
 use crate::protected_resource::identifier::{Identifier, split_sent};
@@ -186,33 +187,60 @@ impl ResourceTable {
     /// > that omit the parameter with an invalid_target error.
     ///
     /// [RFC 8707 section 2]
-    pub(crate) fn asked(&self, named: Named<'_>, registered: &ScopeSet) -> Result<Target<'_>, TargetError> {
+    pub(crate) fn asked(
+        &self,
+        named: Named<'_>,
+        client: &Client,
+        registered: &ScopeSet,
+    ) -> Result<Target<'_>, TargetError> {
         if self.is_empty() {
             return Ok(Target::ALL);
         }
         let named = self.places(named)?;
         let places = match named.as_slice() {
             [] if self.is_required => return Err(TargetError::Missing),
-            [] => vec![self.default.ok_or(TargetError::Missing)?],
+            [] => vec![self.default_of(client).ok_or(TargetError::Missing)?],
             _ => named,
         };
         let target = self.target(&places);
-        let is_open =
-            |entry: &&Entry| entry.serves.as_ref().is_none_or(|serves| !registered.intersection(serves).is_empty());
+        let is_open = |entry: &&Entry| {
+            let serves = entry.serves.as_ref();
+            entry.is_reached_by(client) && serves.is_none_or(|serves| !registered.intersection(serves).is_empty())
+        };
         if target.entries().iter().all(is_open) { Ok(target) } else { Err(TargetError::Unknown) }
+    }
+
+    /// The place of the resource that is used if the client names none: the default if the client may reach it,
+    /// otherwise the only one that it may reach.
+    fn default_of(&self, client: &Client) -> Option<usize> {
+        let is_reached = |place: &usize| self.entry(*place).is_some_and(|entry| entry.is_reached_by(client));
+        if let Some(default) = self.default.filter(is_reached) {
+            return Some(default);
+        }
+        let mut reached = (0..self.entries.len()).filter(is_reached);
+        match (reached.next(), reached.next()) {
+            (Some(only), None) => Some(only),
+            (None | Some(_), _) => None,
+        }
     }
 
     /// Judges what a token request asks for of what was granted. Without `resource`, it is all that is left of it.
     #[inline]
-    pub(crate) fn granted(&self, granted: &Audience, named: Named<'_>) -> Result<Target<'_>, TargetError> {
+    pub(crate) fn granted(
+        &self,
+        granted: &Audience,
+        client: &Client,
+        named: Named<'_>,
+    ) -> Result<Target<'_>, TargetError> {
         if self.is_empty() {
             return if granted.is_unset() { Ok(Target::ALL) } else { Err(TargetError::Gone) };
         }
-        self.part_of(granted, named)
+        self.part_of(granted, client, named)
     }
 
-    fn part_of(&self, granted: &Audience, named: Named<'_>) -> Result<Target<'_>, TargetError> {
-        let left: Vec<usize> = (0..self.entries.len()).filter(|place| self.covers(granted, *place)).collect();
+    fn part_of(&self, granted: &Audience, client: &Client, named: Named<'_>) -> Result<Target<'_>, TargetError> {
+        let is_left = |place: &usize| self.covers(granted, client, *place);
+        let left: Vec<usize> = (0..self.entries.len()).filter(is_left).collect();
         if left.is_empty() {
             return Err(TargetError::Gone);
         }
@@ -235,26 +263,29 @@ impl ResourceTable {
         Ok(target)
     }
 
-    /// Returns whether a token of that audience may be used at the resource in that place. Where records have no
-    /// audience, they are for the default.
-    pub(crate) fn covers(&self, audience: &Audience, place: usize) -> bool {
-        if audience.is_unset() {
-            return self.default == Some(place);
-        }
-        self.entries.get(place).is_some_and(|entry| audience.contains(&entry.settings.identifier))
+    /// Returns whether a token of that client and audience may be used at the resource in that place. A record without
+    /// an audience is for the default resource.
+    pub(crate) fn covers(&self, audience: &Audience, client: &Client, place: usize) -> bool {
+        let Some(entry) = self.entries.get(place) else { return false };
+        let is_for_it = if audience.is_unset() {
+            self.default == Some(place)
+        } else {
+            audience.contains(&entry.settings.identifier)
+        };
+        is_for_it && entry.is_reached_by(client)
     }
 
-    /// Returns whether a token of that audience may be used anywhere.
-    pub(crate) fn covers_any(&self, audience: &Audience) -> bool {
+    /// Returns whether a token of that client and audience may be used anywhere.
+    pub(crate) fn covers_any(&self, audience: &Audience, client: &Client) -> bool {
         if self.is_empty() {
             return audience.is_unset();
         }
-        (0..self.entries.len()).any(|place| self.covers(audience, place))
+        (0..self.entries.len()).any(|place| self.covers(audience, client, place))
     }
 
-    /// The resources that a token of that audience is for, for a caller who sees those that `is_seen` names.
-    pub(crate) fn seen(&self, audience: &Audience, is_seen: impl Fn(&Entry) -> bool) -> Target<'_> {
-        let is_covered = |(place, entry): &(usize, &Entry)| self.covers(audience, *place) && is_seen(entry);
+    /// The resources that a token of that client and audience is for, for a caller who sees those that `is_seen` names.
+    pub(crate) fn seen(&self, audience: &Audience, client: &Client, is_seen: impl Fn(&Entry) -> bool) -> Target<'_> {
+        let is_covered = |(place, entry): &(usize, &Entry)| self.covers(audience, client, *place) && is_seen(entry);
         let places: Vec<usize> = self.entries.iter().enumerate().filter(is_covered).map(|(place, _)| place).collect();
         self.target(&places)
     }
@@ -344,6 +375,11 @@ impl ResourceTable {
 }
 
 impl Entry {
+    /// Returns whether the client may have tokens for this resource.
+    fn is_reached_by(&self, client: &Client) -> bool {
+        client.reaches(&self.settings.identifier)
+    }
+
     /// Returns whether the client stands for this resource.
     pub(crate) fn is_served_by(&self, client: &ClientId) -> bool {
         self.settings.resource_servers.contains(client)

@@ -28,6 +28,7 @@ pub(super) fn tombstone(next: &Registration, reserved_until: Timestamp) -> Regis
         rejection: None,
         reserved_until: Some(reserved_until),
         open: None,
+        initial_token: None,
         mark: application.mark,
     };
     Registration { client, application, logo: LogoWrite::Clear, proposed_logo: LogoWrite::Clear }

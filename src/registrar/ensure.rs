@@ -172,6 +172,7 @@ impl Ensuring<'_> {
             rejection: None,
             reserved_until: None,
             open: None,
+            initial_token: None,
             mark: self.mark,
         };
         Registration { client, application, proposed_logo: logo.clone(), logo }

@@ -2,6 +2,7 @@
 
 use crate::client::ClientState;
 use crate::client::application::FieldError;
+use crate::client::metadata::MetadataError;
 use crate::clock::Timestamp;
 use crate::error::Reason;
 use crate::registrar::widening::Widening;
@@ -21,6 +22,10 @@ pub enum RegistrarError {
     /// description: the next start would undo this step.
     #[error("the client is described by the server itself: change the description that it is started with")]
     FirstParty,
+    /// A client's replacement of its own registration was refused [RFC 7592 section 2.2]. Only the client configuration
+    /// endpoint uses it; no public method of the registrar returns it.
+    #[error("the metadata of the client was refused")]
+    Metadata(#[from] MetadataError),
     /// Fields are refused: which ones, and why.
     #[error("refused: {}", joined(.0))]
     Invalid(Vec<FieldError>),
@@ -88,6 +93,7 @@ impl From<RegistrarError> for Reason {
     fn from(error: RegistrarError) -> Self {
         match error {
             RegistrarError::NoRoom => Self::TooManyClients,
+            RegistrarError::Metadata(error) => Self::ClientMetadata(error),
             RegistrarError::NotFound => Self::UnknownClient,
             RegistrarError::Store(error) => Self::Store(error),
             error @ (RegistrarError::ChangedMeanwhile

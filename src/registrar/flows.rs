@@ -62,6 +62,7 @@ pub(super) struct Taking<'a> {
 pub(super) struct Taken {
     /// The client as the step left it.
     pub(super) client: Client,
+    pub(super) application: Application,
     pub(super) before: Current,
 }
 
@@ -84,12 +85,13 @@ impl Flow for Taking<'_> {
     fn judge(&mut self, _: &Seen<Registration>) -> Result<Step<Registration, Self::Won>, RegistrarError> {
         let current = self.current.as_ref().ok_or(RegistrarError::NotFound)?;
         if self.step.is_needless(&current.client) {
-            let taken = Taken { client: Client::clone(&current.client), before: current.clone() };
-            return Ok(Step::Leave(Ok(taken)));
+            let (client, application) = (Client::clone(&current.client), Application::clone(&current.application));
+            return Ok(Step::Leave(Ok(Taken { client, application, before: current.clone() })));
         }
         match self.step.judge(current, self.rules, self.now) {
             Ok(next) => {
-                let taken = Taken { client: next.client.clone(), before: current.clone() };
+                let (client, application) = (next.client.clone(), next.application.clone());
+                let taken = Taken { client, application, before: current.clone() };
                 Ok(Step::Replace(Arc::new(next), Ok(taken)))
             }
             // It says how the application stands, and may be the answer to a step that is taken again.

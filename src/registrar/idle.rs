@@ -18,7 +18,8 @@ pub(crate) fn must_note_use(client: &Client, until: Timestamp) -> bool {
 /// Nobody ever granted the client anything. One whose grants are long over is left to the purge, which a clock that
 /// leaps ahead does not mislead.
 pub(super) fn may_give_way(application: &Application) -> bool {
-    application.open.as_ref().is_some_and(|open| open.slot.is_some() && !open.is_used)
+    let is_unused = application.open.as_ref().is_some_and(|open| open.slot.is_some() && !open.is_used);
+    is_unused && !application.is_kept_out()
 }
 
 /// The same with the time from which it counts as unknown.
@@ -48,11 +49,13 @@ mod tests {
             registered: DAYS(100),
             is_reviewed,
             default_scopes: ScopeSet::empty(),
+            resources: None,
             end: end.map(DAYS),
             used_until: used_until.map(DAYS),
             gone_at: None,
             has_foreign_links: false,
             looks_like_another: false,
+            document: None,
         }
     }
 

@@ -13,8 +13,10 @@ use crate::registrar::approval::Approval;
 use crate::registrar::deletion;
 use crate::registrar::error::{RegistrarError, VersionsUsedUp};
 use crate::registrar::idle;
+use crate::registrar::in_force::{put_in_force, set_state};
 use crate::registrar::narrowing::Narrowing;
 use crate::registrar::rules::{RegistrationRules, check_privileges};
+use crate::registrar::update::{Update, check_token, management, put_update_in_force};
 use crate::scope::ResourceScope;
 use crate::secret::Digest;
 use crate::store::{LogoWrite, Registration};
@@ -63,6 +65,7 @@ impl Submission {
             rejection: None,
             reserved_until: None,
             open: self.open.as_ref().map(|open| open.application.clone()),
+            initial_token: None,
             mark: self.mark,
         };
         Registration {
@@ -129,6 +132,12 @@ pub(super) enum Action {
     },
     /// A client that registered itself and was never used gives its place to another.
     Evict,
+    /// A client that registered itself replaces its registration.
+    Update(Box<Update>),
+    /// A client that registered itself deletes its registration.
+    Deregister {
+        token: Digest,
+    },
 }
 
 impl Step<'_> {
@@ -144,7 +153,7 @@ impl Step<'_> {
     ) -> Result<Registration, RegistrarError> {
         let application = &current.application;
         let is_owner = self.owner.is_none() || application.owner.as_ref() == self.owner;
-        if application.state == ClientState::Deleted || !is_owner {
+        if application.state == ClientState::Deleted || !is_owner || self.would_revive(&current.client, now) {
             return Err(RegistrarError::NotFound);
         }
         let mut next = successor(current)?;
@@ -194,6 +203,8 @@ impl Step<'_> {
                 require_approved(&next.client)?;
                 next.application.form = narrowing.judge(&next.application.form, &rules.catalog)?;
                 put_in_force(&mut next.client, &next.application.form);
+                // The client must not regain by itself what a person took away.
+                let_updates_await_review(&mut next.application);
                 // An administrator narrows alone, whatever was replaced before.
                 next.client.make_room_for_lists();
             }
@@ -219,8 +230,20 @@ impl Step<'_> {
                 *next = deletion::tombstone(next, now);
             }
             Action::Evict => return Err(RegistrarError::ChangedMeanwhile),
+            Action::Update(update) => update.judge(next, rules, now)?,
+            Action::Deregister { token } => {
+                check_token(&next.client, &next.application, token, now)?;
+                *next = deletion::tombstone(next, now.plus(rules.reservation));
+            }
         }
         Ok(())
+    }
+
+    /// Returns whether the step would bring tokens back that ended with the registration: a reviewed client has no end.
+    fn would_revive(&self, client: &Client, now: Timestamp) -> bool {
+        let is_gone = client.is_gone_at(now);
+        let was_used = client.open().is_some_and(|open| open.used_until.is_some());
+        is_gone && was_used && matches!(self.action, Action::Approve(_))
     }
 
     /// Returns whether the step may put the proposed logo in force, which has to be read for it.
@@ -251,7 +274,9 @@ impl Step<'_> {
             | Action::WithdrawGrants
             | Action::Delete
             | Action::NoteUse { .. }
-            | Action::Evict => false,
+            | Action::Evict
+            | Action::Update(_)
+            | Action::Deregister { .. } => false,
         }
     }
 }
@@ -316,7 +341,11 @@ fn approve(next: &mut Registration, approval: &Approval, rules: &RegistrationRul
         (ClientState::Approved | ClientState::Suspended, None) => return Err(RegistrarError::NothingProposed),
         (state @ (ClientState::Rejected | ClientState::Deleted), _) => return Err(RegistrarError::WrongState(state)),
     };
-    let mut form = if first_review { rules.check_open(asked, approval)? } else { rules.check_again(asked)? };
+    let mut form = match &next.application.open {
+        Some(_) if first_review => rules.check_open(asked, approval)?,
+        Some(_) => rules.check_again(&approval.supply(asked))?,
+        None => rules.check_again(asked)?,
+    };
     for (field, approved, asked) in [
         (Field::Scopes, &approval.scopes, &mut form.scopes),
         (Field::MachineScopes, &approval.machine_scopes, &mut form.machine_scopes),
@@ -344,6 +373,7 @@ fn approve(next: &mut Registration, approval: &Approval, rules: &RegistrationRul
         None => {}
     }
     put_in_force(&mut next.client, &form);
+    put_update_in_force(next);
     check_privileges(&next.client, &approval.privileges)?;
     next.client.privileges = next.client.privileges.with(approval.privileges);
     next.application.form = form;
@@ -368,6 +398,14 @@ fn mark_reviewed(next: &mut Registration, approval: &Approval) {
     if let Some(open) = &mut next.application.open {
         (open.slot, open.gone_at) = (None, None);
     }
+    let_updates_await_review(&mut next.application);
+}
+
+/// From now on, every update that the client sends awaits review.
+fn let_updates_await_review(application: &mut Application) {
+    if let Some(management) = management(application) {
+        management.updates_await_review = true;
+    }
 }
 
 /// The client is kept longer, with a day's room, so that it is written once a day.
@@ -384,6 +422,10 @@ fn transfer(next: &mut Registration, to: &Subject) -> Result<(), RegistrarError>
     refuse_first_party(&next.application)?;
     next.application.proposed = None;
     next.proposed_logo = LogoWrite::Clear;
+    if let Some(open) = &mut next.application.open {
+        // From now on the owner manages it.
+        open.management = None;
+    }
     if next.application.owner.as_ref() != Some(to) {
         next.client.secrets = next.client.secrets.under_another_owner();
         next.application.owner = Some(to.clone());
@@ -397,6 +439,9 @@ fn reject(next: &mut Registration) -> Result<(), RegistrarError> {
         state @ (ClientState::Rejected | ClientState::Deleted) => return Err(RegistrarError::WrongState(state)),
         ClientState::Approved | ClientState::Suspended => {
             next.application.proposed.take().ok_or(RegistrarError::NothingProposed)?;
+            if let Some(management) = management(&mut next.application) {
+                management.proposed = None;
+            }
             next.proposed_logo = LogoWrite::Clear;
         }
     }
@@ -430,25 +475,6 @@ const fn require_approved(client: &Client) -> Result<(), RegistrarError> {
 /// What the description of a first-party client says is not changed elsewhere: the next start would undo it.
 const fn refuse_first_party(application: &Application) -> Result<(), RegistrarError> {
     if application.is_first_party() { Err(RegistrarError::FirstParty) } else { Ok(()) }
-}
-
-fn set_state(next: &mut Registration, state: ClientState) {
-    next.client.state = state;
-    next.application.state = state;
-}
-
-pub(super) fn put_in_force(client: &mut Client, form: &CheckedForm) {
-    client.name = form.name.clone();
-    client.website = form.website.clone();
-    client.redirect_uris.clone_from(&form.redirect_uris);
-    client.scopes = form.scopes.clone();
-    client.put_resources(form.resource_scope.clone());
-    client.client_type = form.client_type;
-    client.application_type = form.application_type;
-    client.machine_scopes = form.machine_scopes.clone();
-    client.machine_resources = form.machine_resources.clone();
-    client.grant_types = form.grant_types;
-    client.authentication_methods = form.authentication_methods;
 }
 
 #[cfg(test)]

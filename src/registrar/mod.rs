@@ -6,20 +6,31 @@
 mod administration;
 mod approval;
 mod deletion;
+mod document;
+mod draft;
 mod ensure;
 mod error;
 mod flows;
 mod idle;
+mod in_force;
+mod initial_token;
 mod judge;
+mod management;
 mod narrowing;
 mod open;
 mod owner;
 mod rules;
+mod update;
 mod widening;
 
 pub use approval::{Approval, Approved};
+pub(crate) use document::Standing;
+pub(crate) use draft::{DocumentAdmission, is_of_document};
 pub use error::RegistrarError;
 pub(crate) use idle::must_note_use;
+pub(crate) use initial_token::InitialAccess;
+pub use initial_token::{InitialAccessTokenTerms, MadeInitialAccessToken};
+pub(crate) use management::{Decided, OwnRegistration};
 pub use narrowing::Narrowing;
 pub(crate) use open::{Admission, Registered};
 pub(crate) use rules::RegistrationRules;
@@ -55,7 +66,8 @@ use crate::text::LookAlikeKey;
 ///   These steps name the owner. For any other subject there is no such application.
 /// - A reviewer may [`approve`](Self::approve) and [`reject`](Self::reject).
 /// - An administrator may take all other steps. The registrar knows no administrators: check who calls.
-/// - The program itself describes the clients of its own with [`ensure_client`](Self::ensure_client).
+/// - The program itself describes its own clients with [`ensure_client`](Self::ensure_client), and [makes initial
+///   access tokens](Self::make_initial_access_token).
 ///
 /// Every step is one conditional write. After [`RegistrarError::Store`] it may have taken effect or
 /// not, and it is safe to read the application and to call again. Each step that took effect raises one
@@ -152,7 +164,8 @@ impl Registrar {
     /// [`RegistrarError::TooManyResourceLists`] if resources were replaced too often,
     /// [`RegistrarError::WrongState`] if rejected, or [`RegistrarError::Store`].
     pub async fn approve(&self, id: &ClientId, version: u32, approval: Approval) -> Result<Approved, RegistrarError> {
-        let Taken { client, before } = self.take(id, None, Some(version), Action::Approve(Box::new(approval))).await?;
+        let Taken { client, before, .. } =
+            self.take(id, None, Some(version), Action::Approve(Box::new(approval))).await?;
         let is_change = before.client.state != ClientState::Pending;
         let change = if is_change { ApplicationChange::ChangeApproved } else { ApplicationChange::Approved };
         self.raise(id, client.version, None, change);

@@ -7,24 +7,28 @@
 use std::sync::Arc;
 
 use crate::claim::{ATTEMPTS, claim};
-use crate::client::application::{Application, ApplicationFilter, OpenApplication};
-use crate::client::metadata::Admitted;
+use crate::client::application::{Application, ApplicationFilter, Management, OpenApplication};
+use crate::client::metadata::{Admitted, RegistrationBounds};
 use crate::client::{AuthenticationMethods, Client, ClientOrigin, ClientState, OpenClient};
 use crate::clock::Timestamp;
 use crate::config::OpenClients;
+use crate::error::Reason;
 use crate::hooks::ApplicationChange;
 use crate::id::ClientId;
 use crate::registrar::Registrar;
 use crate::registrar::error::RegistrarError;
 use crate::registrar::flows::{Submitting, Taken};
-use crate::registrar::idle::{may_give_way, must_note_use, with_end};
+use crate::registrar::idle::{may_give_way, with_end};
+use crate::registrar::initial_token::InitialAccess;
 use crate::registrar::judge::{Action, OpenSubmission, Submission};
-use crate::secret::{ClientSecret, Digest};
-use crate::store::Page;
+use crate::secret::{ClientSecret, Digest, RegistrationAccessToken};
+use crate::store::{Page, Registration};
 use crate::text::LookAlikeKey;
 
 /// How many places a registration draws.
 const DRAWS: u32 = 8;
+/// How many pages of applications with similar names are read: 200 applications.
+const LOOK_ALIKE_PAGES: usize = 10;
 /// Clients of one place that are read. More than one are there only after registrations at once.
 const OF_ONE_PLACE: usize = 8;
 
@@ -32,98 +36,142 @@ const OF_ONE_PLACE: usize = 8;
 pub(crate) struct Admission {
     pub(crate) origin: ClientOrigin,
     pub(crate) admitted: Admitted,
+    /// The bounds that it was admitted within.
+    pub(crate) bounds: RegistrationBounds,
     /// Whether a person has to approve it before it can be used.
     pub(crate) awaits_review: bool,
+    /// The initial access token of which a use is spent.
+    pub(crate) initial: Option<InitialAccess>,
+}
+
+/// A place for a client, and the clients that are evicted from it.
+pub(super) struct Place {
+    pub(super) slot: u32,
+    occupants: Vec<Arc<Application>>,
 }
 
 /// A client that registered itself.
 pub(crate) struct Registered {
-    pub(crate) id: ClientId,
+    pub(crate) client: Client,
+    pub(crate) application: Application,
     /// Shown this once; only its digest is kept.
     pub(crate) secret: Option<ClientSecret>,
-    pub(crate) at: Timestamp,
+    /// Set if the client may manage its registration; only its digest is stored.
+    pub(crate) token: Option<RegistrationAccessToken>,
 }
 
-impl Registrar {
-    /// Stores a client that a policy admitted.
-    ///
-    /// # Errors
-    ///
-    /// [`RegistrarError::NoRoom`] if no place was found, or [`RegistrarError::Store`].
-    pub(crate) async fn register(&self, admission: &Admission) -> Result<Registered, RegistrarError> {
-        let Admission { origin, admitted, awaits_review } = admission;
-        let (entropy, now, limits) = (&*self.context.entropy, self.context.now(), &self.context.config.open_clients);
-        let slot = self.find_slot(now, limits).await?;
-        let is_public = admitted.form.authentication_methods == AuthenticationMethods::PUBLIC;
-        let secret = (!is_public).then(|| ClientSecret::generate(entropy));
+impl Admission {
+    /// The records of the client, without a secret.
+    fn submission(
+        &self,
+        slot: u32,
+        looks_like_another: bool,
+        token: Option<&RegistrationAccessToken>,
+        now: Timestamp,
+        limits: &OpenClients,
+    ) -> OpenSubmission {
+        let Self { origin, admitted, bounds, awaits_review, .. } = self;
         let client = OpenClient {
             origin: *origin,
             registered: now,
             is_reviewed: false,
             default_scopes: admitted.default_scopes.clone(),
+            resources: admitted.resources.clone(),
             end: admitted.lifetime.map(|lifetime| now.plus(lifetime)),
             used_until: None,
             gone_at: None,
             has_foreign_links: admitted.has_foreign_links(),
-            looks_like_another: self.looks_like_another(&admitted.form.name).await?,
+            looks_like_another,
+            document: None,
         };
         let client = with_end(&client, limits);
-        let application =
-            OpenApplication { slot: Some(slot), is_used: false, gone_at: client.gone_at, more: admitted.more.clone() };
-        let open = OpenSubmission {
+        let management = token.map(|token| {
+            let (token, bounds) = (Digest::of(token.expose().as_bytes()), bounds.clone());
+            Box::new(Management { token, bounds, updates_await_review: false, proposed: None })
+        });
+        let (gone_at, more) = (client.gone_at, admitted.more.clone());
+        let application = OpenApplication { slot: Some(slot), is_used: false, gone_at, more, management };
+        OpenSubmission {
             client: Arc::new(client),
             application: Box::new(application),
             state: if *awaits_review { ClientState::Pending } else { ClientState::Approved },
+            secret: None,
+        }
+    }
+}
+
+impl Registrar {
+    /// Stores a client that a policy admitted.
+    ///
+    /// Everything is read before anything is written. Then a use of the initial access token is spent, and then the
+    /// client is written: a crash in between loses a use, but there are never more clients than uses.
+    ///
+    /// # Errors
+    ///
+    /// [`Reason::TooManyClients`] if no place was found, a store's error, or what
+    /// [`spend`](Self::spend) refuses.
+    pub(crate) async fn register(&self, admission: &Admission) -> Result<Registered, Reason> {
+        let (now, config) = (self.context.now(), &self.context.config);
+        let place = self.find_place(now, &config.open_clients).await?;
+        let looks_like_another = self.looks_like_another(&admission.admitted.form.name, None).await?;
+        let (entropy, prefixes) = (&*self.context.entropy, &config.prefixes);
+        let token = config
+            .registration_management
+            .then(|| RegistrationAccessToken::generate(&prefixes.registration_access_token, entropy));
+        let is_public = admission.admitted.form.authentication_methods == AuthenticationMethods::PUBLIC;
+        let secret = (!is_public).then(|| ClientSecret::generate(entropy));
+        let open = OpenSubmission {
             secret: secret.as_ref().map(|secret| Digest::of(secret.expose().as_bytes())),
+            ..admission.submission(place.slot, looks_like_another, token.as_ref(), now, &config.open_clients)
         };
-        let submission = Submission {
-            owner: None,
-            form: admitted.form.clone(),
-            logo: None,
-            now,
-            mark: self.mark(),
-            open: Some(open),
-        };
+        if let Some(initial) = &admission.initial {
+            self.spend(initial, now).await?;
+        }
+        self.free(&place).await?;
+        let form = admission.admitted.form.clone();
+        let submission = Submission { owner: None, form, logo: None, now, mark: self.mark(), open: Some(open) };
         let id = ClientId::generate(entropy);
         let mut flow = Submitting { registry: &*self.registry, entropy, submission, id, meant: None };
         let id = claim(&self.context.stores, &mut flow, Some(ATTEMPTS)).await?;
         self.raise(&id, super::FIRST_VERSION, None, ApplicationChange::Registered);
-        Ok(Registered { id, secret, at: now })
+        let Registration { client, application, .. } = flow.submission.registration(id);
+        Ok(Registered { client, application, secret, token })
     }
 
-    /// Notes that a user approved a client, or that it refreshed, if that has to be written.
+    /// Notes that a user approved a client, or that it refreshed.
     ///
     /// # Errors
     ///
     /// [`RegistrarError::NotFound`] if the client has been removed, or [`RegistrarError::Store`].
-    pub(crate) async fn note_use(&self, client: &Client, until: Timestamp) -> Result<(), RegistrarError> {
-        if !must_note_use(client, until) {
-            return Ok(());
-        }
-        self.take(&client.id, None, None, Action::NoteUse { until, limits: self.context.config.open_clients }).await?;
+    pub(crate) async fn note_use(&self, id: &ClientId, until: Timestamp) -> Result<(), RegistrarError> {
+        self.take(id, None, None, Action::NoteUse { until, limits: self.context.config.open_clients }).await?;
         Ok(())
     }
 
-    /// Finds a place, and frees it.
-    async fn find_slot(&self, now: Timestamp, limits: &OpenClients) -> Result<u32, RegistrarError> {
-        let mut oldest: Option<(Timestamp, u32, Vec<Arc<Application>>)> = None;
+    /// Finds a free place, or one whose clients may be evicted.
+    pub(super) async fn find_place(&self, now: Timestamp, limits: &OpenClients) -> Result<Place, RegistrarError> {
+        let mut oldest: Option<(Timestamp, Place)> = None;
         for slot in self.draw_slots(limits.most) {
             let page = Page::first(OF_ONE_PLACE);
             let occupants = self.registry.list(&ApplicationFilter::Slot(slot), page).await?;
             if occupants.is_empty() {
-                return Ok(slot);
+                return Ok(Place { slot, occupants });
             }
             let since = occupants.iter().map(|occupant| occupant.submitted).max().unwrap_or(now);
             let is_older = oldest.as_ref().is_none_or(|(oldest, ..)| since < *oldest);
             if is_older && occupants.iter().all(|occupant| may_give_way(occupant)) {
-                oldest = Some((since, slot, occupants));
+                oldest = Some((since, Place { slot, occupants }));
             }
         }
-        let (_, slot, occupants) = oldest.ok_or(RegistrarError::NoRoom)?;
-        for occupant in occupants {
-            self.evict(&occupant).await?;
+        oldest.map(|(_, place)| place).ok_or(RegistrarError::NoRoom)
+    }
+
+    /// Evicts the clients of the place. Called once everything else is read.
+    pub(super) async fn free(&self, place: &Place) -> Result<(), RegistrarError> {
+        for occupant in &place.occupants {
+            self.evict(occupant).await?;
         }
-        Ok(slot)
+        Ok(())
     }
 
     /// Removes a client that was never used. What another request has removed or begun to use meanwhile stays as it is:
@@ -153,17 +201,35 @@ impl Registrar {
         })
     }
 
-    /// Returns whether an approved application has a name that looks like this one.
-    async fn looks_like_another(&self, name: &str) -> Result<bool, RegistrarError> {
+    /// Returns whether an approved application other than `own` has a name that looks like this one.
+    ///
+    /// It reads up to [`LOOK_ALIKE_PAGES`] pages of a list for each key of the name. If more applications share a key
+    /// and none of those read is approved, the name counts as looking like another: an attacker may have submitted
+    /// hundreds of applications to hide the approved one.
+    pub(super) async fn looks_like_another(&self, name: &str, own: Option<&ClientId>) -> Result<bool, RegistrarError> {
         for key in LookAlikeKey::of(name) {
-            let filter = ApplicationFilter::LooksLike(key);
-            let alike = self.registry.list(&filter, Page::first(super::LOOK_ALIKE_PAGE)).await?;
-            let is_known =
-                |other: &Arc<Application>| matches!(other.state, ClientState::Approved | ClientState::Suspended);
-            if alike.iter().any(is_known) {
+            if self.is_known_by(&ApplicationFilter::LooksLike(key), own).await? {
                 return Ok(true);
             }
         }
         Ok(false)
+    }
+
+    async fn is_known_by(&self, filter: &ApplicationFilter, own: Option<&ClientId>) -> Result<bool, RegistrarError> {
+        let is_known = |other: &Arc<Application>| {
+            own != Some(&other.id) && matches!(other.state, ClientState::Approved | ClientState::Suspended)
+        };
+        let mut page = Page::first(super::LOOK_ALIKE_PAGE);
+        for _ in 0..LOOK_ALIKE_PAGES {
+            let alike = self.registry.list(filter, page).await?;
+            match alike.last() {
+                _ if alike.iter().any(is_known) => return Ok(true),
+                Some(last) if alike.len() == super::LOOK_ALIKE_PAGE => {
+                    page = Page::after(last.id.clone(), super::LOOK_ALIKE_PAGE);
+                }
+                _ => return Ok(false),
+            }
+        }
+        Ok(true)
     }
 }

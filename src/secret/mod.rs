@@ -12,10 +12,10 @@ pub(crate) mod refresh;
 use std::fmt;
 use std::ops::RangeInclusive;
 
-use zeroize::{Zeroize, ZeroizeOnDrop};
+use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
 use crate::entropy::Entropy;
-use crate::id::letters_and_digits;
+use crate::id::{ClientId, MADE_CHARACTERS, letters_and_digits};
 pub(crate) use digest::{Digest, is_equal};
 
 /// Defines a text that proves something: shown by `expose` alone, wiped when dropped.
@@ -79,11 +79,45 @@ secret_text! {
     ClientSecret
 }
 
-impl ClientSecret {
-    pub(crate) fn generate(entropy: &dyn Entropy) -> Self {
-        Self(letters_and_digits::<43>(entropy))
+secret_text! {
+    /// A token that allows a request to register a client [RFC 7591 section 3]: 65 letters and digits after its prefix,
+    /// with 256 random bits.
+    InitialAccessToken
+}
+secret_text! {
+    /// A token that allows a client to read, replace and delete its own registration [RFC 7592 section 3]: 43 letters
+    /// and digits after its prefix, with 256 random bits.
+    RegistrationAccessToken
+}
+
+impl InitialAccessToken {
+    /// Generates the token with that id.
+    pub(crate) fn generate(prefix: &str, id: &ClientId, entropy: &dyn Entropy) -> Self {
+        Self(format!("{prefix}{id}{}", *Zeroizing::new(letters_and_digits::<SECRET_CHARACTERS>(entropy))))
+    }
+
+    /// Reads the id from a presented token; `None` if the text has another form.
+    pub(crate) fn id(prefix: &str, text: &[u8]) -> Option<ClientId> {
+        let (id, secret) = text.strip_prefix(prefix.as_bytes())?.split_at_checked(MADE_CHARACTERS)?;
+        let id = ClientId::new(str::from_utf8(id).ok()?).ok()?;
+        (id.is_made_by_server() && secret.len() == SECRET_CHARACTERS).then_some(id)
     }
 }
+
+impl RegistrationAccessToken {
+    pub(crate) fn generate(prefix: &str, entropy: &dyn Entropy) -> Self {
+        Self(format!("{prefix}{}", *Zeroizing::new(letters_and_digits::<SECRET_CHARACTERS>(entropy))))
+    }
+}
+
+impl ClientSecret {
+    pub(crate) fn generate(entropy: &dyn Entropy) -> Self {
+        Self(letters_and_digits::<SECRET_CHARACTERS>(entropy))
+    }
+}
+
+/// Letters and digits of a secret that the server makes: 256 random bits.
+const SECRET_CHARACTERS: usize = 43;
 
 /// Characters of a client secret that is taken over; no secret of the server's own is shorter either.
 pub(crate) const CLIENT_SECRET_CHARACTERS: RangeInclusive<usize> = 32..=255;
@@ -99,5 +133,23 @@ mod tests {
         assert_eq!(secret.expose().len(), 43);
         assert!(secret.expose().bytes().all(|octet| octet.is_ascii_alphanumeric()));
         assert_eq!(format!("{secret:?}"), "ClientSecret([redacted])");
+    }
+
+    /// 7591-3-02, 7592-2-02
+    #[test]
+    fn tokens_of_registrations_have_256_bits_and_one_shape() {
+        let id = ClientId::generate(&SystemEntropy);
+        let token = InitialAccessToken::generate("ia_", &id, &SystemEntropy);
+        let text = token.expose();
+        assert_eq!(text.len(), 3 + 22 + 43);
+        assert_eq!(InitialAccessToken::id("ia_", text.as_bytes()), Some(id.clone()));
+        for other in
+            [&text[1..], &text[..text.len() - 1], &format!("{text}x"), &text.replace(id.as_str(), &"-".repeat(22))]
+        {
+            assert_eq!(InitialAccessToken::id("ia_", other.as_bytes()), None, "{other}");
+        }
+        let token = RegistrationAccessToken::generate("ra_", &SystemEntropy);
+        assert_eq!(token.expose().len(), 3 + 43);
+        assert_eq!(format!("{token:?}"), "RegistrationAccessToken([redacted])");
     }
 }

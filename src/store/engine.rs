@@ -121,7 +121,7 @@ pub trait Engine: fmt::Debug + Send + Sync + 'static {
 pub enum Table {
     /// Authorization requests and their codes; keys of 16 bytes.
     Authorizations,
-    /// Clients with their applications and logos; keys are client ids of up to 255 bytes.
+    /// Clients with their applications and logos; keys are client ids of up to 512 bytes.
     Clients,
     /// Grants with their tokens; keys of 16 bytes.
     Grants,

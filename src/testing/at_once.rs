@@ -2,6 +2,7 @@
 
 use std::future::{self, Future};
 use std::io;
+use std::iter;
 use std::panic;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -15,9 +16,13 @@ pub(super) enum Meeting {
     /// Each call stops wherever it waits, and the next one goes on: finds what is looked at before a
     /// wait and written after it.
     OneTask,
-    /// Each call is polled by a thread of its own, all let go together: finds what no lock protects.
+    /// The calls are polled by [`THREADS`] threads that start together, to find missing locks.
     Threads,
 }
+
+/// The number of polling threads. One thread per call would take longer than the calls, and only as many threads run at
+/// once as there are processors.
+const THREADS: usize = 8;
 
 pub(super) const MEETINGS: [Meeting; 2] = [Meeting::OneTask, Meeting::Threads];
 
@@ -77,18 +82,26 @@ where
 {
     let waker = context.waker();
     // A lock and no barrier: were a thread refused, those that wait at a barrier would wait for ever.
-    let gate = RwLock::new(());
-    let arrived = AtomicUsize::new(0);
+    let gate = &RwLock::new(());
+    let arrived = &AtomicUsize::new(0);
     thread::scope(|scope| {
         let closed = gate.write().unwrap_or_else(PoisonError::into_inner);
+        let mut shares: Vec<Vec<_>> = iter::repeat_with(Vec::new).take(THREADS).collect();
         let waiting = callers.iter_mut().filter(|caller| caller.answer.is_none());
-        let threads: Vec<_> = waiting
-            .map(|caller| {
+        for (place, caller) in waiting.enumerate() {
+            if let Some(share) = shares.get_mut(place % THREADS) {
+                share.push(caller);
+            }
+        }
+        let threads: Vec<_> = shares
+            .into_iter()
+            .filter(|share| !share.is_empty())
+            .map(|share| {
                 let thread = thread::Builder::new().name("grantor-kit-caller".to_owned());
-                started(thread.spawn_scoped(scope, || {
+                started(thread.spawn_scoped(scope, move || {
                     arrived.fetch_add(1, Ordering::SeqCst);
                     drop(gate.read());
-                    caller.poll(&mut Context::from_waker(waker));
+                    share.into_iter().for_each(|caller| caller.poll(&mut Context::from_waker(waker)));
                 }))
             })
             .collect();

@@ -87,11 +87,20 @@ pub struct ThrottleLimits {
     ///
     /// Each of them is a record in the store. Twenty are more consent pages than a person opens at once.
     pub held_requests: Rate,
-    /// Clients that register themselves from one network, an IPv4 address or the first 64 bits of an IPv6 address:
-    /// 20 at once, and one every 60 seconds. Refused registrations count too.
+    /// Registrations and replacements of them [RFC 7592] from one network, an IPv4 address or the first 64 bits of an
+    /// IPv6 address: 20 at once, and one every 60 seconds. Refused ones count too.
     ///
     /// An application registers once for each installation, and many people may share one address.
     pub registrations: Rate,
+    /// Metadata documents that are fetched for one user: 20 in a burst, then one every 30 seconds.
+    ///
+    /// A document is cached for at least five minutes, and a person connects few applications in a short time.
+    pub document_fetches: Rate,
+    /// Metadata documents that are fetched from one host, for all users: 30 in a burst, then one every 2 seconds.
+    ///
+    /// Most hosts have few documents; a hosting service may have many. The document of a client that is stored and
+    /// approved does not count, so requests for other documents of its host do not lock its users out.
+    pub document_hosts: Rate,
 }
 
 impl Default for ThrottleLimits {
@@ -102,6 +111,8 @@ impl Default for ThrottleLimits {
             client_failures: Rate::new(10, Duration::from_secs(6)),
             held_requests: Rate::new(20, Duration::from_secs(10)),
             registrations: Rate::new(20, Duration::from_secs(60)),
+            document_fetches: Rate::new(20, Duration::from_secs(30)),
+            document_hosts: Rate::new(30, Duration::from_secs(2)),
         }
     }
 }

@@ -37,7 +37,8 @@ use crate::hooks::{Attempt, AttemptKind, Throttle, ThrottleDecision};
 /// * by claimed client and network together: failed authentications alone. It never counts by client alone, so a
 ///   stranger in another network cannot lock an honest client out;
 /// * by user: requests that are held for a decision;
-/// * by network: clients that register themselves, each a record in the store.
+/// * by network: clients that register themselves, each a record in the store;
+/// * by user, and by host: metadata documents that are fetched.
 ///
 /// A refused attempt takes nothing. So waiting always helps, and `Retry-After` is the time until there is enough: at
 /// most an hour, under the default limits some seconds. Attempts that are in progress together may fail together
@@ -49,7 +50,7 @@ use crate::hooks::{Attempt, AttemptKind, Throttle, ThrottleDecision};
 ///
 /// # Security
 ///
-/// It keeps at most 81 920 buckets, in less than 10 MiB. If there are more, the fullest is dropped first, so a flood of
+/// It keeps at most 106 496 buckets, in less than 13 MiB. If there are more, the fullest is dropped first, so a flood of
 /// new names and addresses frees no one who is being slowed down. No address, client or user is kept, only hashes with a
 /// key that this process draws at random. A clock that is set back refills nothing, and one that is set forward fills
 /// the buckets at most.
@@ -73,6 +74,10 @@ const CLIENTS: usize = 16_384;
 const SUBJECTS: usize = 16_384;
 /// Buckets of registrations by network.
 const REGISTRATIONS: usize = 16_384;
+/// The buckets of fetched documents by user.
+const DOCUMENT_FETCHES: usize = 16_384;
+/// The buckets of fetched documents by host.
+const DOCUMENT_HOSTS: usize = 8192;
 
 const MICROSECONDS: u64 = 1_000_000;
 
@@ -94,6 +99,8 @@ impl MemoryThrottle {
             clients: Buckets::new(limits.client_failures, CLIENTS),
             subjects: Buckets::new(limits.held_requests, SUBJECTS),
             registrations: Buckets::new(limits.registrations, REGISTRATIONS),
+            document_fetches: Buckets::new(limits.document_fetches, DOCUMENT_FETCHES),
+            document_hosts: Buckets::new(limits.document_hosts, DOCUMENT_HOSTS),
         };
         Self {
             clock: Arc::new(SystemClock),
@@ -131,14 +138,17 @@ impl MemoryThrottle {
         let (client, subject) = match attempt.kind {
             AttemptKind::Authentication => (attempt.client.zip(network), None),
             AttemptKind::HeldRequest => (None, attempt.subject),
-            AttemptKind::Registration => (None, None),
+            AttemptKind::Registration | AttemptKind::MetadataDocument => (None, None),
         };
+        let fetched = Some(attempt).filter(|attempt| attempt.kind == AttemptKind::MetadataDocument);
         let registers = attempt.kind == AttemptKind::Registration;
         Some(Keys {
             registration: network.filter(|_| registers).map(|network| self.hasher.hash_one(network)),
             network: network.map(|network: IpAddr| self.hasher.hash_one(network)),
             client: client.map(|client| self.hasher.hash_one(client)),
             subject: subject.map(|subject| self.hasher.hash_one(subject)),
+            fetcher: fetched.and_then(|fetched| fetched.subject).map(|subject| self.hasher.hash_one(subject)),
+            host: fetched.and_then(|fetched| fetched.host).map(|host| self.hasher.hash_one(host)),
         })
     }
 
@@ -194,6 +204,10 @@ struct Keys {
     subject: Option<u64>,
     /// The network, if a client registers itself.
     registration: Option<u64>,
+    /// The user for whom a document is fetched.
+    fetcher: Option<u64>,
+    /// The host of the document.
+    host: Option<u64>,
 }
 
 #[derive(Debug)]
@@ -206,6 +220,8 @@ struct Counts {
     clients: Buckets,
     subjects: Buckets,
     registrations: Buckets,
+    document_fetches: Buckets,
+    document_hosts: Buckets,
 }
 
 impl Counts {
@@ -222,11 +238,15 @@ impl Counts {
         let wait = wait(&self.networks, keys.network)
             .max(wait(&self.clients, keys.client))
             .max(wait(&self.subjects, keys.subject))
-            .max(wait(&self.registrations, keys.registration));
+            .max(wait(&self.registrations, keys.registration))
+            .max(wait(&self.document_fetches, keys.fetcher))
+            .max(wait(&self.document_hosts, keys.host));
         if wait == 0 {
             take(&mut self.networks, keys.network, 1, now);
             take(&mut self.subjects, keys.subject, 1, now);
             take(&mut self.registrations, keys.registration, 1, now);
+            take(&mut self.document_fetches, keys.fetcher, 1, now);
+            take(&mut self.document_hosts, keys.host, 1, now);
         }
         wait
     }

@@ -5,6 +5,8 @@ use std::net::IpAddr;
 
 use memchr::memchr;
 
+use crate::subject::Subject;
+
 /// An HTTP request, reduced to what the endpoints look at.
 ///
 /// It borrows everything and decodes nothing: the query and the body are the octets that arrived.
@@ -38,6 +40,7 @@ pub struct Request<'a> {
     asks_for_method: bool,
     body: Body<'a>,
     peer: Option<IpAddr>,
+    subject: Option<&'a Subject>,
 }
 
 impl<'a> Request<'a> {
@@ -55,6 +58,7 @@ impl<'a> Request<'a> {
             asks_for_method: false,
             body: Body::Empty,
             peer: None,
+            subject: None,
         }
     }
 
@@ -113,6 +117,16 @@ impl<'a> Request<'a> {
         self
     }
 
+    /// Sets the signed-in user, for the authorization endpoint.
+    ///
+    /// The server fetches a client's metadata document only for a request with a user: see
+    /// [`Config::client_id_metadata_documents`](crate::Config::client_id_metadata_documents).
+    #[must_use]
+    pub fn subject(mut self, subject: &'a Subject) -> Self {
+        self.subject = Some(subject);
+        self
+    }
+
     /// Returns whether a browser asks with it whether a page of another origin may send a request: `OPTIONS` with
     /// `Access-Control-Request-Method` [Fetch standard, CORS preflight].
     ///
@@ -149,6 +163,10 @@ impl<'a> Request<'a> {
 
     pub(crate) fn peer_address(&self) -> Option<IpAddr> {
         self.peer
+    }
+
+    pub(crate) fn signed_in(&self) -> Option<&'a Subject> {
+        self.subject
     }
 
     /// Returns whether the body is declared as a form, whatever the media type's parameters and
@@ -189,6 +207,7 @@ impl fmt::Debug for Request<'_> {
             .field("asks_for_method", &self.asks_for_method)
             .field("body", &self.body)
             .field("peer", &self.peer)
+            .field("subject", &self.subject)
             .finish()
     }
 }

@@ -21,6 +21,11 @@ pub enum Endpoint {
     /// Where clients register themselves [RFC 7591], if
     /// [`Config::dynamic_registration`](crate::Config::dynamic_registration) is on; otherwise it is answered with 404.
     Registration,
+    /// Clients that registered themselves read, replace and delete their registration here [RFC 7592 section 2]. It
+    /// answers with 404 unless [`Config::registration_management`](crate::Config::registration_management) is on.
+    ///
+    /// Its path ends in `{client_id}`, which stands for any single segment, in the syntax of many routers.
+    ClientConfiguration,
 }
 
 impl Endpoint {
@@ -32,6 +37,7 @@ impl Endpoint {
         Self::Metadata,
         Self::ResourceMetadata,
         Self::Registration,
+        Self::ClientConfiguration,
     ];
 
     /// The path below the base address; that of the metadata comes between host and base path
@@ -45,6 +51,7 @@ impl Endpoint {
             Self::Metadata => "/.well-known/oauth-authorization-server",
             Self::ResourceMetadata => "/.well-known/oauth-protected-resource",
             Self::Registration => "/oauth2/register",
+            Self::ClientConfiguration => "/oauth2/register/{client_id}",
         }
     }
 
@@ -54,9 +61,12 @@ impl Endpoint {
         match self {
             Self::Metadata => format!("{own}{issuer_path}"),
             Self::ResourceMetadata => own.to_owned(),
-            Self::Authorization | Self::Token | Self::Revocation | Self::Introspection | Self::Registration => {
-                format!("{issuer_path}{own}")
-            }
+            Self::Authorization
+            | Self::Token
+            | Self::Revocation
+            | Self::Introspection
+            | Self::Registration
+            | Self::ClientConfiguration => format!("{issuer_path}{own}"),
         }
     }
 
@@ -72,7 +82,7 @@ impl Endpoint {
     pub(crate) const fn is_covered_by_cors(self) -> bool {
         match self {
             Self::Token | Self::Revocation | Self::Metadata | Self::ResourceMetadata | Self::Registration => true,
-            Self::Authorization | Self::Introspection => false,
+            Self::Authorization | Self::Introspection | Self::ClientConfiguration => false,
         }
     }
 
@@ -87,6 +97,7 @@ impl Endpoint {
             Self::Metadata => "metadata",
             Self::ResourceMetadata => "resource_metadata",
             Self::Registration => "registration",
+            Self::ClientConfiguration => "client_configuration",
         }
     }
 
@@ -97,6 +108,7 @@ impl Endpoint {
         match self {
             Self::Authorization | Self::Metadata | Self::ResourceMetadata => "GET, HEAD",
             Self::Token | Self::Revocation | Self::Introspection | Self::Registration => "POST",
+            Self::ClientConfiguration => "GET, PUT, DELETE",
         }
     }
 
@@ -104,6 +116,7 @@ impl Endpoint {
         match self {
             Self::Authorization | Self::Metadata | Self::ResourceMetadata => matches!(method, "GET" | "HEAD"),
             Self::Token | Self::Revocation | Self::Introspection | Self::Registration => method == "POST",
+            Self::ClientConfiguration => matches!(method, "GET" | "PUT" | "DELETE"),
         }
     }
 }
@@ -116,7 +129,7 @@ mod tests {
     fn methods_are_case_sensitive() {
         assert!(Endpoint::Token.allows("POST"));
         assert!(Endpoint::Metadata.allows("HEAD"));
-        for endpoint in [Endpoint::Authorization, Endpoint::Token, Endpoint::Metadata] {
+        for endpoint in [Endpoint::Authorization, Endpoint::Token, Endpoint::Metadata, Endpoint::ClientConfiguration] {
             assert!(endpoint.allow().split(", ").all(|method| endpoint.allows(method)));
             assert_eq!(endpoint.allows(endpoint.allow()), endpoint == Endpoint::Token, "one method, not a list");
         }

@@ -9,9 +9,19 @@ use serde_json::Value;
 
 use crate::root;
 
-/// Licences that ask for nothing but their text.
-const LICENCES: [&str; 8] =
-    ["Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "BSL-1.0", "ISC", "MIT", "Unicode-3.0", "Zlib"];
+/// Licences that only require their text to be included. `CDLA-Permissive-2.0` is for data: Mozilla's root
+/// certificates.
+const LICENCES: [&str; 9] = [
+    "Apache-2.0",
+    "BSD-2-Clause",
+    "BSD-3-Clause",
+    "BSL-1.0",
+    "CDLA-Permissive-2.0",
+    "ISC",
+    "MIT",
+    "Unicode-3.0",
+    "Zlib",
+];
 
 /// Crates that `grantor` has in two versions with all features, and who needs the older one.
 const TWICE: [&str; 5] = [

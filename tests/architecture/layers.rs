@@ -11,11 +11,11 @@ facade      server
 protocol    endpoint -> client_auth, grant, access_token, registrar   purge
 claim       claim
 context     context -> newest_time
-hooks       hooks -> error -> store -> record   policy
+hooks       hooks -> error -> store -> record   policy   documents
 settings    config
 model       protected_resource -> client
 messages    message -> pkce
-vocabulary  scope -> text -> secret -> id -> entropy, clock   codec -> clock   subject   wire   span
+vocabulary  scope -> text -> secret -> id -> entropy, clock   codec -> clock   fetch   wire -> subject   span
 ";
 
 /// Imported by the crate's root alone.
@@ -23,7 +23,7 @@ const LEAVES: &str = "leaves";
 
 /// What files of one folder may share; all others there know nothing of each other.
 const SHARED: [(&str, &[&str]); 2] = [
-    ("endpoint", &["form", "held", "pending", "submitted"]),
+    ("endpoint", &["bearer", "document", "form", "held", "pending", "registration", "stored", "submitted", "used"]),
     ("grant", &["definition", "fixtures", "issue", "list", "live_grants", "refresh_token", "withdraw"]),
 ];
 

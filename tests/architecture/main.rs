@@ -57,7 +57,14 @@ fn every_id_has_a_row_in_the_guide_and_every_row_a_test() {
 /// The ids in the first doc line of each test, with the tests that have them.
 fn ids_in_tests() -> BTreeMap<String, BTreeSet<String>> {
     let mut ids: BTreeMap<_, BTreeSet<_>> = BTreeMap::new();
-    let folders = ["tests/protocol", "tests/system/tests", "examples/platform/tests"].map(|folder| root().join(folder));
+    let folders = [
+        "tests/protocol",
+        "tests/system/tests",
+        "examples/fetch/tests",
+        "examples/mcp/tests",
+        "examples/platform/tests",
+    ];
+    let folders = folders.map(|folder| root().join(folder));
     for file in folders.iter().flat_map(|folder| source::files_below(folder)) {
         let text = fs::read_to_string(&file).unwrap();
         let lines: Vec<_> = text.lines().map(str::trim).collect();
@@ -115,8 +122,10 @@ fn ids_in_guide() -> BTreeSet<String> {
 
 #[test]
 fn every_test_that_the_guide_to_security_names_is_there() {
-    let tests: BTreeSet<_> =
-        ["tests", "examples/platform/tests"].iter().flat_map(|folder| tests_below(&root().join(folder))).collect();
+    let tests: BTreeSet<_> = ["tests", "examples/fetch/tests", "examples/mcp/tests", "examples/platform/tests"]
+        .iter()
+        .flat_map(|folder| tests_below(&root().join(folder)))
+        .collect();
     let guide = fs::read_to_string(root().join("src/guide/security.md")).unwrap();
     let named = guide.split('`').skip(1).step_by(2).filter(|code| code.contains("::"));
     let named: BTreeSet<_> = named.collect();

@@ -14,14 +14,15 @@ const CALLS: u64 = 2000;
 ///
 /// Before tokens had protected resources and clients could register themselves, an authorization was 49,700, an exchange
 /// 42,370 and a check 5,450. Without any resource or such client, what is left of both is the question whether there are
-/// any, room for them in requests and answers, and one more parameter to be known. It varies by some 200 with the
-/// functions that the compiler merges.
+/// any, room for them in requests and answers, and one more parameter to be known. It varies by some 400 with the
+/// functions that the compiler inlines: metadata documents and the management of registrations made an exchange and a
+/// refresh 300 longer, though nothing was added to their way.
 const INSTRUCTIONS: [Limit; 9] = [
     limit("authorize", 50_400).goal(50_500),
-    limit("exchange", 42_600).goal(42_700),
-    limit("refresh", 43_010).goal(43_200),
+    limit("exchange", 42_960).goal(43_100),
+    limit("refresh", 43_320).goal(43_500),
     limit("refresh_in_grace", 41_470).goal(43_000),
-    limit("authenticate", 5_620).goal(5_650),
+    limit("authenticate", 5_650).goal(5_700),
     limit("introspect", 21_260).goal(22_220),
     limit("revoke_access", 14_890).goal(16_830),
     limit("revoke_refresh", 20_280),

@@ -10,8 +10,8 @@ use crate::operations::allocator;
 
 /// More names, networks and users than it has buckets, and long names.
 #[test]
-fn a_throttle_takes_eight_mebibytes_at_most() {
-    const LIMIT: i64 = 8 << 20;
+fn a_throttle_takes_thirteen_mebibytes_at_most() {
+    const LIMIT: i64 = 13 << 20;
     let throttle = MemoryThrottle::new();
     let before = allocator::held();
     let mut most = 0;
@@ -23,6 +23,11 @@ fn a_throttle_takes_eight_mebibytes_at_most() {
         block_on(throttle.failed(&attempt));
         attempt.kind = AttemptKind::HeldRequest;
         attempt.subject = Some(&subject);
+        block_on(throttle.check(&attempt));
+        attempt.kind = AttemptKind::Registration;
+        block_on(throttle.check(&attempt));
+        attempt.kind = AttemptKind::MetadataDocument;
+        attempt.host = Some(&*name);
         block_on(throttle.check(&attempt));
         most = most.max(allocator::held() - before);
     }

@@ -3,7 +3,9 @@
 use grantor::message::ResourceMetadata;
 use grantor::scope::{Permission, Resource};
 use grantor::wire::{Endpoint, Request, Response};
-use grantor::{Authenticated, AuthorizationServer, Config, MemoryStore, Profile, ProtectedResource, ResourceError};
+use grantor::{
+    Authenticated, AuthorizationServer, Config, MemoryStore, Profile, ProtectedResource, Reason, ResourceError,
+};
 use serde_json::{Value, json};
 
 use crate::rfc8414::metadata;
@@ -260,6 +262,57 @@ async fn a_step_up_names_all_that_is_needed_and_what_the_token_has() {
     // A token that was checked for another resource is nothing here.
     let elsewhere = world.server.resource(DEEP).unwrap();
     assert!(elsewhere.require_scopes(&token, &server.scopes(["repo-code:r"]).unwrap()).is_err());
+}
+
+/// 9728-5.1-01, 9728-5.1-03
+#[tokio::test]
+async fn the_guard_of_a_route_names_the_scope_of_the_route() {
+    let world = world().await;
+    let guard = async |request: &Request<'_>, scope: &str| {
+        world.server.authenticate_for(request, scope, Some(Permission::ReadWrite)).await
+    };
+    let challenge = challenge_of(guard(&Request::new("POST"), "repo-issue").await, 401).await;
+    assert_eq!(attribute(&challenge, "scope"), Some("repo-issue:rw"));
+    assert_eq!(
+        (attribute(&challenge, "error"), attribute(&challenge, "resource_metadata")),
+        (None, Some(MCP_DOCUMENT))
+    );
+    // Scopes that the default resource does not serve are not named.
+    let challenge = challenge_of(guard(&Request::new("POST"), "account-email").await, 401).await;
+    assert_eq!(attribute(&challenge, "scope"), None);
+
+    let query = world.query(&[("scope", "repo-issue:rw"), PKCE[0], PKCE[1]]);
+    let token = pair(&world.exchange(&world.code_for(&query).await).await).access;
+    let header = format!("Bearer {token}");
+    let request = Request::new("POST").header("Authorization", header.as_bytes());
+    assert!(guard(&request, "repo-issue").await.is_ok());
+    let challenge = challenge_of(guard(&request, "repo-code").await, 403).await;
+    assert_eq!(attribute(&challenge, "scope"), Some("repo-code:rw repo-issue:rw"));
+    let plain = world.server.authenticate_for(&request, "repo-issue", None).await;
+    challenge_of(plain, 403).await;
+}
+
+/// CORS-06
+#[tokio::test]
+async fn a_preflight_is_answered_before_a_token_is_asked_for() {
+    let world = world().await;
+    let resource = world.server.resource(MCP).unwrap();
+    let preflight = || Request::new("OPTIONS").header("Access-Control-Request-Method", b"POST");
+    let header = || preflight().header("Authorization", b"Bearer unknown");
+    let needed = resource.scopes(["repo-issue:rw"]).unwrap();
+    for request in [preflight(), header()] {
+        for refused in [
+            world.server.authenticate_for(&request, "repo-issue", Some(Permission::Read)).await,
+            resource.authenticate_for(&request, &needed).await,
+            resource.authenticate_for(&request, &resource.scopes([]).unwrap()).await,
+        ] {
+            let error = refused.unwrap_err();
+            assert!(matches!(error.reason(), Reason::Preflight));
+            let response = error.into_response();
+            assert_eq!((response.status(), response.headers().count()), (204, 0));
+        }
+    }
+    assert_eq!(resource.authenticate(&preflight()).await.unwrap_err().into_response().status(), 401);
 }
 
 /// 9728-5.1-01, 9728-5.1-02

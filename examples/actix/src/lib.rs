@@ -13,15 +13,16 @@ use actix_web::error::{Error, InternalError};
 use actix_web::middleware::Next;
 use actix_web::web::{self, Bytes, Data, ServiceConfig};
 use actix_web::{FromRequest, HttpMessage as _, HttpRequest, HttpResponse};
-use grantor::scope::{Permission, Resource};
+use grantor::scope::{Permission, ScopeSet};
 use grantor::wire::{self, Endpoint, protective_headers};
-use grantor::{Authenticated, AuthorizationHandle, AuthorizationServer, Consent, Decision};
-use grantor::{PendingAuthorization, ResourceError, Subject};
+use grantor::{Authenticated, AuthorizationHandle, AuthorizationServer, Decision, PendingAuthorization};
+use grantor::{ResourceError, ResourceServer, Subject};
 use tokio::time::timeout;
 
 /// Returns what [`App::configure`](actix_web::App::configure) takes: the routes of the endpoints that the server answers
 /// by itself, [`Endpoint::MACHINE`], and the server as `Data<AuthorizationServer>`. These are token, revocation,
-/// introspection, registration, and the metadata of the server and of its protected resources.
+/// introspection, registration and its management [RFC 7592], and the metadata of the server and of its protected
+/// resources.
 ///
 /// Each takes every method, since the server answers the others with 405 [RFC 9110 section 15.5.6]. The path of the
 /// authorization endpoint is `server.path(Endpoint::Authorization)`; its handler is the embedder's, see [`authorize`].
@@ -133,7 +134,7 @@ pub async fn authorize(
     user: Option<&Subject>,
     session: &[u8],
 ) -> Result<Option<HeldRequest>, Refused> {
-    let pending = match server.authorize(&request.lend()).await {
+    let pending = match server.authorize(&user.into_iter().fold(request.lend(), wire::Request::subject)).await {
         Ok(pending) => pending,
         Err(error) if user.is_none() && error.needs_sign_in() => return Ok(None),
         Err(error) => return Err(Refused(respond(error.response(user)))),
@@ -153,17 +154,11 @@ pub fn page(html: String) -> HttpResponse {
 /// Applies the decision that the page's form sent, and returns the redirect to the client
 /// [RFC 6749 section 4.1.2], or a page that says why not.
 ///
-/// The form has the fields `handle` and `decision` (`allow`; any other value denies), and a field `scope` or
-/// `resource` for each box that is ticked. A handle is accepted once.
-/// For a form of another kind call [`AuthorizationServer::decide`].
+/// [`Decision::from_form`] documents the fields of the form. A handle is accepted once. For another form, call
+/// [`AuthorizationServer::decide`].
 pub async fn decide(server: &AuthorizationServer, request: &Incoming, user: &Subject, session: &[u8]) -> HttpResponse {
-    let body = request.body.as_deref().unwrap_or_default();
-    let fields: Vec<(String, String)> = serde_urlencoded::from_bytes(body).unwrap_or_default();
-    let all = |wanted: &'static str| fields.iter().filter(move |(name, _)| name == wanted).map(|(_, value)| &**value);
-    let approval = Decision::Approve(Consent::ticked(all("scope"), all("resource")));
-    let decision = if all("decision").next() == Some("allow") { approval } else { Decision::Deny };
-    let handle = all("handle").next().filter(|_| all("decision").next().is_some()).unwrap_or_default();
-    respond(server.decide(handle, user, session, &decision).await.unwrap_or_else(|error| error.response(Some(user))))
+    let (handle, decision) = Decision::from_form(request.body.as_deref().unwrap_or_default());
+    respond(server.decide(&handle, user, session, &decision).await.unwrap_or_else(|error| error.response(Some(user))))
 }
 
 /// The scope that a route requires, named by a type.
@@ -177,12 +172,12 @@ pub trait RequiredScope: 'static {
 /// An extractor for routes that need an access token with a scope; other requests are answered 401 or 403 with a
 /// challenge [RFC 6750 section 3].
 ///
-/// A preflight, by which a browser asks for a page of another origin, is answered 204 without a header, so that no page may
-/// call the route; a middleware for CORS in front answers it otherwise [Fetch standard].
+/// A browser sends a preflight before a page of another origin may call the route [Fetch standard]. Where it reaches
+/// this extractor, it is answered with 204 and no CORS headers. A `web::get` route is not called for it: actix-web
+/// refuses the method first. In each case no page may call the route, unless a CORS middleware stands in front.
 ///
 /// With [`Config::resources`](grantor::Config::resources) it accepts tokens for the default resource only, and
-/// none if there is no default. For another resource, call
-/// [`ResourceServer::authenticate_for`](grantor::ResourceServer::authenticate_for) in the handler, with [`lend`].
+/// none if there is no default. [`require_scopes`] guards the routes of any other resource.
 ///
 /// The token is read from the header alone. With `bearer_in_body` take [`Incoming`], and call
 /// [`AuthorizationServer::authenticate`] and
@@ -210,14 +205,7 @@ impl<N: RequiredScope> FromRequest for RequireScope<N> {
         let request = request.clone();
         Box::pin(async move {
             let (server, lent) = (server(&request), lend(&request, wire::Body::Empty));
-            if lent.is_preflight() {
-                return Err(Refused(HttpResponse::NoContent().finish()));
-            }
-            let token = server.authenticate(&lent).await?;
-            match N::PERMISSION {
-                Some(permission) => server.require(&token, N::NAME, permission, Resource::Account)?,
-                None => server.require_scope(&token, N::NAME)?,
-            }
+            let token = server.authenticate_for(&lent, N::NAME, N::PERMISSION).await?;
             request.extensions_mut().insert(token.clone());
             Ok(Self { token, scope: PhantomData })
         })
@@ -236,5 +224,45 @@ pub async fn require_scope<N: RequiredScope>(
     request: ServiceRequest,
     next: Next<impl MessageBody>,
 ) -> Result<ServiceResponse<impl MessageBody>, Error> {
+    next.call(request).await
+}
+
+/// Guards the routes of one protected resource: a function for [`from_fn`](actix_web::middleware::from_fn). The
+/// handlers get the token as `ReqData<Authenticated>`. A preflight is answered as [`RequireScope`] does.
+///
+/// A mistyped identifier or scope is an error when the service starts:
+///
+/// ```
+/// use actix_web::dev::ServiceRequest;
+/// use actix_web::middleware::{Next, from_fn};
+/// use actix_web::{App, web};
+/// use grantor::{AuthorizationServer, ConfigError};
+///
+/// fn service(server: &AuthorizationServer) -> Result<(), ConfigError> {
+///     let notes = server.resource("https://api.example/notes")?;
+///     let write = notes.scopes(["notes:rw"])?;
+///     let app = move || {
+///         let needed = (notes.clone(), write.clone());
+///         let guard = move |request: ServiceRequest, next: Next<_>| {
+///             grantor_actix::require_scopes(needed.clone(), request, next)
+///         };
+///         App::new().service(web::resource("/notes").wrap(from_fn(guard)).get(async || "the notes"))
+///     };
+///     # let _ = app();
+///     Ok(())
+/// }
+/// ```
+///
+/// # Errors
+///
+/// [`Refused`] with 401 or 403, whose challenge names the resource's metadata and all scopes that are needed
+/// [RFC 9728 section 5.1]; and what the routes themselves return.
+pub async fn require_scopes(
+    (resource, needed): (ResourceServer, ScopeSet),
+    request: ServiceRequest,
+    next: Next<impl MessageBody>,
+) -> Result<ServiceResponse<impl MessageBody>, Error> {
+    let token = resource.authenticate_for(&lend(request.request(), wire::Body::Empty), &needed).await;
+    request.extensions_mut().insert(token.map_err(Refused::from)?);
     next.call(request).await
 }

@@ -14,19 +14,19 @@ use std::time::Duration;
 use axum::Router;
 use axum::body::{Body, Bytes, to_bytes};
 use axum::extract::{ConnectInfo, FromRef, FromRequest, FromRequestParts, Request, State};
-use axum::http::StatusCode;
 use axum::http::request::Parts;
-use axum::middleware::{FromExtractorLayer, from_extractor_with_state};
+use axum::middleware::{FromExtractorLayer, Next, from_extractor_with_state};
 use axum::response::{AppendHeaders, Html, IntoResponse, Response};
 use axum::routing::any;
-use grantor::scope::{Permission, Resource};
+use grantor::scope::{Permission, ScopeSet};
 use grantor::wire::{self, Endpoint, protective_headers};
-use grantor::{Authenticated, AuthorizationHandle, AuthorizationServer, Consent, Decision};
-use grantor::{PendingAuthorization, ResourceError, Subject};
+use grantor::{Authenticated, AuthorizationHandle, AuthorizationServer, Decision, PendingAuthorization};
+use grantor::{ResourceError, ResourceServer, Subject};
 use tokio::time::timeout;
 
-/// Returns the routes of the endpoints that the server answers by itself: token, revocation, introspection, registration,
-/// and the metadata of the server and of its protected resources.
+/// Returns the routes of the endpoints that the server answers by itself: token, revocation,
+/// introspection, registration and its management [RFC 7592], and the metadata of the server and of its protected
+/// resources.
 /// The server that answers is the one in the router's state.
 ///
 /// Each takes every method, since the server answers the others with 405 [RFC 9110 section 15.5.6]. The path of the
@@ -70,7 +70,7 @@ where
     async fn from_request(request: Request, state: &S) -> Result<Self, Infallible> {
         let (parts, body) = request.into_parts();
         let body = to_bytes(body, AuthorizationServer::from_ref(state).body_limit());
-        Ok(Self { parts, body: timeout(BODY_PATIENCE, body).await.ok().and_then(Result::ok) })
+        Ok(Self { parts, body: timeout(Duration::from_secs(10), body).await.ok().and_then(Result::ok) })
     }
 }
 
@@ -133,7 +133,7 @@ pub async fn authorize(
     user: Option<&Subject>,
     session: &[u8],
 ) -> Result<Option<HeldRequest>, Refused> {
-    let pending = match server.authorize(&request.lend()).await {
+    let pending = match server.authorize(&user.into_iter().fold(request.lend(), wire::Request::subject)).await {
         Ok(pending) => pending,
         Err(error) if user.is_none() && error.needs_sign_in() => return Ok(None),
         Err(error) => return Err(Refused(respond(error.response(user)))),
@@ -152,17 +152,11 @@ pub fn page(html: String) -> Response {
 /// Applies the decision that the page's form sent, and returns the redirect to the client
 /// [RFC 6749 section 4.1.2], or a page that says why not.
 ///
-/// The form has the fields `handle` and `decision` (`allow`; any other value denies), and a field `scope` or
-/// `resource` for each box that is ticked. A handle is accepted once.
-/// For a form of another kind call [`AuthorizationServer::decide`].
+/// [`Decision::from_form`] documents the fields of the form. A handle is accepted once. For another form, call
+/// [`AuthorizationServer::decide`].
 pub async fn decide(server: &AuthorizationServer, request: &Incoming, user: &Subject, session: &[u8]) -> Response {
-    let body = request.body.as_deref().unwrap_or_default();
-    let fields: Vec<(String, String)> = serde_urlencoded::from_bytes(body).unwrap_or_default();
-    let all = |wanted: &'static str| fields.iter().filter(move |(name, _)| name == wanted).map(|(_, value)| &**value);
-    let approval = Decision::Approve(Consent::ticked(all("scope"), all("resource")));
-    let decision = if all("decision").next() == Some("allow") { approval } else { Decision::Deny };
-    let handle = all("handle").next().filter(|_| all("decision").next().is_some()).unwrap_or_default();
-    respond(server.decide(handle, user, session, &decision).await.unwrap_or_else(|error| error.response(Some(user))))
+    let (handle, decision) = Decision::from_form(request.body.as_deref().unwrap_or_default());
+    respond(server.decide(&handle, user, session, &decision).await.unwrap_or_else(|error| error.response(Some(user))))
 }
 
 /// The scope that a route requires, named by a type.
@@ -176,12 +170,12 @@ pub trait RequiredScope: Send + Sync + 'static {
 /// An extractor for routes that need an access token with a scope; other requests are answered 401 or 403 with a
 /// challenge [RFC 6750 section 3].
 ///
-/// A preflight, by which a browser asks for a page of another origin, is answered 204 without a header, so that no page may
-/// call the route; a layer for CORS in front answers it otherwise [Fetch standard].
+/// A browser sends a preflight before a page of another origin may call the route [Fetch standard]. A `get` route
+/// answers it with 405 before this extractor runs. A route that takes every method answers it with 204 and no CORS
+/// headers. In each case no page may call the route, unless a CORS layer stands in front.
 ///
 /// With [`Config::resources`](grantor::Config::resources) it accepts tokens for the default resource only, and
-/// none if there is no default. For another resource, call
-/// [`ResourceServer::authenticate_for`](grantor::ResourceServer::authenticate_for) in the handler, with [`lend`].
+/// none if there is no default. [`require_scopes`] guards the routes of any other resource.
 ///
 /// The token is read from the header alone. With `bearer_in_body` take [`Incoming`], and call
 /// [`AuthorizationServer::authenticate`] and [`require`](AuthorizationServer::require).
@@ -205,15 +199,7 @@ where
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Refused> {
         let server = AuthorizationServer::from_ref(state);
-        let request = lend(parts, wire::Body::Empty);
-        if request.is_preflight() {
-            return Err(Refused(StatusCode::NO_CONTENT.into_response()));
-        }
-        let token = server.authenticate(&request).await?;
-        match N::PERMISSION {
-            Some(permission) => server.require(&token, N::NAME, permission, Resource::Account)?,
-            None => server.require_scope(&token, N::NAME)?,
-        }
+        let token = server.authenticate_for(&lend(parts, wire::Body::Empty), N::NAME, N::PERMISSION).await?;
         parts.extensions.insert(token.clone());
         Ok(Self { token, scope: PhantomData })
     }
@@ -221,10 +207,45 @@ where
 
 /// Returns a layer that puts [`RequireScope`] before all routes it is laid on. Their handlers get the token as
 /// `Extension<Authenticated>`.
+///
+/// Laid on a [`Router`], it answers a preflight with 204. Laid on a `get` route itself with
+/// [`route_layer`](axum::routing::MethodRouter::route_layer), it does not see the preflight: the route answers with
+/// 405.
 pub fn require_scope<N: RequiredScope>(
     server: AuthorizationServer,
 ) -> FromExtractorLayer<RequireScope<N>, AuthorizationServer> {
     from_extractor_with_state(server)
 }
 
-const BODY_PATIENCE: Duration = Duration::from_secs(10);
+/// Guards the routes of one protected resource: a function for
+/// [`from_fn_with_state`](axum::middleware::from_fn_with_state). The handlers get the token as
+/// `Extension<Authenticated>`. A preflight is answered as by [`require_scope`].
+///
+/// A mistyped identifier or scope is an error when the routes are made:
+///
+/// ```
+/// use axum::Router;
+/// use axum::middleware::from_fn_with_state;
+/// use grantor::{AuthorizationServer, ConfigError};
+///
+/// fn notes(server: &AuthorizationServer, routes: Router) -> Result<Router, ConfigError> {
+///     let notes = server.resource("https://api.example/notes")?;
+///     let write = notes.scopes(["notes:rw"])?;
+///     Ok(routes.route_layer(from_fn_with_state((notes, write), grantor_axum::require_scopes)))
+/// }
+/// ```
+///
+/// # Errors
+///
+/// [`Refused`] with 401 or 403, whose challenge names the resource's metadata and all scopes that are needed
+/// [RFC 9728 section 5.1].
+pub async fn require_scopes(
+    State((resource, needed)): State<(ResourceServer, ScopeSet)>,
+    request: Request,
+    next: Next,
+) -> Result<Response, Refused> {
+    let (mut parts, body) = request.into_parts();
+    let token = resource.authenticate_for(&lend(&parts, wire::Body::Empty), &needed).await?;
+    parts.extensions.insert(token);
+    Ok(next.run(Request::from_parts(parts, body)).await)
+}

@@ -1,14 +1,16 @@
 //! What the thin server on actix-web answers. The README of grantor-actix has the same in one file.
 
 use actix_web::HttpResponse;
+use actix_web::dev::ServiceRequest;
 use actix_web::http::header::{COOKIE, HeaderValue, SET_COOKIE};
-use actix_web::web::{self, Data, ServiceConfig};
-use grantor::AuthorizationServer;
+use actix_web::middleware::{Next, from_fn};
+use actix_web::web::{self, Data, ReqData, ServiceConfig};
 use grantor::scope::Permission;
 use grantor::wire::Endpoint;
-use grantor_actix::{Incoming, Refused, RequireScope, RequiredScope, page};
+use grantor::{Authenticated, AuthorizationServer};
+use grantor_actix::{Incoming, Refused, RequireScope, RequiredScope, page, require_scopes};
 
-use crate::{Me, Session, consent_page};
+use crate::{Me, Session, consent_page, protected_resources};
 
 /// Everything that the service answers.
 pub fn configure(services: &mut ServiceConfig, server: &AuthorizationServer) {
@@ -17,6 +19,10 @@ pub fn configure(services: &mut ServiceConfig, server: &AuthorizationServer) {
         .route(&server.path(Endpoint::Authorization), web::to(authorize))
         .route("/consent", web::to(consent))
         .route("/api/me", web::to(me));
+    for (path, needed) in protected_resources(server) {
+        let guard = move |request: ServiceRequest, next: Next<_>| require_scopes(needed.clone(), request, next);
+        services.service(web::resource(path).wrap(from_fn(guard)).to(me_there));
+    }
 }
 
 /// Asks the user, who would have to sign in first in a real service.
@@ -49,7 +55,16 @@ async fn me(
     server: Data<AuthorizationServer>,
     RequireScope { token, .. }: RequireScope<Profile>,
 ) -> Result<HttpResponse, Refused> {
-    let user = server.require_subject(&token)?;
+    answer(&server, &token).await
+}
+
+/// The same at a protected resource, behind its guard.
+async fn me_there(server: Data<AuthorizationServer>, token: ReqData<Authenticated>) -> Result<HttpResponse, Refused> {
+    answer(&server, &token).await
+}
+
+async fn answer(server: &AuthorizationServer, token: &Authenticated) -> Result<HttpResponse, Refused> {
+    let user = server.require_subject(token)?;
     Ok(HttpResponse::Ok().json(Me { user: user.as_str(), scope: token.scopes().as_str() }))
 }
 

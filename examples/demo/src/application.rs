@@ -26,7 +26,7 @@ impl Application {
         let registrar = server.registrar().ok_or("the store takes no registrations")?;
         let mut form = ApplicationForm::new("Demo Application", "https://demo.example/");
         form.redirect_uris = vec![options.redirect_uri.clone()];
-        form.scopes = "repo-code:rw account-profile:r account-email:r".into();
+        form.scopes = SCOPES.into();
         form.resource_scope = Some(ResourceScope::All);
         let logo = Logo::new(LOGO, &RegistrationLimits::default())?;
         let developer = Subject::new("developer")?;
@@ -57,6 +57,8 @@ impl Application {
     }
 }
 
+/// The scopes that applications may ask for.
+pub(crate) const SCOPES: &str = "repo-code:rw account-profile:r account-email:r";
 /// One transparent pixel.
-const LOGO: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01\0\0\0\x01\x08\x06\0\0\0\x1f\x15\xc4\x89\0\0\0\nIDATx\
+pub const LOGO: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01\0\0\0\x01\x08\x06\0\0\0\x1f\x15\xc4\x89\0\0\0\nIDATx\
 \x9cc\0\x01\0\0\x05\0\x01\r\n-\xb4\0\0\0\0IEND\xaeB`\x82";

@@ -2,23 +2,29 @@
 
 use axum::extract::State;
 use axum::http::header::{COOKIE, SET_COOKIE};
+use axum::middleware::from_fn_with_state;
 use axum::response::{AppendHeaders, IntoResponse, Response};
 use axum::routing::any;
-use axum::{Json, Router};
-use grantor::AuthorizationServer;
+use axum::{Extension, Json, Router};
 use grantor::scope::Permission;
 use grantor::wire::Endpoint;
-use grantor_axum::{Incoming, Refused, RequireScope, RequiredScope, page};
+use grantor::{Authenticated, AuthorizationServer};
+use grantor_axum::{Incoming, Refused, RequireScope, RequiredScope, page, require_scopes};
 
-use crate::{Me, Session, consent_page};
+use crate::{Me, Session, consent_page, protected_resources};
 
 /// Everything that the service answers.
 pub fn routes(server: AuthorizationServer) -> Router {
-    grantor_axum::routes(&server)
-        .route(&server.path(Endpoint::Authorization), any(authorize))
-        .route("/consent", any(consent))
-        .route("/api/me", any(me))
-        .with_state(server)
+    let routes = grantor_axum::routes(&server).merge(pages(&server)).route("/api/me", any(me));
+    let guarded = protected_resources(&server).into_iter().fold(routes, |routes, (path, needed)| {
+        routes.route(&path, any(me_there).layer(from_fn_with_state(needed, require_scopes)))
+    });
+    guarded.with_state(server)
+}
+
+/// The authorization endpoint and its consent page.
+pub fn pages(server: &AuthorizationServer) -> Router<AuthorizationServer> {
+    Router::new().route(&server.path(Endpoint::Authorization), any(authorize)).route("/consent", any(consent))
 }
 
 /// Asks the user, who would have to sign in first in a real service.
@@ -48,7 +54,19 @@ async fn me(
     State(server): State<AuthorizationServer>,
     RequireScope { token, .. }: RequireScope<Profile>,
 ) -> Result<Response, Refused> {
-    let user = server.require_subject(&token)?;
+    answer(&server, &token).await
+}
+
+/// The same at a protected resource, behind its guard.
+async fn me_there(
+    State(server): State<AuthorizationServer>,
+    Extension(token): Extension<Authenticated>,
+) -> Result<Response, Refused> {
+    answer(&server, &token).await
+}
+
+async fn answer(server: &AuthorizationServer, token: &Authenticated) -> Result<Response, Refused> {
+    let user = server.require_subject(token)?;
     Ok(Json(Me { user: user.as_str(), scope: token.scopes().as_str() }).into_response())
 }
 

@@ -16,13 +16,14 @@ pub mod times;
 use std::error::Error;
 use std::process::ExitCode;
 
-use grantor::{AuthorizationServer, MemoryStore};
+use grantor::scope::{ResourceScope, ScopeSet};
+use grantor::{ApproveWithin, AuthorizationServer, MemoryStore, RegistrationBounds, ResourceServer};
 use serde::Serialize;
 
-pub use self::application::Application;
-pub use self::consent_page::consent_page;
+pub use self::application::{Application, LOGO};
+pub use self::consent_page::{consent_page, escape};
 pub use self::options::Options;
-pub use self::session::Session;
+pub use self::session::{Session, random_id};
 
 /// Runs a thin server as the command line says; an error is reported in words.
 pub async fn start(serve: impl AsyncFnOnce(Options) -> Result<(), Box<dyn Error>>) -> ExitCode {
@@ -60,14 +61,35 @@ pub async fn with_application(
     options: &Options,
     issuer: String,
 ) -> Result<(AuthorizationServer, Application), Box<dyn Error>> {
-    let server = AuthorizationServer::builder(options.config(issuer), MemoryStore::new())
+    let config = options.config(issuer);
+    // The most that an application can have that registers itself. Without `--open-clients`, none can register.
+    let bounds = RegistrationBounds::new(config.scopes.parse(application::SCOPES.as_bytes())?, ResourceScope::All);
+    let server = AuthorizationServer::builder(config, MemoryStore::new())
         // For `--clock-speed` alone; without this line it is the system's.
         .clock(options.times.clock())
         .throttle(options.throttle())
+        .registration_policy(ApproveWithin::new(bounds))
         .build()?;
     let application = Application::register(&server, options).await?;
     tokio::spawn(purge::forever(server.clone(), options.times.minute()));
     Ok((server, application))
+}
+
+/// The path of each protected resource in the settings, with the arguments for the guard of its routes.
+///
+/// # Panics
+///
+/// Panics if a resource does not serve the scope of the profile.
+#[must_use]
+pub fn protected_resources(server: &AuthorizationServer) -> Vec<(String, (ResourceServer, ScopeSet))> {
+    let guarded = server.config().resources.iter().map(|settings| {
+        let resource = server.resource(&settings.identifier).expect("it is in the settings");
+        let needed = resource.scopes(["account-profile:r"]).expect("it serves the scope");
+        let metadata = settings.metadata_path();
+        let path = metadata.strip_prefix("/.well-known/oauth-protected-resource").unwrap_or_default();
+        (if path.is_empty() { "/" } else { path }.to_owned(), (resource, needed))
+    });
+    guarded.collect()
 }
 
 /// What the resource answers: who the token speaks for, and what it is good for.

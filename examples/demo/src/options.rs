@@ -8,9 +8,10 @@ use crate::times::{self, Times};
 
 const USAGE: &str = "\
 Options
-  --listen ADDR       where to listen, 127.0.0.1:8080 unless told
-  --redirect-uri URI  the redirect URI of the demo application, http://127.0.0.1/callback unless told
-  --profile NAME      strict, platform or mcp; platform unless told
+  --listen ADDR       where to listen, 127.0.0.1:8080 by default
+  --redirect-uri URI  the redirect URI of the demo application, http://127.0.0.1/callback by default
+  --profile NAME      strict, platform or mcp; platform by default
+  --open-clients      let applications register themselves
   --json              print one line for programs
   -h, --help          print this";
 
@@ -22,6 +23,8 @@ pub struct Options {
     pub redirect_uri: String,
     pub json: bool,
     pub times: Times,
+    /// Whether applications may register themselves.
+    pub(crate) open_clients: bool,
     profile: fn(String) -> Config,
     /// Whether requests over the loopback are slowed down too.
     throttle: bool,
@@ -39,6 +42,7 @@ impl Options {
             redirect_uri: "http://127.0.0.1/callback".into(),
             json: false,
             times: Times::default(),
+            open_clients: false,
             profile: Config::platform,
             throttle: false,
         };
@@ -51,11 +55,12 @@ impl Options {
                 }
                 "--json" => options.json = true,
                 "--throttle" => options.throttle = true,
+                "--open-clients" => options.open_clients = true,
                 "--listen" => options.listen = args.next().ok_or("--listen needs an address")?,
                 "--redirect-uri" => options.redirect_uri = args.next().ok_or("--redirect-uri needs a URI")?,
                 "--profile" => options.profile = profile(&args.next().unwrap_or_default())?,
                 other if options.times.take(other, || args.next())? => {}
-                _ => return Err(format!("{arg} is no option of this example; --help lists them")),
+                _ => return Err(format!("unknown option {arg}; --help lists the options")),
             }
         }
         Ok(Some(options))
@@ -70,6 +75,7 @@ impl Options {
         config.held_requests = usize::MAX;
         config.held_requests_per_client = usize::MAX;
         config.grants_per_client = usize::MAX;
+        config.dynamic_registration = self.open_clients;
         self.times.apply(&mut config);
         config
     }

@@ -8,7 +8,7 @@ use grantor::{AuthorizationServer, PurgeError};
 const STEP: usize = 10_000;
 
 /// Removes what has expired, once a minute of the server's clock; the store would only grow without it.
-pub(crate) async fn forever(server: AuthorizationServer, minute: Duration) {
+pub async fn forever(server: AuthorizationServer, minute: Duration) {
     loop {
         tokio::time::sleep(minute).await;
         let (removed, outcome) = once(&server).await;

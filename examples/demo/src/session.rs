@@ -17,7 +17,7 @@ impl Session {
     pub fn of(cookies: Option<&str>) -> Self {
         let mut pairs = cookies.unwrap_or_default().split("; ").filter_map(|pair| pair.split_once('='));
         let id = pairs.find(|(name, value)| *name == "session" && is_session_id(value));
-        let id = id.map_or_else(new_session_id, |(_, value)| value.to_owned());
+        let id = id.map_or_else(random_id, |(_, value)| value.to_owned());
         Self { user: Subject::new("alice").expect("a short text"), id }
     }
 
@@ -32,7 +32,9 @@ fn is_session_id(text: &str) -> bool {
     text.len() == 32 && text.bytes().all(|octet| octet.is_ascii_hexdigit())
 }
 
-fn new_session_id() -> String {
+/// 128 random bits in hexadecimal.
+#[must_use]
+pub fn random_id() -> String {
     let mut octets = [0; 16];
     SystemEntropy.fill(&mut octets);
     octets.iter().map(|octet| format!("{octet:02x}")).collect()

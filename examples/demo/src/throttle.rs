@@ -3,7 +3,7 @@
 use grantor::MemoryThrottle;
 
 pub const USAGE: &str = "\
-  --throttle          slow down requests from this machine too, which are exempt unless told";
+\x20 --throttle          slow down requests from this machine too (exempt by default)";
 
 pub fn throttle(counts_loopback: bool) -> MemoryThrottle {
     let throttle = MemoryThrottle::new();

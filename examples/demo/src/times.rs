@@ -14,9 +14,9 @@ pub struct Times {
 }
 
 pub const USAGE: &str = "\
-  --access-token-lifetime SECONDS   28800 unless told, and no less than the 300 of a grace
-  --refresh-token-lifetime SECONDS  15552000 unless told, and more than the 300 of a grace
-  --clock-speed N                   lets the server's clock go N times as fast, at most 1000; a consent page then
+\x20 --access-token-lifetime SECONDS   28800 by default; a value below the grace of 300 shortens the grace too
+  --refresh-token-lifetime SECONDS  15552000 by default; more than the grace of 300
+  --clock-speed N                   makes the server's clock N times as fast, at most 1000; a consent page then
                                     lasts 1800/N seconds and a code 600/N";
 
 const FASTEST: u32 = 1000;
@@ -52,10 +52,12 @@ impl Times {
         Ok(true)
     }
 
+    /// Sets the lifetimes that were named.
     pub fn apply(self, config: &mut Config) {
         let seconds = |seconds: u32| Duration::from_secs(seconds.into());
         config.access_token_lifetime = self.access_token_lifetime.map_or(config.access_token_lifetime, seconds);
         config.refresh_token_lifetime = self.refresh_token_lifetime.map_or(config.refresh_token_lifetime, seconds);
+        config.grace.access_token = config.grace.access_token.min(config.access_token_lifetime);
     }
 
     /// The clock that the server is to go by, from now on.

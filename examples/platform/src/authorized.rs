@@ -11,7 +11,7 @@ use grantor::store::{Authorization, StoreError};
 use grantor::{AuthorizationServer, Client, ClientId, ClientState, GrantId, Subject};
 
 use crate::logos;
-use crate::pages::{Failure, Frame, page};
+use crate::pages::{Failure, Frame, page, segment};
 use crate::session::SignedIn;
 use crate::web::Platform;
 use crate::words::{self, Resources, ScopeGroup, When};
@@ -45,6 +45,8 @@ struct WithdrawPage {
 /// An application with all that the user granted it.
 struct Application {
     id: ClientId,
+    /// The id in paths.
+    segment: String,
     name: String,
     website: Option<String>,
     logo: Option<String>,
@@ -102,7 +104,7 @@ async fn confirm_all(
     let Path(client_id) = client_id.map_err(|_| Failure::NotFound)?;
     let applications = applications_of(&platform.server, &signed_in.account.subject).await?;
     let found = applications.into_iter().find(|application| application.id.as_str() == client_id);
-    Ok(ask_to_confirm(&signed_in, format!("/authorized/applications/{client_id}/withdraw"), found))
+    Ok(ask_to_confirm(&signed_in, format!("/authorized/applications/{}/withdraw", segment(&client_id)), found))
 }
 
 fn ask_to_confirm(signed_in: &SignedIn, action: String, found: Option<Application>) -> Response {
@@ -165,8 +167,10 @@ impl Application {
     fn new(id: &ClientId, client: Option<&Client>, grant: Grant) -> Self {
         Self {
             id: id.clone(),
-            name: client.map_or_else(|| "An application that is gone".to_owned(), |client| client.name().to_owned()),
-            website: client.map(|client| client.website().to_owned()),
+            segment: segment(id.as_str()),
+            name: client.map_or_else(|| "An application that was removed".to_owned(), words::called),
+            // The page has no link that a stranger chose.
+            website: client.filter(|client| !client.is_unreviewed()).map(|client| client.website().to_owned()),
             logo: client.and_then(logos::address),
             is_suspended: client.is_some_and(|client| client.state() == ClientState::Suspended),
             grants: vec![grant],

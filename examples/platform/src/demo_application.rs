@@ -15,7 +15,8 @@ use crate::publications;
 
 const NAME: &str = "Release Notes";
 const DESCRIPTION: &str = "Drafts the notes of your next release from the issues of your repositories.";
-const SCOPES: &str = "account-profile:r account-email:r repo-basic-info:r repo-issue:rw";
+/// The scopes that the demo application, and applications that register themselves, may ask for.
+pub(crate) const SCOPES: &str = "account-profile:r account-email:r repo-basic-info:r repo-issue:rw";
 const LOGO: &[u8] = include_bytes!("../assets/release_notes.png");
 
 /// What the demo application proves itself with.

@@ -8,18 +8,17 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use grantor::{Client, ClientId, ClientState, LogoSlot};
 
-use crate::pages::Failure;
+use crate::pages::{Failure, segment};
 use crate::web::Platform;
 
 pub(crate) fn routes() -> Router<Platform> {
     Router::new().route("/logos/{client_id}", get(logo))
 }
 
-/// The address of a client's logo, another one whenever the client changes; none unless it is approved.
+/// The address of a client's logo, which changes with the client; `None` unless a person approved the logo.
 pub(crate) fn address(client: &Client) -> Option<String> {
-    let (id, version) = (client.id(), client.version());
-    // Ids that this service makes are letters and digits.
-    (client.state() == ClientState::Approved).then(|| format!("/logos/{id}?v={version}"))
+    let (id, version) = (segment(client.id().as_str()), client.version());
+    (client.state() == ClientState::Approved && !client.is_unreviewed()).then(|| format!("/logos/{id}?v={version}"))
 }
 
 async fn logo(

@@ -36,14 +36,15 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use axum::Router;
-use grantor::{AuthorizationServer, Config, SqliteStore, TracingEvents};
+use grantor::scope::ResourceScope;
+use grantor::{ApproveWithin, AuthorizationServer, Config, QueueAll, RegistrationBounds, SqliteStore, TracingEvents};
 use tokio::net::TcpListener;
 
 use crate::console::Addresses;
 use crate::database::Database;
 use crate::demo_application::DemoApplication;
 use crate::guesses::Guesses;
-use crate::options::Options;
+use crate::options::{OpenClients, Options};
 use crate::third_party::Registration;
 use crate::web::Platform;
 
@@ -81,11 +82,19 @@ async fn run(options: Options) -> Result<(), Box<dyn Error>> {
     config.development = true;
     config.public_clients = true;
     options.times.apply(&mut config);
-    let server = AuthorizationServer::builder(config, store)
+    config.dynamic_registration = options.open_clients.is_some();
+    let scopes = config.scopes.parse(demo_application::SCOPES.as_bytes())?;
+    let bounds = RegistrationBounds::new(scopes, ResourceScope::All);
+    let builder = AuthorizationServer::builder(config, store)
         .clock(options.times.clock())
         .events(TracingEvents)
-        .throttle(demo::throttle::throttle(options.throttle))
-        .build()?;
+        .throttle(demo::throttle::throttle(options.throttle));
+    let builder = match options.open_clients {
+        Some(OpenClients::Approve) => builder.registration_policy(ApproveWithin::new(bounds)),
+        Some(OpenClients::Review) => builder.registration_policy(QueueAll::new(bounds)),
+        None => builder,
+    };
+    let server = builder.build()?;
     if options.confirm_clock {
         server.confirm_clock().await?;
     }

@@ -9,15 +9,16 @@ use demo::times::{self, Times};
 
 const USAGE: &str = "\
 Options of the platform example
-  --listen ADDR              where the platform listens: on the loopback, 127.0.0.1:8080 unless told
-  --third-party-listen ADDR  where the third-party application listens, 127.0.0.1:8081 unless told
-  --database PATH            the file that keeps everything, target/platform.sqlite unless told
+  --listen ADDR              where the platform listens: on the loopback, 127.0.0.1:8080 by default
+  --third-party-listen ADDR  where the third-party application listens, 127.0.0.1:8081 by default
+  --database PATH            the file that keeps everything, target/platform.sqlite by default
   --redirect-uri URI         a further redirect URI of the demo application
   --issuer URL               the https address that a TLS proxy on this machine gives the platform
+  --open-clients HOW         applications may register themselves: HOW is approve (at once) or review
   --confirm-clock            the clock is right: remove expired grants again after some days without the platform
   --json                     print one line for programs
   -h, --help                 print this";
-const TIMES: &str = "Options that let one watch tokens end (on a database that is deleted afterwards)";
+const TIMES: &str = "Options to watch tokens expire (on a database that is deleted afterwards)";
 
 /// Where to listen, where to keep what must last, and how to print it.
 pub(crate) struct Options {
@@ -30,10 +31,21 @@ pub(crate) struct Options {
     pub(crate) issuer: Option<String>,
     /// Whether requests over the loopback are slowed down too.
     pub(crate) throttle: bool,
+    /// Whether applications may register themselves, and who approves them.
+    pub(crate) open_clients: Option<OpenClients>,
     /// Somebody has compared the clock.
     pub(crate) confirm_clock: bool,
     pub(crate) times: Times,
     pub(crate) json: bool,
+}
+
+/// What happens to an application that registers itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum OpenClients {
+    /// It can be used at once.
+    Approve,
+    /// It awaits the review that all applications await.
+    Review,
 }
 
 impl Options {
@@ -45,6 +57,7 @@ impl Options {
             database: "target/platform.sqlite".into(),
             redirect_uri: None,
             issuer: None,
+            open_clients: None,
             throttle: false,
             confirm_clock: false,
             times: Times::default(),
@@ -67,9 +80,10 @@ impl Options {
                 "--third-party-listen" => options.third_party_listen = loopback(&value()?)?,
                 "--database" => options.database = file(&value()?)?,
                 "--issuer" => options.issuer = Some(local_https(&value()?)?),
+                "--open-clients" => options.open_clients = Some(open_clients(&value()?)?),
                 "--throttle" => options.throttle = true,
                 "--redirect-uri" => options.redirect_uri = Some(value()?),
-                _ => return Err(format!("{arg} is no option of this example; --help lists them")),
+                _ => return Err(format!("unknown option {arg}; --help lists the options")),
             }
         }
         Ok(Some(options))
@@ -82,6 +96,14 @@ fn file(path: &str) -> Result<PathBuf, String> {
         return Err("--database needs the path of a file: this example keeps nothing in memory alone".into());
     }
     Ok(path.into())
+}
+
+fn open_clients(how: &str) -> Result<OpenClients, String> {
+    match how {
+        "approve" => Ok(OpenClients::Approve),
+        "review" => Ok(OpenClients::Review),
+        _ => Err(format!("--open-clients is approve or review, not {how:?}")),
+    }
 }
 
 /// The passwords of the demo accounts are known to everybody, so nobody else's machine may reach them.

@@ -47,6 +47,11 @@ impl Frame {
     }
 }
 
+/// Encodes a text as one path segment, since the id of a client may be a URL.
+pub(crate) fn segment(text: &str) -> String {
+    utf8_percent_encode(text, NON_ALPHANUMERIC).to_string()
+}
+
 /// Sends a page whose forms go to this service alone.
 pub(crate) fn page(template: &impl Template) -> Response {
     page_with_form_action(template, "")

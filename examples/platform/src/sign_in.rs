@@ -20,6 +20,7 @@ use crate::known_browsers;
 use crate::pages::{Failure, Frame, page_with_form_action};
 use crate::session::Visitor;
 use crate::web::Platform;
+use crate::words;
 
 /// Bytes of a user name and of a password; nobody has longer ones.
 const LONGEST_USERNAME: usize = 255;
@@ -143,7 +144,7 @@ async fn show(platform: &Platform, visitor: &Visitor, entered: Entered) -> Respo
 /// What waits behind the sign-in.
 #[derive(Default)]
 struct Ahead {
-    /// The name of the application that asks for access, if its request is good.
+    /// The name of the application that asks for access, if its request is valid.
     application: Option<String>,
     leads_to: String,
 }
@@ -159,7 +160,7 @@ async fn ahead(platform: &Platform, next: &str) -> Option<Ahead> {
         return None;
     }
     match platform.server.authorize(&Request::new("GET").query(query.as_bytes())).await {
-        Ok(pending) => Some(Ahead { application: Some(pending.client().name().to_owned()), leads_to: String::new() }),
+        Ok(pending) => Some(Ahead { application: Some(words::called(pending.client())), leads_to: String::new() }),
         Err(error) if error.needs_sign_in() => {
             let leads_to = error.form_action_sources()?.to_owned();
             Some(Ahead { application: None, leads_to })

@@ -1,7 +1,7 @@
 //! What the pages say, in people's words: permissions, states, resources, scopes, times.
 
 use grantor::scope::{Permission, ResourceScope, ScopeCatalog, ScopeSet};
-use grantor::{ApplicationType, ClientState, ClientType, Timestamp};
+use grantor::{Application, ApplicationType, Client, ClientState, ClientType, Timestamp};
 use time::OffsetDateTime;
 
 use crate::verbs::verbs;
@@ -12,6 +12,15 @@ pub(crate) const fn permission(permission: Option<Permission>) -> &'static str {
         Some(Permission::Read) => "Read-only",
         Some(Permission::ReadWrite) => "Read and write",
         None => "Everything",
+    }
+}
+
+/// The owner of an application, as administrators see it.
+pub(crate) fn owner(application: &Application) -> String {
+    match (application.owner(), application.more_metadata()) {
+        (Some(owner), _) => owner.to_string(),
+        (None, Some(_)) => "no owner: no developer submitted it".to_owned(),
+        (None, None) => "the platform".to_owned(),
     }
 }
 
@@ -46,6 +55,15 @@ pub(crate) const fn application_type(application_type: ApplicationType) -> &'sta
     match application_type {
         ApplicationType::Native => "Runs on its users’ devices (native)",
         _ => "Runs on a server or in the browser (web)",
+    }
+}
+
+/// How pages name an application: by its name, if that was reviewed; otherwise the name is marked as a claim.
+pub(crate) fn called(client: &Client) -> String {
+    match (client.is_unreviewed(), client.name()) {
+        (false, name) => name.to_owned(),
+        (true, "") => "An application without a name".to_owned(),
+        (true, name) => format!("An application that calls itself “{name}”"),
     }
 }
 

@@ -2,13 +2,13 @@
 
 use std::ops::RangeInclusive;
 
-use crate::client::application::{Application, CheckedForm, OpenApplication};
+use crate::client::application::open::{read_initial_token, read_open, write_initial_token, write_open};
+use crate::client::application::{Application, CheckedForm};
 use crate::client::encoding::{
     application_type, application_type_octet, client_type, client_type_octet, read_authentication_methods,
     read_grant_types, read_resource_scope, read_scopes, read_subject, state, state_octet, write_authentication_methods,
     write_grant_types, write_scopes,
 };
-use crate::client::metadata::MoreMetadata;
 use crate::client::redirect_uri::RegisteredRedirectUri;
 use crate::codec::{DecodeError, Reader, Writer, kind};
 use crate::id::ClientId;
@@ -34,6 +34,7 @@ impl Application {
             rejection,
             reserved_until,
             open,
+            initial_token,
             mark,
         } = self;
         let mut writer = Writer::new(kind::APPLICATION, WRITES);
@@ -50,6 +51,9 @@ impl Application {
         writer.array(mark);
         if let Some(open) = open {
             writer.tagged(OPEN, |writer| write_open(writer, open));
+        }
+        if let Some(initial_token) = initial_token {
+            writer.tagged(INITIAL_TOKEN, |writer| write_initial_token(writer, initial_token));
         }
         writer.finish()
     }
@@ -74,6 +78,7 @@ impl Application {
             reserved_until: reader.optional(Reader::time)?,
             mark: reader.array()?,
             open: reader.tagged(OPEN, read_open)?.map(Box::new),
+            initial_token: reader.tagged(INITIAL_TOKEN, read_initial_token)?.map(Box::new),
         };
         reader.finish()?;
         Ok(application)
@@ -82,36 +87,8 @@ impl Application {
 
 /// The tag of what an application has whose client registered itself.
 const OPEN: u8 = b'O';
-
-fn write_open(writer: &mut Writer, open: &OpenApplication) {
-    let OpenApplication { slot, is_used, gone_at, more } = open;
-    let MoreMetadata { logo_uri, tos_uri, policy_uri, contacts, software_id, software_version } = more;
-    writer.optional(*slot, Writer::number);
-    writer.flag(*is_used);
-    writer.optional(*gone_at, Writer::time);
-    for text in [logo_uri, tos_uri, policy_uri, software_id, software_version] {
-        writer.optional(text.as_deref(), Writer::text);
-    }
-    writer.count(contacts.len());
-    contacts.iter().for_each(|contact| writer.text(contact));
-}
-
-fn read_open(reader: &mut Reader<'_>) -> Result<OpenApplication, DecodeError> {
-    let text = |reader: &mut Reader<'_>| Ok(reader.optional(Reader::text)?.map(Into::into));
-    Ok(OpenApplication {
-        slot: reader.optional(Reader::number)?,
-        is_used: reader.flag()?,
-        gone_at: reader.optional(Reader::time)?,
-        more: MoreMetadata {
-            logo_uri: text(reader)?,
-            tos_uri: text(reader)?,
-            policy_uri: text(reader)?,
-            software_id: text(reader)?,
-            software_version: text(reader)?,
-            contacts: reader.list(|reader| reader.text().map(Into::into))?,
-        },
-    })
-}
+/// The tag of the part for an initial access token.
+const INITIAL_TOKEN: u8 = b'T';
 
 fn write_form(writer: &mut Writer, form: &CheckedForm) {
     let CheckedForm {
@@ -162,12 +139,17 @@ fn read_form(reader: &mut Reader<'_>) -> Result<CheckedForm, DecodeError> {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
     use crate::client::application::tests::application;
+    use crate::client::application::{InitialToken, Management, OpenApplication, ProposedUpdate};
+    use crate::client::metadata::{MoreMetadata, RegistrationBounds};
     use crate::client::{ApplicationType, AuthenticationMethods, ClientState, ClientType, GrantTypes};
     use crate::clock::Timestamp;
     use crate::codec::layout;
-    use crate::scope::ResourceScope;
+    use crate::scope::{ResourceScope, ScopeSet};
+    use crate::secret::Digest;
 
     fn full() -> Application {
         let mut application = application(ClientState::Suspended);
@@ -193,7 +175,7 @@ mod tests {
     fn comes_back_equal_in_every_field() {
         let ownerless = Application { owner: None, ..application(ClientState::Deleted) };
         let states = [ClientState::Pending, ClientState::Rejected].map(application);
-        for application in states.into_iter().chain([full(), ownerless, open()]) {
+        for application in states.into_iter().chain([full(), ownerless, open(), managed(), initial_token()]) {
             assert_eq!(Application::decode(&application.encode()), Ok(application));
         }
     }
@@ -212,8 +194,55 @@ mod tests {
                 software_id: text("id"),
                 software_version: text("1"),
             },
+            management: None,
         };
         Application { owner: None, open: Some(Box::new(open)), ..full() }
+    }
+
+    fn bounds() -> RegistrationBounds {
+        let scopes = |text: &str| ScopeSet::read(text).unwrap();
+        RegistrationBounds::new(scopes("repo-code:rw"), ResourceScope::Public)
+            .default_scopes(scopes("repo-code:r"))
+            .resources(["https://a.example", "https://b.example"])
+            .methods(AuthenticationMethods::PUBLIC)
+            .without_loopback()
+            .lifetime(Duration::from_secs(9))
+    }
+
+    fn managed() -> Application {
+        let mut application = open();
+        let open = application.open.as_mut().unwrap();
+        let proposed = ProposedUpdate {
+            default_scopes: ScopeSet::read("repo-code:r").unwrap(),
+            resources: Some(["https://a.example"].map(Box::from).into()),
+            end: Some(Timestamp::from_seconds(10)),
+            has_foreign_links: true,
+            looks_like_another: false,
+            more: open.more.clone(),
+        };
+        let (token, proposed) = (Digest::of(b"token"), Some(proposed));
+        let management = Management { token, bounds: bounds(), updates_await_review: true, proposed };
+        open.management = Some(Box::new(management));
+        application
+    }
+
+    fn initial_token() -> Application {
+        let token = InitialToken { token: Digest::of(b"token"), uses_left: 7, bounds: Some(bounds()) };
+        Application { initial_token: Some(Box::new(token)), ..application(ClientState::Deleted) }
+    }
+
+    /// What a release has written is read by every later one.
+    #[test]
+    fn layout_1_of_a_client_that_manages_itself_stays_as_it_is() {
+        let file = layout::compared("application.1.managed", &managed().encode());
+        assert_eq!(Application::decode(&file), Ok(managed()));
+    }
+
+    /// What a release has written is read by every later one.
+    #[test]
+    fn layout_1_of_an_initial_access_token_stays_as_it_is() {
+        let file = layout::compared("application.1.initial_token", &initial_token().encode());
+        assert_eq!(Application::decode(&file), Ok(initial_token()));
     }
 
     /// What a release has written is read by every later one.

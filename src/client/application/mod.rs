@@ -10,13 +10,13 @@ mod text;
 pub use field::{Field, FieldError, Problem};
 pub use form::{ApplicationForm, CheckedForm, RegistrationLimits};
 pub use logo::{Logo, LogoSlot};
-pub(crate) use open::OpenApplication;
+pub(crate) use open::{InitialToken, Management, OpenApplication, ProposedUpdate};
 pub(crate) use text::{is_shown_line, plain_text, web_link};
 
 use std::collections::BTreeSet;
 
 use crate::client::ClientState;
-use crate::client::metadata::MoreMetadata;
+use crate::client::metadata::{DocumentUrl, MoreMetadata};
 use crate::clock::Timestamp;
 use crate::id::ClientId;
 use crate::subject::Subject;
@@ -46,6 +46,9 @@ pub struct Application {
     pub(crate) reserved_until: Option<Timestamp>,
     /// Set for a client that registered itself.
     pub(crate) open: Option<Box<OpenApplication>>,
+    /// Set if the row is that of an initial access token. The state is then `Deleted`, and the token expires at
+    /// [`reserved_until`](Self::reserved_until).
+    pub(crate) initial_token: Option<Box<InitialToken>>,
     /// Random bytes of the write that made this version: its writer recognizes it by them.
     pub(crate) mark: [u8; MARK_BYTES],
 }
@@ -120,10 +123,16 @@ impl Application {
 
     /// Returns from when a purge may remove the record: a deleted one from
     /// [`reserved_until`](Self::reserved_until) on, one whose client registered itself once it was not used for long;
-    /// `None` for any other.
+    /// `None` for any other, and for a suspended one with a metadata document.
     #[must_use]
     pub fn purge_after(&self) -> Option<Timestamp> {
-        self.reserved_until.or_else(|| self.open.as_ref()?.gone_at)
+        self.reserved_until.or_else(|| self.open.as_ref().filter(|_| !self.is_kept_out())?.gone_at)
+    }
+
+    /// Returns whether the client is suspended, and would come back as a new one if its record were removed: its id is
+    /// the URL of its metadata document.
+    pub(crate) fn is_kept_out(&self) -> bool {
+        self.state == ClientState::Suspended && self.id.as_str().starts_with(DocumentUrl::START)
     }
 
     /// Returns whether the client registered itself and no person approved it yet [RFC 7591 section 5].
@@ -136,6 +145,10 @@ impl Application {
     #[must_use]
     pub fn more_metadata(&self) -> Option<&MoreMetadata> {
         self.open.as_ref().map(|open| &open.more)
+    }
+
+    pub(crate) fn management(&self) -> Option<&Management> {
+        self.open.as_ref().and_then(|open| open.management.as_deref())
     }
 
     pub(crate) fn slot(&self) -> Option<u32> {
@@ -265,6 +278,7 @@ mod tests {
             rejection: None,
             reserved_until: None,
             open: None,
+            initial_token: None,
             mark: [7; MARK_BYTES],
         }
     }

@@ -1,12 +1,13 @@
 //! What a policy lets a client have that registered itself.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use crate::client::application::CheckedForm;
 use crate::client::metadata::error::MetadataError;
 use crate::client::metadata::{ClientMetadata, MoreMetadata};
 use crate::client::redirect_uri::{RegisteredRedirectUri, WebUri};
-use crate::client::{AuthenticationMethod, AuthenticationMethods, ClientType};
+use crate::client::{AuthenticationMethod, AuthenticationMethods, Client, ClientType};
 use crate::scope::{ResourceScope, ScopeCatalog, ScopeSet};
 
 /// The most that a client may have that registered itself.
@@ -31,17 +32,18 @@ use crate::scope::{ResourceScope, ScopeCatalog, ScopeSet};
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RegistrationBounds {
-    scopes: ScopeSet,
-    default_scopes: Option<ScopeSet>,
-    resource_scope: ResourceScope,
-    methods: Option<AuthenticationMethods>,
-    has_loopback: bool,
-    has_private_use: bool,
-    lifetime: Option<Duration>,
+    pub(super) scopes: ScopeSet,
+    pub(super) default_scopes: Option<ScopeSet>,
+    pub(super) resource_scope: ResourceScope,
+    pub(super) resources: Option<BTreeSet<Box<str>>>,
+    pub(super) methods: Option<AuthenticationMethods>,
+    pub(super) has_loopback: bool,
+    pub(super) has_private_use: bool,
+    pub(super) lifetime: Option<Duration>,
 }
 
 impl RegistrationBounds {
-    /// Lets a client ask users for these scopes and these resources.
+    /// Lets a client ask users for these scopes, on these of the users' resources.
     ///
     /// What a client names as `scope` at its registration is what a request without `scope` asks for. It is no limit:
     /// clients ask for more later, with the same id.
@@ -51,6 +53,7 @@ impl RegistrationBounds {
             scopes,
             default_scopes: None,
             resource_scope,
+            resources: None,
             methods: None,
             has_loopback: true,
             has_private_use: true,
@@ -62,6 +65,19 @@ impl RegistrationBounds {
     #[must_use]
     pub fn default_scopes(self, scopes: ScopeSet) -> Self {
         Self { default_scopes: Some(scopes), ..self }
+    }
+
+    /// Lets a client have tokens for these protected resources only [RFC 8707]; for all of them by default. Each is
+    /// named by its [identifier](crate::ProtectedResource::new) in [`Config::resources`](crate::Config::resources).
+    ///
+    /// A request that names another resource is refused with `invalid_target`. If a request names none, it is for the
+    /// server's default resource if that is one of these, and otherwise for the only one of these that the server has.
+    /// If there are several, the client has to name one.
+    ///
+    /// This has no effect while the server has no protected resources.
+    #[must_use]
+    pub fn resources(self, identifiers: impl IntoIterator<Item: Into<Box<str>>>) -> Self {
+        Self { resources: Some(identifiers.into_iter().map(Into::into).collect()), ..self }
     }
 
     /// Accepts these authentication methods only. A client that names another one is refused, since it could use no
@@ -89,6 +105,38 @@ impl RegistrationBounds {
         Self { lifetime: Some(lifetime), ..self }
     }
 
+    /// Returns the bounds that admit only what both these and others admit.
+    pub(crate) fn within(self, others: &Self) -> Self {
+        let scopes = self.scopes.intersection(&others.scopes);
+        let defaults = [&others.default_scopes, &self.default_scopes].into_iter().flatten();
+        let default_scopes =
+            defaults.map(|scopes_of_one| scopes_of_one.intersection(&scopes)).find(|left| !left.is_empty());
+        let methods = match (self.methods, others.methods) {
+            (Some(own), Some(others)) => Some(own.iter().filter(|method| others.contains(*method)).collect()),
+            (own, others) => own.or(others),
+        };
+        let resources = match (self.resources, &others.resources) {
+            (Some(own), Some(others)) => Some(own.intersection(others).cloned().collect()),
+            (own, others) => own.or_else(|| others.clone()),
+        };
+        Self {
+            scopes,
+            default_scopes,
+            resource_scope: self.resource_scope.narrowed_to(&others.resource_scope),
+            resources,
+            methods,
+            has_loopback: self.has_loopback && others.has_loopback,
+            has_private_use: self.has_private_use && others.has_private_use,
+            lifetime: self.lifetime.into_iter().chain(others.lifetime).min(),
+        }
+    }
+
+    /// The bounds that admit exactly what a client has.
+    pub(crate) fn of(client: &Client) -> Self {
+        let resources = client.open().and_then(|open| open.resources.clone());
+        Self { resources, ..Self::new(client.scopes.clone(), client.resource_scope.clone()) }
+    }
+
     /// Makes of the metadata what the client gets.
     ///
     /// # Errors
@@ -110,7 +158,8 @@ impl RegistrationBounds {
         let limit = catalog.known_part(&self.scopes);
         let asked = metadata.scopes.as_ref().or(self.default_scopes.as_ref()).unwrap_or(&limit);
         let default_scopes = asked.intersection(&limit);
-        if default_scopes.is_empty() {
+        // Without any of the user's resources, no scope could be granted.
+        if default_scopes.is_empty() || self.resource_scope.is_empty() {
             return Err(MetadataError::NoScope);
         }
         let application_type = metadata.application_type();
@@ -129,7 +178,7 @@ impl RegistrationBounds {
             grant_types,
             authentication_methods: AuthenticationMethods::only(method),
         };
-        Ok(Admitted { form, default_scopes, lifetime: self.lifetime, more })
+        Ok(Admitted { form, default_scopes, resources: self.resources.clone(), lifetime: self.lifetime, more })
     }
 
     fn admits(&self, uri: &RegisteredRedirectUri) -> bool {
@@ -145,6 +194,8 @@ pub(crate) struct Admitted {
     pub(crate) form: CheckedForm,
     /// What a request without `scope` asks for.
     pub(crate) default_scopes: ScopeSet,
+    /// The protected resources that it may reach.
+    pub(crate) resources: Option<BTreeSet<Box<str>>>,
     pub(crate) lifetime: Option<Duration>,
     pub(crate) more: MoreMetadata,
 }
@@ -171,4 +222,37 @@ const fn client_type(method: AuthenticationMethod) -> ClientType {
 fn link_host(link: &str) -> Option<&str> {
     let link = link.split('#').next().unwrap_or_default();
     WebUri::split(link).ok().map(|uri| uri.host)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn scopes(wire: &str) -> ScopeSet {
+        ScopeCatalog::platform().parse(wire.as_bytes()).unwrap()
+    }
+
+    fn bounds(wire: &str) -> RegistrationBounds {
+        RegistrationBounds::new(scopes(wire), ResourceScope::All)
+    }
+
+    /// 7591-5-03
+    #[test]
+    fn two_bounds_leave_what_both_have() {
+        let (basic, none) = (AuthenticationMethod::ClientSecretBasic, AuthenticationMethod::None);
+        let own =
+            bounds("repo-code:rw repo-issue:r").methods([basic, none].into_iter().collect()).resources(["a", "b"]);
+        let own = own.lifetime(Duration::from_secs(9)).default_scopes(scopes("repo-issue:r"));
+        let other = RegistrationBounds::new(scopes("repo-code:r account-email:r"), ResourceScope::Public);
+        let other = other.methods(AuthenticationMethods::only(none)).resources(["b", "c"]).without_loopback();
+        let both = RegistrationBounds::new(scopes("repo-code:r"), ResourceScope::Public);
+        let both = both.methods(AuthenticationMethods::only(none)).resources(["b"]).without_loopback();
+        // The default of the one is outside of the other, so that all that is left is the default.
+        let both = both.lifetime(Duration::from_secs(9));
+        assert_eq!(own.clone().within(&other), both);
+        assert_eq!(other.within(&own), both);
+        assert_eq!(own.clone().within(&bounds("repo-code:rw repo-issue:rw")), own);
+        let named = own.within(&bounds("repo-code:r repo-issue:r").default_scopes(scopes("repo-code:r")));
+        assert_eq!(named.default_scopes, Some(scopes("repo-code:r")));
+    }
 }

@@ -39,6 +39,18 @@ pub enum MetadataError {
     /// A redirect URI is malformed, or of a kind that a browser runs or opens by itself.
     #[error("a redirect URI was refused")]
     RedirectUri(#[source] RedirectUriError),
+    /// The update of a registration does not have the client's id as `client_id` [RFC 7592 section 2.2].
+    #[error("the client_id of the update is missing or is not the client's")]
+    OtherClient,
+    /// The update of a registration has a member that only the server may set [RFC 7592 section 2.2].
+    #[error("the update has the member {0}, which only the server may set")]
+    ServerMade(&'static str),
+    /// The update of a registration has a secret that is not the client's [RFC 7592 section 2.2].
+    #[error("the client_secret of the update is not the client's")]
+    WrongSecret,
+    /// The update of a registration changes a member that cannot change.
+    #[error("the member {0} cannot change")]
+    Fixed(&'static str),
     /// No redirect URI is left of a kind that is accepted.
     #[error("no redirect URI is left that is accepted")]
     NoRedirectUri,

@@ -11,6 +11,9 @@ use crate::client::metadata::error::MetadataError;
 /// How deep objects and arrays may be nested: one level more than any member needs that is read.
 const DEPTH: usize = 16;
 
+/// The members that only private and symmetric keys have [RFC 7518 sections 6.2.2, 6.3.2 and 6.4.1].
+const PRIVATE: [&str; 8] = ["d", "p", "q", "dp", "dq", "qi", "oth", "k"];
+
 /// The members of one object. Members that are null, or empty texts, count as absent.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Members(BTreeMap<String, Json>);
@@ -40,6 +43,25 @@ impl Members {
         }
     }
 
+    /// Whether a key of the key set has one of [`PRIVATE`] [RFC 7518 section 6].
+    pub(super) fn has_private_key(&self, name: &'static str) -> Result<bool, MetadataError> {
+        let set = match self.0.get(name) {
+            None => return Ok(false),
+            Some(Json::Object(set)) => set,
+            Some(Json::Null | Json::Other | Json::Text(_) | Json::List(_)) => {
+                return Err(MetadataError::WrongType(name));
+            }
+        };
+        let keys = match set.get("keys") {
+            None => return Ok(false),
+            Some(Json::List(keys)) => keys,
+            Some(Json::Null | Json::Other | Json::Text(_) | Json::Object(_)) => {
+                return Err(MetadataError::WrongType(name));
+            }
+        };
+        Ok(keys.iter().any(|key| key.object().is_some_and(|key| PRIVATE.iter().any(|name| key.contains_key(*name)))))
+    }
+
     pub(super) fn list(&self, name: &'static str) -> Result<Option<Vec<&str>>, MetadataError> {
         let values = match self.0.get(name) {
             None => return Ok(None),
@@ -67,6 +89,13 @@ enum Json {
 }
 
 impl Json {
+    const fn object(&self) -> Option<&BTreeMap<String, Self>> {
+        match self {
+            Self::Object(members) => Some(members),
+            Self::Null | Self::Other | Self::Text(_) | Self::List(_) => None,
+        }
+    }
+
     fn is_absent(&self) -> bool {
         match self {
             Self::Null => true,

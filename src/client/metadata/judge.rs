@@ -6,13 +6,27 @@ use crate::client::metadata::json::Members;
 use crate::client::metadata::{ClientMetadata, MoreMetadata};
 use crate::client::redirect_uri::{RedirectUriPolicy, RegisteredRedirectUri};
 use crate::client::{AuthenticationMethod, GrantType, GrantTypes};
+use crate::id::ClientId;
 use crate::scope::{ScopeCatalog, ScopeSet};
+use crate::secret::Digest;
 
 /// Characters of a text that no request needs, and how many contacts there may be.
 const SHORT_TEXT: usize = 128;
 const CONTACTS: usize = 10;
 /// Characters of a link that no request needs.
 const LONG_LINK: usize = 1024;
+
+/// The members that an update must not have [RFC 7592 section 2.2].
+const SERVER_MADE: [&str; 4] =
+    ["registration_access_token", "registration_client_uri", "client_secret_expires_at", "client_id_issued_at"];
+
+/// An update that replaces the registration of a client.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Replacement {
+    pub(crate) metadata: ClientMetadata,
+    /// The digest of the secret that was sent.
+    pub(crate) secret: Option<Digest>,
+}
 
 /// What a registration is judged by.
 #[derive(Clone, Debug)]
@@ -31,28 +45,64 @@ impl MetadataRules {
     ///
     /// # Errors
     ///
-    /// The first [`MetadataError`], in the order: JSON, redirect URIs, method, grant types, scope, texts.
+    /// The first [`MetadataError`], in the order: JSON, method, redirect URIs, grant types, scope, texts.
     pub(crate) fn judge(&self, body: &[u8]) -> Result<ClientMetadata, MetadataError> {
+        self.metadata(&Members::read(body)?)
+    }
+
+    /// Reads and checks an update that replaces the registration of a client.
+    ///
+    /// > This request MUST include the "client_id" field [...]. The updated client metadata fields request MUST NOT include
+    /// > the "registration_access_token", "registration_client_uri", "client_secret_expires_at", or "client_id_issued_at"
+    /// > fields.
+    ///
+    /// [RFC 7592 section 2.2]
+    ///
+    /// # Errors
+    ///
+    /// The first [`MetadataError`]: the rules of this section first, then those of a registration.
+    pub(crate) fn judge_replacement(&self, client: &ClientId, body: &[u8]) -> Result<Replacement, MetadataError> {
         let members = Members::read(body)?;
-        let redirect_uris = self.redirect_uris(&members)?;
+        if members.text("client_id")? != Some(client.as_str()) {
+            return Err(MetadataError::OtherClient);
+        }
+        if let Some(name) = SERVER_MADE.into_iter().find(|name| members.has(name)) {
+            return Err(MetadataError::ServerMade(name));
+        }
+        let secret = members.text("client_secret")?.map(|secret| Digest::of(secret.as_bytes()));
+        Ok(Replacement { metadata: self.metadata(&members)?, secret })
+    }
+
+    fn metadata(&self, members: &Members) -> Result<ClientMetadata, MetadataError> {
+        let method = self.method(members)?;
+        self.read(members, method)
+    }
+
+    /// Reads the members of a client that authenticates with this method.
+    pub(super) fn read(
+        &self,
+        members: &Members,
+        authentication_method: AuthenticationMethod,
+    ) -> Result<ClientMetadata, MetadataError> {
+        let redirect_uris = self.redirect_uris(members)?;
         if members.has("jwks") && members.has("jwks_uri") {
             return Err(MetadataError::TwoKeySets);
         }
         Ok(ClientMetadata {
             claims_native: members.text("application_type")? == Some("native"),
             redirect_uris,
-            authentication_method: self.method(&members)?,
-            grant_types: grant_types(&members)?,
-            scopes: self.scopes(&members)?,
-            name: line(&members, "client_name", self.limits.name)?,
-            client_uri: link(&members, "client_uri", self.limits.website)?,
+            authentication_method,
+            grant_types: grant_types(members)?,
+            scopes: self.scopes(members)?,
+            name: line(members, "client_name", self.limits.name)?,
+            client_uri: link(members, "client_uri", self.limits.website)?,
             more: MoreMetadata {
-                logo_uri: link(&members, "logo_uri", LONG_LINK)?,
-                tos_uri: link(&members, "tos_uri", LONG_LINK)?,
-                policy_uri: link(&members, "policy_uri", LONG_LINK)?,
-                contacts: contacts(&members)?,
-                software_id: line(&members, "software_id", SHORT_TEXT)?,
-                software_version: line(&members, "software_version", SHORT_TEXT)?,
+                logo_uri: link(members, "logo_uri", LONG_LINK)?,
+                tos_uri: link(members, "tos_uri", LONG_LINK)?,
+                policy_uri: link(members, "policy_uri", LONG_LINK)?,
+                contacts: contacts(members)?,
+                software_id: line(members, "software_id", SHORT_TEXT)?,
+                software_version: line(members, "software_version", SHORT_TEXT)?,
             },
         })
     }
@@ -173,6 +223,30 @@ mod tests {
         assert_eq!(metadata.application_type(), ApplicationType::Web);
         assert_eq!((metadata.name(), metadata.client_uri(), metadata.scopes()), (None, None, None));
         assert_eq!(*metadata.more(), MoreMetadata::default());
+    }
+
+    /// 7592-2.2-01
+    #[test]
+    fn a_replacement_names_its_client_and_nothing_that_the_server_makes() {
+        let id = ClientId::new("own").unwrap();
+        let judged = |members: Value| {
+            let mut metadata = json!({"client_id": "own", "redirect_uris": [URI]});
+            metadata.as_object_mut().unwrap().extend(members.as_object().unwrap().clone());
+            rules().judge_replacement(&id, metadata.to_string().as_bytes())
+        };
+        let sound = judged(json!({"client_secret": "s"})).unwrap();
+        assert_eq!((sound.secret, sound.metadata.name()), (Some(Digest::of(b"s")), None));
+        assert_eq!(judged(json!({"client_id_issued_at": null})).unwrap().secret, None);
+        for client in [json!("other"), Value::Null, json!("")] {
+            assert_eq!(judged(json!({ "client_id": client })), Err(MetadataError::OtherClient));
+        }
+        assert_eq!(judged(json!({"client_id": 1})), Err(MetadataError::WrongType("client_id")));
+        for name in SERVER_MADE {
+            for value in [json!("x"), json!(1)] {
+                assert_eq!(judged(json!({ name: value })), Err(MetadataError::ServerMade(name)));
+            }
+        }
+        assert_eq!(judged(json!({"redirect_uris": []})), Err(MetadataError::NoRedirectUri));
     }
 
     /// 7591-3.1-02, 7591-3.2.2-01

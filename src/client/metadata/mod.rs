@@ -1,20 +1,30 @@
-//! What a client says of itself when it registers itself [RFC 7591 section 2].
+//! What a client says about itself in a registration [RFC 7591 section 2] or in a metadata document.
 
 mod bounds;
+mod digest;
+mod document;
+mod document_error;
+mod document_url;
+pub(crate) mod encoding;
 mod error;
 mod json;
 mod judge;
 
 pub(crate) use bounds::Admitted;
 pub use bounds::RegistrationBounds;
+pub(crate) use document::DocumentRules;
+pub use document_error::DocumentError;
+pub(crate) use document_url::DocumentUrl;
+pub use document_url::DocumentUrlError;
 pub use error::MetadataError;
-pub(crate) use judge::MetadataRules;
+pub(crate) use judge::{MetadataRules, Replacement};
 
 use crate::client::redirect_uri::RegisteredRedirectUri;
 use crate::client::{ApplicationType, AuthenticationMethod, GrantTypes};
 use crate::scope::ScopeSet;
 
-/// The metadata of a client that registers itself, checked [RFC 7591 section 2]. Every word is the client's own.
+/// The checked metadata of a client that registers itself or has a metadata document [RFC 7591 section 2]. Every word
+/// is the client's own claim.
 ///
 /// What this server does not offer is left out already: grant types, scopes, and redirect URIs of a kind that
 /// [`Config::redirect_uris`](crate::Config::redirect_uris) does not accept.

@@ -50,7 +50,7 @@ pub(crate) use shown::shown;
 pub(crate) use characters::uri_text;
 pub(crate) use host::check_host;
 pub(crate) use target::is_app_scheme;
-pub(crate) use web::{WebScheme, WebUri, check_path_and_query};
+pub(crate) use web::{WebScheme, WebUri, check_path_and_query, has_dot_segment};
 
 #[cfg(test)]
 mod tests {

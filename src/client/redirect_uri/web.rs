@@ -97,7 +97,7 @@ pub(crate) fn check_path_and_query(path_and_query: &str) -> Result<(), RedirectU
         return Err(RedirectUriError::Character);
     }
     let (path, query) = path_and_query.split_once('?').unwrap_or((path_and_query, ""));
-    if path.split('/').any(is_dot_segment) {
+    if has_dot_segment(path) {
         return Err(RedirectUriError::DotSegment);
     }
     if query.split('&').any(is_response_parameter) {
@@ -162,6 +162,11 @@ fn parse_port(text: &str) -> Result<u16, RedirectUriError> {
         return Err(RedirectUriError::Port);
     }
     text.parse().map_err(|_| RedirectUriError::Port)
+}
+
+/// Whether a segment is `.` or `..`, also as escapes.
+pub(crate) fn has_dot_segment(path: &str) -> bool {
+    path.split('/').any(is_dot_segment)
 }
 
 fn is_dot_segment(segment: &str) -> bool {

@@ -142,7 +142,7 @@ impl Judge<'_> {
         let client = self.request.client;
         let available = client.scopes_left(&grant.scopes, &grant.resources);
         let available = available.filter(|_| !grant.is_worn_out()).ok_or(Reason::GrantRevoked)?;
-        let target = self.resources.granted(grant.audience(), self.request.resources)?;
+        let target = self.resources.granted(grant.audience(), client, self.request.resources)?;
         let asked = Asked { scopes: self.asked(available, &target)?, target };
         let newest = self.newest(grant, placed)?;
         let in_grace_since = newest.in_grace.as_ref().map(|own| self.now.seconds_since(own.presented.since));

@@ -82,7 +82,7 @@ pub(in crate::testing) fn authorizations_of_every_kind(
 /// Every field as large as it may be.
 pub(in crate::testing) fn huge_authorization(subject: &Subject, purge_after: Timestamp) -> Authorization {
     Authorization {
-        client: hostile::client_id(255),
+        client: hostile::client_id(512),
         redirect_uri: redirect_uri(&format!("https://app.example/{}", "x".repeat(2028))),
         state: Some((0..=255).cycle().take(MOST_STATE_OCTETS).collect()),
         scopes: draw::scopes(&hostile::many_scopes()),

@@ -157,7 +157,7 @@ pub(in crate::testing) fn huge_grant(subject: &Subject, purge_after: Timestamp) 
         superseded: (0..PAIRS_IN_GRACE).map(|_| superseded(large())).collect(),
     };
     Grant {
-        client: hostile::client_id(255),
+        client: hostile::client_id(512),
         scopes,
         resources: hostile::most_resources(),
         pairs,

@@ -40,7 +40,8 @@ mod tests {
             ("an application", registration.application.encode().len()),
             ("a client", registration.client.encode().len()),
             ("a logo, each of two", logo.octets().len()),
-            ("a subject, a client id", registration.client.id().as_str().len()),
+            ("a subject", subject.as_str().len()),
+            ("a client id", registration.client.id().as_str().len()),
             ("the key of a filter", filter.key().len()),
         ] {
             let row = guide.lines().find_map(|line| line.strip_prefix(&format!("| {what} | ")));

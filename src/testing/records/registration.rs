@@ -4,9 +4,10 @@ use std::iter;
 use std::sync::Arc;
 
 use crate::client::application::{
-    Application, ApplicationForm, CheckedForm, Logo, OpenApplication, RegistrationLimits,
+    Application, ApplicationForm, CheckedForm, InitialToken, Logo, Management, OpenApplication, ProposedUpdate,
+    RegistrationLimits,
 };
-use crate::client::metadata::MoreMetadata;
+use crate::client::metadata::{MoreMetadata, RegistrationBounds};
 use crate::client::redirect_uri::{RedirectUriPolicy, RegisteredRedirectUri};
 use crate::client::{
     ApplicationType, AuthenticationMethod, AuthenticationMethods, Client, ClientOrigin, ClientSecrets, ClientState,
@@ -15,6 +16,7 @@ use crate::client::{
 use crate::clock::Timestamp;
 use crate::id::ClientId;
 use crate::scope::{ResourceScope, ScopeCatalog};
+use crate::secret::Digest;
 use crate::store::{LogoWrite, Registration};
 use crate::subject::Subject;
 use crate::testing::draw::{self, sound, unique};
@@ -63,6 +65,7 @@ pub(in crate::testing) fn registration_of(id: ClientId, owner: &Subject) -> Regi
         rejection: None,
         reserved_until: None,
         open: None,
+        initial_token: None,
         mark: draw::octets(),
     };
     Registration { logo: LogoWrite::Put(Arc::new(logo())), ..Registration::new(client, application) }
@@ -144,6 +147,7 @@ pub(in crate::testing) fn registrations_of_every_kind(owner: &Subject) -> Vec<Re
         hostile_texts(plain()),
         at_the_ends(plain()),
         deleted(plain()),
+        initial_token(plain()),
         registered_itself(plain(), Timestamp::from_seconds(u32::MAX)),
     ]);
     all.extend(hostile::subjects().iter().map(registration));
@@ -163,7 +167,7 @@ pub(in crate::testing) fn states() -> impl Iterator<Item = ClientState> + Clone 
 
 /// Every field as large as it may be.
 pub(in crate::testing) fn huge_registration(owner: &Subject) -> Registration {
-    let mut registration = registration_of(hostile::client_id(255), owner);
+    let mut registration = registration_of(hostile::client_id(512), owner);
     let form = CheckedForm {
         name: "\u{1f600}".repeat(50).into(),
         description: Some("\u{1f600}".repeat(350).into()),
@@ -244,20 +248,31 @@ fn deleted(registration: Registration) -> Registration {
     next
 }
 
+/// The row of an initial access token.
+fn initial_token(registration: Registration) -> Registration {
+    let mut next = deleted(registration);
+    let bounds = RegistrationBounds::new(next.client.scopes.clone(), ResourceScope::All).resources([unique()]);
+    let token = InitialToken { token: draw::digest(), uses_left: u32::MAX, bounds: Some(bounds) };
+    next.application.initial_token = Some(Box::new(token));
+    next
+}
+
 /// A client that registered itself, nobody reviewed, and may be removed from then on.
 pub(in crate::testing) fn registered_itself(mut registration: Registration, gone_at: Timestamp) -> Registration {
     let gone_at = Some(gone_at);
     registration.client.state = ClientState::Approved;
     registration.client.open = Some(Arc::new(OpenClient {
-        origin: ClientOrigin::DynamicRegistration,
+        origin: ClientOrigin::MetadataDocument,
         registered: draw::now(),
         is_reviewed: false,
         default_scopes: registration.client.scopes.clone(),
+        resources: Some([unique(), unique()].map(Box::from).into()),
         end: gone_at,
         used_until: gone_at,
         gone_at,
         has_foreign_links: true,
         looks_like_another: true,
+        document: Some(Digest::of(unique().as_bytes())),
     }));
     let text = || Some(unique().into());
     let more = MoreMetadata {
@@ -271,7 +286,24 @@ pub(in crate::testing) fn registered_itself(mut registration: Registration, gone
     let application = &mut registration.application;
     application.state = ClientState::Approved;
     application.owner = None;
-    application.open = Some(Box::new(OpenApplication { slot: Some(u32::MAX), is_used: true, gone_at, more }));
+    let bounds = RegistrationBounds::new(registration.client.scopes.clone(), ResourceScope::Public);
+    let proposed = ProposedUpdate {
+        default_scopes: registration.client.scopes.clone(),
+        resources: Some([unique()].map(Box::from).into()),
+        end: gone_at,
+        has_foreign_links: false,
+        looks_like_another: true,
+        more: more.clone(),
+    };
+    let management = Management {
+        token: draw::digest(),
+        bounds: bounds.resources([unique()]),
+        updates_await_review: true,
+        proposed: Some(proposed),
+    };
+    let management = Some(Box::new(management));
+    application.open =
+        Some(Box::new(OpenApplication { slot: Some(u32::MAX), is_used: true, gone_at, more, management }));
     registration.logo = LogoWrite::Keep;
     registration
 }

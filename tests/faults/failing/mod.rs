@@ -1,6 +1,7 @@
 //! A store that fails, loses answers and repeats writes: nothing acknowledged is lost or doubled, a
 //! hiccup takes nothing from anybody, and trouble is told as trouble.
 
+mod registrations;
 mod replicated;
 
 use std::sync::atomic::{AtomicUsize, Ordering};

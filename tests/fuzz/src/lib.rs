@@ -6,6 +6,8 @@
 mod answer;
 mod authorization;
 mod basic;
+mod document;
+mod dynamic_registration;
 mod logo;
 mod machine;
 mod params;
@@ -45,6 +47,7 @@ pub const TARGETS: &[Target] = &[
         check: redirect_uri::check,
         reaches: &["accepted", "accepted by domain", "refused", "not registered"],
     },
+    Target { name: "document", check: document::check, reaches: &["client", "several", "document", "url", "unknown"] },
     Target { name: "scope", check: scope::check, reaches: &["1111", "1001", "0010", "0000"] },
     Target { name: "token_text", check: token_text::check, reaches: &["unknown", "genuine", "forged by a holder"] },
     Target {
@@ -93,6 +96,17 @@ pub const TARGETS: &[Target] = &[
         name: "registration",
         check: registration::check,
         reaches: &["sound", "name", "description", "website", "redirect_uris", "scopes", "resource_scope"],
+    },
+    Target {
+        name: "dynamic_registration",
+        check: dynamic_registration::check,
+        reaches: &[
+            "201, none",
+            "201, client_secret_basic",
+            "201, client_secret_post",
+            "400, invalid_client_metadata",
+            "400, invalid_redirect_uri",
+        ],
     },
     Target {
         name: "logo",

@@ -73,6 +73,11 @@ impl Written {
         values(&self.query, name)
     }
 
+    /// How often a parameter stands in the query, with or without a value.
+    pub(super) fn times_in_query(&self, name: &str) -> usize {
+        parameters(&self.query).iter().filter(|(own, _)| own == name.as_bytes()).count()
+    }
+
     /// The values of a parameter in the body.
     pub(super) fn in_body(&self, name: &str) -> Vec<Vec<u8>> {
         values(&self.body, name)

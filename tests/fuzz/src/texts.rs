@@ -33,7 +33,7 @@ pub(super) fn check(input: &[u8]) -> String {
 }
 
 fn is_visible(text: &str) -> bool {
-    (1..=255).contains(&text.len()) && text.bytes().all(|octet| (0x20..=0x7e).contains(&octet))
+    (1..=512).contains(&text.len()) && text.bytes().all(|octet| (0x20..=0x7e).contains(&octet))
 }
 
 fn message(text: &str) -> Option<String> {

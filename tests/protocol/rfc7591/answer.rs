@@ -2,7 +2,7 @@
 
 use grantor::store::Stores;
 use grantor::wire::{Endpoint, Request};
-use grantor::{ApproveWithin, AuthorizationServer, MemoryStore, Profile};
+use grantor::{ApproveWithin, AuthenticationMethod, AuthorizationServer, MemoryStore, Profile};
 use serde_json::{Value, json};
 
 use super::{bounds, created, credentials, open, post, public, refused, register, with, world, world_with};
@@ -45,6 +45,24 @@ async fn registration_is_on_with_a_policy_alone() {
     // A policy alone opens nothing.
     let world = World::built(config_of(Profile::Mcp), |builder| builder.registration_policy(policy)).await;
     assert_eq!(post(&world, public().to_string()).await.status(), 404);
+}
+
+/// 7591-5-02, 8414-2-07
+#[tokio::test]
+async fn the_omitted_method_is_one_that_is_offered() {
+    let mut config = open(Profile::Platform);
+    config.open_clients.omitted_method = AuthenticationMethod::None;
+    let build = |config: &grantor::Config| {
+        let builder = AuthorizationServer::builder(config.clone(), MemoryStore::new());
+        builder.registration_policy(ApproveWithin::new(bounds())).build()
+    };
+    assert!(build(&config).is_ok());
+    config.public_clients = false;
+    let error = build(&config).unwrap_err();
+    assert_eq!((error.field(), error.value()), ("open_clients.omitted_method", "none"));
+    assert!(error.remedy().contains("client_secret_basic") && error.remedy().contains("public_clients"), "{error}");
+    config.open_clients.omitted_method = AuthenticationMethod::ClientSecretPost;
+    assert!(build(&config).is_ok());
 }
 
 /// 7591-3.1-01
@@ -205,7 +223,7 @@ async fn a_client_that_registered_itself_gets_and_refreshes_tokens() {
 }
 
 /// Numerical Recipes' linear congruential generator: repeatable, and good enough to vary bytes.
-struct Draws(u32);
+pub(crate) struct Draws(pub(crate) u32);
 
 impl Draws {
     fn below(&mut self, bound: usize) -> usize {
@@ -213,7 +231,7 @@ impl Draws {
         usize::try_from(self.0 >> 8).unwrap() % bound
     }
 
-    fn vary(&mut self, bytes: &mut Vec<u8>) {
+    pub(crate) fn vary(&mut self, bytes: &mut Vec<u8>) {
         const TELLING: &[u8] = b"{}[]\",:\\ \n\0u/#@%.<nulltrue09-\x7f\x80\xc3\xff";
         for _ in 0..=self.below(3) {
             let place = self.below(bytes.len() + 1);

@@ -262,6 +262,43 @@ async fn links_are_https_and_flagged_where_they_lead_elsewhere() {
 }
 
 /// 7591-5-01
+/// More than the first page of look-alikes is read. If the list is too long to be read, the name is flagged.
+#[tokio::test]
+async fn a_flood_of_submissions_hides_no_name() {
+    let world = world().await;
+    let registrar = world.server.registrar().unwrap();
+    let submit = async |count: usize| {
+        let mut ids = Vec::new();
+        for _ in 0..count {
+            let mut form = support::world::form();
+            form.name = "Twin".into();
+            let owner = grantor::Subject::new("developer").unwrap();
+            ids.push(registrar.submit(owner, form, Some(support::world::logo())).await.unwrap());
+        }
+        ids
+    };
+    let is_flagged = async || {
+        let answer = register(&world, with(public(), json!({"client_name": "Tw\u{456}n"}))).await;
+        let client = world.server.client(&super::id(&answer)).await.unwrap().unwrap();
+        client.open().unwrap().looks_like_another()
+    };
+    let mut ids = submit(50).await;
+    assert!(!is_flagged().await, "none of them is approved");
+    ids.sort();
+    support::world::Reviewer::approve_now(&registrar, &ids[49], grantor::Approval::default()).await.unwrap();
+    assert!(is_flagged().await, "the approved one is on the third page");
+    registrar.suspend(&ids[49]).await.unwrap();
+    assert!(is_flagged().await);
+    let version = registrar.application(&ids[49]).await.unwrap().version();
+    registrar.delete(&ids[49], version).await.unwrap();
+    assert!(!is_flagged().await);
+    submit(150).await;
+    assert!(!is_flagged().await, "199 are read");
+    submit(1).await;
+    assert!(is_flagged().await);
+}
+
+/// 7591-5-01
 #[tokio::test]
 async fn names_that_mislead_are_refused_or_flagged() {
     let world = world().await;

@@ -1,9 +1,12 @@
 //! RFC 7591: clients that register themselves.
 
-mod answer;
+pub(crate) mod answer;
 mod bounds;
+mod editors;
+mod initial_tokens;
 mod metadata;
 mod places;
+mod resources;
 mod review;
 
 use grantor::scope::{ResourceScope, ScopeCatalog, ScopeSet};
@@ -13,29 +16,29 @@ use serde_json::{Value, json};
 
 use support::world::{Credentials, PKCE, SCOPES, World, config_of};
 
-fn scopes(wire: &str) -> ScopeSet {
+pub(crate) fn scopes(wire: &str) -> ScopeSet {
     ScopeCatalog::platform().parse(wire.as_bytes()).unwrap()
 }
 
 /// What the policies of these tests admit: the scopes of the world.
-fn bounds() -> RegistrationBounds {
+pub(crate) fn bounds() -> RegistrationBounds {
     RegistrationBounds::new(scopes(SCOPES), ResourceScope::All)
 }
 
 /// The settings of a profile with registration on.
-fn open(profile: Profile) -> Config {
+pub(crate) fn open(profile: Profile) -> Config {
     let mut config = config_of(profile);
     config.public_clients = true;
     config.dynamic_registration = true;
     config
 }
 
-async fn world_with(config: Config, bounds: RegistrationBounds) -> World {
+pub(crate) async fn world_with(config: Config, bounds: RegistrationBounds) -> World {
     World::built(config, |builder| builder.registration_policy(ApproveWithin::new(bounds))).await
 }
 
 /// A world whose clients are approved at once.
-async fn world() -> World {
+pub(crate) async fn world() -> World {
     world_with(open(Profile::Mcp), bounds()).await
 }
 
@@ -44,25 +47,25 @@ async fn queueing() -> World {
     World::built(open(Profile::Mcp), |builder| builder.registration_policy(QueueAll::new(bounds()))).await
 }
 
-async fn post(world: &World, body: impl Into<Vec<u8>>) -> Response {
+pub(crate) async fn post(world: &World, body: impl Into<Vec<u8>>) -> Response {
     let call = world.post(Endpoint::Registration, &[]).without_header("Content-Type");
     call.header("Content-Type", b"application/json").raw_body(body).send().await
 }
 
 /// The answer to a registration that succeeds.
 #[track_caller]
-fn created(response: &Response) -> Value {
+pub(crate) fn created(response: &Response) -> Value {
     assert_eq!(response.status(), 201, "{}", String::from_utf8_lossy(response.body()));
     assert_eq!(response.header("Cache-Control"), Some("no-store"));
     serde_json::from_slice(response.body()).unwrap()
 }
 
-async fn register(world: &World, metadata: Value) -> Value {
+pub(crate) async fn register(world: &World, metadata: Value) -> Value {
     created(&post(world, metadata.to_string()).await)
 }
 
 /// A public client with code and refresh, as most applications register.
-fn public() -> Value {
+pub(crate) fn public() -> Value {
     json!({
         "redirect_uris": ["https://app.example.com/cb"],
         "client_name": "App",
@@ -72,33 +75,33 @@ fn public() -> Value {
 }
 
 /// The metadata with members set; null removes nothing and counts as absent.
-fn with(mut metadata: Value, members: Value) -> Value {
+pub(crate) fn with(mut metadata: Value, members: Value) -> Value {
     let members = members.as_object().unwrap().clone();
     metadata.as_object_mut().unwrap().extend(members);
     metadata
 }
 
-fn credentials(answer: &Value) -> Credentials {
+pub(crate) fn credentials(answer: &Value) -> Credentials {
     let text = |name: &str| answer[name].as_str().unwrap_or_default().to_owned();
     Credentials { id: text("client_id"), secret: text("client_secret") }
 }
 
-fn id(answer: &Value) -> ClientId {
+pub(crate) fn id(answer: &Value) -> ClientId {
     ClientId::new(answer["client_id"].as_str().unwrap()).unwrap()
 }
 
 /// The query of a request with that redirect URI and PKCE.
-fn query(world: &World, client: &Value, redirect_uri: &str, more: &[(&str, &str)]) -> String {
+pub(crate) fn query(world: &World, client: &Value, redirect_uri: &str, more: &[(&str, &str)]) -> String {
     let parameters = [&PKCE[..], &[("redirect_uri", redirect_uri)], more].concat();
     world.query_of(&credentials(client), &parameters)
 }
 
-async fn purge(world: &World) {
+pub(crate) async fn purge(world: &World) {
     assert!(world.purge(1000).await.is_finished());
 }
 
 #[track_caller]
-fn refused(response: &Response, status: u16, error: &str) {
+pub(crate) fn refused(response: &Response, status: u16, error: &str) {
     assert_eq!(response.status(), status, "{}", String::from_utf8_lossy(response.body()));
     let body: Value = serde_json::from_slice(response.body()).unwrap();
     assert_eq!(body["error"], error, "{body}");

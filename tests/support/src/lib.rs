@@ -10,6 +10,7 @@ pub mod claimed;
 pub mod folder;
 pub mod http;
 pub mod intercepted;
+pub mod judges;
 pub mod leap;
 mod on_postgres;
 mod on_redis;

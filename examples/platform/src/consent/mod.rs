@@ -11,7 +11,7 @@ use axum::response::Response;
 use axum::routing::{any, post};
 use axum::{Extension, Router};
 use grantor::wire::{self, Endpoint};
-use grantor::{AuthorizationServer, Consent, Decision};
+use grantor::{AuthorizationServer, Consent, Decision, PendingAuthorization};
 use grantor_axum::{Incoming, respond};
 use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
 
@@ -47,7 +47,8 @@ async fn question(
     before: Option<&Form>,
 ) -> Result<Response, Failure> {
     let server = &platform.server;
-    let pending = match server.authorize(request).await {
+    let signed_in = visitor.account.as_ref().map_or(*request, |account| request.subject(&account.subject));
+    let pending = match server.authorize(&signed_in).await {
         Ok(pending) => pending,
         Err(error) if visitor.account.is_none() && error.needs_sign_in() => {
             return Err(Failure::SignInFirst { next: way_back, sent: Sent::Nothing });
@@ -57,19 +58,10 @@ async fn question(
     let Some(account) = &visitor.account else {
         return Err(Failure::SignInFirst { next: way_back, sent: Sent::Nothing });
     };
-    let application = platform.registrar()?.application(pending.client().id()).await.map_err(failure)?;
-    let owner = match application.owner() {
-        Some(owner) => Account::find(&platform.database, owner.as_str()).await?,
-        None => None,
-    };
-    let publisher = page::Publisher {
-        name: owner.map(|account| account.name),
-        since: publications::since(&platform.database, application.id()).await?,
-    };
+    let (description, publisher) = described(platform, &pending).await?;
     let repositories = repositories::all_of(&platform.database, &account.subject).await?;
     match server.hold(&pending, &account.subject, &visitor.session_octets()).await {
         Ok(handle) => {
-            let description = application.form().description().map(str::to_owned);
             let asked = page::Asked { pending: &pending, description, publisher, repositories: &repositories };
             let mut page = page::ConsentPage::new(server.config(), account, asked, &handle, way_back);
             if let Some(before) = before {
@@ -83,6 +75,25 @@ async fn question(
         }
         Err(error) => Ok(refusal::answer(visitor, error, None)),
     }
+}
+
+/// What the developer said about the application, and who the developer is. `None` for an unreviewed application, which
+/// may not even be stored yet.
+async fn described(
+    platform: &Platform,
+    pending: &PendingAuthorization,
+) -> Result<(Option<String>, page::Publisher), Failure> {
+    if pending.is_client_unreviewed() {
+        return Ok((None, page::Publisher { name: None, since: None }));
+    }
+    let application = platform.registrar()?.application(pending.client().id()).await.map_err(failure)?;
+    let owner = match application.owner() {
+        Some(owner) => Account::find(&platform.database, owner.as_str()).await?,
+        None => None,
+    };
+    let since = publications::since(&platform.database, application.id()).await?;
+    let description = application.form().description().map(str::to_owned);
+    Ok((description, page::Publisher { name: owner.map(|account| account.name), since }))
 }
 
 /// Takes the decision; the handle is worth nothing without this user's session.

@@ -20,6 +20,8 @@ pub(super) struct ConsentPage {
     handle: String,
     next: String,
     application: Application,
+    /// Set for an unreviewed application: the page shows this instead of the reviewed facts.
+    stranger: Option<Stranger>,
     account: Account,
     /// Why nothing was done with the answer before.
     problem: Option<&'static str>,
@@ -35,6 +37,8 @@ pub(super) struct ConsentPage {
 enum Warning {
     /// The answer goes to a program on the user's own device: any program there can ask for it.
     OwnDevice,
+    /// The same, for an unreviewed application whose redirect URIs are all on the user's device.
+    OwnDeviceAlone,
     /// Everybody who has the application has its secret, if there is one.
     NoSecret,
 }
@@ -44,6 +48,8 @@ impl Warning {
         let uri = pending.redirect_uri();
         if pending.is_client_assured() {
             None
+        } else if pending.is_client_unreviewed() && pending.is_loopback_only() {
+            Some(Self::OwnDeviceAlone)
         } else if uri.is_loopback() || uri.is_private_use() {
             Some(Self::OwnDevice)
         } else {
@@ -64,7 +70,31 @@ struct Deed {
     is_ticked: bool,
 }
 
+/// What is known about an unreviewed application.
+struct Stranger {
+    /// The host of its metadata document, if it has one: the only verified fact.
+    host: Option<String>,
+    /// Its own claim.
+    name: Option<String>,
+    looks_like_another: bool,
+    registered: When,
+}
+
+impl Stranger {
+    fn of(pending: &PendingAuthorization) -> Option<Self> {
+        let client = pending.client();
+        let open = client.open().filter(|_| pending.is_client_unreviewed())?;
+        Some(Self {
+            host: pending.client_id_host().map(str::to_owned),
+            name: Some(client.name().to_owned()).filter(|name| !name.is_empty()),
+            looks_like_another: open.looks_like_another(),
+            registered: words::day(open.registered()),
+        })
+    }
+}
+
 struct Application {
+    /// The application's name, if that was reviewed.
     name: String,
     website: String,
     /// In its developer's words, as an administrator approved them.
@@ -112,18 +142,21 @@ impl ConsentPage {
     ) -> Self {
         let Asked { pending, description, publisher, repositories } = asked;
         let client = pending.client();
+        let stranger = Stranger::of(pending);
+        let name = if stranger.is_some() { "this application" } else { client.name() };
         Self {
             frame: Frame::for_account(account),
             handle: handle.expose().to_owned(),
             next,
             application: Application {
-                name: client.name().to_owned(),
+                name: name.to_owned(),
                 website: client.website().to_owned(),
                 description,
                 logo: logos::address(client),
                 publisher: publisher.name,
                 since: publisher.since.map(words::day),
             },
+            stranger,
             account: account.clone(),
             problem: None,
             groups: words::scope_groups(&config.scopes, pending.scopes()).into_iter().map(Group::from).collect(),

@@ -2,9 +2,10 @@
 
 use axum::extract::State;
 use axum::response::Response;
-use grantor::{Approval, Problem, RegistrarError};
+use grantor::{Approval, FieldError, Logo, Problem, RegistrarError, RegistrationLimits};
 use tower_sessions::Session;
 
+use crate::applications::SAMPLE_LOGO;
 use crate::pages::Failure;
 use crate::publications;
 use crate::registration::problems::{misleading, without_line_ends};
@@ -26,10 +27,13 @@ pub(super) async fn approve(
         let text = "Tick at least one scope, or reject the application.";
         return refuse(&platform, &account, &id, text).await;
     }
-    let outcome = registrar.approve(&id, controls.version()?, approval(&controls).scopes(scopes)).await;
+    let approval = approval(&controls, registrar.limits()).map_err(Failure::trouble)?.scopes(scopes);
+    let outcome = registrar.approve(&id, controls.version()?, approval).await;
     let done = outcome.map(|approved| {
         if approved.is_change() {
             "The change is approved and in force."
+        } else if controls.has("name") {
+            "Approved. Users see the name and website that you entered."
         } else {
             "Approved. The developer can use it now, and makes its secret."
         }
@@ -40,8 +44,13 @@ pub(super) async fn approve(
     conclude(&platform, &account, &id, &session, done).await
 }
 
-fn approval(controls: &Controls) -> Approval {
+fn approval(controls: &Controls, limits: &RegistrationLimits) -> Result<Approval, FieldError> {
     let mut approval = Approval::default();
+    // What users see of an application that registered itself.
+    if controls.has("name") {
+        let logo = Logo::new(SAMPLE_LOGO, limits)?;
+        approval = approval.name(controls.one("name")).website(controls.one("website")).logo(logo);
+    }
     if controls.has("require_pkce") {
         approval = approval.require_pkce();
     }
@@ -51,7 +60,7 @@ fn approval(controls: &Controls) -> Approval {
     if controls.has("may_introspect") {
         approval = approval.may_introspect();
     }
-    approval
+    Ok(approval)
 }
 
 pub(super) async fn reject(

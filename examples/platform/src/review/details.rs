@@ -4,11 +4,11 @@ use askama::Template;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse as _, Redirect, Response};
-use grantor::{Application, Client, ClientId, ClientState, LogoSlot, Registrar, RegistrarError};
+use grantor::{Application, Client, ClientId, ClientOrigin, ClientState, LogoSlot, Registrar, RegistrarError};
 use tower_sessions::Session;
 
 use crate::accounts::Account;
-use crate::pages::{Failure, Frame, page};
+use crate::pages::{Failure, Frame, page, segment};
 use crate::registration::form_words::{Difference, FormWords, differences};
 use crate::registration::problems::words as problem_words;
 use crate::registration::{Named, failure, notice};
@@ -24,10 +24,14 @@ struct DetailsPage {
     notice: Option<String>,
     refusal: Refusal,
     id: String,
+    /// The id in the paths of this page.
+    segment: String,
     version: u32,
     state: &'static str,
     state_class: &'static str,
     owner: Option<Owner>,
+    /// Set for an application that registered itself.
+    open: Option<Open>,
     submitted: When,
     decided: Option<When>,
     rejection: Option<String>,
@@ -49,8 +53,57 @@ struct Owner {
     email: String,
 }
 
+/// What is shown about an application that registered itself. Its links are shown as text, and nothing is fetched from
+/// them.
+struct Open {
+    how: &'static str,
+    registered: When,
+    is_unreviewed: bool,
+    /// When it is removed, unless it is used or reviewed before.
+    gone_at: Option<When>,
+    has_foreign_links: bool,
+    looks_like_another: bool,
+    /// What else it says about itself.
+    claims: Vec<(&'static str, String)>,
+}
+
+impl Open {
+    fn of(application: &Application, client: &Client) -> Option<Self> {
+        let (open, more) = (client.open()?, application.more_metadata()?);
+        let contacts = more.contacts().collect::<Vec<_>>().join(", ");
+        let software = [more.software_id(), more.software_version()].into_iter().flatten().collect::<Vec<_>>();
+        let claims = [
+            ("Contacts", Some(contacts)),
+            ("Software", Some(software.join(" "))),
+            ("Terms of service", more.tos_uri().map(str::to_owned)),
+            ("Privacy policy", more.policy_uri().map(str::to_owned)),
+            ("Logo, not fetched", more.logo_uri().map(str::to_owned)),
+        ];
+        let claims =
+            claims.into_iter().filter_map(|(label, text)| Some((label, text.filter(|text| !text.is_empty())?)));
+        let how = match open.origin() {
+            ClientOrigin::DynamicRegistration => "It registered itself",
+            ClientOrigin::MetadataDocument => "Its id is the address of its metadata document",
+            _ => "No developer submitted it",
+        };
+        Some(Self {
+            how,
+            registered: words::when(open.registered()),
+            is_unreviewed: client.is_unreviewed(),
+            gone_at: open.gone_at().map(words::when),
+            has_foreign_links: open.has_foreign_links(),
+            looks_like_another: open.looks_like_another(),
+            claims: claims.collect(),
+        })
+    }
+}
+
 struct DecisionForm {
     is_change: bool,
+    /// Whether it can be rejected: one that is in use already is suspended instead.
+    is_rejectable: bool,
+    /// Whether the administrator supplies what users see of it.
+    supplies_words: bool,
     scopes: Vec<ScopeGroup>,
 }
 
@@ -101,7 +154,7 @@ pub(super) async fn details(
 
 /// Leads an address that only takes forms to the page that sends them.
 pub(super) async fn back(_: Administrator, Named(id): Named) -> Redirect {
-    Redirect::to(&format!("/review/{id}"))
+    Redirect::to(&format!("/review/{}", segment(id.as_str())))
 }
 
 /// Shows the application as it is now, and why nothing was done.
@@ -134,7 +187,7 @@ pub(super) async fn conclude(
     match outcome {
         Ok(done) => {
             notice::leave(session, id, done).await?;
-            Ok(Redirect::to(&format!("/review/{id}")).into_response())
+            Ok(Redirect::to(&format!("/review/{}", segment(id.as_str()))).into_response())
         }
         Err(error) => explain(platform, account, id, error).await,
     }
@@ -201,9 +254,14 @@ async fn show(
     let form = FormWords::new(application.form(), config);
     let proposed = application.proposed().map(|proposed| FormWords::new(proposed, config));
     let awaits_review = application.awaits_review();
-    let namesakes = if awaits_review { namesakes::of(platform, &application).await? } else { Vec::new() };
-    let decision = awaits_review.then(|| DecisionForm {
+    let open = Open::of(&application, &client);
+    let is_unreviewed = client.is_unreviewed();
+    let is_to_decide = awaits_review || is_unreviewed;
+    let namesakes = if is_to_decide { namesakes::of(platform, &application).await? } else { Vec::new() };
+    let decision = is_to_decide.then(|| DecisionForm {
         is_change: proposed.is_some(),
+        is_rejectable: awaits_review,
+        supplies_words: is_unreviewed,
         scopes: proposed.as_ref().unwrap_or(&form).scopes.clone(),
     });
     Ok(page(&DetailsPage {
@@ -211,10 +269,12 @@ async fn show(
         notice,
         refusal,
         id: id.to_string(),
+        segment: segment(id.as_str()),
         version: application.version(),
         state: words::state(state),
         state_class: words::state_class(state),
         owner: owner(platform, &application).await?,
+        open,
         submitted: words::when(application.submitted()),
         decided: application.decided().map(words::when),
         rejection: application.rejection().map(str::to_owned),

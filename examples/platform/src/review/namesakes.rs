@@ -2,14 +2,15 @@
 
 use grantor::Application;
 
-use crate::pages::Failure;
+use crate::pages::{Failure, segment};
 use crate::registration::failure;
 use crate::web::Platform;
 use crate::words;
 
 /// An application whose name looks the same.
 pub(super) struct Namesake {
-    pub(super) id: String,
+    /// The id in the path of its page.
+    pub(super) segment: String,
     pub(super) name: String,
     pub(super) owner: String,
     pub(super) state: &'static str,
@@ -21,9 +22,9 @@ impl Namesake {
         let name = application.form().name();
         let proposed = application.proposed().map(|proposed| proposed.name()).filter(|proposed| *proposed != name);
         Self {
-            id: application.id().to_string(),
+            segment: segment(application.id().as_str()),
             name: proposed.map_or_else(|| name.to_owned(), |proposed| format!("{name} (to become {proposed})")),
-            owner: application.owner().map_or_else(|| "the platform".into(), ToString::to_string),
+            owner: words::owner(application),
             state: words::state(application.state()),
             state_class: words::state_class(application.state()),
         }

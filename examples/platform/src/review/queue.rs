@@ -6,7 +6,7 @@ use axum::extract::{Query, State};
 use axum::response::Response;
 use grantor::{Application, ApplicationFilter, ClientState};
 
-use crate::pages::{Failure, Frame, page};
+use crate::pages::{Failure, Frame, page, segment};
 use crate::registration::{Listing, ROWS, failure};
 use crate::session::Administrator;
 use crate::web::Platform;
@@ -40,7 +40,8 @@ static SHELVES: [Shelf; 6] = [
 ];
 
 struct Row {
-    id: String,
+    /// The id in the path of its page.
+    segment: String,
     name: String,
     owner: String,
     state: &'static str,
@@ -60,16 +61,19 @@ pub(super) async fn queue(
     let mut rows: Vec<_> = found.iter().map(|application| row(application)).collect();
     let has_more = rows.len() > ROWS;
     rows.truncate(ROWS);
-    let next = rows.last().filter(|_| has_more).map(|row| row.id.clone());
+    let next = rows.last().filter(|_| has_more).map(|row| row.segment.clone());
     let frame = Frame::for_account(&account);
     Ok(page(&QueuePage { frame, shelf, rows, is_first: listing.is_first(), next }))
 }
 
 fn row(application: &Application) -> Row {
     Row {
-        id: application.id().to_string(),
-        name: application.form().name().to_owned(),
-        owner: application.owner().map_or_else(|| "the platform".into(), ToString::to_string),
+        segment: segment(application.id().as_str()),
+        name: match application.form().name() {
+            "" => "(no name)".to_owned(),
+            name => name.to_owned(),
+        },
+        owner: words::owner(application),
         state: words::state(application.state()),
         state_class: words::state_class(application.state()),
         has_proposed: application.proposed().is_some(),

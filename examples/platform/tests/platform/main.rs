@@ -2,6 +2,7 @@
 
 #[cfg(target_os = "linux")]
 mod hung_up;
+mod open_clients;
 mod pages;
 mod sessions;
 mod sign_in_limits;

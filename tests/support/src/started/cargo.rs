@@ -29,6 +29,11 @@ pub fn platform() -> PathBuf {
     PROGRAMS.join("platform")
 }
 
+/// The MCP server with its authorization server.
+pub fn mcp() -> PathBuf {
+    PROGRAMS.join("mcp")
+}
+
 /// An example of any package.
 pub fn example(name: &str) -> PathBuf {
     PROGRAMS.join("examples").join(name)
@@ -37,7 +42,18 @@ pub fn example(name: &str) -> PathBuf {
 /// Where they are, built once in each process; `cargo test --workspace` has built them already. With an example among
 /// them, the dependencies have the features that they have for tests.
 static PROGRAMS: LazyLock<PathBuf> = LazyLock::new(|| {
-    let targets = ["--bin", "platform", "--example", "axum", "--example", "actix", "--example", "getting_started"];
+    let targets = [
+        "--bin",
+        "platform",
+        "--bin",
+        "mcp",
+        "--example",
+        "axum",
+        "--example",
+        "actix",
+        "--example",
+        "getting_started",
+    ];
     let output = cargo("build")
         .args(["--quiet", "--workspace"])
         .args(targets)

@@ -1,7 +1,7 @@
 //! The authorization endpoint: pages, redirects and the page that asks.
 
-use support::http::Request;
 use crate::trio::{COOKIE, Trio};
+use support::http::Request;
 use support::world::{CHALLENGE, PKCE, REDIRECT_URI, World, encode};
 
 fn authorize(query: impl AsRef<[u8]>) -> Request {
@@ -94,7 +94,7 @@ async fn the_page_that_asks_is_the_same() {
     let good = trio.query(&[]);
     let with = |more: &str| authorize(format!("{good}&{more}"));
     let mut head = authorize(&good);
-    head.method = "HEAD";
+    head.method = "HEAD".into();
     let many = (0..80).fold(authorize(&good), |request, _| request.header("X-Many", "x"));
     trio.answer_all(&[
         (200, authorize(&good)),
@@ -116,7 +116,10 @@ async fn the_page_that_asks_is_the_same() {
         (200, Request::get("/oauth2/auth").query(&good).header("Cookie", "session=")),
         (200, Request::get("/oauth2/auth").query(&good).header("Cookie", "session=\"><script>")),
         (200, Request::get("/oauth2/auth").query(&good).header("Cookie", "session=one;Domain=example.com")),
-        (200, Request::get("/oauth2/auth").query(&good).header("Cookie", "session=one").header("Cookie", "session=two")),
+        (
+            200,
+            Request::get("/oauth2/auth").query(&good).header("Cookie", "session=one").header("Cookie", "session=two"),
+        ),
     ])
     .await;
 }

@@ -1,7 +1,7 @@
 //! The decision of the user.
 
-use support::http::Request;
 use crate::trio::{COOKIE, Trio};
+use support::http::Request;
 
 const SCOPE: (&str, &str) = ("scope", "account-profile:r");
 
@@ -41,7 +41,7 @@ async fn a_form_that_no_page_made_decides_nothing() {
     let consent = |form: &[(&str, &str)]| Request::post("/consent", form).header("Cookie", COOKIE);
     let oversized = format!("handle={handle}&decision=deny&x={}", "a".repeat(trio.body_limit()));
     let mut head = consent(&[]);
-    head.method = "HEAD";
+    head.method = "HEAD".into();
     trio.answer_all(&[
         (400, consent(&[])),
         (400, consent(&[("handle", &handle)])),

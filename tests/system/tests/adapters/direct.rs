@@ -1,24 +1,28 @@
 //! What the examples have to answer: the same service with nothing but the core under it.
 
 use demo::Session;
-use grantor::scope::{Permission, Resource};
+use grantor::scope::{Permission, ScopeSet};
 use grantor::wire::{self, Body, Endpoint, protective_headers};
-use grantor::{AuthorizationError, AuthorizationServer, Consent, Decision, ResourceError};
+use grantor::{
+    Authenticated, AuthorizationError, AuthorizationServer, Consent, Decision, ResourceError, ResourceServer,
+};
 
 use support::http::{Answer, Request};
 
 pub(crate) async fn answer(server: &AuthorizationServer, request: &Request) -> Answer {
     let lent = lend(request);
     let path = str::from_utf8(&request.path).unwrap();
-    let of = |endpoint: &Endpoint| server.paths(*endpoint).iter().any(|own| own == path);
+    let of = |endpoint: &Endpoint| server.paths(*endpoint).iter().any(|own| is_routed(own, path));
     let mut answer = match path {
         "/consent" => consent(server, request).await,
-        "/api/me" if lent.is_preflight() => made(204, [], Vec::new()),
         "/api/me" => me(server, &lent).await.unwrap_or_else(|error| plain(error.into_response())),
         _ if of(&Endpoint::Authorization) => authorize(server, request, &lent).await,
-        _ => match Endpoint::MACHINE.iter().copied().find(of) {
-            Some(endpoint) => plain(server.serve(endpoint, &lent).await),
-            None => made(404, [], Vec::new()),
+        _ => match (Endpoint::MACHINE.iter().copied().find(of), guarded(server, path)) {
+            (Some(endpoint), _) => plain(server.serve(endpoint, &lent).await),
+            (None, Some((resource, needed))) => {
+                me_there(server, &resource, &lent, &needed).await.unwrap_or_else(|error| plain(error.into_response()))
+            }
+            (None, None) => made(404, [], Vec::new()),
         },
     };
     if answer.status != 204 {
@@ -30,6 +34,14 @@ pub(crate) async fn answer(server: &AuthorizationServer, request: &Request) -> A
         answer.body.clear();
     }
     answer
+}
+
+/// Whether a route has that path; a name in braces stands for one segment.
+fn is_routed(route: &str, path: &str) -> bool {
+    match route.split_once('{') {
+        Some((start, _)) => path.strip_prefix(start).is_some_and(|rest| !rest.is_empty() && !rest.contains('/')),
+        None => route == path,
+    }
 }
 
 fn lend(request: &Request) -> wire::Request<'_> {
@@ -82,10 +94,25 @@ fn decision(body: &[u8]) -> Option<(String, Decision)> {
 }
 
 async fn me(server: &AuthorizationServer, lent: &wire::Request<'_>) -> Result<Answer, ResourceError> {
-    let token = server.authenticate(lent).await?;
-    server.require(&token, "account-profile", Permission::Read, Resource::Account)?;
-    let body =
-        serde_json::json!({ "user": server.require_subject(&token)?.as_str(), "scope": token.scopes().as_str() });
+    let token = server.authenticate_for(lent, "account-profile", Some(Permission::Read)).await?;
+    about(server, &token)
+}
+
+fn guarded(server: &AuthorizationServer, path: &str) -> Option<(ResourceServer, ScopeSet)> {
+    demo::protected_resources(server).into_iter().find(|(own, _)| own == path).map(|(_, needed)| needed)
+}
+
+async fn me_there(
+    server: &AuthorizationServer,
+    resource: &ResourceServer,
+    lent: &wire::Request<'_>,
+    needed: &ScopeSet,
+) -> Result<Answer, ResourceError> {
+    about(server, &resource.authenticate_for(lent, needed).await?)
+}
+
+fn about(server: &AuthorizationServer, token: &Authenticated) -> Result<Answer, ResourceError> {
+    let body = serde_json::json!({ "user": server.require_subject(token)?.as_str(), "scope": token.scopes().as_str() });
     Ok(made(200, [("content-type".into(), "application/json".into())], body.to_string().into_bytes()))
 }
 

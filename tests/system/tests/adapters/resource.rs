@@ -1,8 +1,9 @@
 //! The resource behind the check of access tokens.
 
 use crate::trio::Trio;
+use grantor::{Profile, ProtectedResource};
 use support::http::Request;
-use support::world::{FORM, World};
+use support::world::{FORM, ISSUER, World};
 
 /// HTTP-02
 #[tokio::test]
@@ -73,4 +74,76 @@ async fn a_preflight_is_answered_before_the_token_is_asked_for() {
     let challenged = trio.answers(401, &options()).await;
     assert!(challenged.header("www-authenticate").is_some());
     assert_eq!(challenged.header("access-control-expose-headers"), Some("WWW-Authenticate"));
+}
+
+/// A world with two protected resources; the first is the default.
+async fn two_resources() -> World {
+    let change = |config: &mut grantor::Config| {
+        let mut notes = ProtectedResource::new(format!("{ISSUER}/api/notes"), "Notes");
+        notes.is_default = true;
+        notes.basic_scopes = vec!["repo-code:r".into()];
+        let mut issues = ProtectedResource::new(format!("{ISSUER}/api/issues"), "Issues");
+        issues.scopes = ["repo-issue:rw", "account-profile:r"].map(Into::into).to_vec();
+        config.resources = vec![notes, issues];
+    };
+    World::with(Profile::Platform, change).await
+}
+
+/// 8707-3-01, 9728-5.1-01, 9728-5.1-03, 9728-5.1-04
+#[tokio::test]
+async fn a_named_resource_is_guarded_the_same() {
+    let trio = Trio::of(two_resources).await;
+    let issues = format!("{ISSUER}/api/issues");
+    let token = async |scope: &str, resource: Option<&str>| {
+        let mut more = vec![("scope", scope)];
+        more.extend(resource.map(|resource| ("resource", resource)));
+        let tokens = trio.tokens_of(&trio.query(&more), &[scope]).await;
+        tokens["access_token"].as_str().unwrap().to_owned()
+    };
+    let at_issues = token("account-profile:r", Some(&issues)).await;
+    let too_little = token("repo-issue:r", Some(&issues)).await;
+    let at_default = token("account-profile:r", None).await;
+    let bearer = |path: &str, token: &str| Request::get(path).header("Authorization", format!("Bearer {token}"));
+    trio.answer_all(&[
+        (200, bearer("/api/issues", &at_issues)),
+        (401, bearer("/api/issues", &at_default)),
+        (403, bearer("/api/issues", &too_little)),
+        (400, bearer("/api/issues", "")),
+        (401, bearer("/api/issues", "unknown")),
+        (200, bearer("/api/notes", &at_default)),
+        (401, bearer("/api/notes", &at_issues)),
+        (200, bearer("/api/me", &at_default)),
+        (401, bearer("/api/me", &at_issues)),
+        (404, bearer("/api/issues/1", &at_issues)),
+    ])
+    .await;
+    let challenge = |scope: &str, error: &str, path: &str| {
+        let document = format!("{ISSUER}/.well-known/oauth-protected-resource{path}");
+        format!("Bearer realm=\"oauth2\", {error}scope=\"{scope}\", resource_metadata=\"{document}\"")
+    };
+    for method in ["GET", "HEAD", "POST", "DELETE", "OPTIONS"] {
+        // The guard of the default resource names the scope of the route instead of the basic scopes.
+        for (path, resource) in
+            [("/api/issues", "/api/issues"), ("/api/notes", "/api/notes"), ("/api/me", "/api/notes")]
+        {
+            let answer = trio.answers(401, &Request::new(method, path)).await;
+            let expected = challenge("account-profile:r", "", resource);
+            assert_eq!(answer.header("www-authenticate"), Some(&*expected), "{method} {path}");
+        }
+    }
+    let refused = trio.answers(403, &bearer("/api/issues", &too_little)).await;
+    let error = "error=\"insufficient_scope\", error_description=\"the access token does not cover this\", ";
+    let expected = challenge("repo-issue:r account-profile:r", error, "/api/issues");
+    assert_eq!(refused.header("www-authenticate"), Some(&*expected));
+}
+
+/// CORS-06
+#[tokio::test]
+async fn a_preflight_passes_the_guard_of_a_named_resource() {
+    let trio = Trio::of(two_resources).await;
+    for path in ["/api/issues", "/api/notes", "/api/me"] {
+        let preflight = Request::new("OPTIONS", path).header("Origin", "https://page.example");
+        let preflight = preflight.header("Access-Control-Request-Method", "POST");
+        assert_eq!(trio.answers(204, &preflight).await.headers, [], "{path}: no challenge");
+    }
 }

@@ -102,9 +102,13 @@ impl Trio {
 
     /// Lets the user agree to these scopes and gives the token response.
     pub(crate) async fn tokens(&self, scopes: &[&str]) -> serde_json::Value {
+        self.tokens_of(&self.query(&[("scope", &scopes.join(" "))]), scopes).await
+    }
+
+    /// The same for a request with that query.
+    pub(crate) async fn tokens_of(&self, query: &str, scopes: &[&str]) -> serde_json::Value {
         let client = self.client();
-        let query = self.query(&[("scope", &scopes.join(" "))]);
-        let code = self.code(&query, scopes).await;
+        let code = self.code(query, scopes).await;
         let form = [("grant_type", "authorization_code"), ("code", &code)];
         let answer = self.answers(200, &Request::post("/oauth2/token", &form).basic(&client.id, &client.secret)).await;
         answer.json()

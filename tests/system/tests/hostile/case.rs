@@ -13,6 +13,7 @@ use support::http::{Late, Then, exchange};
 /// The connection may be closed without an answer.
 pub(crate) const CLOSED: u16 = 0;
 
+#[derive(Clone)]
 pub(crate) struct Case {
     pub(crate) name: String,
     octets: Vec<u8>,

@@ -3,6 +3,12 @@
 use std::net::SocketAddr;
 use std::sync::LazyLock;
 
+use futures::executor::block_on;
+use grantor::scope::{ResourceScope, ScopeCatalog};
+use grantor::{
+    ApproveWithin, AuthorizationServer, Client, ClientId, ClientSecret, Config, MemoryStore, RegisteredRedirectUri,
+    RegistrationBounds,
+};
 use support::http::{Answer, Request, value_after};
 use system::Thin;
 use url::Url;
@@ -48,6 +54,25 @@ impl Server {
         })
     }
 
+    /// Both servers, with registration switched on, shared by all tests. They also have a stored application.
+    pub(crate) fn open() -> &'static [Self; 2] {
+        static OPEN: LazyLock<[Server; 2]> = LazyLock::new(|| {
+            Thin::BOTH.map(|thin| {
+                let server = block_on(open_server());
+                let address = thin.start_with(&server);
+                Server {
+                    name: thin.name(),
+                    address,
+                    base: Url::parse(&format!("http://{address}")).unwrap(),
+                    id: ID.to_owned(),
+                    secret: SECRET.to_owned(),
+                    redirect_uri: HOME.to_owned(),
+                }
+            })
+        });
+        &OPEN
+    }
+
     /// The query of a good authorization request.
     pub(crate) fn query(&self) -> String {
         encode(&[("response_type", "code"), ("client_id", &self.id)])
@@ -90,4 +115,32 @@ impl Server {
         let answer = self.send(request).await.json();
         ["access_token", "refresh_token"].map(|name| answer[name].as_str().unwrap().to_owned())
     }
+}
+
+const ID: &str = "demo";
+const SECRET: &str = "a-secret-of-43-characters-that-nobody-draws";
+
+/// As the thin servers make it, with registration on and without a throttle.
+async fn open_server() -> AuthorizationServer {
+    let mut config = Config::platform("http://127.0.0.1");
+    config.development = true;
+    config.public_clients = true;
+    config.dynamic_registration = true;
+    config.held_requests = usize::MAX;
+    config.held_requests_per_client = usize::MAX;
+    config.grants_per_client = usize::MAX;
+    let scopes = ScopeCatalog::platform().parse(b"repo-code:rw account-profile:r account-email:r").unwrap();
+    let policy = ApproveWithin::new(RegistrationBounds::new(scopes.clone(), ResourceScope::Public));
+    let builder = AuthorizationServer::builder(config, MemoryStore::new()).registration_policy(policy);
+    let server = builder.build().unwrap();
+    let client = Client::builder(ClientId::new(ID).unwrap())
+        .name("Demo Application")
+        .redirect_uri(RegisteredRedirectUri::parse(HOME, &server.config().redirect_uris).unwrap())
+        .scopes(scopes)
+        .resource_scope(ResourceScope::All)
+        .secret(&ClientSecret::new(SECRET))
+        .unwrap()
+        .build();
+    server.registrar().unwrap().ensure_client(&client).await.unwrap();
+    server
 }

@@ -1,12 +1,16 @@
 //! A whole life of an application and its grants, each answer and each event kept.
 
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use async_trait::async_trait;
-use grantor::wire::{Endpoint, Request, Response};
+use grantor::scope::ResourceScope;
+use grantor::wire::{Body, Endpoint, Request, Response};
 use grantor::{
-    Approval, Attempt, Consent, Decision, Event, EventSink, Profile, Subject, Throttle, ThrottleDecision, TracingEvents,
+    Approval, ApproveWithin, Attempt, ClientId, Consent, Decision, Event, EventSink, InitialAccessTokenTerms, Profile,
+    RegistrationBounds, Subject, Throttle, ThrottleDecision, TracingEvents,
 };
+use serde_json::{Value, json};
 
 use crate::exposure::Exposure;
 use crate::logs;
@@ -14,8 +18,8 @@ use crate::misplaced;
 use crate::stores::Store;
 use crate::types;
 use support::world::{
-    Credentials, PKCE, Pair, Reviewer as _, SESSION, VERIFIER, World, code, config_of, form, logo, pair, public_form,
-    text,
+    Credentials, PKCE, Pair, Reviewer as _, SCOPES, SESSION, VERIFIER, World, code, config_of, form, logo, pair,
+    public_form, text,
 };
 
 const STATE: &str = "state-DVGyRq7nbLkPw3-of-the-client";
@@ -61,10 +65,17 @@ pub(crate) async fn run(store: Store, profile: Profile) {
     let watch = Watch::default();
     let mut config = config_of(profile);
     config.public_clients = true;
-    let hooks = |builder: grantor::Builder| builder.events(watch.clone()).throttle(watch.clone());
+    config.dynamic_registration = true;
+    config.registration_management = true;
+    config.require_initial_access_token = true;
+    let bounds = RegistrationBounds::new(config.scopes.parse(SCOPES.as_bytes()).unwrap(), ResourceScope::All);
+    let policy = ApproveWithin::new(bounds);
+    let hooks =
+        |builder: grantor::Builder| builder.events(watch.clone()).throttle(watch.clone()).registration_policy(policy);
     let world = World::on(store.any(), config, hooks).await;
     let mut flow = Flow { world, exposure: Exposure::default(), store, watch };
     flow.registration().await;
+    flow.open_client().await;
     let code = flow.authorization().await;
     let pairs = flow.exchange(&code).await;
     flow.refusals(&code, &pairs).await;
@@ -107,6 +118,52 @@ impl Flow {
         self.exposure.debug("Client", &registrar.client(&id).await.unwrap());
         self.world.client.secret = newest.expose().to_owned();
         self.look_at_store().await;
+    }
+
+    /// Registers a client with an initial access token, and manages its registration.
+    async fn open_client(&mut self) {
+        let registrar = self.world.server.registrar().unwrap();
+        let terms = InitialAccessTokenTerms::new(Duration::from_secs(60));
+        let initial = registrar.make_initial_access_token(terms).await.unwrap();
+        self.exposure.secret("initial access token", &initial.token().expose()["ia_".len() + 22..], None);
+        self.exposure.debug("MadeInitialAccessToken", &initial);
+        let mut body = json!({"redirect_uris": ["https://app.example.com/cb"], "client_name": "Open"});
+        let registration = Request::new("POST");
+        let answer = self.open(Endpoint::Registration, registration, initial.token().expose(), &body).await;
+        let carrier = self.answer("a registration", &answer);
+        let client: Value = serde_json::from_slice(answer.body()).unwrap();
+        let member = |name: &str| client[name].as_str().unwrap().to_owned();
+        let (id, token) = (member("client_id"), member("registration_access_token"));
+        self.exposure.secret("secret of an open client", &member("client_secret"), Some(carrier));
+        self.exposure.secret("registration access token", &token["ra_".len()..], Some(carrier));
+        let used_up = self.open(Endpoint::Registration, registration, initial.token().expose(), &body).await;
+        assert_eq!(used_up.status(), 401);
+        self.answer("a refused registration", &used_up);
+
+        let path = format!("/oauth2/register/{id}");
+        let read = self.open(Endpoint::ClientConfiguration, Request::new("GET").path(&path), &token, &body).await;
+        let carrier = self.answer("the registration of a client", &read);
+        self.exposure.secret("registration access token", &token["ra_".len()..], Some(carrier));
+        body["client_id"] = id.as_str().into();
+        body["client_secret"] = WRONG.into();
+        for (token, status) in [(&*token, 400), (initial.token().expose(), 401)] {
+            let update = Request::new("PUT").path(&path);
+            let refused = self.open(Endpoint::ClientConfiguration, update, token, &body).await;
+            assert_eq!(refused.status(), status);
+            self.answer("a refused update", &refused);
+        }
+        let id = ClientId::new(&id).unwrap();
+        self.exposure.debug("Application", &registrar.application(&id).await.unwrap());
+        self.exposure.debug("Client", &registrar.client(&id).await.unwrap());
+        self.look_at_store().await;
+    }
+
+    async fn open(&mut self, endpoint: Endpoint, request: Request<'_>, token: &str, body: &Value) -> Response {
+        let (header, body) = (format!("Bearer {token}"), body.to_string());
+        let request = request.header("Content-Type", b"application/json").header("Authorization", header.as_bytes());
+        let request = request.body(Body::Octets(body.as_bytes())).peer([192, 0, 2, 1].into());
+        self.exposure.debug("Request", &request);
+        self.world.server.serve(endpoint, &request).await
     }
 
     /// Decides in vain, then for good; returns the code.

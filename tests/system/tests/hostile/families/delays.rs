@@ -69,7 +69,7 @@ const HEADS: [&str; 6] = [
 ];
 
 /// What is told of a body, and its beginning.
-const BODIES: [&str; 6] = [
+pub(crate) const BODIES: [&str; 6] = [
     "Content-Length: 1000\r\n\r\n",
     "Content-Length: 1000\r\n\r\ntoken=",
     "Content-Length: 1000\r\nExpect: 100-continue\r\n\r\n",
@@ -116,7 +116,7 @@ pub(crate) fn cases(server: &Server) -> Vec<Case> {
     cases
 }
 
-fn shown(then: Then) -> &'static str {
+pub(crate) fn shown(then: Then) -> &'static str {
     match then {
         Then::Wait => "nothing more",
         Then::End => "the end",

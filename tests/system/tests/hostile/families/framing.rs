@@ -156,22 +156,7 @@ fn kept(octets: &[u8]) -> Vec<u8> {
 pub(crate) fn cases(server: &Server) -> Vec<Case> {
     let mut cases = Vec::new();
     for path in ["/oauth2/token", "/oauth2/revoke", "/consent"] {
-        let begun = |lines: &str| [&form(server, path, "").head(), lines.as_bytes(), b"\r\n\r\n"].concat();
-        for (lines, body) in BODIES {
-            let name = format!("{path} {} {}", lines.escape_debug(), body.escape_ascii());
-            let octets = [begun(lines), body.to_vec()].concat();
-            let statuses = &[200, 400, 413, CLOSED];
-            cases.push(Case::new(name.clone(), octets.clone(), statuses).then(Then::End));
-            cases.push(Case::new(format!("{name}, twice"), octets.repeat(2), statuses).then(Then::End));
-            if lines.contains("\r\n") || body.ends_with(b"\r\n\r\n") {
-                cases.push(Case::new(format!("{name}, kept"), kept(&octets), statuses));
-            }
-        }
-        for body in LENIENT {
-            let octets = [begun("Transfer-Encoding: chunked"), body.to_vec()].concat();
-            let name = format!("{path} {}", body.escape_ascii());
-            cases.push(Case::new(name, octets, &[200, 400, 413]));
-        }
+        cases.extend(bodies(path, &form(server, path, "").head()));
     }
     for head in HEADS {
         let name = head.escape_ascii().to_string();
@@ -184,5 +169,27 @@ pub(crate) fn cases(server: &Server) -> Vec<Case> {
     }
     let old = [b"GET /oauth2/auth?", server.query().as_bytes(), b" HTTP/1.0\r\n\r\n"].concat();
     cases.push(Case::new("HTTP/1.0", old, &[200]));
+    cases
+}
+
+/// Each body after a head without a length.
+pub(crate) fn bodies(path: &str, head: &[u8]) -> Vec<Case> {
+    let mut cases = Vec::new();
+    let begun = |lines: &str| [head, lines.as_bytes(), b"\r\n\r\n"].concat();
+    for (lines, body) in BODIES {
+        let name = format!("{path} {} {}", lines.escape_debug(), body.escape_ascii());
+        let octets = [begun(lines), body.to_vec()].concat();
+        let statuses = &[200, 400, 413, CLOSED];
+        cases.push(Case::new(name.clone(), octets.clone(), statuses).then(Then::End));
+        cases.push(Case::new(format!("{name}, twice"), octets.repeat(2), statuses).then(Then::End));
+        if lines.contains("\r\n") || body.ends_with(b"\r\n\r\n") {
+            cases.push(Case::new(format!("{name}, kept"), kept(&octets), statuses));
+        }
+    }
+    for body in LENIENT {
+        let octets = [begun("Transfer-Encoding: chunked"), body.to_vec()].concat();
+        let name = format!("{path} {}", body.escape_ascii());
+        cases.push(Case::new(name, octets, &[200, 400, 413]));
+    }
     cases
 }

@@ -11,7 +11,7 @@ async fn a_body_is_read_as_nothing_but_what_it_is_declared_as() {
     on_both(cases).await;
 }
 
-const TYPES: [&[u8]; 26] = [
+pub(crate) const TYPES: [&[u8]; 26] = [
     b"",
     b"/",
     b";",

@@ -10,7 +10,7 @@ async fn no_method_but_the_right_one_does_anything() {
     on_both(cases).await;
 }
 
-const METHODS: [&str; 19] = [
+pub(crate) const METHODS: [&str; 19] = [
     "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "TRACK", "DEBUG", "PROPFIND", "MKCOL", "LOCK", "PURGE", "SEARCH",
     "QUERY", "M-SEARCH", "BREW", "h0st1le", "get", "Post", "CONNECT",
 ];

@@ -12,6 +12,7 @@ mod parameters;
 mod platform;
 mod raw;
 mod redirects;
+mod registration;
 mod repeats;
 mod sizes;
 mod targets;

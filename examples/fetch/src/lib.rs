@@ -1,0 +1,134 @@
+#![doc = include_str!("../README.md")]
+#![cfg_attr(docsrs, feature(doc_cfg))]
+#![forbid(unsafe_code)]
+#![deny(
+    missing_docs,
+    clippy::allow_attributes,
+    clippy::as_conversions,
+    clippy::dbg_macro,
+    clippy::expect_used,
+    clippy::future_not_send,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::todo,
+    clippy::unwrap_used,
+    clippy::wildcard_enum_match_arm
+)]
+
+mod address;
+mod connect;
+mod network;
+mod response;
+mod target;
+mod tls;
+
+pub use crate::network::Network;
+pub use crate::tls::SetupError;
+
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use grantor::{FetchError, FetchErrorKind, FetchRequest, FetchResponse, Fetcher};
+use tokio::sync::Semaphore;
+use tokio::time::timeout;
+use tokio_rustls::rustls::{ClientConfig, RootCertStore};
+
+use crate::address::Loopback;
+use crate::network::System;
+use crate::target::Target;
+
+/// The default limit on concurrent requests: with documents of 5120 bytes, about two megabytes of buffers in all.
+const REQUESTS_AT_ONCE: usize = 64;
+
+/// Fetches metadata documents and key sets, from public hosts only.
+///
+/// Clones share the limit on concurrent requests.
+///
+/// # Panics
+///
+/// [`fetch`](Fetcher::fetch) panics outside of a tokio runtime with I/O and time enabled.
+#[derive(Clone, Debug)]
+pub struct Fetch {
+    network: Arc<dyn Network>,
+    tls: Arc<ClientConfig>,
+    permits: Arc<Semaphore>,
+    loopback: Loopback,
+}
+
+impl Fetch {
+    /// Returns a fetcher for public hosts, which trusts Mozilla's root certificates.
+    ///
+    /// # Errors
+    ///
+    /// [`SetupError::Tls`] if TLS cannot be set up.
+    pub fn new() -> Result<Self, SetupError> {
+        Self::with(tls::public_roots(), Loopback::Refused)
+    }
+
+    /// Returns a fetcher for development. It also connects to loopback addresses, and also trusts `roots`: one or more
+    /// certificates in PEM, such as the root of `mkcert`.
+    ///
+    /// `localhost` and names below it are the loopback. Certificates are checked there too.
+    ///
+    /// # Errors
+    ///
+    /// [`SetupError`] if `roots` has no certificate, or one that cannot be read.
+    ///
+    /// # Security
+    ///
+    /// Clients can make the server send requests to every port of its own machine. Unless its issuer is on a loopback
+    /// host, a server cannot be built with such a fetcher.
+    pub fn for_development(roots: impl AsRef<[u8]>) -> Result<Self, SetupError> {
+        let mut all = tls::public_roots();
+        tls::add_roots(&mut all, roots.as_ref())?;
+        Self::with(all, Loopback::Reached)
+    }
+
+    fn with(roots: RootCertStore, loopback: Loopback) -> Result<Self, SetupError> {
+        let permits = Arc::new(Semaphore::new(REQUESTS_AT_ONCE));
+        Ok(Self { network: Arc::new(System), tls: Arc::new(tls::client_config(roots)?), permits, loopback })
+    }
+
+    /// Sets the limit on concurrent requests; 64 by default. Further requests wait; the wait counts towards their
+    /// timeout.
+    #[must_use]
+    pub fn requests_at_once(mut self, most: NonZeroUsize) -> Self {
+        self.permits = Arc::new(Semaphore::new(most.get().min(Semaphore::MAX_PERMITS)));
+        self
+    }
+
+    /// Sets the network that looks names up and opens connections.
+    #[must_use]
+    pub fn network(mut self, network: impl Network) -> Self {
+        self.network = Arc::new(network);
+        self
+    }
+
+    async fn whole(&self, target: &Target, request: &FetchRequest<'_>) -> Result<FetchResponse, FetchError> {
+        let head = response::request(target)?;
+        let permit = Arc::clone(&self.permits).acquire_owned().await;
+        let permit = permit.map_err(|closed| FetchError::with_source(FetchErrorKind::Connection, closed))?;
+        let permit = Arc::new(permit);
+        let addresses = connect::addresses(&self.network, &target.host, self.loopback, Arc::clone(&permit)).await?;
+        let stream = connect::connect(&*self.network, &addresses, target.port, request.timeout).await?;
+        let stream = connect::encrypt(&self.tls, target.host.server_name(), stream).await?;
+        let response = response::exchange(stream, head, request.most_octets).await;
+        drop(permit);
+        response
+    }
+}
+
+#[async_trait]
+impl Fetcher for Fetch {
+    async fn fetch(&self, request: &FetchRequest<'_>) -> Result<FetchResponse, FetchError> {
+        let target = Target::parse(request.url, self.loopback)
+            .map_err(|error| FetchError::with_source(FetchErrorKind::Url, error))?;
+        let whole = timeout(request.timeout, self.whole(&target, request)).await;
+        whole.unwrap_or_else(|elapsed| Err(FetchError::with_source(FetchErrorKind::TimedOut, elapsed)))
+    }
+
+    fn reaches_loopback(&self) -> bool {
+        self.loopback == Loopback::Reached
+    }
+}

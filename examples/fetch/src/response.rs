@@ -1,0 +1,105 @@
+//! Sends one request and reads the response.
+
+use std::future::poll_fn;
+use std::pin::{Pin, pin};
+
+use grantor::{FetchError, FetchErrorKind, FetchResponse};
+use hyper::body::{Body, Incoming};
+use hyper::client::conn::http1;
+use hyper::header::{self, HeaderMap, HeaderName};
+use hyper::{Request, Response};
+use hyper_util::rt::TokioIo;
+use tokio::net::TcpStream;
+use tokio_rustls::client::TlsStream;
+
+use crate::target::Target;
+
+/// The maximum size in bytes of a response's head, and of the trailer of a chunked body. Hosts usually send one or two
+/// thousand.
+const MOST_HEAD: usize = 16 * 1024;
+
+/// The maximum number of header lines. Hosts usually send about thirty.
+const MOST_HEADERS: usize = 100;
+
+/// Returns the request: a GET without cookies, credentials or body, which accepts no content coding.
+pub(crate) fn request(target: &Target) -> Result<Request<String>, FetchError> {
+    Request::get(target.path.clone())
+        .header(header::HOST, &target.authority)
+        .header(header::ACCEPT, "application/json")
+        .header(header::ACCEPT_ENCODING, "identity")
+        .header(header::CONNECTION, "close")
+        // Some hosts refuse requests without this header.
+        .header(header::USER_AGENT, "grantor-fetch")
+        .body(String::new())
+        .map_err(|error| FetchError::with_source(FetchErrorKind::Url, error))
+}
+
+/// Sends the request and reads the response. The connection lives as long as this future.
+pub(crate) async fn exchange(
+    stream: TlsStream<TcpStream>,
+    request: Request<String>,
+    most_octets: usize,
+) -> Result<FetchResponse, FetchError> {
+    let mut http = http1::Builder::new();
+    http.max_buf_size(MOST_HEAD).max_header_size(MOST_HEAD).max_headers(MOST_HEADERS);
+    let (mut sender, connection) = http.handshake(TokioIo::new(stream)).await.map_err(broken)?;
+    let response = async { read(sender.send_request(request).await.map_err(broken)?, most_octets).await };
+    let mut response = pin!(response);
+    tokio::select! {
+        biased;
+        response = &mut response => response,
+        // What arrived before the connection ended is still read. The response reports the error too.
+        _ = connection => response.await,
+    }
+}
+
+async fn read(response: Response<Incoming>, most_octets: usize) -> Result<FetchResponse, FetchError> {
+    judge(response.headers())?;
+    let (head, mut incoming) = response.into_parts();
+    let too_large = || FetchError::new(FetchErrorKind::TooLarge);
+    if usize::try_from(incoming.size_hint().lower()).map_or(true, |announced| announced > most_octets) {
+        return Err(too_large());
+    }
+    let mut body = Vec::new();
+    while let Some(frame) = poll_fn(|context| Pin::new(&mut incoming).poll_frame(context)).await {
+        // A trailer is not part of the body.
+        let Ok(data) = frame.map_err(broken)?.into_data() else { continue };
+        if data.len() > most_octets.saturating_sub(body.len()) {
+            return Err(too_large());
+        }
+        body.extend_from_slice(&data);
+    }
+    let mut fetched = FetchResponse::new(head.status.as_u16(), body);
+    fetched.content_type = joined(&head.headers, &header::CONTENT_TYPE);
+    fetched.cache_control = joined(&head.headers, &header::CACHE_CONTROL);
+    fetched.expires = joined(&head.headers, &header::EXPIRES);
+    fetched.date = joined(&head.headers, &header::DATE);
+    fetched.age = joined(&head.headers, &header::AGE);
+    Ok(fetched)
+}
+
+/// Refuses an encoded body.
+fn judge(headers: &HeaderMap) -> Result<(), FetchError> {
+    for (name, plain) in [(header::CONTENT_ENCODING, "identity"), (header::TRANSFER_ENCODING, "chunked")] {
+        for value in headers.get_all(&name) {
+            if !value.as_bytes().eq_ignore_ascii_case(plain.as_bytes()) {
+                // The host may send kilobytes, which belong in no log.
+                let start = value.as_bytes().get(..32).unwrap_or(value.as_bytes()).escape_ascii();
+                let text = format!("{name} begins with \"{start}\"; accepted is {plain:?}");
+                return Err(FetchError::with_source(FetchErrorKind::Response, text));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Several lines are one list [RFC 9110 section 5.3].
+fn joined(headers: &HeaderMap, name: &HeaderName) -> Option<String> {
+    let values: Vec<_> = headers.get_all(name).iter().map(|value| String::from_utf8_lossy(value.as_bytes())).collect();
+    if values.is_empty() { None } else { Some(values.join(", ")) }
+}
+
+fn broken(error: hyper::Error) -> FetchError {
+    let kind = if error.is_parse() { FetchErrorKind::Response } else { FetchErrorKind::Connection };
+    FetchError::with_source(kind, error)
+}

@@ -1,0 +1,96 @@
+//! A network with scripted answers, which records its calls.
+
+use std::collections::VecDeque;
+use std::future::pending;
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::{Arc, Mutex};
+
+use async_trait::async_trait;
+use grantor_fetch::Network;
+use tokio::net::TcpStream;
+
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Scripted(Arc<Mutex<Script>>);
+
+#[derive(Debug, Default)]
+struct Script {
+    /// Where every connection really goes.
+    server: Option<SocketAddr>,
+    answers: VecDeque<Vec<IpAddr>>,
+    resolver_hangs: bool,
+    refusing: Vec<IpAddr>,
+    silent: Vec<IpAddr>,
+    names: Vec<String>,
+    connections: Vec<SocketAddr>,
+}
+
+impl Scripted {
+    pub(crate) fn new() -> Self {
+        Self::default()
+    }
+
+    pub(crate) fn leading_to(self, server: SocketAddr) -> Self {
+        self.script(|script| script.server = Some(server));
+        self
+    }
+
+    /// Adds the answer of one look-up.
+    pub(crate) fn answer(&self, addresses: impl IntoIterator<Item = IpAddr>) {
+        self.script(|script| script.answers.push_back(addresses.into_iter().collect()));
+    }
+
+    pub(crate) fn resolver_hangs(&self) {
+        self.script(|script| script.resolver_hangs = true);
+    }
+
+    /// Refuses connections to this address.
+    pub(crate) fn refuses(&self, address: IpAddr) {
+        self.script(|script| script.refusing.push(address));
+    }
+
+    /// Connections to this address never complete.
+    pub(crate) fn is_silent(&self, address: IpAddr) {
+        self.script(|script| script.silent.push(address));
+    }
+
+    /// The names that were looked up.
+    pub(crate) fn names(&self) -> Vec<String> {
+        self.script(|script| script.names.clone())
+    }
+
+    /// The addresses that were connected to, or tried.
+    pub(crate) fn connections(&self) -> Vec<SocketAddr> {
+        self.script(|script| script.connections.clone())
+    }
+
+    fn script<T>(&self, change: impl FnOnce(&mut Script) -> T) -> T {
+        change(&mut self.0.lock().unwrap())
+    }
+}
+
+#[async_trait]
+impl Network for Scripted {
+    async fn look_up(&self, name: &str) -> io::Result<Vec<IpAddr>> {
+        let (answer, hangs) = self.script(|script| {
+            script.names.push(name.to_owned());
+            (script.answers.pop_front(), script.resolver_hangs)
+        });
+        if hangs {
+            pending::<()>().await;
+        }
+        answer.ok_or_else(|| io::Error::other("no such name"))
+    }
+
+    async fn connect(&self, address: SocketAddr) -> io::Result<TcpStream> {
+        let (server, silent) = self.script(|script| {
+            script.connections.push(address);
+            let refused = script.refusing.contains(&address.ip());
+            (script.server.filter(|_| !refused), script.silent.contains(&address.ip()))
+        });
+        if silent {
+            pending::<()>().await;
+        }
+        TcpStream::connect(server.ok_or(io::ErrorKind::ConnectionRefused)?).await
+    }
+}

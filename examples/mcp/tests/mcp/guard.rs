@@ -1,0 +1,99 @@
+//! What the guard in front of the MCP server refuses.
+
+use serde_json::json;
+use support::http::Request;
+
+use crate::{Server, challenged, text};
+
+/// 9728-5.1-01, 9728-5.1-02, 9728-5.1-03
+#[tokio::test]
+async fn every_method_without_a_token_gets_the_same_challenge() {
+    let server = Server::start(&[]);
+    let expected = format!(
+        "Bearer realm=\"oauth2\", scope=\"notes:r\", resource_metadata=\"{}\"",
+        server.url("/.well-known/oauth-protected-resource/mcp")
+    );
+    for method in ["GET", "HEAD", "POST", "DELETE", "PUT"] {
+        let answer = Request::to(method, server.about("resource_url")).send().await;
+        assert_eq!((answer.status, answer.header("www-authenticate")), (401, Some(&*expected)), "{method}");
+    }
+    let answer = Request::to("POST", server.about("resource_url")).bearer("at_unknown").send().await;
+    assert_eq!((answer.status, challenged(&answer, "error").as_deref()), (401, Some("invalid_token")));
+}
+
+/// 9728-3.1-03
+#[tokio::test]
+async fn the_metadata_is_at_the_path_of_the_server_and_at_the_root() {
+    let server = Server::start(&[]);
+    let get = async |path: &str| Request::to("GET", server.url(path)).send().await;
+    let document = get("/.well-known/oauth-protected-resource/mcp").await;
+    assert_eq!(document.status, 200);
+    assert_eq!(get("/.well-known/oauth-protected-resource").await.body, document.body);
+    for path in ["/.well-known/oauth-protected-resource/other", "/.well-known/openid-configuration", "/mcp/.well-known"]
+    {
+        assert_eq!(get(path).await.status, 404, "{path}");
+    }
+}
+
+/// CORS-06
+#[tokio::test]
+async fn a_page_of_another_origin_passes_its_preflight_and_reads_the_challenge() {
+    let server = Server::start(&[]);
+    let origin = |request: Request| request.header("Origin", "https://page.example");
+    let preflight = origin(Request::to("OPTIONS", server.about("resource_url")))
+        .header("Access-Control-Request-Method", "POST")
+        .header("Access-Control-Request-Headers", "authorization,content-type,mcp-protocol-version");
+    let answer = preflight.send().await;
+    assert!(answer.status < 300 && answer.header("www-authenticate").is_none(), "{answer:?}");
+    assert_eq!(answer.header("access-control-allow-origin"), Some("*"));
+    let allowed = answer.header("access-control-allow-headers").unwrap();
+    assert!(allowed.contains("authorization") && allowed.contains("mcp-protocol-version"), "{allowed}");
+
+    let refused = origin(Request::to("POST", server.about("resource_url"))).send().await;
+    assert_eq!((refused.status, refused.header("access-control-allow-origin")), (401, Some("*")));
+    let exposed: Vec<_> = refused.headers_of("access-control-expose-headers").collect();
+    assert!(exposed.join(",").to_lowercase().contains("www-authenticate"), "{exposed:?}");
+    assert_eq!(refused.header("access-control-allow-credentials"), None);
+}
+
+#[tokio::test]
+async fn a_message_is_bounded_and_what_cannot_be_read_calls_no_tool() {
+    let server = Server::start(&[]);
+    let tokens = server.tokens(&server.register().await, &[("scope", "notes:r")]).await;
+    let token = text(&tokens, "access_token");
+    let post = async |body: &str| {
+        let request = Request::to("POST", server.about("resource_url")).header("Content-Type", "application/json");
+        let request = request.header("Accept", "application/json, text/event-stream").bearer(token);
+        request.header("MCP-Protocol-Version", "2025-11-25").body(body).send().await
+    };
+    assert_eq!(post(&"x".repeat(64 * 1024 + 1)).await.status, 413);
+    let call = r#""jsonrpc":"2.0","id":1,"method":"tools/call""#;
+    let publish = r#"{"name":"publish_note","arguments":{"note":"x"}}"#;
+    for body in [
+        String::new(),
+        "{".to_owned(),
+        format!("[{{{call},\"params\":{publish}}}]"),
+        // Two parsers may read this message differently.
+        format!(r#"{{{call},"params":{publish},"params":{{"name":"list_notes"}}}}"#),
+        format!(r#"{{{call},"params":{{"name":"publish_note","name":"list_notes","arguments":{{"note":"x"}}}}}}"#),
+        format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","method":"tools/list","params":{publish}}}"#),
+    ] {
+        let answer = post(&body).await;
+        assert!(!answer.text().contains("Published"), "{body}: {answer:?}");
+    }
+}
+
+/// 8707-3-01
+#[tokio::test]
+async fn a_token_is_for_this_server_alone() {
+    let server = Server::start(&[]);
+    let client = server.register().await;
+    let elsewhere = server.question(&client, &[("resource", "https://other.example/mcp")]);
+    let answer = Request::to("GET", elsewhere).send().await;
+    let location = answer.location(server.about("issuer"));
+    assert!(location.query_pairs().any(|pair| pair == ("error".into(), "invalid_target".into())), "{location}");
+    let tokens = server.tokens(&client, &[]).await;
+    let unknown = server.call(text(&tokens, "access_token"), "no_such_tool", json!({})).await;
+    assert_eq!(unknown.status, 200);
+    assert!(unknown.json()["error"].is_object(), "{unknown:?}");
+}

@@ -1,0 +1,297 @@
+//! Judges a metadata document: pure functions from a response to metadata or an error.
+
+use crate::client::AuthenticationMethod;
+use crate::client::metadata::ClientMetadata;
+use crate::client::metadata::document_error::DocumentError;
+use crate::client::metadata::document_url::DocumentUrl;
+use crate::client::metadata::error::MetadataError;
+use crate::client::metadata::json::Members;
+use crate::client::metadata::judge::MetadataRules;
+use crate::fetch::FetchResponse;
+
+/// The rules for metadata documents.
+#[derive(Clone, Debug)]
+pub(crate) struct DocumentRules {
+    /// The rules that also apply to clients that register themselves.
+    pub(crate) metadata: MetadataRules,
+    pub(crate) most_octets: usize,
+    pub(crate) require_name: bool,
+    pub(crate) none_beside_private_key_jwt: bool,
+}
+
+impl DocumentRules {
+    /// Checks a fetcher's response [draft-ietf-oauth-client-id-metadata-document section 4].
+    ///
+    /// # Errors
+    ///
+    /// The first [`DocumentError`], in the order: status, type, size, JSON, client id, secrets and keys, method, and
+    /// then as for a registration.
+    pub(crate) fn judge(
+        &self,
+        url: DocumentUrl<'_>,
+        response: &FetchResponse,
+    ) -> Result<ClientMetadata, DocumentError> {
+        // > [...] the authorization server MUST treat any other status code as a failure [...] and MUST NOT
+        // > automatically follow HTTP redirects.
+        if response.status != 200 {
+            return Err(DocumentError::Status(response.status));
+        }
+        if !response.content_type.as_deref().is_some_and(is_json) {
+            return Err(DocumentError::MediaType);
+        }
+        if response.body.len() > self.most_octets {
+            return Err(DocumentError::TooLarge);
+        }
+        let members = Members::read(&response.body)?;
+        // > The client_id in the metadata document MUST match the URL of the document using simple string comparison.
+        if members.text("client_id")? != Some(url.as_str()) {
+            return Err(DocumentError::ClientId);
+        }
+        if members.has("client_secret") || members.has("client_secret_expires_at") {
+            return Err(DocumentError::SharedSecret);
+        }
+        if members.has_private_key("jwks")? {
+            return Err(DocumentError::PrivateKey);
+        }
+        if self.require_name && members.text("client_name")?.is_none() {
+            return Err(DocumentError::NoName);
+        }
+        let method = self.method(&members)?;
+        Ok(self.metadata.read(&members, method)?)
+    }
+
+    /// > The token_endpoint_auth_method property MUST NOT include client_secret_post, client_secret_basic,
+    /// > client_secret_jwt, or any other method based around a shared symmetric secret.
+    ///
+    /// [draft-ietf-oauth-client-id-metadata-document section 4.1]
+    fn method(&self, members: &Members) -> Result<AuthenticationMethod, DocumentError> {
+        match members.text("token_endpoint_auth_method")? {
+            // RFC 7591's default is a method with a secret, and a document cannot have a secret.
+            None | Some("none") => Ok(AuthenticationMethod::None),
+            Some(secret) if secret.starts_with("client_secret_") => Err(DocumentError::SharedSecret),
+            Some("private_key_jwt") if self.none_beside_private_key_jwt => {
+                let beside = members.list("token_endpoint_auth_methods_supported")?.unwrap_or_default();
+                let has_none = beside.contains(&"none");
+                if has_none { Ok(AuthenticationMethod::None) } else { Err(MetadataError::Method.into()) }
+            }
+            Some(_) => Err(MetadataError::Method.into()),
+        }
+    }
+}
+
+/// `application/json`, or a subtype that ends in `+json`, with any parameters [RFC 6839 section 3.1].
+fn is_json(media_type: &str) -> bool {
+    let essence = media_type.split(';').next().unwrap_or_default().trim_matches([' ', '\t']);
+    let Some((main, subtype)) = essence.split_once('/') else { return false };
+    let subtype = subtype.to_ascii_lowercase();
+    let has_suffix = subtype.strip_suffix("+json").is_some_and(|name| !name.is_empty() && !name.contains(['/', ',']));
+    main.eq_ignore_ascii_case("application") && (subtype == "json" || has_suffix)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::client::application::RegistrationLimits;
+    use crate::client::redirect_uri::{RedirectUriError, RedirectUriPolicy, RegisteredRedirectUri};
+    use crate::client::{ApplicationType, GrantTypes};
+    use crate::scope::ScopeCatalog;
+
+    const URL: &str = "https://client.example/oauth/client.json";
+    const URI: &str = "https://client.example/cb";
+
+    fn rules() -> DocumentRules {
+        let metadata = MetadataRules {
+            catalog: ScopeCatalog::platform(),
+            limits: RegistrationLimits::default(),
+            redirect_uris: RedirectUriPolicy::default(),
+            methods: vec![AuthenticationMethod::None],
+            omitted_method: AuthenticationMethod::None,
+        };
+        DocumentRules { metadata, most_octets: 5120, require_name: true, none_beside_private_key_jwt: false }
+    }
+
+    /// A sound document with members set; null stands for absent.
+    fn document(members: Value) -> Value {
+        let mut document = json!({"client_id": URL, "client_name": "App", "redirect_uris": [URI]});
+        document.as_object_mut().unwrap().extend(members.as_object().unwrap().clone());
+        document
+    }
+
+    fn response(body: impl Into<Vec<u8>>) -> FetchResponse {
+        let mut response = FetchResponse::new(200, body);
+        response.content_type = Some("application/json".to_owned());
+        response
+    }
+
+    fn judge(rules: &DocumentRules, response: &FetchResponse) -> Result<ClientMetadata, String> {
+        rules.judge(DocumentUrl::parse(URL).unwrap(), response).map_err(|error| format!("{error:?}"))
+    }
+
+    fn judged(members: Value) -> Result<ClientMetadata, String> {
+        judge(&rules(), &response(document(members).to_string()))
+    }
+
+    fn padded(length: usize) -> String {
+        let document = document(json!({})).to_string();
+        format!("{document}{}", " ".repeat(length - document.len()))
+    }
+
+    /// CIMD-4-01
+    #[test]
+    fn only_a_whole_answer_with_status_200_is_read() {
+        for status in [100, 201, 203, 204, 206, 301, 302, 304, 307, 400, 404, 410, 500, 503] {
+            let answer = FetchResponse { status, ..response(document(json!({})).to_string()) };
+            assert_eq!(judge(&rules(), &answer), Err(format!("Status({status})")));
+        }
+        assert!(judge(&rules(), &response(padded(5120))).is_ok());
+        assert_eq!(judge(&rules(), &response(padded(5121))), Err("TooLarge".to_owned()));
+    }
+
+    /// CIMD-4-02
+    #[test]
+    fn the_type_is_json() {
+        for (media_type, is_accepted) in [
+            (Some("application/json"), true),
+            (Some("application/json; charset=utf-8"), true),
+            (Some("Application/JSON ;x=y"), true),
+            (Some("application/ld+json"), true),
+            (Some("application/cimd+JSON;v=1"), true),
+            (Some("text/plain"), false),
+            (Some("text/html"), false),
+            (Some("text/json"), false),
+            (Some("application/jsonp"), false),
+            (Some("application/+json"), false),
+            (Some("application/json, text/html"), false),
+            (Some("text/html;application/json"), false),
+            (Some("application"), false),
+            (Some(""), false),
+            (None, false),
+        ] {
+            let answer = FetchResponse {
+                content_type: media_type.map(str::to_owned),
+                ..response(document(json!({})).to_string())
+            };
+            let expected = if is_accepted { Ok(()) } else { Err("MediaType".to_owned()) };
+            assert_eq!(judge(&rules(), &answer).map(|_| ()), expected, "{media_type:?}");
+        }
+    }
+
+    /// CIMD-4.1-01
+    #[test]
+    fn a_document_names_its_own_url_and_no_secret() {
+        let key = |member: &str| json!({"jwks": {"keys": [{"kty": "EC"}, {"kty": "RSA", member: "x"}]}});
+        for (members, error) in [
+            (json!({"client_id": null}), "ClientId"),
+            (json!({"client_id": "https://client.example:443/oauth/client.json"}), "ClientId"),
+            (json!({"client_id": "https://Client.example/oauth/client.json"}), "ClientId"),
+            (json!({"client_id": "https://client.example/oauth/client%2ejson"}), "ClientId"),
+            (json!({"client_id": 1}), r#"Metadata(WrongType("client_id"))"#),
+            (json!({"client_secret": "x"}), "SharedSecret"),
+            (json!({"client_secret_expires_at": 0}), "SharedSecret"),
+            (json!({"token_endpoint_auth_method": "client_secret_basic"}), "SharedSecret"),
+            (json!({"token_endpoint_auth_method": "client_secret_post"}), "SharedSecret"),
+            (json!({"token_endpoint_auth_method": "client_secret_jwt"}), "SharedSecret"),
+            (json!({"token_endpoint_auth_method": "client_secret_other"}), "SharedSecret"),
+            (json!({"token_endpoint_auth_method": "tls_client_auth"}), "Metadata(Method)"),
+            (json!({"jwks": []}), r#"Metadata(WrongType("jwks"))"#),
+            (json!({"jwks": {}, "jwks_uri": URI}), "Metadata(TwoKeySets)"),
+            (key("d"), "PrivateKey"),
+            (key("p"), "PrivateKey"),
+            (key("q"), "PrivateKey"),
+            (key("dp"), "PrivateKey"),
+            (key("dq"), "PrivateKey"),
+            (key("qi"), "PrivateKey"),
+            (key("oth"), "PrivateKey"),
+            (key("k"), "PrivateKey"),
+        ] {
+            assert_eq!(judged(members.clone()), Err(error.to_owned()), "{members}");
+        }
+        assert!(judged(key("n")).is_ok());
+        assert!(judged(json!({"jwks_uri": "https://10.0.0.1/keys"})).is_ok(), "it is not fetched");
+    }
+
+    /// CIMD-4-03
+    #[test]
+    fn members_are_taken_as_at_registration() {
+        for (members, error) in [
+            (json!({"redirect_uris": null}), "Metadata(NoRedirectUri)"),
+            (json!({"redirect_uris": []}), "Metadata(NoRedirectUri)"),
+            (json!({"client_name": null}), "NoName"),
+            (json!({"client_name": ""}), "NoName"),
+            (json!({"client_name": " "}), r#"Metadata(Text("client_name"))"#),
+            (json!({"grant_types": ["refresh_token"]}), "Metadata(NoGrantType)"),
+            (json!({"scope": "unknown"}), "Metadata(NoScope)"),
+            (json!({"redirect_uris": ["javascript:x"]}), "Metadata(RedirectUri(Scheme))"),
+        ] {
+            assert_eq!(judged(members.clone()), Err(error.to_owned()), "{members}");
+        }
+        assert_eq!(RedirectUriError::Scheme, RedirectUriError::Scheme);
+        for bad in ["", "[]", "null", "{}x", r#"{"client_id":1,"client_id":1}"#] {
+            assert_eq!(judge(&rules(), &response(bad)), Err("Metadata(NotAnObject)".to_owned()), "{bad}");
+        }
+        let metadata = judged(json!({
+            "redirect_uris": [URI, "cursor://x/cb", "http://localhost/callback"],
+            "grant_types": ["authorization_code", "urn:ietf:params:oauth:grant-type:device_code", "refresh_token"],
+            "client_secret": null,
+            "logo_uri": "https://10.0.0.1/logo.png",
+        }));
+        let metadata = metadata.unwrap();
+        let uris: Vec<_> = metadata.redirect_uris().iter().map(RegisteredRedirectUri::as_str).collect();
+        assert_eq!(uris, [URI, "http://localhost/callback"]);
+        assert_eq!(metadata.grant_types(), GrantTypes::default());
+        assert_eq!(metadata.authentication_method(), AuthenticationMethod::None);
+        assert_eq!(metadata.application_type(), ApplicationType::Native);
+        let nameless = DocumentRules { require_name: false, ..rules() };
+        assert!(judge(&nameless, &response(document(json!({"client_name": null})).to_string())).is_ok());
+    }
+
+    /// CIMD-8.2-02, RC-GPT-01
+    #[test]
+    fn private_key_jwt_is_refused_unless_none_beside_it_counts() {
+        let document = |beside: Value| {
+            response(
+                document(json!({
+                    "token_endpoint_auth_method": "private_key_jwt",
+                    "token_endpoint_auth_signing_alg": "RS256",
+                    "jwks_uri": "https://client.example/keys",
+                    "token_endpoint_auth_methods_supported": beside,
+                }))
+                .to_string(),
+            )
+        };
+        let beside = document(json!(["none", "private_key_jwt"]));
+        let refused = Err("Metadata(Method)".to_owned());
+        assert_eq!(judge(&rules(), &beside), refused);
+        let option = DocumentRules { none_beside_private_key_jwt: true, ..rules() };
+        let metadata = judge(&option, &beside).unwrap();
+        assert_eq!(metadata.authentication_method(), AuthenticationMethod::None);
+        assert_eq!(judge(&option, &document(json!(["private_key_jwt"]))), refused);
+        assert_eq!(judge(&option, &document(Value::Null)), refused);
+    }
+
+    #[test]
+    fn the_digest_changes_with_every_member_that_users_rely_on() {
+        let digest = |members: Value| judged(members).unwrap().digest();
+        let same = digest(json!({}));
+        assert_eq!(digest(json!({"unknown": 1, "grant_types": ["authorization_code"]})), same);
+        for members in [
+            json!({"redirect_uris": [URI, "http://localhost/"]}),
+            json!({"redirect_uris": ["https://client.example/cb2"]}),
+            json!({"client_name": "Other"}),
+            json!({"client_uri": "https://client.example/"}),
+            json!({"tos_uri": "https://client.example/"}),
+            json!({"policy_uri": "https://client.example/"}),
+            json!({"logo_uri": "https://client.example/"}),
+            json!({"grant_types": ["authorization_code", "refresh_token"]}),
+            json!({"scope": "repo-code:r"}),
+            json!({"application_type": "native"}),
+            json!({"contacts": ["a@client.example"]}),
+            json!({"software_id": "x"}),
+            json!({"software_version": "x"}),
+        ] {
+            assert_ne!(digest(members.clone()), same, "{members}");
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! What metadata documents need in addition to the settings.
+
+use crate::client::ClientType;
+use crate::client::redirect_uri::WebUri;
+use crate::config::Config;
+use crate::config::check::is_loopback;
+use crate::config::error::{ConfigError, quoted};
+
+/// Which of the parts that metadata documents need are there.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct DocumentNeeds {
+    pub(crate) has_policy: bool,
+    pub(crate) has_registry: bool,
+    pub(crate) has_fetcher: bool,
+    pub(crate) reaches_loopback: bool,
+}
+
+impl Config {
+    /// Checks the parts that metadata documents need in addition to the settings.
+    pub(crate) fn check_documents(&self, needs: DocumentNeeds) -> Result<(), ConfigError> {
+        if needs.reaches_loopback && !self.is_on_loopback() {
+            return Err(ConfigError::new("issuer", quoted(&self.issuer), LOOPBACK_FETCHER));
+        }
+        let needed = [
+            (needs.has_policy, DOCUMENT_POLICY),
+            (needs.has_fetcher, DOCUMENT_FETCHER),
+            (needs.has_registry, DOCUMENT_STORE),
+            (self.serves(ClientType::Public), DOCUMENT_CLIENTS),
+        ];
+        match needed.into_iter().find(|(is_there, _)| self.client_id_metadata_documents && !is_there) {
+            Some((_, remedy)) => Err(ConfigError::new("client_id_metadata_documents", true, remedy)),
+            None => Ok(()),
+        }
+    }
+
+    /// Whether the issuer is on a loopback host.
+    fn is_on_loopback(&self) -> bool {
+        WebUri::split(&self.issuer).is_ok_and(|uri| is_loopback(uri.host))
+    }
+}
+
+const DOCUMENT_POLICY: &str = "false is accepted, or a policy that decides about each client: Builder::registration_policy(ApproveWithin::new(…))";
+const DOCUMENT_FETCHER: &str =
+    "false is accepted, or a fetcher that gets the documents: Builder::fetcher(…), such as that of grantor-fetch";
+const DOCUMENT_STORE: &str = "false is accepted, or a store that takes registrations: Stores::with_registry(…)";
+const DOCUMENT_CLIENTS: &str = "false is accepted, or public_clients on: a client with a document has no secret";
+const LOOPBACK_FETCHER: &str = "an issuer on a loopback host is accepted with a fetcher that connects to loopback \
+                                addresses, or a fetcher that does not: it would let strangers send requests to this machine";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ALL: DocumentNeeds =
+        DocumentNeeds { has_policy: true, has_registry: true, has_fetcher: true, reaches_loopback: false };
+
+    fn on() -> Config {
+        let mut config = Config::mcp("https://auth.example");
+        config.client_id_metadata_documents = true;
+        config
+    }
+
+    /// 7591-5-02, 8414-2-07
+    #[test]
+    fn documents_need_a_policy_a_fetcher_a_store_and_public_clients() {
+        assert_eq!(on().check_documents(ALL), Ok(()));
+        let mut confidential = on();
+        confidential.public_clients = false;
+        for (config, needs, remedy) in [
+            (on(), DocumentNeeds { has_policy: false, ..ALL }, DOCUMENT_POLICY),
+            (on(), DocumentNeeds { has_fetcher: false, ..ALL }, DOCUMENT_FETCHER),
+            (on(), DocumentNeeds { has_registry: false, ..ALL }, DOCUMENT_STORE),
+            (confidential, ALL, DOCUMENT_CLIENTS),
+        ] {
+            let error = config.check_documents(needs).unwrap_err();
+            assert_eq!((error.field(), error.value()), ("client_id_metadata_documents", "true"));
+            assert_eq!(error.remedy(), remedy);
+            let off = Config { client_id_metadata_documents: false, ..config };
+            assert_eq!(off.check_documents(needs), Ok(()));
+        }
+    }
+
+    /// CIMD-8.6-03
+    #[test]
+    fn a_fetcher_reaches_the_loopback_where_the_issuer_does() {
+        let needs = DocumentNeeds { reaches_loopback: true, ..ALL };
+        for (issuer, is_accepted) in [
+            ("https://auth.example", false),
+            ("https://localhost.example", false),
+            ("http://localhost:8080", true),
+            ("https://127.0.0.1", true),
+            ("http://[::1]:8080/tenant", true),
+        ] {
+            for is_on in [false, true] {
+                let config = Config { issuer: issuer.into(), client_id_metadata_documents: is_on, ..on() };
+                assert_eq!(config.check_documents(needs).is_ok(), is_accepted, "{issuer}");
+            }
+        }
+    }
+}

@@ -1,0 +1,234 @@
+//! The row of a client with a metadata document is written once, even if the store fails or the request is dropped.
+
+use std::future::poll_fn;
+use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{Context, Poll, Waker};
+
+use async_trait::async_trait;
+use futures::future::join_all;
+use grantor::scope::{ResourceScope, ScopeCatalog};
+use grantor::store::Page;
+use grantor::wire::Request;
+use grantor::{
+    ApplicationFilter, ApproveWithin, AuthorizationHandle, Builder, Client, ClientId, Config, Consent, Decision,
+    FetchError, FetchRequest, FetchResponse, Fetcher, Profile, QueueAll, RegistrationBounds, Subject,
+};
+use support::intercepted::{Failure, Fate, Script, over_with};
+use support::world::{PKCE, SCOPES, SESSION, World, code, config_of, ok};
+
+const URL: &str = "https://client.example/c";
+
+/// A document with that name.
+#[derive(Clone, Copy, Debug)]
+struct Named(&'static str);
+
+#[async_trait]
+impl Fetcher for Named {
+    async fn fetch(&self, _: &FetchRequest<'_>) -> Result<FetchResponse, FetchError> {
+        let Self(name) = self;
+        let document = format!(
+            r#"{{"client_id": "{URL}", "client_name": "{name}", "redirect_uris": ["https://client.example/cb"]}}"#
+        );
+        let mut response = FetchResponse::new(200, document);
+        response.content_type = Some("application/json".to_owned());
+        Ok(response)
+    }
+}
+
+fn bounds() -> RegistrationBounds {
+    RegistrationBounds::new(ScopeCatalog::platform().parse(SCOPES.as_bytes()).unwrap(), ResourceScope::All)
+}
+
+fn approving(builder: Builder, name: &'static str) -> Builder {
+    builder.registration_policy(ApproveWithin::new(bounds())).fetcher(Named(name))
+}
+
+fn config() -> Config {
+    let mut config = config_of(Profile::Mcp);
+    config.client_id_metadata_documents = true;
+    config
+}
+
+/// A world without the client's row, or with the row of an earlier version of its document.
+async fn scene(has_row: bool) -> World {
+    let world = World::built(config(), |builder| approving(builder, "Before")).await;
+    if has_row {
+        hold(&world, &world.alice).await.unwrap();
+    }
+    world
+}
+
+async fn hold(world: &World, user: &Subject) -> Result<AuthorizationHandle, u16> {
+    let query = [&[("response_type", "code"), ("client_id", URL)][..], &PKCE].concat();
+    let query = support::world::encode(&query);
+    let request = Request::new("GET").query(query.as_bytes()).subject(user);
+    let refused = |error: grantor::AuthorizationError| error.response(Some(user)).status();
+    let pending = world.server.authorize(&request).await.map_err(refused)?;
+    world.server.hold(&pending, user, SESSION).await.map_err(refused)
+}
+
+async fn row(world: &World) -> Option<Arc<Client>> {
+    world.server.client(&ClientId::new(URL).unwrap()).await.unwrap()
+}
+
+async fn rows(world: &World) -> usize {
+    let all = world.server.registrar().unwrap().list(&ApplicationFilter::All, Page::first(100)).await.unwrap();
+    all.iter().filter(|application| application.id().as_str() == URL).count()
+}
+
+/// Makes one store call fail in the given way.
+#[derive(Debug)]
+struct At {
+    at: usize,
+    fate: Fate,
+    calls: AtomicUsize,
+}
+
+#[async_trait]
+impl Script for At {
+    async fn before(&self, _: &'static str) -> Fate {
+        let call = self.calls.fetch_add(1, Ordering::SeqCst);
+        if call == self.at { self.fate } else { Fate::Done }
+    }
+
+    async fn after(&self, _: &'static str) {}
+}
+
+#[tokio::test]
+async fn a_single_failure_leaves_the_row_of_before_or_after() {
+    for has_row in [false, true] {
+        for fate in [Fate::FailsBefore(Failure::Transient), Fate::FailsAfter(Failure::Transient), Fate::Repeated] {
+            for at in 0.. {
+                let world = scene(has_row).await;
+                let script = Arc::new(At { at, fate, calls: AtomicUsize::new(0) });
+                let faulty = over_with(&world, Arc::clone(&script), |builder| approving(builder, "After"));
+                let held = hold(&faulty, &world.alice).await;
+                let case = format!("{has_row} {fate:?} {at}");
+                if held.is_ok() {
+                    assert_eq!(row(&world).await.unwrap().name(), "After", "{case}");
+                }
+                if let Err(status) = held {
+                    // The error is a page, or a redirect once the client is known.
+                    assert!(matches!(status, 302 | 303 | 500 | 503), "{case}: {status}");
+                }
+                assert!(rows(&world).await <= 1, "{case}");
+                // The next attempt works, and writes the row if it is not there.
+                let again = over_with(&world, Arc::new(At { at: 999, fate, calls: AtomicUsize::new(0) }), |builder| {
+                    approving(builder, "After")
+                });
+                let handle = hold(&again, &world.alice).await.unwrap();
+                let client = row(&world).await.unwrap();
+                assert_eq!((client.name(), client.version()), ("After", 1 + u32::from(has_row)), "{case}");
+                decided(&again, &handle).await;
+                if script.calls.load(Ordering::SeqCst) <= at {
+                    assert!(at > 3, "{case}: the step made calls");
+                    break;
+                }
+            }
+        }
+    }
+}
+
+async fn decided(world: &World, handle: &AuthorizationHandle) {
+    let approve = Decision::Approve(Consent::to_everything());
+    let redirect = world.server.decide(handle.expose(), &world.alice, SESSION, &approve).await.unwrap();
+    let code = support::world::text(&code(&redirect), "code");
+    let client = support::world::Credentials { id: URL.to_owned(), secret: String::new() };
+    ok(&world.exchange_as(&client, &code).await);
+}
+
+/// Every call waits before it is made and after its effect.
+#[derive(Debug)]
+struct Waiting;
+
+#[async_trait]
+impl Script for Waiting {
+    async fn before(&self, _: &'static str) -> Fate {
+        pending_once().await;
+        Fate::Done
+    }
+
+    async fn after(&self, _: &'static str) {
+        pending_once().await;
+    }
+}
+
+async fn pending_once() {
+    let mut waited = false;
+    poll_fn(|_| if std::mem::replace(&mut waited, true) { Poll::Ready(()) } else { Poll::Pending }).await;
+}
+
+#[tokio::test]
+async fn a_dropped_request_leaves_the_row_of_before_or_after() {
+    for has_row in [false, true] {
+        for polls in 1.. {
+            let world = scene(has_row).await;
+            let before = row(&world).await;
+            let slow = over_with(&world, Waiting, |builder| approving(builder, "After"));
+            let mut context = Context::from_waker(Waker::noop());
+            let is_done = {
+                let mut held = pin!(hold(&slow, &world.alice));
+                (0..polls).any(|_| held.as_mut().poll(&mut context).is_ready())
+            };
+            let after = row(&world).await;
+            let is_after = after.as_ref().is_some_and(|after| after.name() == "After");
+            assert!(is_after || after == before, "{has_row} {polls}: {after:?}");
+            let fast =
+                over_with(&world, Arc::new(At { at: 999, fate: Fate::Done, calls: AtomicUsize::new(0) }), |builder| {
+                    approving(builder, "After")
+                });
+            let handle = hold(&fast, &world.alice).await.unwrap();
+            assert_eq!((rows(&world).await, row(&world).await.unwrap().name()), (1, "After"));
+            decided(&fast, &handle).await;
+            if is_done {
+                assert!(polls > 6, "the step waited");
+                break;
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn holds_at_once_that_wait_at_every_call_store_one_row() {
+    for has_row in [false, true] {
+        let world = scene(has_row).await;
+        let slow = over_with(&world, Yielding, |builder| approving(builder, "After"));
+        let users: Vec<_> = (0..16).map(|number| Subject::new(format!("user-{number}")).unwrap()).collect();
+        let held = join_all(users.iter().map(|user| hold(&slow, user))).await;
+        assert!(held.iter().all(Result::is_ok), "{held:?}");
+        let client = row(&world).await.unwrap();
+        assert_eq!((rows(&world).await, client.name(), client.version()), (1, "After", 1 + u32::from(has_row)));
+    }
+}
+
+/// Concurrent requests write a document that awaits review once.
+#[tokio::test]
+async fn requests_at_once_queue_one_client() {
+    let world = World::built(config(), |builder| approving(builder, "Before")).await;
+    let slow = over_with(&world, Yielding, |builder| {
+        builder.registration_policy(QueueAll::new(bounds())).fetcher(Named("Queued"))
+    });
+    let users: Vec<_> = (0..16).map(|number| Subject::new(format!("user-{number}")).unwrap()).collect();
+    let held = join_all(users.iter().map(|user| hold(&slow, user))).await;
+    assert!(held.iter().all(|held| matches!(held, Err(400))), "{held:?}");
+    let client = row(&world).await.unwrap();
+    assert_eq!((rows(&world).await, client.name(), client.version()), (1, "Queued", 1));
+}
+
+/// Lets other requests go first at every call.
+#[derive(Debug)]
+struct Yielding;
+
+#[async_trait]
+impl Script for Yielding {
+    async fn before(&self, _: &'static str) -> Fate {
+        tokio::task::yield_now().await;
+        Fate::Done
+    }
+
+    async fn after(&self, _: &'static str) {
+        tokio::task::yield_now().await;
+    }
+}

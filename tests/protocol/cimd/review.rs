@@ -1,0 +1,190 @@
+//! Clients with documents that await review.
+
+use std::time::Duration;
+
+use grantor::store::Page;
+use grantor::{ApplicationFilter, Approval, ClientState, Consent, Decision, QueueAll};
+use serde_json::json;
+
+use super::{
+    SESSION, URI, URL, Web, ask_for, bounds, client, document, id, on, pair_of, purge, queueing, refused, with,
+};
+use support::world::{Reviewer, World, e401, logo, pair};
+
+pub(super) async fn awaiting(world: &World) -> Vec<String> {
+    let filter = ApplicationFilter::AwaitingReview;
+    let listed = world.server.registrar().unwrap().list(&filter, Page::first(99)).await.unwrap();
+    listed.iter().map(|application| application.id().to_string()).collect()
+}
+
+async fn awaits(world: &World) {
+    let shown = refused(world, URL).await;
+    assert!(String::from_utf8_lossy(shown.body()).contains("awaits review"));
+}
+
+fn approval() -> Approval {
+    Approval::default().website("https://client.example/").logo(logo())
+}
+
+/// 7591-3.2.1-02
+#[tokio::test]
+async fn a_queued_document_awaits_review_and_is_used_then() {
+    let (world, web) = queueing().await;
+    awaits(&world).await;
+    assert_eq!(awaiting(&world).await, [URL]);
+    let registrar = world.server.registrar().unwrap();
+    let version = registrar.application(&id()).await.unwrap().version();
+    awaits(&world).await;
+    assert_eq!(registrar.application(&id()).await.unwrap().version(), version, "it is written once");
+    e401(&world.refresh_as(&client(URL), "rt_x").await, "invalid_client");
+    registrar.approve_now(&id(), approval()).await.unwrap();
+    assert_eq!(awaiting(&world).await, [""; 0]);
+    let pending = ask_for(&world, URL).await.unwrap();
+    assert!(!pending.is_client_unreviewed() && pending.client_id_host() == Some("client.example"));
+    pair_of(&world, URL).await;
+    // A reviewed client stays, and its document is still read.
+    world.advance(3 * 365 * 86_400);
+    purge(&world).await;
+    web.take();
+    assert!(ask_for(&world, URL).await.is_ok());
+    assert_eq!(web.count(), 1);
+}
+
+/// 7591-3.2.1-02
+#[tokio::test]
+async fn a_document_that_changes_while_it_awaits_review_is_reviewed_as_it_is() {
+    let (world, web) = queueing().await;
+    awaits(&world).await;
+    let registrar = world.server.registrar().unwrap();
+    let seen = registrar.application(&id()).await.unwrap().version();
+    web.publish(URL, with(json!({"client_name": "Other"})));
+    world.advance(3600);
+    awaits(&world).await;
+    let outdated = registrar.approve(&id(), seen, approval()).await;
+    assert!(matches!(outdated, Err(grantor::RegistrarError::ChangedMeanwhile)));
+    assert_eq!(registrar.application(&id()).await.unwrap().form().name(), "Other");
+}
+
+/// CIMD-8.4-01
+#[tokio::test]
+async fn a_changed_document_is_reviewed_again_and_grants_go_on() {
+    let (world, web) = queueing().await;
+    awaits(&world).await;
+    let registrar = world.server.registrar().unwrap();
+    registrar.approve_now(&id(), approval()).await.unwrap();
+    let tokens = pair_of(&world, URL).await;
+    // Members that the server does not take change nothing.
+    web.publish(URL, with(json!({"unknown": 1})));
+    world.advance(3600);
+    assert!(!ask_for(&world, URL).await.unwrap().is_client_unreviewed());
+
+    let changed = json!({"redirect_uris": [URI, "https://client.example/new"], "scope": "repo-code:r"});
+    web.publish(URL, with(changed));
+    world.advance(3600);
+    awaits(&world).await;
+    assert_eq!(awaiting(&world).await, [URL]);
+    let application = registrar.application(&id()).await.unwrap();
+    assert_eq!((application.form().redirect_uris().len(), application.state()), (1, ClientState::Approved));
+    assert_eq!(application.proposed().unwrap().redirect_uris().len(), 2);
+    let tokens = pair(&world.refresh_as(&client(URL), &tokens.refresh).await);
+    assert!(world.opens(&tokens.access).await);
+
+    // After a rejection, the reviewer is not asked again until the document changes.
+    registrar.reject_now(&id(), "another host").await.unwrap();
+    awaits(&world).await;
+    assert_eq!(awaiting(&world).await, [""; 0]);
+    let changed = json!({"redirect_uris": [URI, "http://localhost/"], "scope": "repo-code:r"});
+    web.publish(URL, with(changed));
+    world.advance(3600);
+    awaits(&world).await;
+    registrar.approve_now(&id(), approval()).await.unwrap();
+    let pending = ask_for(&world, URL).await.unwrap();
+    assert!(!pending.is_client_unreviewed());
+    assert_eq!((pending.client().redirect_uris().len(), pending.scopes().as_str()), (2, "repo-code:r"));
+    world.advance(200 * 86_400);
+    purge(&world).await;
+    assert!(world.server.client(&id()).await.unwrap().is_some(), "it is reviewed again");
+}
+
+/// CIMD-8.4-01
+///
+/// A policy that approves the next change must not find them.
+#[tokio::test]
+async fn privileges_end_with_the_review_that_gave_them() {
+    let (world, web) = queueing().await;
+    awaits(&world).await;
+    world.server.registrar().unwrap().approve_now(&id(), approval().trusted()).await.unwrap();
+    assert!(world.server.client(&id()).await.unwrap().unwrap().is_trusted());
+    web.publish(URL, with(json!({"client_name": "Other"})));
+    world.advance(3600);
+    awaits(&world).await;
+    assert!(!world.server.client(&id()).await.unwrap().unwrap().is_trusted());
+}
+
+/// CIMD-8.4-01
+#[tokio::test]
+async fn a_client_that_lost_its_review_is_kept_while_its_grants_live() {
+    let (world, web) = queueing().await;
+    awaits(&world).await;
+    world.server.registrar().unwrap().approve_now(&id(), approval()).await.unwrap();
+    world.advance(30 * 86_400);
+    let tokens = pair_of(&world, URL).await;
+    web.publish(URL, with(json!({"client_name": "Other"})));
+    world.advance(3600);
+    awaits(&world).await;
+    world.advance(179 * 86_400);
+    purge(&world).await;
+    pair(&world.refresh_as(&client(URL), &tokens.refresh).await);
+}
+
+/// CIMD-8.4-01
+///
+/// The policy's lifetime is shorter than the time since the registration.
+#[tokio::test]
+async fn a_client_that_lost_its_review_does_not_end_at_once() {
+    let web = Web::with(URL, document());
+    let policy = QueueAll::new(bounds().lifetime(Duration::from_secs(30 * 86_400)));
+    let world = World::built(on(), |builder| builder.registration_policy(policy).fetcher(web.clone())).await;
+    awaits(&world).await;
+    world.server.registrar().unwrap().approve_now(&id(), approval()).await.unwrap();
+    world.advance(40 * 86_400);
+    let tokens = pair_of(&world, URL).await;
+    for name in ["Other", "Another"] {
+        web.publish(URL, with(json!({ "client_name": name })));
+        world.advance(3600);
+        awaits(&world).await;
+    }
+    let tokens = pair(&world.refresh_as(&client(URL), &tokens.refresh).await);
+    assert!(world.opens(&tokens.access).await);
+}
+
+/// 7591-3.2.1-02
+#[tokio::test]
+async fn a_rejected_document_stays_out_until_it_is_forgotten() {
+    let (world, web) = queueing().await;
+    awaits(&world).await;
+    world.server.registrar().unwrap().reject_now(&id(), "unknown company").await.unwrap();
+    web.take();
+    let shown = refused(&world, URL).await;
+    assert!(!String::from_utf8_lossy(shown.body()).contains("awaits review"));
+    assert_eq!(web.count(), 0);
+    world.advance(7 * 86_400);
+    awaits(&world).await;
+    assert_eq!(awaiting(&world).await, [URL]);
+}
+
+/// CIMD-8.4-01
+#[tokio::test]
+async fn a_request_that_was_held_before_the_change_is_decided_as_it_was_shown() {
+    let (world, web) = queueing().await;
+    awaits(&world).await;
+    world.server.registrar().unwrap().approve_now(&id(), approval()).await.unwrap();
+    world.advance(3500);
+    let pending = ask_for(&world, URL).await.unwrap();
+    let handle = world.server.hold(&pending, &world.alice, SESSION).await.unwrap();
+    web.publish(URL, with(json!({"redirect_uris": ["https://client.example/new"]})));
+    world.advance(100);
+    awaits(&world).await;
+    let approve = Decision::Approve(Consent::to_everything());
+    assert!(world.server.decide(handle.expose(), &world.alice, SESSION, &approve).await.is_ok());
+}
