@@ -6,6 +6,7 @@ mod altered_secrets;
 mod cases;
 mod form_codec;
 mod model;
+mod open_clients;
 mod play;
 mod redirect_uris;
 mod scope_algebra;

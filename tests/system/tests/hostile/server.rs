@@ -126,6 +126,7 @@ async fn open_server() -> AuthorizationServer {
     config.development = true;
     config.public_clients = true;
     config.dynamic_registration = true;
+    config.registration_management = true;
     config.held_requests = usize::MAX;
     config.held_requests_per_client = usize::MAX;
     config.grants_per_client = usize::MAX;

@@ -1,6 +1,7 @@
 //! Hostile bodies at the registration endpoint.
 
 mod forms;
+mod management;
 mod members;
 mod transport;
 mod values;
@@ -31,6 +32,16 @@ async fn no_registration_is_read_beyond_its_limit() {
 #[tokio::test]
 async fn a_registration_that_does_not_come_is_given_up() {
     all(Server::open(), async |server| run_together(server, &transport::slow()).await).await;
+}
+
+#[tokio::test]
+async fn no_request_manages_a_registration_as_it_must_not() {
+    all(Server::open(), async |server| {
+        let own = management::Own::register(server).await;
+        run_all(server, &management::of_strangers(&own)).await?;
+        run_all(server, &management::of_itself(&own)).await
+    })
+    .await;
 }
 
 #[test]
