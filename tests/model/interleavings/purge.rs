@@ -90,29 +90,44 @@ fn a_replay_at_the_end_of_its_notice_revokes_or_is_unknown() {
     );
 }
 
-/// An exchange that stands still between its look and its claim until the code is withdrawn and a purge has come:
-/// after the code's end, when what stands in the grant's place has to be there still, and half a year later.
+/// The exchange stands still between its look and its claim, until the code has expired. What stands in the grant's place
+/// has to be there still.
 #[test]
 fn an_exchange_that_comes_too_late_brings_nothing_that_works() {
-    for later in [CODE_LIFE + KEPT, 1800 + KEPT, CODE_LIFE + REFRESH_LIFE + KEPT] {
-        let scene = async move || {
-            let world = World::platform().await;
-            let code = world.code().await;
-            let other = vec![Step::WithdrawSubject.into(), Move::Wait(later), Step::Purge.into()];
-            let pair = Pair { access: String::new(), refresh: String::new(), scope: String::new() };
-            Scene { world, tasks: vec![vec![Step::Exchange(code).into()], other], pair, writes: 1 }
-        };
-        in_every_order("exchange; withdrawal, later, purge", Waits::CodesAndTokens, scene, async |scene, answers| {
-            assert!(answers[1].iter().all(Answer::is_good), "{answers:?}");
-            match &answers[0][0].pair {
-                Some(pair) => assert!(scene.is_dead(pair).await, "{answers:?}"),
-                // What stood in its way may be removed before it looks who that was: then it cannot tell.
-                None => {
-                    let known = ["invalid_grant", "temporarily_unavailable"];
-                    assert!(known.contains(&answers[0][0].error.as_str()), "{answers:?}");
-                }
+    withdrawn_and_purged(CODE_LIFE + KEPT);
+}
+
+#[test]
+#[ignore = "tries 8,000 orders more"]
+fn an_exchange_after_the_end_of_a_page_brings_nothing_that_works() {
+    withdrawn_and_purged(1800 + KEPT);
+}
+
+#[test]
+#[ignore = "tries 8,000 orders more"]
+fn an_exchange_that_comes_half_a_year_late_brings_nothing_that_works() {
+    withdrawn_and_purged(CODE_LIFE + REFRESH_LIFE + KEPT);
+}
+
+/// An exchange while the code is withdrawn and, that many seconds later, a purge comes.
+fn withdrawn_and_purged(later: u64) {
+    let scene = async move || {
+        let world = World::platform().await;
+        let code = world.code().await;
+        let other = vec![Step::WithdrawSubject.into(), Move::Wait(later), Step::Purge.into()];
+        let pair = Pair { access: String::new(), refresh: String::new(), scope: String::new() };
+        Scene { world, tasks: vec![vec![Step::Exchange(code).into()], other], pair, writes: 1 }
+    };
+    in_every_order("exchange; withdrawal, later, purge", Waits::CodesAndTokens, scene, async |scene, answers| {
+        assert!(answers[1].iter().all(Answer::is_good), "{answers:?}");
+        match &answers[0][0].pair {
+            Some(pair) => assert!(scene.is_dead(pair).await, "{answers:?}"),
+            // What stood in its way may be removed before it looks who that was: then it cannot tell.
+            None => {
+                let known = ["invalid_grant", "temporarily_unavailable"];
+                assert!(known.contains(&answers[0][0].error.as_str()), "{answers:?}");
             }
-            assert_eq!(scene.live_grants().await, 0, "{answers:?}");
-        });
-    }
+        }
+        assert_eq!(scene.live_grants().await, 0, "{answers:?}");
+    });
 }
