@@ -88,13 +88,13 @@ impl Documents {
     }
 
     fn flight_to(&self, url: DocumentUrl<'_>) -> Option<Waiter<Judged>> {
-        self.flights().get(url.as_str()).and_then(Weak::upgrade).and_then(Waiter::join)
+        waiter(&self.flights(), url)
     }
 
     /// Finds or starts a fetch under one lock, so that two requests do not both start one.
     fn join(&self, url: DocumentUrl<'_>) -> Waiter<Judged> {
         let mut flights = self.flights();
-        if let Some(waiter) = flights.get(url.as_str()).and_then(Weak::upgrade).and_then(Waiter::join) {
+        if let Some(waiter) = waiter(&flights, url) {
             return waiter;
         }
         flights.retain(|_, flight| flight.strong_count() > 0);
@@ -103,6 +103,11 @@ impl Documents {
         flights.insert(url.as_str().into(), Arc::downgrade(&flight));
         Waiter::first(flight)
     }
+}
+
+/// Joins the fetch of that document, if one is in progress.
+fn waiter(flights: &HashMap<Box<str>, Weak<Flight<Judged>>>, url: DocumentUrl<'_>) -> Option<Waiter<Judged>> {
+    flights.get(url.as_str()).and_then(Weak::upgrade).and_then(Waiter::join)
 }
 
 impl Source {

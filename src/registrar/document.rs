@@ -14,7 +14,7 @@ use crate::id::ClientId;
 use crate::registrar::Registrar;
 use crate::registrar::draft::{DocumentAdmission, Draft, is_reviewed};
 use crate::registrar::error::RegistrarError;
-use crate::registrar::flows::{read, seen};
+use crate::registrar::flows::look;
 use crate::registrar::judge::Current;
 use crate::store::{ClientRegistry, Registration};
 
@@ -61,11 +61,7 @@ impl Registrar {
     /// [`RegistrarError::NotFound`] if the client was deleted; [`RegistrarError::WrongState`] if it was rejected or
     /// suspended; [`RegistrarError::NoRoom`], or [`RegistrarError::Store`].
     pub(crate) async fn store_document(&self, admission: &DocumentAdmission) -> Result<(), RegistrarError> {
-        let current = match read(&*self.registry, &admission.id).await {
-            Ok(current) => current,
-            Err(RegistrarError::NotFound) => None,
-            Err(error) => return Err(error),
-        };
+        let (_, current) = look(&*self.registry, &admission.id).await?;
         let mut draft = self.draft(admission, current.as_ref().map(|current| &*current.client)).await?;
         if !current.is_some_and(|current| draft.needs_no_place(&current)) {
             let place = self.find_place(draft.now, &draft.limits).await?;
@@ -134,17 +130,9 @@ impl Flow for Storing<'_> {
     type Error = RegistrarError;
 
     async fn look(&mut self) -> Result<Seen<Registration>, RegistrarError> {
-        match read(self.registry, &self.draft.admission.id).await {
-            Ok(current) => {
-                self.current = current;
-                Ok(seen(self.current.as_ref()))
-            }
-            Err(RegistrarError::NotFound) => {
-                self.current = None;
-                Ok(Seen::Missing)
-            }
-            Err(error) => Err(error),
-        }
+        let (seen, current) = look(self.registry, &self.draft.admission.id).await?;
+        self.current = current;
+        Ok(seen)
     }
 
     fn judge(&mut self, _: &Seen<Registration>) -> Result<Step<Registration, Self::Won>, RegistrarError> {

@@ -9,7 +9,7 @@ use crate::clock::Timestamp;
 use crate::hooks::ApplicationChange;
 use crate::registrar::Registrar;
 use crate::registrar::error::{RegistrarError, VersionsUsedUp};
-use crate::registrar::flows::{read, seen};
+use crate::registrar::flows::look;
 use crate::registrar::judge::Current;
 use crate::store::{ClientRegistry, LogoWrite, Registration};
 
@@ -92,17 +92,9 @@ impl Flow for Ensuring<'_> {
     type Error = RegistrarError;
 
     async fn look(&mut self) -> Result<Seen<Registration>, RegistrarError> {
-        match read(self.registry, &self.description.id).await {
-            Ok(current) => {
-                self.current = current;
-                Ok(seen(self.current.as_ref()))
-            }
-            Err(RegistrarError::NotFound) => {
-                self.current = None;
-                Ok(Seen::Missing)
-            }
-            Err(error) => Err(error),
-        }
+        let (seen, current) = look(self.registry, &self.description.id).await?;
+        self.current = current;
+        Ok(seen)
     }
 
     fn judge(&mut self, _: &Seen<Registration>) -> Result<Step<Registration, Self::Won>, RegistrarError> {

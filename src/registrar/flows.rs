@@ -120,6 +120,18 @@ pub(super) async fn read(registry: &dyn ClientRegistry, id: &ClientId) -> Result
     Ok(is_whole.then_some(Current { client, application, proposed_logo: None }))
 }
 
+/// Reads the records of a client that may have none.
+pub(super) async fn look(
+    registry: &dyn ClientRegistry,
+    id: &ClientId,
+) -> Result<(Seen<Registration>, Option<Current>), RegistrarError> {
+    match read(registry, id).await {
+        Ok(current) => Ok((seen(current.as_ref()), current)),
+        Err(RegistrarError::NotFound) => Ok((Seen::Missing, None)),
+        Err(error) => Err(error),
+    }
+}
+
 pub(super) fn seen(current: Option<&Current>) -> Seen<Registration> {
     let Some(current) = current else { return Seen::Torn };
     let (client, application) = (Client::clone(&current.client), Application::clone(&current.application));

@@ -18,7 +18,7 @@ use crate::hooks::ApplicationChange;
 use crate::id::ClientId;
 use crate::registrar::Registrar;
 use crate::registrar::error::{RegistrarError, VersionsUsedUp};
-use crate::registrar::flows::{read, seen};
+use crate::registrar::flows::look;
 use crate::secret::{Digest, InitialAccessToken};
 use crate::store::{ClientRegistry, LogoWrite, Registration};
 
@@ -220,14 +220,6 @@ fn with_uses(current: &Registration, uses_left: u32, mark: [u8; MARK_BYTES]) -> 
     })
 }
 
-async fn look(registry: &dyn ClientRegistry, id: &ClientId) -> Result<Seen<Registration>, RegistrarError> {
-    match read(registry, id).await {
-        Ok(current) => Ok(seen(current.as_ref())),
-        Err(RegistrarError::NotFound) => Ok(Seen::Missing),
-        Err(error) => Err(error),
-    }
-}
-
 struct Making<'a> {
     registry: &'a dyn ClientRegistry,
     row: Arc<Registration>,
@@ -243,7 +235,7 @@ impl Flow for Making<'_> {
         if !std::mem::replace(&mut self.has_looked, true) {
             return Ok(Seen::Unread);
         }
-        look(self.registry, &self.row.client.id).await
+        Ok(look(self.registry, &self.row.client.id).await?.0)
     }
 
     fn judge(&mut self, _: &Seen<Registration>) -> Result<Step<Registration, ()>, RegistrarError> {
@@ -268,7 +260,7 @@ impl Flow for Spending<'_> {
     type Error = Reason;
 
     async fn look(&mut self) -> Result<Seen<Registration>, Reason> {
-        Ok(look(self.registry, &self.initial.id).await?)
+        Ok(look(self.registry, &self.initial.id).await?.0)
     }
 
     fn judge(&mut self, seen: &Seen<Registration>) -> Result<Step<Registration, ()>, Reason> {
@@ -297,7 +289,7 @@ impl Flow for Ending<'_> {
     type Error = RegistrarError;
 
     async fn look(&mut self) -> Result<Seen<Registration>, RegistrarError> {
-        look(self.registry, self.id).await
+        Ok(look(self.registry, self.id).await?.0)
     }
 
     fn judge(&mut self, seen: &Seen<Registration>) -> Result<Step<Registration, u32>, RegistrarError> {

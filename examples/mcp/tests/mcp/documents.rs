@@ -124,15 +124,7 @@ async fn a_client_with_a_document_awaits_the_review_too() {
     let cookies = review::sign_in(&server).await;
     let page = review::list(&server, &cookies).await;
     assert!(page.contains("Example Assistant"), "{page}");
-    let form = [
-        ("form_token", value_after(&page, "name=\"form_token\"")),
-        ("id", &client.id),
-        ("version", value_after(&page, "name=\"version\"")),
-        ("name", "Example Assistant"),
-        ("website", "https://assistant.example/"),
-        ("decision", "approve"),
-    ];
-    let approved = review::decide(&server, &cookies, &form).await;
+    let approved = review::decide(&server, &cookies, &approval(&page, &client)).await;
     assert_eq!(approved.status, 303, "{approved:?}");
     let page = Page::open(&server.question(&client, &[]), "").await.html;
     assert!(page.contains("<h1>Authorize Example Assistant</h1>"), "{page}");
@@ -151,19 +143,23 @@ async fn a_changed_document_is_reviewed_as_it_is_now() {
     let cookies = review::sign_in(&server).await;
     let page = review::list(&server, &cookies).await;
     assert!(!page.contains(added), "{page}");
-    let form = [
-        ("form_token", value_after(&page, "name=\"form_token\"")),
-        ("id", &client.id),
-        ("version", value_after(&page, "name=\"version\"")),
-        ("name", "Example Assistant"),
-        ("website", "https://assistant.example/"),
-        ("decision", "approve"),
-    ];
-    assert_eq!(review::decide(&server, &cookies, &form).await.status, 303);
+    assert_eq!(review::decide(&server, &cookies, &approval(&page, &client)).await.status, 303);
     tokio::time::sleep(std::time::Duration::from_secs(4)).await;
     assert_eq!(ask().await.status, 400);
     let page = review::list(&server, &cookies).await;
     assert!(page.contains(added), "the administrator sees what would be approved: {page}");
+}
+
+/// The form that approves the client on the page of the review.
+fn approval<'a>(page: &'a str, client: &'a Client) -> [(&'a str, &'a str); 6] {
+    [
+        ("form_token", value_after(page, "name=\"form_token\"")),
+        ("id", &client.id),
+        ("version", value_after(page, "name=\"version\"")),
+        ("name", "Example Assistant"),
+        ("website", "https://assistant.example/"),
+        ("decision", "approve"),
+    ]
 }
 
 /// NEG-OC-03
