@@ -33,6 +33,8 @@ mod registration;
 mod report;
 mod revoke;
 mod secret;
+#[cfg(feature = "jose")]
+mod signatures;
 mod stores;
 mod texts;
 mod whole_flow;
@@ -58,6 +60,8 @@ const AREAS: &[Area] = &[
     ("revoke", revoke::measure),
     ("introspect", introspect::measure),
     ("registration", registration::measure),
+    #[cfg(feature = "jose")]
+    ("signatures", signatures::measure),
     ("pauses", pauses::measure),
     ("stores/sqlite", stores::sqlite::measure),
     #[cfg(feature = "postgres")]

@@ -4,8 +4,10 @@ use std::sync::Arc;
 
 use crate::client::{Client, GrantType};
 use crate::clock::Timestamp;
+use crate::config::BoundTokens;
 use crate::context::Context;
 use crate::id::GrantId;
+use crate::jose::JwkThumbprint;
 use crate::protected_resource::Audience;
 use crate::record::Grant;
 use crate::scope::{Permission, Resource, ResourceScope, ScopeSet};
@@ -29,6 +31,8 @@ struct Part {
     narrowed: Option<ScopeSet>,
     /// Unset where the token is for all of the grant.
     audience: Audience,
+    /// The key that it is bound to; in a box, since most tokens have none, and all would have the room for it.
+    key: Option<Box<JwkThumbprint>>,
 }
 
 /// Looks a token up; `None` for anything but a live access token.
@@ -40,7 +44,10 @@ pub(crate) async fn find(context: &Context, token: &[u8]) -> Result<Option<Usabl
     let Some(presented) = Presented::parse(&context.config.prefixes.access_token, token) else { return Ok(None) };
     let id = GrantId::from_octets(presented.id);
     let Some(grant) = context.stores.tokens.find(&id).await? else { return Ok(None) };
-    let Some(part) = live_part(&grant, &presented.digest, context.now()) else { return Ok(None) };
+    let part = live_part(&grant, &presented.digest, context.now());
+    // An unbound token may be from before the setting.
+    let may_be_unbound = context.config.bound_tokens != BoundTokens::Required;
+    let Some(part) = part.filter(|part| part.key.is_some() || may_be_unbound) else { return Ok(None) };
     let client = match context.stores.clients.find(&grant.client).await? {
         // It was cached before its grants were withdrawn, its resources replaced or its registration prolonged.
         Some(client)
@@ -64,6 +71,7 @@ fn live_part(grant: &Grant, digest: &Digest, now: Timestamp) -> Option<Part> {
         end: access.end,
         narrowed: access.narrowed.cloned(),
         audience: access.audience.cloned().unwrap_or_default(),
+        key: access.key.copied().map(Box::new),
     })
 }
 
@@ -100,6 +108,11 @@ impl UsableToken {
     /// The resources of the token, as far as the client may still have them.
     pub(crate) fn resource_scope(&self) -> ResourceScope {
         self.client.resources_of(&self.grant.resources).narrowed_to(self.bound().1)
+    }
+
+    /// The key that the token is bound to: who uses it has to prove possession of the key [RFC 9449 section 6].
+    pub(crate) fn key(&self) -> Option<&JwkThumbprint> {
+        self.part.key.as_deref()
     }
 
     pub(crate) const fn issued(&self) -> Timestamp {
@@ -183,15 +196,33 @@ mod tests {
         let digest = Digest::of(b"further");
         let narrowed = Some(scopes("repo-code:r"));
         let audience = Audience::new(["https://api.example"]);
-        let further = FurtherAccess { digest, issued: at(50), end: at(60), revoked: false, narrowed, audience };
+        let key = Some(JwkThumbprint::from_bytes([7; 32]));
+        let further = FurtherAccess { digest, issued: at(50), end: at(60), revoked: false, narrowed, audience, key };
         line.grant.pairs.newest.as_mut().unwrap().push_further(further);
         let part = live_part(&line.grant, &digest, at(59)).unwrap();
         assert_eq!((part.issued, part.end, part.narrowed), (at(50), at(60), Some(scopes("repo-code:r"))));
-        assert_eq!(part.audience, Audience::new(["https://api.example"]));
+        assert_eq!((part.audience, part.key.as_deref()), (Audience::new(["https://api.example"]), key.as_ref()));
         assert!(live_part(&line.grant, &digest, at(60)).is_none());
         line.grant.pairs.newest.as_mut().unwrap().revoke_access(&digest);
         assert!(live_part(&line.grant, &digest, at(59)).is_none());
         assert!(live_part(&line.grant, &line.access[0], at(59)).is_some());
+    }
+
+    /// 9449-5-04
+    #[test]
+    fn in_grace_every_token_keeps_its_key() {
+        let keys = [1, 2].map(|byte| JwkThumbprint::from_bytes([byte; 32]));
+        let mut line = Line::new();
+        let bind = |line: &mut Line, key| line.grant.pairs.newest.as_mut().unwrap().set_key(0, key);
+        bind(&mut line, keys[0]);
+        let mut line = line.refreshed(100);
+        bind(&mut line, keys[1]);
+        let key_of = |line: &Line, number: usize| {
+            live_part(&line.grant, &line.access[number], at(101)).unwrap().key.as_deref().copied()
+        };
+        assert_eq!((key_of(&line, 0), key_of(&line, 1)), (Some(keys[0]), Some(keys[1])));
+        let unbound = line.refreshed(101);
+        assert_eq!((key_of(&unbound, 1), key_of(&unbound, 2)), (Some(keys[1]), None));
     }
 
     /// CLK-02
@@ -226,7 +257,13 @@ mod tests {
         let usable = |narrowed: Option<&str>, registered: &str| {
             let mut client = client("own");
             client.scopes = scopes(registered);
-            let part = Part { issued: at(0), end: at(9), narrowed: narrowed.map(scopes), audience: Audience::UNSET };
+            let part = Part {
+                issued: at(0),
+                end: at(9),
+                narrowed: narrowed.map(scopes),
+                audience: Audience::UNSET,
+                key: None,
+            };
             UsableToken { grant: Arc::new(line.grant.clone()), client: Arc::new(client), part }
         };
         let rows = [

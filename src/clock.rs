@@ -7,7 +7,7 @@ use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
 /// How far the clocks of servers on one store may be apart.
-const ALLOWED_SKEW: u32 = 60;
+pub(crate) const ALLOWED_SKEW: u32 = 60;
 
 /// A point in time in whole seconds since 1970-01-01T00:00:00Z, up to the year 2106.
 ///

@@ -112,6 +112,7 @@ pub(crate) mod kind {
     pub(crate) const CONSENT: u8 = b'N';
     pub(crate) const APPLICATION: u8 = b'P';
     pub(crate) const REPLAY: u8 = b'R';
+    pub(crate) const PUSHED_REQUEST: u8 = b'U';
 }
 
 impl<'a> Reader<'a> {

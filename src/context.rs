@@ -11,11 +11,13 @@ use crate::entropy::Entropy;
 use crate::error::{ErrorCode, Reason};
 use crate::hooks::{Attempt, AttemptKind, Event, EventSink, SubjectStatus, Subjects, Throttle, ThrottleDecision};
 use crate::id::ClientId;
+use crate::key_sets::KeySets;
 use crate::newest_time::NewestTime;
 use crate::policy::RegistrationPolicy;
 use crate::protected_resource::ResourceTable;
+use crate::record::Replay;
 use crate::scope::ConsentedResources;
-use crate::store::{StoreError, Stores};
+use crate::store::{Insertion, StoreError, Stores};
 use crate::subject::Subject;
 use crate::wire::Endpoint;
 
@@ -36,6 +38,8 @@ pub(crate) struct Context {
     pub(crate) registration_policy: Option<Arc<dyn RegistrationPolicy>>,
     /// Set while metadata documents are on.
     pub(crate) documents: Option<Documents>,
+    /// Set while clients may authenticate with keys, if there is a fetcher.
+    pub(crate) key_sets: Option<KeySets>,
     /// Whether the event was raised for a throttle that is given no addresses.
     pub(crate) misses_peers: AtomicBool,
 }
@@ -92,6 +96,17 @@ impl Context {
         }
     }
 
+    /// Records that an identifier was used; [`Insertion::Exists`] means that it was used before.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the store failed: the identifier may count as used.
+    pub(crate) async fn use_once(&self, identifier: Replay) -> Result<Insertion, StoreError> {
+        // The server is not built without a replay store if a setting needs one.
+        let replays = self.stores.replays.as_deref();
+        replays.ok_or_else(|| StoreError::permanent("there is no replay store"))?.insert(identifier).await
+    }
+
     /// Asks the throttle; refused attempts raise an event.
     pub(crate) async fn check_throttle(&self, attempt: &Attempt<'_>) -> Result<(), Reason> {
         let Some(throttle) = &self.throttle else { return Ok(()) };
@@ -104,7 +119,7 @@ impl Context {
             ThrottleDecision::Refuse { retry_after } => {
                 let client = match kind {
                     // It has been found to come from a client.
-                    AttemptKind::HeldRequest | AttemptKind::MetadataDocument => client,
+                    AttemptKind::HeldRequest | AttemptKind::MetadataDocument | AttemptKind::KeySet => client,
                     AttemptKind::Authentication | AttemptKind::Registration => attempt.client_to_tell(),
                 };
                 self.raise(&Event::Throttled { endpoint, client, peer });
@@ -179,7 +194,8 @@ pub(crate) fn is_failed_authentication(reason: &Reason) -> bool {
 const fn is_of_a_client(reason: &Reason) -> bool {
     matches!(
         reason,
-        Reason::ClientNotApproved
+        Reason::ClientAssertion(_)
+            | Reason::ClientNotApproved
             | Reason::MissingSecret
             | Reason::PublicClientsOff
             | Reason::UnregisteredAuthentication

@@ -120,6 +120,18 @@ pub enum Event<'a> {
         /// Whether the grant was revoked, as it is by default.
         revoked: bool,
     },
+    /// A code or refresh token came with a DPoP proof by another key than the one it is bound to
+    /// [RFC 9449 sections 5 and 10]; or a refresh token that was never bound came without a proof, after its grant was
+    /// bound by someone. It may be stolen. Nothing was revoked, since the owner of the key can still use the grant.
+    #[non_exhaustive]
+    AnotherDpopKey {
+        /// The grant; for a code, the grant that its exchange will create.
+        grant: GrantId,
+        /// The application.
+        client: &'a ClientId,
+        /// The user.
+        subject: Option<&'a Subject>,
+    },
     /// A client got an access token of its own [RFC 6749 section 4.4].
     #[non_exhaustive]
     MachineTokenIssued {
@@ -186,6 +198,15 @@ pub enum Event<'a> {
         now: Timestamp,
         /// The newest time that this process and the store have seen.
         newest: Timestamp,
+    },
+    /// The key set at the `jwks_uri` of a client was fetched, and has keys that are not used: private or malformed ones, or
+    /// keys that are not for signatures. Raised once for each such fetch.
+    #[non_exhaustive]
+    KeysLeftOut {
+        /// The client.
+        client: &'a ClientId,
+        /// How many keys are not used.
+        keys: usize,
     },
     /// Client authentication failed.
     #[non_exhaustive]
@@ -354,6 +375,9 @@ impl Event<'_> {
             Self::RefreshTokenReused { grant, client, subject, revoked: _ } => {
                 Facts::of_grant("refresh_token_reused", Warning, grant, client).by(subject)
             }
+            Self::AnotherDpopKey { grant, client, subject } => {
+                Facts::of_grant("another_dpop_key", Warning, grant, client).by(subject)
+            }
             Self::MachineTokenIssued { grant, client, scopes } => {
                 Facts { scopes: Some(scopes), ..Facts::of_grant("machine_token_issued", Info, grant, client) }
             }
@@ -375,6 +399,7 @@ impl Event<'_> {
             Self::PeerAddressMissing { endpoint } => {
                 Facts { endpoint: Some(endpoint), ..Facts::named("peer_address_missing", Warning) }
             }
+            Self::KeysLeftOut { client, keys: _ } => Facts::of_client("keys_left_out", Warning, client),
             Self::AuthenticationFailed { endpoint, client, peer, reason } => Facts {
                 client,
                 endpoint: Some(endpoint),
@@ -518,6 +543,8 @@ pub enum ApplicationChange<'a> {
     PreviousSecretRetired,
     /// All its secrets were ended.
     SecretsEnded,
+    /// Its public keys were replaced.
+    KeysReplaced,
     /// It was given to another owner.
     Transferred {
         /// The previous owner.
@@ -564,6 +591,7 @@ impl ApplicationChange<'_> {
             Self::SecretRotated => "secret_rotated",
             Self::PreviousSecretRetired => "previous_secret_retired",
             Self::SecretsEnded => "secrets_ended",
+            Self::KeysReplaced => "keys_replaced",
             Self::Transferred { .. } => "application_transferred",
             Self::GrantsWithdrawn => "grants_withdrawn",
             Self::Deleted => "application_deleted",
@@ -593,7 +621,7 @@ pub trait Throttle: fmt::Debug + Send + Sync + 'static {
     /// Takes note that authentication failed.
     async fn failed(&self, attempt: &Attempt<'_>);
 
-    /// Takes note that the client proved itself, by its secret. It is not called for a client that only names
+    /// Takes note that the client proved itself, by its secret or with its key. It is not called for a client that only names
     /// itself. Does nothing by default.
     async fn authenticated(&self, attempt: &Attempt<'_>) {
         let _ = attempt;
@@ -612,6 +640,10 @@ pub enum AttemptKind {
     Registration,
     /// A client's metadata document is about to be fetched. The user is signed in, and [`Attempt::host`] is set.
     MetadataDocument,
+    /// The key set of a client that registered itself, and that nobody has reviewed, is about to be fetched from its
+    /// `jwks_uri`, which is not at the host of its metadata document. [`Attempt::client`] and [`Attempt::host`] are set; concurrent requests share the fetch, so the address is
+    /// not, and the endpoint is the token endpoint. A refusal counts as a fetch that failed.
+    KeySet,
 }
 
 /// Who tries what.
@@ -631,7 +663,7 @@ pub struct Attempt<'a> {
     pub client: Option<&'a str>,
     /// The user who is asked, if a request is held or a metadata document is fetched.
     pub subject: Option<&'a Subject>,
-    /// The host that a metadata document is fetched from, in lower case.
+    /// The host that a metadata document or a key set is fetched from, in lower case.
     pub host: Option<&'a str>,
     /// The address that it came from, as the adapter passed it.
     pub peer: Option<IpAddr>,
@@ -755,6 +787,7 @@ mod tests {
             ApplicationChange::SecretRotated,
             ApplicationChange::PreviousSecretRetired,
             ApplicationChange::SecretsEnded,
+            ApplicationChange::KeysReplaced,
             ApplicationChange::Transferred { from: &alice, to: &alice },
             ApplicationChange::GrantsWithdrawn,
             ApplicationChange::Deleted,
@@ -784,6 +817,7 @@ mod tests {
             ),
             (Event::StoreWentBack { grant, client }, [false, true, false, false]),
             (Event::DerivationKeyMissing { grant, client }, [false, true, false, false]),
+            (Event::KeysLeftOut { client, keys: 1 }, [false, false, false, false]),
             (Event::AuthenticationFailed { endpoint, client: named, peer, reason }, [false, false, true, true]),
             (Event::Throttled { endpoint, client: named, peer }, [false, false, true, false]),
             (Event::IntrospectionRefused { grant, client }, [false, true, true, false]),

@@ -10,38 +10,80 @@ use smol_str::SmolStr;
 use crate::clock::Timestamp;
 use crate::entropy::Entropy;
 
-/// Bytes of an [`AuthorizationId`] and of a [`GrantId`].
+/// Bytes of an [`AuthorizationId`], of a [`GrantId`] and of a [`PushedRequestId`].
 pub(crate) const ID_OCTETS: usize = 16;
 /// Characters of the same as text.
 pub(crate) const ID_CHARACTERS: usize = 22;
 /// Seconds that share one time bucket, so that rows made together lie together.
 const BUCKET_SECONDS: u32 = 64;
 
-/// The name of an [`Authorization`](crate::store::Authorization): 16 bytes that sort by time.
-///
-/// Four bytes count buckets of 64 seconds since 1970, big endian; twelve are random. As text it
-/// has 22 characters of base64url, and only the canonical ones are read.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct AuthorizationId(RecordId);
+/// Defines the name of one kind of records: 16 bytes, or 22 characters of base64url.
+macro_rules! record_id {
+    ($(#[$docs:meta])* $name:ident) => {
+        $(#[$docs])*
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $name(RecordId);
 
-/// The name of a [`Grant`](crate::store::Grant): the 16 bytes of the authorization that it came from. A grant for a
-/// client itself has an id that derives from the client id instead, without a time.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct GrantId(RecordId);
+        impl $name {
+            /// Makes an id from its bytes, as a store has kept them.
+            #[must_use]
+            pub const fn from_octets(octets: [u8; ID_OCTETS]) -> Self {
+                Self(RecordId(octets))
+            }
+
+            /// Returns the bytes, as a store keeps them; lists are in their order.
+            #[must_use]
+            pub const fn octets(&self) -> &[u8; ID_OCTETS] {
+                &self.0.0
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.0.fmt(f)
+            }
+        }
+
+        impl fmt::Debug for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.0.fmt(f)
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = IdError;
+
+            /// Reads the 22 characters that [`Display`](fmt::Display) writes.
+            ///
+            /// # Errors
+            ///
+            /// [`IdError`] for any other text.
+            fn from_str(text: &str) -> Result<Self, Self::Err> {
+                RecordId::parse(text).map(Self).ok_or(IdError)
+            }
+        }
+    };
+}
+
+record_id! {
+    /// The name of an [`Authorization`](crate::store::Authorization): 16 bytes that sort by time.
+    ///
+    /// Four bytes count buckets of 64 seconds since 1970, big endian; twelve are random. As text it
+    /// has 22 characters of base64url, and only the canonical ones are read.
+    AuthorizationId
+}
+record_id! {
+    /// The name of a [`Grant`](crate::store::Grant): the 16 bytes of the authorization that it came from. A grant for a
+    /// client itself has an id that derives from the client id instead, without a time.
+    GrantId
+}
+record_id! {
+    /// The name of a [`PushedRequest`](crate::store::PushedRequest): 16 bytes that derive from the client id and the
+    /// number of a slot. It recurs when the slot is used again.
+    PushedRequestId
+}
 
 impl AuthorizationId {
-    /// Makes an id from its bytes, as a store has kept them.
-    #[must_use]
-    pub const fn from_octets(octets: [u8; ID_OCTETS]) -> Self {
-        Self(RecordId(octets))
-    }
-
-    /// Returns the bytes, as a store keeps them; their order is the order of time.
-    #[must_use]
-    pub const fn octets(&self) -> &[u8; ID_OCTETS] {
-        &self.0.0
-    }
-
     pub(crate) fn new(now: Timestamp, entropy: &dyn Entropy) -> Self {
         Self(RecordId::new(now, entropy))
     }
@@ -49,20 +91,6 @@ impl AuthorizationId {
     /// The id before all ids that are made at that time or later.
     pub(crate) fn first_at(time: Timestamp) -> Self {
         Self(RecordId::first_at(time))
-    }
-}
-
-impl GrantId {
-    /// Makes an id from its bytes, as a store has kept them.
-    #[must_use]
-    pub const fn from_octets(octets: [u8; ID_OCTETS]) -> Self {
-        Self(RecordId(octets))
-    }
-
-    /// Returns the bytes, as a store keeps them; their order is the order of time.
-    #[must_use]
-    pub const fn octets(&self) -> &[u8; ID_OCTETS] {
-        &self.0.0
     }
 }
 
@@ -76,56 +104,6 @@ impl From<GrantId> for AuthorizationId {
     /// Returns the id of the authorization that the grant came from.
     fn from(id: GrantId) -> Self {
         Self(id.0)
-    }
-}
-
-impl fmt::Display for AuthorizationId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
-    }
-}
-
-impl fmt::Display for GrantId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
-    }
-}
-
-impl fmt::Debug for AuthorizationId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
-    }
-}
-
-impl fmt::Debug for GrantId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
-    }
-}
-
-impl FromStr for AuthorizationId {
-    type Err = IdError;
-
-    /// Reads the 22 characters that [`Display`](fmt::Display) writes.
-    ///
-    /// # Errors
-    ///
-    /// [`IdError`] for any other text.
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        RecordId::parse(text).map(Self).ok_or(IdError)
-    }
-}
-
-impl FromStr for GrantId {
-    type Err = IdError;
-
-    /// Reads the 22 characters that [`Display`](fmt::Display) writes.
-    ///
-    /// # Errors
-    ///
-    /// [`IdError`] for any other text.
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        RecordId::parse(text).map(Self).ok_or(IdError)
     }
 }
 

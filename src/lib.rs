@@ -57,7 +57,9 @@
 //! reuse [RFC 9700], client credentials [RFC 6749 section 4.4], revocation [RFC 7009], introspection [RFC 7662],
 //! metadata [RFC 8414, RFC 9207], the check of bearer tokens [RFC 6750], tokens for one of several APIs [RFC 8707, RFC
 //! 9728], registration with review, clients that register themselves [RFC 7591] and manage their registration [RFC
-//! 7592], and clients with a metadata document [draft-ietf-oauth-client-id-metadata-document].
+//! 7592], clients with a metadata document [draft-ietf-oauth-client-id-metadata-document], and the FAPI 2.0 Security
+//! Profile: clients that authenticate with a key [RFC 7523], pushed authorization requests [RFC 9126], and tokens that
+//! are bound to a key [RFC 9449].
 //!
 //! It does not sign users in, draw pages other than one fixed error page, speak HTTP, or keep a task
 //! running: the embedder has sessions, templates, a framework and a timer that calls
@@ -68,6 +70,7 @@
 //!
 //! | feature | what it brings |
 //! |---|---|
+//! | `jose` | clients that authenticate with a key, and tokens that are bound to one |
 //! | `postgres` | `PostgresStore`: everything in a PostgreSQL database, which servers share |
 //! | `redis` | `RedisStore`: everything in a Redis server or cluster, as safe as that is |
 //! | `sqlite` | `SqliteStore`: everything in one durable file |
@@ -77,7 +80,8 @@
 //! # Where to go next
 //!
 //! [`guide::getting_started`] walks through a whole flow. [`guide::open_clients`] lets clients register themselves,
-//! [`guide::protected_resources`] issues tokens for several APIs. [`guide::writing_an_adapter`],
+//! [`guide::protected_resources`] issues tokens for several APIs. [`guide::high_assurance`] explains the FAPI profile:
+//! clients that authenticate with a key, and tokens that are bound to one. [`guide::writing_an_adapter`],
 //! [`guide::choosing_a_store`], [`guide::writing_a_store`], [`guide::operating`], [`guide::several_servers`] and
 //! [`guide::profiles_and_defaults`] cover what their names say. [`guide::design`] gives the reasons,
 //! [`guide::security`] covers the threats, [`guide::performance`] explains the measurements, and [`guide::conformance`]
@@ -110,15 +114,20 @@ mod codec;
 mod config;
 mod context;
 mod documents;
+mod dpop;
 mod endpoint;
 mod entropy;
 mod error;
 mod fetch;
+mod fetched;
 mod grant;
 #[cfg(any(doc, doctest))]
 pub mod guide;
 mod hooks;
 mod id;
+mod jose;
+mod json;
+mod key_sets;
 pub mod message;
 mod newest_time;
 mod pkce;
@@ -152,8 +161,9 @@ pub use crate::client::redirect_uri::{
     RedirectUri, RedirectUriComparison, RedirectUriError, RedirectUriPolicy, RegisteredRedirectUri,
 };
 pub use crate::client::{
-    ApplicationType, AuthenticationMethod, AuthenticationMethods, Client, ClientBuilder, ClientOrigin,
-    ClientSecretError, ClientState, ClientType, GrantType, GrantTypes, OpenClient, Privileges, RefreshRotation,
+    ApplicationType, AuthenticationMethod, AuthenticationMethods, Client, ClientBuilder, ClientKeys, ClientOrigin,
+    ClientSecretError, ClientState, ClientType, GrantType, GrantTypes, KeyFetchError, OpenClient, Privileges,
+    RefreshRotation,
 };
 pub use crate::clock::{Clock, SystemClock, Timestamp, TimestampError};
 pub use crate::codec::DecodeError;
@@ -161,8 +171,9 @@ pub use crate::config::documents::MetadataDocuments;
 pub use crate::config::error::ConfigError;
 pub use crate::config::report::{Finding, SecurityReport};
 pub use crate::config::{
-    AccessTokenRevocation, AuthorizationErrors, BasicReading, Config, ExchangeRedirectUri, ForeignTokenAnswer, Grace,
-    GraceEnd, OpenClients, PkceRequirement, Profile, ReuseResponse, StateCharacters, TokenPrefixes,
+    AccessTokenRevocation, AssertionAudience, AuthorizationErrors, BasicReading, BoundTokens, Config, DpopNonces,
+    ExchangeRedirectUri, ForeignTokenAnswer, Grace, GraceEnd, KeySets, OpenClients, PkceRequirement, Profile,
+    ReuseResponse, StateCharacters, TokenPrefixes,
 };
 pub use crate::endpoint::decide::{Consent, Decision};
 pub use crate::endpoint::pending::{AuthorizationError, PendingAuthorization, RequestedScope};
@@ -175,7 +186,8 @@ pub use crate::hooks::{
     ApplicationChange, Attempt, AttemptKind, Event, EventSink, Severity, SubjectStatus, Subjects, Throttle,
     ThrottleDecision,
 };
-pub use crate::id::{AuthorizationId, ClientId, ClientIdError, GrantId, IdError};
+pub use crate::id::{AuthorizationId, ClientId, ClientIdError, GrantId, IdError, PushedRequestId};
+pub use crate::jose::{JwkError, JwkSet, JwkSetError, JwkThumbprint, JwkThumbprintError, SigningAlgorithm};
 pub use crate::pkce::{CodeChallenge, CodeChallengeError, CodeVerifier, CodeVerifierError};
 pub use crate::policy::{
     ApproveWithin, DocumentHosts, DocumentRequest, QueueAll, RegistrationDecision, RegistrationPolicy,
@@ -187,6 +199,7 @@ pub use crate::registrar::{
     Approval, Approved, InitialAccessTokenTerms, MadeInitialAccessToken, Narrowing, Registrar, RegistrarError, Widening,
 };
 pub use crate::secret::derive::DerivationKey;
+pub use crate::secret::nonce::NonceKey;
 pub use crate::secret::{
     AccessToken, AuthorizationCode, AuthorizationHandle, ClientSecret, InitialAccessToken, RefreshToken,
     RegistrationAccessToken,

@@ -59,6 +59,10 @@ pub(crate) async fn purge_expired(context: &Context, limit: usize) -> Result<Pur
 async fn remove(context: &Context, now: Timestamp, limit: usize) -> Result<Purge, PurgeError> {
     let codes = context.stores.codes.purge_expired(now, limit).await;
     let tokens = context.stores.tokens.purge_expired(now, limit).await;
+    let pushed_requests = match &context.stores.pushed_requests {
+        Some(pushed_requests) => pushed_requests.purge_expired(now, limit).await,
+        None => Ok(Purge::default().finished()),
+    };
     let replays = match &context.stores.replays {
         Some(replays) => replays.purge_expired(now, limit).await,
         None => Ok(Purge::default().finished()),
@@ -67,7 +71,7 @@ async fn remove(context: &Context, now: Timestamp, limit: usize) -> Result<Purge
         Some(registry) => registry.purge_deleted(now, limit).await,
         None => Ok(Purge::default().finished()),
     };
-    Ok(codes?.and(tokens?).and(replays?).and(clients?))
+    Ok(codes?.and(tokens?).and(pushed_requests?).and(replays?).and(clients?))
 }
 
 /// Takes the time of the clock for the time of the last purge, whether it is later or earlier.

@@ -3,10 +3,12 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use crate::client::Client;
+use crate::client::{AuthenticationMethod, Client};
 use crate::client_auth;
 use crate::clock::{Clock, SystemClock};
 use crate::config::Config;
+use crate::config::authentication::AuthenticationNeeds;
+use crate::config::bound_tokens::ProofNeeds;
 use crate::config::check::RegistrationNeeds;
 use crate::config::document_needs::DocumentNeeds;
 use crate::config::error::ConfigError;
@@ -17,7 +19,8 @@ use crate::endpoint::decide::Decision;
 use crate::endpoint::pending::{AuthorizationError, PendingAuthorization};
 use crate::endpoint::resource::{Authenticated, ResourceError, ResourceServer};
 use crate::endpoint::{
-    authorize, client_configuration, decide, introspect, metadata, register, resource, revoke, token,
+    authorize, client_configuration, decide, introspect, metadata, possession, pushed_authorization, register,
+    resource, revoke, token,
 };
 use crate::entropy::{Entropy, SystemEntropy};
 use crate::fetch::Fetcher;
@@ -26,6 +29,8 @@ use crate::grant::client_credentials::{self, MachineToken};
 use crate::grant::withdraw::{self, Extent};
 use crate::hooks::{EventSink, Subjects, Throttle};
 use crate::id::{ClientId, GrantId};
+use crate::jose;
+use crate::key_sets::KeySets;
 use crate::newest_time::NewestTime;
 use crate::policy::RegistrationPolicy;
 use crate::protected_resource::ResourceTable;
@@ -37,6 +42,7 @@ use crate::secret::AuthorizationHandle;
 use crate::span::in_span;
 use crate::store::{Purge, StoreError, Stores};
 use crate::subject::Subject;
+use crate::wire::cors::Proofs;
 use crate::wire::{Endpoint, Request, Response};
 
 /// An OAuth 2.0 authorization server [RFC 6749] without framework, runtime and clock of its own.
@@ -103,7 +109,8 @@ impl AuthorizationServer {
         if self.context.throttle.is_none() {
             report.findings.push(NO_THROTTLE);
         }
-        if self.context.documents.as_ref().is_some_and(Documents::reach_loopback) {
+        let of_documents = self.context.documents.as_ref().is_some_and(Documents::reach_loopback);
+        if of_documents || self.context.key_sets.as_ref().is_some_and(KeySets::reach_loopback) {
             report.findings.push(LOOPBACK);
         }
         report
@@ -125,7 +132,8 @@ impl AuthorizationServer {
     ///
     /// [`Endpoint::ResourceMetadata`] has those of all [`Config::resources`], and none without any. Pass the path of such a
     /// request on with [`Request::path`]. [`Endpoint::Registration`] has none while
-    /// [`dynamic_registration`](Config::dynamic_registration) is off, and [`Endpoint::ClientConfiguration`] none while
+    /// [`dynamic_registration`](Config::dynamic_registration) is off, [`Endpoint::PushedAuthorization`] none while
+    /// [`pushed_requests`](Config::pushed_requests) is off, and [`Endpoint::ClientConfiguration`] none while
     /// [`registration_management`](Config::registration_management) is off. The path of the latter has `{client_id}` as its
     /// last segment, and its requests need their path as well.
     #[must_use]
@@ -144,6 +152,7 @@ impl AuthorizationServer {
         match endpoint {
             Endpoint::Registration => self.config().dynamic_registration,
             Endpoint::ClientConfiguration => self.config().registration_management,
+            Endpoint::PushedAuthorization => self.config().pushed_requests,
             Endpoint::Authorization
             | Endpoint::Token
             | Endpoint::Revocation
@@ -160,12 +169,14 @@ impl AuthorizationServer {
         self.context.config.body_octets
     }
 
-    /// Answers a machine endpoint: token, revocation, introspection, metadata, registration and its management.
+    /// Answers a machine endpoint: token, pushed requests, revocation, introspection, metadata, registration and its
+    /// management.
     ///
     /// The answer is complete, errors included: 400, 401, 405, 413, 429, and 500 or 503 if the store
     /// failed. At the authorization endpoint, where a user is needed, it is 404, and so it is at the registration endpoint
-    /// while [`dynamic_registration`](Config::dynamic_registration) is off, and at the client configuration endpoint while
-    /// [`registration_management`](Config::registration_management) is.
+    /// while [`dynamic_registration`](Config::dynamic_registration) is off, at the client configuration endpoint while
+    /// [`registration_management`](Config::registration_management) is, and at the endpoint for pushed requests while
+    /// [`pushed_requests`](Config::pushed_requests) is.
     ///
     /// It has the headers that [`Config::cors`] asks for, preflights included.
     pub async fn serve(&self, endpoint: Endpoint, request: &Request<'_>) -> Response {
@@ -174,12 +185,17 @@ impl AuthorizationServer {
             return Response::new(404);
         }
         let cors = context.config.cors.of(endpoint);
-        if let Some(answer) = cors.and_then(|cors| cors.preflight(endpoint, request)) {
+        let reads_proofs = context.config.reads_proofs() && endpoint.reads_proofs();
+        let proofs = if reads_proofs { Proofs::Read } else { Proofs::Off };
+        if let Some(answer) = cors.and_then(|cors| cors.preflight(endpoint, request, proofs)) {
             return answer;
         }
         let response = match endpoint {
             Endpoint::Authorization => Response::new(404),
             Endpoint::Token => in_span(endpoint.as_str(), token::serve(context, request)).await,
+            Endpoint::PushedAuthorization => {
+                in_span(endpoint.as_str(), pushed_authorization::serve(context, request)).await
+            }
             Endpoint::Revocation => in_span(endpoint.as_str(), revoke::serve(context, request)).await,
             Endpoint::Introspection => in_span(endpoint.as_str(), introspect::serve(context, request)).await,
             Endpoint::Metadata => metadata::serve(context, request),
@@ -193,12 +209,13 @@ impl AuthorizationServer {
             }
         };
         match cors {
-            Some(cors) => cors.share(request, response),
+            Some(cors) => cors.share(request, response, proofs),
             None => response,
         }
     }
 
-    /// Checks an authorization request [RFC 6749 section 4.1.1] and stores nothing.
+    /// Checks an authorization request [RFC 6749 section 4.1.1] and stores nothing, except the
+    /// [session](Request::session) that brings a pushed request before its user has signed in.
     ///
     /// If no user is signed in, show the sign-in page, and retry the request afterwards.
     ///
@@ -221,7 +238,7 @@ impl AuthorizationServer {
     /// # Errors
     ///
     /// [`AuthorizationError`] if the throttle refused, the session is empty, the client was suspended or deleted or its
-    /// redirect URI removed since the check, or the store failed.
+    /// redirect URI removed since the check, the pushed request was decided since, or the store failed.
     pub async fn hold(
         &self,
         pending: &PendingAuthorization,
@@ -233,7 +250,8 @@ impl AuthorizationServer {
 
     /// Records the user's decision, once, and returns the redirect to the client [RFC 6749 section 4.1.2].
     ///
-    /// Client, redirect URI and scopes are checked again as they are now.
+    /// Client, redirect URI and scopes are checked again as they are now. Of several pages for one pushed request
+    /// [RFC 9126], only the first decision counts.
     ///
     /// # Errors
     ///
@@ -250,7 +268,10 @@ impl AuthorizationServer {
         in_span("decision", decide::decide(&self.context, handle, subject, session, decision)).await
     }
 
-    /// Finds out what the access token of a request to a resource stands for [RFC 6750].
+    /// Finds out what the access token of a request to a resource stands for [RFC 6750, RFC 9449 section 7].
+    ///
+    /// A token that is bound to a key needs a DPoP proof, which names the method and the public URL of the request: set
+    /// [`Request::path`], or [`Request::url`] where clients use another address.
     ///
     /// With [`Config::resources`], it is the check of the default resource, and refuses every token if there is no
     /// default; [`resource`](Self::resource) makes the check of each.
@@ -278,6 +299,16 @@ impl AuthorizationServer {
         permission: Option<Permission>,
     ) -> Result<Authenticated, ResourceError> {
         resource::authenticate_for(&self.context, request, scope, permission).await
+    }
+
+    /// Returns the nonce that DPoP proofs for resources have to contain now, while [`Config::dpop_nonce`] is set
+    /// [RFC 9449 section 9].
+    ///
+    /// A request with another nonce gets it with a 401. A resource may put it into its other answers too, as the only
+    /// `DPoP-Nonce` header, with `Cache-Control: no-store`: that saves its clients a request in each period.
+    #[must_use]
+    pub fn dpop_nonce(&self) -> Option<String> {
+        possession::nonce(&self.context)
     }
 
     /// Returns the check of access tokens for one of the protected resources in [`Config::resources`], by its identifier
@@ -543,8 +574,8 @@ impl Builder {
         self
     }
 
-    /// Sets the fetcher of metadata documents, such as that of the package `grantor-fetch`.
-    /// [`Config::client_id_metadata_documents`] needs one.
+    /// Sets the fetcher of metadata documents and key sets, such as that of the package `grantor-fetch`.
+    /// [`Config::client_id_metadata_documents`] needs one, and so do clients with a `jwks_uri`.
     #[must_use]
     pub fn fetcher(mut self, fetcher: impl Fetcher) -> Self {
         self.fetcher = Some(Arc::new(fetcher));
@@ -559,21 +590,32 @@ impl Builder {
     pub fn build(self) -> Result<AuthorizationServer, ConfigError> {
         let Self { config, stores, clock, entropy, events, throttle, subjects, registration_policy, fetcher } = self;
         config.check()?;
+        config.check_pushed_requests(stores.pushed_requests.is_some())?;
         let (has_policy, has_registry) = (registration_policy.is_some(), stores.registry.is_some());
         let omitted_method = config.open_clients.omitted_method;
         let offers_omitted_method =
             client_auth::offered(&config, Endpoint::Token).any(|method| method == omitted_method);
         config.check_registration(RegistrationNeeds { has_policy, has_registry, offers_omitted_method })?;
+        let offers_keys = config.assurance_rules(fetcher.is_some()).offers_keys();
         config.check_documents(DocumentNeeds {
             has_policy,
             has_registry,
+            offers_keys,
             has_fetcher: fetcher.is_some(),
             reaches_loopback: fetcher.as_ref().is_some_and(|fetcher| fetcher.reaches_loopback()),
         })?;
-        let fetcher = fetcher.filter(|_| config.client_id_metadata_documents);
-        let documents = fetcher.map(|fetcher| Documents::new(&config, fetcher, Arc::clone(&clock)));
+        let has_replays = stores.replays.is_some();
+        config.check_authentication(AuthenticationNeeds { has_replays, has_jose: jose::IS_AVAILABLE })?;
+        config.check_proofs(ProofNeeds { has_replays })?;
+        let of_documents = fetcher.clone().filter(|_| config.client_id_metadata_documents);
+        let documents = of_documents.map(|fetcher| Documents::new(&config, fetcher, Arc::clone(&clock)));
+        let of_keys = fetcher.filter(|_| config.authentication_methods.contains(AuthenticationMethod::PrivateKeyJwt));
+        let key_sets =
+            of_keys.map(|fetcher| KeySets::new(config.key_sets, fetcher, Arc::clone(&clock), throttle.clone()));
         let metadata = metadata::document(&config);
-        let resources = ResourceTable::new(&config.resources, config.require_resource, &config.issuer, &config.scopes);
+        let resources = ResourceTable::new(&config.resources, config.require_resource, &config.scopes, |own| {
+            metadata::of_resource(&config, own)
+        });
         let misses_peers = AtomicBool::new(false);
         let newest = NewestTime::default();
         let context = Context {
@@ -589,6 +631,7 @@ impl Builder {
             subjects,
             registration_policy,
             documents,
+            key_sets,
             misses_peers,
         };
         Ok(AuthorizationServer { context: Arc::new(context) })

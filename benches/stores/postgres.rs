@@ -42,6 +42,7 @@ pub(crate) fn measure(options: &Options, report: &mut Report) {
     large.refreshes(MANY, Some(3.0), report);
     large.heap_only(report);
     large.look_ups(report);
+    large.stored.add_uses("postgres", report);
     let small = Bench::new(rows[1], options);
     let (large, small) = (&large.stored, &small.stored);
     add_growth(report, "postgres/find/64 callers", large.costs(small, Stored::find), rows);

@@ -38,6 +38,7 @@ pub(crate) fn measure(options: &Options, report: &mut Report) {
     report.add(Figure::new("redis/octets a grant with one pair", large.octets_of_a_row, Unit::Octets));
     large.refreshes(1, report);
     large.refreshes(MANY, report);
+    large.stored.add_uses("redis", report);
     let small = Bench::new(rows[1], options);
     let (large, small) = (&large.stored, &small.stored);
     add_growth(report, "redis/refresh/64 callers", large.costs(small, Stored::refresh), rows);

@@ -29,6 +29,7 @@ pub(crate) fn measure(options: &Options, report: &mut Report) {
     bench.refreshes(MANY, (Some(0.8), Some(2.5)), report);
     bench.inserts(1, (None, Some(0.55)), report);
     bench.inserts(MANY, (Some(0.5), None), report);
+    bench.stored.add_uses("sqlite", report);
     let small = Bench::new(rows[1], options);
     let (large, small) = (&bench.stored, &small.stored);
     add_growth(report, "sqlite/find/64 callers", large.costs(small, Stored::find), rows);

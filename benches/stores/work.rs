@@ -4,14 +4,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use grantor::GrantId;
-use grantor::store::{Insertion, Replacement, TokenStore};
+use grantor::store::{Insertion, Replacement, Replay, ReplayStore, TokenStore};
 use tokio::runtime::Runtime;
 
 use super::callers::{Callers, Latencies};
-use super::compare::{Purged, ROUNDS, purge, rates};
-use super::grants::{Grants, id, mixed};
+use super::compare::{Purged, ROUNDS, add_rate, purge, rates};
+use super::grants::{Grants, PURGE_AFTER, id, mixed};
 use crate::measure::Contender;
 use crate::options::Options;
+use crate::report::Report;
 
 /// Callers whose writes a store may answer together.
 pub(crate) const MANY: u32 = 64;
@@ -72,6 +73,27 @@ impl<S: TokenStore + Clone> Stored<S> {
     }
 }
 
+impl<S: TokenStore + ReplayStore + Clone> Stored<S> {
+    /// The record that an assertion or a proof was used, beside a new grant, with one caller and with many.
+    pub(crate) fn add_uses(&self, name: &str, report: &mut Report) {
+        for count in [1, MANY] {
+            let callers = self.callers(count);
+            let mut use_once = || {
+                callers.run(&self.runtime, &Latencies::default(), |_, _| use_once(self.store.clone(), self.work.next()))
+            };
+            let mut insert = || self.insert(callers, &Latencies::default());
+            let rates = rates(
+                self.rounds,
+                &mut [
+                    Contender { name: "use", round: &mut use_once },
+                    Contender { name: "new grant", round: &mut insert },
+                ],
+            );
+            add_rate(report, &format!("{name}/use of a jti/{count} callers"), rates[0], ("new grant", rates[1]), None);
+        }
+    }
+}
+
 /// Grants that are there already, numbered from 0, and those that are added.
 pub(crate) struct Work {
     pub(crate) grants: Arc<Grants>,
@@ -114,4 +136,10 @@ pub(crate) async fn insert(store: impl TokenStore, grants: Arc<Grants>, number: 
 async fn find(store: impl TokenStore, number: u64) {
     let id = GrantId::from_octets(id(number));
     assert_eq!(store.find(&id).await.unwrap().unwrap().id(), id);
+}
+
+/// Records that an identifier was used, as each assertion and each proof does.
+async fn use_once(store: impl ReplayStore, number: u64) {
+    let replay = Replay::new(&[&number.to_be_bytes()], PURGE_AFTER);
+    assert_eq!(store.insert(replay).await.unwrap(), Insertion::Inserted);
 }

@@ -16,7 +16,7 @@
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
-use crate::record::{Authorization, Grant, LastPurge};
+use crate::record::{Authorization, Grant, LastPurge, PushedRequest};
 use crate::store::{Insertion, Registration, Replacement, StoreError, Stores};
 
 /// Attempts of a flow that may give up: 128, far more than the requests that change one record at a time.
@@ -236,6 +236,28 @@ impl Row for Authorization {
 
     async fn confirm(row: Arc<Self>, stores: &Stores) -> Result<Replacement, StoreError> {
         stores.codes.confirm(row).await
+    }
+}
+
+impl Row for PushedRequest {
+    fn version(&self) -> u32 {
+        self.version
+    }
+
+    fn reads_settled(stores: &Stores) -> bool {
+        stores.pushed_requests.as_ref().is_some_and(|pushed_requests| pushed_requests.reads_settled())
+    }
+
+    async fn insert(row: Arc<Self>, stores: &Stores) -> Result<Insertion, StoreError> {
+        stores.pushed_requests()?.insert(row).await
+    }
+
+    async fn replace(version: u32, row: Arc<Self>, stores: &Stores) -> Result<Replacement, StoreError> {
+        stores.pushed_requests()?.replace(version, row).await
+    }
+
+    async fn confirm(row: Arc<Self>, stores: &Stores) -> Result<Replacement, StoreError> {
+        stores.pushed_requests()?.confirm(row).await
     }
 }
 

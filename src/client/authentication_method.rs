@@ -10,13 +10,16 @@ pub enum AuthenticationMethod {
     ClientSecretBasic,
     /// `client_secret_post`: the secret as a parameter of the form [RFC 6749 section 2.3.1].
     ClientSecretPost,
+    /// `private_key_jwt`: an assertion that the client signed with its key [RFC 7523 section 2.2].
+    PrivateKeyJwt,
     /// `none`: a public client names itself and proves nothing [RFC 6749 section 2.1].
     None,
 }
 
 impl AuthenticationMethod {
     /// All of them, in the order of the enum.
-    pub(crate) const ALL: &'static [Self] = &[Self::ClientSecretBasic, Self::ClientSecretPost, Self::None];
+    pub(crate) const ALL: &'static [Self] =
+        &[Self::ClientSecretBasic, Self::ClientSecretPost, Self::PrivateKeyJwt, Self::None];
 
     /// Returns the registered name.
     #[must_use]
@@ -24,6 +27,7 @@ impl AuthenticationMethod {
         match self {
             Self::ClientSecretBasic => "client_secret_basic",
             Self::ClientSecretPost => "client_secret_post",
+            Self::PrivateKeyJwt => "private_key_jwt",
             Self::None => "none",
         }
     }
@@ -66,6 +70,8 @@ impl AuthenticationMethods {
     /// The client secret, either as `client_secret_basic` or as `client_secret_post`.
     pub const SECRET: Self =
         Self::only(AuthenticationMethod::ClientSecretBasic).with(AuthenticationMethod::ClientSecretPost);
+    /// A signed assertion: `private_key_jwt`.
+    pub const KEY: Self = Self::only(AuthenticationMethod::PrivateKeyJwt);
     /// The method of every public client: `none`.
     pub const PUBLIC: Self = Self::only(AuthenticationMethod::None);
 
@@ -97,6 +103,16 @@ impl AuthenticationMethods {
     #[must_use]
     pub const fn is_empty(self) -> bool {
         self.0 == 0
+    }
+
+    /// Whether one of the methods is in the other set too.
+    pub(crate) const fn meets(self, other: Self) -> bool {
+        self.0 & other.0 != 0
+    }
+
+    /// Whether one of the methods needs a secret.
+    pub(crate) const fn use_secret(self) -> bool {
+        self.meets(Self::SECRET)
     }
 
     /// Returns the methods, in the order of [`AuthenticationMethod`].
@@ -132,12 +148,13 @@ mod tests {
         for (method, name) in [
             (AuthenticationMethod::ClientSecretBasic, "client_secret_basic"),
             (AuthenticationMethod::ClientSecretPost, "client_secret_post"),
+            (AuthenticationMethod::PrivateKeyJwt, "private_key_jwt"),
             (AuthenticationMethod::None, "none"),
         ] {
             assert_eq!((method.as_str(), method.to_string().as_str()), (name, name));
             assert_eq!(AuthenticationMethod::parse(name), Some(method));
         }
-        for name in ["", "None", "client_secret_basic ", "private_key_jwt"] {
+        for name in ["", "None", "client_secret_basic ", "client_secret_jwt"] {
             assert_eq!(AuthenticationMethod::parse(name), None, "{name}");
         }
         assert!(AuthenticationMethod::ALL.is_sorted());
@@ -154,7 +171,8 @@ mod tests {
         }
         let backwards: AuthenticationMethods = AuthenticationMethod::ALL.iter().rev().copied().collect();
         assert_eq!(backwards.iter().collect::<Vec<_>>(), AuthenticationMethod::ALL);
-        assert_eq!(backwards.without(AuthenticationMethod::None), AuthenticationMethods::default());
+        let secret = backwards.without(AuthenticationMethod::None).without(AuthenticationMethod::PrivateKeyJwt);
+        assert_eq!(secret, AuthenticationMethods::default());
         assert_eq!(format!("{:?}", AuthenticationMethods::PUBLIC), "{None}");
     }
 }

@@ -6,11 +6,12 @@ use std::sync::Arc;
 
 use crate::client::redirect_uri::RegisteredRedirectUri;
 use crate::client::{
-    ApplicationType, AuthenticationMethod, AuthenticationMethods, Client, ClientOrigin, ClientSecrets, ClientState,
-    ClientType, GrantType, GrantTypes, OpenClient, Privileges, RefreshRotation,
+    ApplicationType, Assurance, AuthenticationMethod, AuthenticationMethods, Client, ClientKeys, ClientOrigin,
+    ClientSecrets, ClientState, ClientType, GrantType, GrantTypes, OpenClient, Privileges, RefreshRotation,
 };
 use crate::codec::{DecodeError, Reader, Writer, kind};
 use crate::id::ClientId;
+use crate::jose::SigningAlgorithm;
 use crate::scope::{ConsentedResources, ListDigest, ListPart, ResourceList, ResourceScope, ScopeSet};
 use crate::secret::Digest;
 use crate::subject::Subject;
@@ -43,6 +44,7 @@ impl Client {
             authentication_methods,
             privileges: Privileges { require_pkce, trusted, may_introspect, refresh_rotation },
             open,
+            assurance,
         } = self;
         let ClientSecrets { current, previous, current_is_of_previous_owner, previous_is_of_previous_owner } = secrets;
         let mut writer = Writer::new(kind::CLIENT, WRITES);
@@ -75,6 +77,9 @@ impl Client {
         writer.optional(*refresh_rotation, |writer, rotation| writer.flag(rotation == RefreshRotation::Keep));
         if let Some(open) = open {
             writer.tagged(OPEN, |writer| write_open(writer, open));
+        }
+        if let Some(assurance) = assurance {
+            writer.tagged(ASSURANCE, |writer| write_assurance(writer, assurance));
         }
         writer.finish()
     }
@@ -117,6 +122,7 @@ impl Client {
                 refresh_rotation: reader.optional(read_rotation)?,
             },
             open: reader.tagged(OPEN, read_open)?.map(Arc::new),
+            assurance: reader.tagged(ASSURANCE, read_assurance)?.map(Arc::new),
         };
         reader.finish()?;
         Ok(client)
@@ -125,6 +131,34 @@ impl Client {
 
 /// The tag of what a client has that registered itself.
 const OPEN: u8 = b'O';
+
+/// The tag of keys, and of what protects requests and tokens.
+const ASSURANCE: u8 = b'A';
+
+pub(crate) fn write_assurance(writer: &mut Writer, assurance: &Assurance) {
+    let Assurance { keys, signing_algorithm, requires_pushed_requests, requires_bound_tokens, keys_of_previous_owner } =
+        assurance;
+    writer.optional(keys.as_ref(), |writer, keys| keys.write(writer));
+    writer.optional(*signing_algorithm, |writer, algorithm| writer.text(algorithm.as_str()));
+    writer.flag(*requires_pushed_requests);
+    writer.flag(*requires_bound_tokens);
+    writer.optional(keys_of_previous_owner.as_ref(), |writer, keys| keys.write(writer));
+}
+
+pub(crate) fn read_assurance(reader: &mut Reader<'_>) -> Result<Assurance, DecodeError> {
+    Ok(Assurance {
+        keys: reader.optional(ClientKeys::read)?,
+        signing_algorithm: reader.optional(read_algorithm)?,
+        requires_pushed_requests: reader.flag()?,
+        requires_bound_tokens: reader.flag()?,
+        keys_of_previous_owner: reader.optional(ClientKeys::read)?,
+    })
+}
+
+/// An algorithm that is not known was written by another release.
+fn read_algorithm(reader: &mut Reader<'_>) -> Result<SigningAlgorithm, DecodeError> {
+    SigningAlgorithm::parse(reader.text()?).ok_or(DecodeError::UnknownVersion)
+}
 
 fn write_open(writer: &mut Writer, open: &OpenClient) {
     let OpenClient {
@@ -430,12 +464,17 @@ mod tests {
             ..client()
         };
         let deleted = Client { state: ClientState::Deleted, ..Client::blank(client().id) };
-        for record in [client(), public, native, deleted, open(), with_document()] {
-            let tagged = Client { open: None, ..record.clone() }.encode().len();
+        let all = Client { open: open().open, ..with_keys() };
+        for record in [client(), public, native, deleted, open(), with_document(), with_keys(), at_an_address(), all] {
+            let without = |record: Client| Client { open: None, assurance: None, ..record };
+            let tagged = [
+                without(record.clone()).encode().len(),
+                Client { open: record.open.clone(), ..without(record.clone()) }.encode().len(),
+            ];
             let octets = record.encode();
             assert_eq!(Client::decode(&octets), Ok(record));
-            // Without the tagged field it is another whole record.
-            for cut in (0..octets.len()).filter(|cut| *cut != tagged) {
+            // Without tagged fields it is another whole record.
+            for cut in (0..octets.len()).filter(|cut| !tagged.contains(cut)) {
                 assert!(Client::decode(&octets[..cut]).is_err(), "cut to {cut}");
             }
         }
@@ -463,6 +502,36 @@ mod tests {
         let document = Some(Digest::of(b"document"));
         let open = OpenClient { origin: ClientOrigin::MetadataDocument, document, ..OpenClient::clone(&open) };
         Client { open: Some(Arc::new(open)), ..client() }
+    }
+
+    fn with_keys() -> Client {
+        let assurance = Assurance {
+            keys: ClientKeys::of_records(),
+            signing_algorithm: Some(SigningAlgorithm::EdDsa),
+            requires_pushed_requests: true,
+            requires_bound_tokens: false,
+            keys_of_previous_owner: ClientKeys::of_records(),
+        };
+        let authentication_methods = AuthenticationMethods::KEY;
+        Client { authentication_methods, assurance: Some(Arc::new(assurance)), ..client() }
+    }
+
+    fn at_an_address() -> Client {
+        let keys = Some(ClientKeys::Url("https://app.example/jwks.json".into()));
+        let assurance = Assurance { keys, requires_bound_tokens: true, ..Assurance::default() };
+        Client { assurance: Some(Arc::new(assurance)), ..client() }
+    }
+
+    /// 7591-2-20
+    ///
+    /// What a release has written is read by every later one.
+    #[test]
+    fn layout_1_of_a_client_with_keys_stays_as_it_is() {
+        assert!(with_keys().keys().is_some());
+        for (name, record) in [("client.1.keys", with_keys()), ("client.1.jwks_uri", at_an_address())] {
+            let file = layout::compared(name, &record.encode());
+            assert_eq!(Client::decode(&file), Ok(record));
+        }
     }
 
     /// What a release has written is read by every later one.

@@ -1,17 +1,22 @@
 //! The client: a registered application as every request reads it.
 
 pub(crate) mod application;
+mod assurance_rules;
 mod authentication_method;
 pub(crate) mod encoding;
 mod grant_type;
+mod keys;
 pub(crate) mod metadata;
 mod open;
 mod privileges;
 pub(crate) mod redirect_uri;
 mod resources;
 
+pub(crate) use assurance_rules::{AssuranceRules, KeyFault};
 pub use authentication_method::{AuthenticationMethod, AuthenticationMethods};
 pub use grant_type::{GrantType, GrantTypes};
+pub(crate) use keys::Assurance;
+pub use keys::{ClientKeys, KeyFetchError};
 pub use open::{ClientOrigin, OpenClient};
 pub use privileges::{Privileges, RefreshRotation};
 
@@ -21,6 +26,7 @@ use crate::client::redirect_uri::RegisteredRedirectUri;
 use crate::clock::Timestamp;
 use crate::codec::{Writer, kind};
 use crate::id::ClientId;
+use crate::jose::SigningAlgorithm;
 use crate::scope::{ConsentedResources, ResourceList, ResourceScope, ScopeSet};
 use crate::secret::{CLIENT_SECRET_CHARACTERS, ClientSecret, Digest};
 
@@ -51,6 +57,8 @@ pub struct Client {
     pub(crate) privileges: Privileges,
     /// Set for a client that registered itself.
     pub(crate) open: Option<Arc<OpenClient>>,
+    /// Unset where all of it has its default.
+    pub(crate) assurance: Option<Arc<Assurance>>,
 }
 
 impl Client {
@@ -112,6 +120,7 @@ impl Client {
             authentication_methods: AuthenticationMethods::default(),
             privileges: Privileges::default(),
             open: None,
+            assurance: None,
         }
     }
 
@@ -276,6 +285,78 @@ impl Client {
         self.privileges.require_pkce || self.open.is_some() || self.counts_as_public()
     }
 
+    /// Returns where the client's public keys are, if it has any [RFC 7591 section 2].
+    #[must_use]
+    pub fn keys(&self) -> Option<&ClientKeys> {
+        self.assurance.as_ref().and_then(|assurance| assurance.keys.as_ref())
+    }
+
+    /// Returns whether the client's keys were registered under a previous owner of the application, who may have the
+    /// private keys. [`Registrar::replace_own_keys`](crate::Registrar::replace_own_keys) ends it, with a set that has none of
+    /// those keys, or with another URL.
+    #[must_use]
+    pub fn has_keys_of_previous_owner(&self) -> bool {
+        self.assurance.as_ref().is_some_and(|assurance| assurance.keys_of_previous_owner.is_some())
+    }
+
+    /// Returns the only algorithm that the client signs its assertions with, if it registered one:
+    /// `token_endpoint_auth_signing_alg` [RFC 7591 section 2].
+    #[must_use]
+    pub fn signing_algorithm(&self) -> Option<SigningAlgorithm> {
+        self.assurance.as_ref().and_then(|assurance| assurance.signing_algorithm)
+    }
+
+    /// Returns whether the client has to push its authorization requests [RFC 9126 section 6].
+    #[must_use]
+    pub fn requires_pushed_requests(&self) -> bool {
+        self.assurance.as_ref().is_some_and(|assurance| assurance.requires_pushed_requests)
+    }
+
+    /// Returns whether the client gets only tokens that are bound to a key, `dpop_bound_access_tokens`
+    /// [RFC 9449 section 5.2].
+    #[must_use]
+    pub fn requires_bound_tokens(&self) -> bool {
+        self.assurance.as_ref().is_some_and(|assurance| assurance.requires_bound_tokens)
+    }
+
+    fn assurance_mut(&mut self) -> &mut Assurance {
+        Arc::make_mut(self.assurance.get_or_insert_default())
+    }
+
+    /// Replaces the keys. They are a previous owner's while one of those stays. What is left of the assurance is dropped if
+    /// all of it has its default.
+    pub(crate) fn put_keys(&mut self, keys: Option<ClientKeys>) {
+        if keys.is_none() && self.assurance.is_none() {
+            return;
+        }
+        let left = self.keys_left_of_previous_owner(keys.as_ref());
+        let assurance = self.assurance_mut();
+        assurance.keys_of_previous_owner = left;
+        if keys.is_none() {
+            assurance.signing_algorithm = None;
+        }
+        assurance.keys = keys;
+        self.assurance = self.assurance.take().filter(|assurance| **assurance != Assurance::default());
+    }
+
+    /// The keys of a previous owner, if one of them is among these.
+    pub(crate) fn keys_left_of_previous_owner(&self, keys: Option<&ClientKeys>) -> Option<ClientKeys> {
+        let previous = self.assurance.as_ref()?.keys_of_previous_owner.as_ref()?;
+        keys.is_some_and(|keys| keys.overlap(previous)).then(|| previous.clone())
+    }
+
+    /// Notes that the application has another owner than the one who registered the keys.
+    pub(crate) fn mark_keys_of_previous_owner(&mut self) {
+        if let Some(keys) = self.keys().cloned() {
+            self.put_keys_of_previous_owner(keys);
+        }
+    }
+
+    /// Notes which keys a previous owner may have.
+    pub(crate) fn put_keys_of_previous_owner(&mut self, keys: ClientKeys) {
+        self.assurance_mut().keys_of_previous_owner = Some(keys);
+    }
+
     /// Returns what is known of a client that registered itself [RFC 7591]; `None` for any other.
     #[must_use]
     pub fn open(&self) -> Option<&OpenClient> {
@@ -305,6 +386,9 @@ impl Client {
         uris.into_iter().for_each(|uri| writer.text(uri));
         self.authentication_methods.iter().for_each(|method| writer.text(method.as_str()));
         writer.text(self.default_scopes().as_str());
+        if let Some(keys) = self.keys() {
+            keys.write(&mut writer);
+        }
         *Digest::of(&writer.finish()).octets()
     }
 
@@ -470,12 +554,13 @@ impl ClientBuilder {
         self
     }
 
-    /// Sets whether the client can keep a secret. A public one loses its secrets, and its method of authentication
-    /// becomes `none`.
+    /// Sets whether the client can keep a secret. A public one loses its secrets and keys, and its method of
+    /// authentication becomes `none`.
     #[must_use]
     pub fn client_type(mut self, client_type: ClientType) -> Self {
         if client_type == ClientType::Public {
             self.client.secrets = ClientSecrets::default();
+            self.client.put_keys(None);
             self.client.authentication_methods = AuthenticationMethods::PUBLIC;
         } else if self.client.authentication_methods == AuthenticationMethods::PUBLIC {
             self.client.authentication_methods = AuthenticationMethods::default();
@@ -503,13 +588,16 @@ impl ClientBuilder {
     ///
     /// # Errors
     ///
-    /// [`ClientSecretError`] if the client is public, or if the secret is shorter than 32 characters, longer than
+    /// [`ClientSecretError`] if the client is public or has keys, or if the secret is shorter than 32 characters, longer than
     /// 255, or has a character that is not visible ASCII or a space. A digest without a slow hash is safe for random
     /// secrets only.
     pub fn secret(mut self, secret: &ClientSecret) -> Result<Self, ClientSecretError> {
         let text = secret.expose().as_bytes();
         if self.client.client_type == ClientType::Public {
             return Err(ClientSecretError::PublicClient);
+        }
+        if self.client.keys().is_some() {
+            return Err(ClientSecretError::HasKeys);
         }
         if let Some(position) = text.iter().position(|byte| !(0x20..=0x7e).contains(byte)) {
             return Err(ClientSecretError::Character { position });
@@ -519,6 +607,53 @@ impl ClientBuilder {
         }
         self.client.secrets = self.client.secrets.rotated(Digest::of(text));
         Ok(self)
+    }
+
+    /// Sets the client's public keys: it then authenticates with [`AuthenticationMethod::PrivateKeyJwt`], and has no
+    /// secret. The client becomes confidential.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use grantor::{AuthenticationMethods, Client, ClientId, ClientKeys};
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let client = Client::builder(ClientId::new("reports")?)
+    ///     .name("Reports")
+    ///     .keys(ClientKeys::Url("https://reports.example/jwks.json".into()))
+    ///     .build();
+    /// assert_eq!(client.authentication_methods(), AuthenticationMethods::KEY);
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn keys(mut self, keys: ClientKeys) -> Self {
+        self.client.client_type = ClientType::Confidential;
+        self.client.authentication_methods = AuthenticationMethods::KEY;
+        self.client.secrets = ClientSecrets::default();
+        self.client.put_keys(Some(keys));
+        self
+    }
+
+    /// Sets the only algorithm that the client signs its assertions with: see [`Client::signing_algorithm`].
+    #[must_use]
+    pub fn signing_algorithm(mut self, algorithm: SigningAlgorithm) -> Self {
+        self.client.assurance_mut().signing_algorithm = Some(algorithm);
+        self
+    }
+
+    /// Demands that the client pushes its authorization requests: see [`Client::requires_pushed_requests`].
+    #[must_use]
+    pub fn require_pushed_requests(mut self) -> Self {
+        self.client.assurance_mut().requires_pushed_requests = true;
+        self
+    }
+
+    /// Gives the client only tokens that are bound to a key: see [`Client::requires_bound_tokens`].
+    #[must_use]
+    pub fn require_bound_tokens(mut self) -> Self {
+        self.client.assurance_mut().requires_bound_tokens = true;
+        self
     }
 
     /// Demands PKCE for every authorization of this client.
@@ -544,7 +679,8 @@ impl ClientBuilder {
 
     /// Sets whether a refresh replaces the refresh token. If it is not set, [`Config::refresh_rotation`] decides.
     ///
-    /// It takes effect for confidential web applications only: public and native clients always get a new one.
+    /// It takes effect for confidential web applications, and for native ones that authenticate with a key alone: other
+    /// native clients and public ones always get a new one.
     ///
     /// [`Config::refresh_rotation`]: field@crate::Config::refresh_rotation
     #[must_use]
@@ -581,6 +717,9 @@ pub enum ClientSecretError {
     /// A public client has no secret [RFC 6749 section 2.1].
     #[error("a public client has no secret; set ClientType::Confidential, or leave the secret out")]
     PublicClient,
+    /// A client that authenticates with its key has no secret [RFC 7523 section 2.2].
+    #[error("a client with keys has no secret; leave out the secret or the keys")]
+    HasKeys,
     /// The secret is shorter than 32 characters, or longer than 255.
     #[error("the client secret has {characters} characters; 32 to 255 random ones are accepted")]
     Length {

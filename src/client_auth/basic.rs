@@ -8,6 +8,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use zeroize::{Zeroize, Zeroizing};
 
+use crate::client::AuthenticationMethod;
 use crate::client_auth::credentials::{Credentials, Definition, Presented, Reading};
 use crate::config::BasicReading;
 use crate::error::Reason;
@@ -17,7 +18,7 @@ use crate::wire::request::{HeaderLine, split_scheme};
 /// Whatever its scheme, an `Authorization` header is an attempt to authenticate.
 pub(crate) const DEFINITION: Definition = Definition {
     parameters: &[],
-    is_offered: |_, _| true,
+    is_offered: |config, _| config.authentication_methods.contains(AuthenticationMethod::ClientSecretBasic),
     is_used: |presented| !matches!(presented.header, HeaderLine::Absent),
     read,
 };

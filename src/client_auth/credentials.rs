@@ -1,7 +1,8 @@
-//! What the methods of authentication share: where they look, what they find, how they are described.
+//! The types that the methods of client authentication share.
 
 use std::borrow::Cow;
 
+use crate::client_auth::assertion::Assertion;
 use crate::config::Config;
 use crate::error::Reason;
 use crate::secret::Digest;
@@ -39,7 +40,7 @@ impl<'a> Presented<'a> {
     }
 }
 
-/// What was presented; Basic may be read in two ways, the likelier one first.
+/// The credentials of a request. Basic may be read in two ways; the likelier one is first.
 #[derive(Default)]
 pub(crate) struct Credentials<'a> {
     pub(crate) readings: [Option<Reading<'a>>; 2],
@@ -48,8 +49,17 @@ pub(crate) struct Credentials<'a> {
 /// One way to read credentials.
 pub(crate) struct Reading<'a> {
     pub(crate) id: Cow<'a, str>,
-    /// The digest of the secret, if there is one.
-    pub(crate) secret: Option<Digest>,
+    pub(crate) evidence: Evidence<'a>,
+}
+
+/// The evidence that the request comes from the client that it names.
+pub(crate) enum Evidence<'a> {
+    /// Nothing: the client only names itself.
+    Name,
+    /// The digest of the secret that was sent.
+    Secret(Digest),
+    /// A signed assertion. Boxed, because most requests have none.
+    Assertion(Box<Assertion<'a>>),
 }
 
 impl<'a> Credentials<'a> {
@@ -61,6 +71,10 @@ impl<'a> Credentials<'a> {
         self.readings.iter().flatten().next().map(|reading| &*reading.id)
     }
 
+    pub(crate) fn into_first_id(self) -> Option<Cow<'a, str>> {
+        self.readings.into_iter().flatten().next().map(|reading| reading.id)
+    }
+
     pub(crate) fn may_be_of(&self, id: &str) -> bool {
         self.readings.iter().flatten().any(|reading| reading.id == id)
     }
@@ -69,6 +83,7 @@ impl<'a> Credentials<'a> {
 impl<'a> Reading<'a> {
     /// An empty secret counts as none [RFC 6749 section 2.3.1].
     pub(crate) fn new(id: impl Into<Cow<'a, str>>, secret: &[u8]) -> Self {
-        Self { id: id.into(), secret: (!secret.is_empty()).then(|| Digest::of(secret)) }
+        let evidence = if secret.is_empty() { Evidence::Name } else { Evidence::Secret(Digest::of(secret)) };
+        Self { id: id.into(), evidence }
     }
 }

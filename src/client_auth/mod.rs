@@ -1,24 +1,32 @@
-//! Authenticates the client [RFC 6749 sections 2.3 and 3.2.1]: one credential is extracted, then
-//! verified.
+//! Authenticates the client [RFC 6749 sections 2.3 and 3.2.1, RFC 7523 section 2.2]: one credential is extracted, then
+//! verified. The use of an assertion is recorded in a later step, after everything else about the caller is verified.
 //!
-//! Unknown client, wrong secret and disabled client give the same answer after the same work.
+//! Unknown client, wrong secret and disabled client give the same answer; where a secret is sent, also after the same work. The
+//! signature of an assertion is checked, and a key set fetched, only for a client that exists and is registered for it.
 
+mod assertion;
 pub(crate) mod basic;
 pub(crate) mod credentials;
 pub(crate) mod none;
 pub(crate) mod post;
+pub(crate) mod private_key_jwt;
 
+use std::borrow::Cow;
 use std::iter;
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use crate::client::{AuthenticationMethod, Client, ClientSecrets, ClientType};
-use crate::client_auth::credentials::{CLIENT_ID, Credentials, Definition, Presented, Reading};
+use crate::client_auth::credentials::{CLIENT_ID, Credentials, Definition, Evidence, Presented, Reading};
 use crate::config::Config;
 use crate::context::Context;
-use crate::error::Reason;
+use crate::error::{ErrorCode, Reason};
 use crate::hooks::{Attempt, AttemptKind};
 use crate::id::ClientId;
+use crate::jose::SigningAlgorithm;
+use crate::record::Replay;
 use crate::secret::Digest;
+use crate::store::{Insertion, StoreError};
 use crate::wire::params::Params;
 use crate::wire::request::HeaderLine;
 use crate::wire::{Endpoint, Request};
@@ -28,6 +36,7 @@ const fn definition(method: AuthenticationMethod) -> &'static Definition {
     match method {
         AuthenticationMethod::ClientSecretBasic => &basic::DEFINITION,
         AuthenticationMethod::ClientSecretPost => &post::DEFINITION,
+        AuthenticationMethod::PrivateKeyJwt => &private_key_jwt::DEFINITION,
         AuthenticationMethod::None => &none::DEFINITION,
     }
 }
@@ -43,18 +52,71 @@ pub(crate) fn offered(config: &Config, endpoint: Endpoint) -> impl Iterator<Item
     AuthenticationMethod::ALL.iter().copied().filter(move |method| (definition(*method).is_offered)(config, endpoint))
 }
 
-/// Authenticates the client of a request whose form was read, or returns the public client that it
-/// names.
-pub(crate) async fn authenticate(
-    context: &Context,
-    request: &Request<'_>,
+/// The names of the algorithms that assertions at an endpoint may be signed with; none if it accepts no assertions.
+pub(crate) fn algorithms(config: &Config, endpoint: Endpoint) -> impl Iterator<Item = &'static str> {
+    let is_offered = (private_key_jwt::DEFINITION.is_offered)(config, endpoint);
+    let algorithms = config.assertion_algorithms().filter(move |_| is_offered);
+    algorithms.flat_map(SigningAlgorithm::names).copied()
+}
+
+/// A client whose credentials are right. The use of its assertion still has to be [recorded](Self::record).
+pub(crate) struct Authenticated<'a> {
+    client: Arc<Client>,
     endpoint: Endpoint,
-    form: &Params<'_>,
-) -> Result<Arc<Client>, Reason> {
+    /// The client id in the first reading of the credentials, by which the throttle counts.
+    named: Option<Cow<'a, str>>,
+    peer: Option<IpAddr>,
+    /// The use of the assertion, if the client sent one.
+    assertion: Option<Replay>,
+}
+
+impl Authenticated<'_> {
+    pub(crate) fn client(&self) -> &Client {
+        &self.client
+    }
+
+    /// Records that the assertion was used, and notifies the throttle. Call it after everything else about the caller
+    /// is verified: as long as an assertion is not recorded, the client may send it again.
+    ///
+    /// # Errors
+    ///
+    /// [`Reason::ClientAssertion`] if the assertion was used before; the store's error.
+    pub(crate) async fn record(self, context: &Context) -> Result<Arc<Client>, Reason> {
+        let begun = Attempt::new(AttemptKind::Authentication, self.endpoint);
+        let attempt = Attempt { client: self.named.as_deref(), peer: self.peer, ..begun };
+        if let Some(use_of_assertion) = self.assertion {
+            // In a box, because most requests have no assertion.
+            let recorded = Box::pin(record_assertion(context, use_of_assertion)).await;
+            if let Err(reason) = recorded {
+                note_failure(context, &attempt, &reason).await;
+                return Err(reason);
+            }
+        }
+        // A public client proves nothing.
+        if self.client.client_type != ClientType::Public {
+            context.note_authentication(&attempt).await;
+        }
+        Ok(self.client)
+    }
+}
+
+/// Verifies the credentials of a request whose form was read, or finds the public client that it names. Records
+/// nothing.
+///
+/// # Errors
+///
+/// The [`Reason`] why the client is refused.
+pub(crate) async fn authenticate<'a>(
+    context: &'a Context,
+    request: &Request<'a>,
+    endpoint: Endpoint,
+    form: &'a Params<'a>,
+) -> Result<Authenticated<'a>, Reason> {
     let presented = Presented { header: request.authorization(), form, config: &context.config };
     let method = method_of(&presented)?;
-    let (credentials, unreadable) = match (definition(method).read)(&presented) {
+    let (credentials, unreadable) = match read(method, &presented, endpoint) {
         Ok(credentials) => (credentials, None),
+        Err(reason) if reason.code() != ErrorCode::InvalidClient => return Err(reason),
         Err(reason) => (Credentials::default(), Some(reason)),
     };
     let named = presented.named();
@@ -62,24 +124,48 @@ pub(crate) async fn authenticate(
     if unreadable.is_none() && named.is_some_and(|id| !credentials.may_be_of(id)) {
         return Err(Reason::ClientIdMismatch);
     }
-    let client = credentials.first_id().or(named);
     let begun = Attempt::new(AttemptKind::Authentication, endpoint);
-    let attempt = Attempt { client, peer: request.peer_address(), ..begun };
+    let peer = request.peer_address();
+    let attempt = Attempt { client: credentials.first_id().or(named), peer, ..begun };
     context.check_throttle(&attempt).await?;
     let outcome = match unreadable {
-        None => verify(context, method, &credentials).await,
+        None => verify(context, endpoint, method, &credentials).await,
         Some(reason) => Err(reason),
     };
-    let outcome = outcome.and_then(|client| admit(context, endpoint, client));
-    match &outcome {
-        // A public client proves nothing.
-        Ok(client) if client.client_type == ClientType::Public => {}
-        Ok(_) => context.note_authentication(&attempt).await,
-        // It is not known whether the secret is right.
-        Err(Reason::Store(_)) => {}
-        Err(reason) => context.note_failed_authentication(&attempt, reason).await,
+    match outcome.and_then(|verified| admit(context, endpoint, verified)) {
+        Ok(Verified { client, assertion }) => {
+            Ok(Authenticated { client, endpoint, named: credentials.into_first_id(), peer, assertion })
+        }
+        Err(reason) => {
+            note_failure(context, &attempt, &reason).await;
+            Err(reason)
+        }
     }
-    outcome
+}
+
+/// Reads the credentials, if the endpoint accepts the method. Whether it accepts `none` is decided later.
+fn read<'a>(
+    method: AuthenticationMethod,
+    presented: &Presented<'a>,
+    endpoint: Endpoint,
+) -> Result<Credentials<'a>, Reason> {
+    let definition = definition(method);
+    let is_offered = method == AuthenticationMethod::None || (definition.is_offered)(presented.config, endpoint);
+    if is_offered { (definition.read)(presented) } else { Err(Reason::UnsupportedAuthentication) }
+}
+
+async fn record_assertion(context: &Context, use_of_assertion: Replay) -> Result<(), Reason> {
+    match context.use_once(use_of_assertion).await? {
+        Insertion::Inserted => Ok(()),
+        Insertion::Exists => Err(Reason::ClientAssertion("it was used before".into())),
+    }
+}
+
+async fn note_failure(context: &Context, attempt: &Attempt<'_>, reason: &Reason) {
+    // After such a failure it is not known whether the credentials are right.
+    if !matches!(reason, Reason::Store(_) | Reason::KeysUnavailable(_)) {
+        context.note_failed_authentication(attempt, reason).await;
+    }
 }
 
 /// § 2.3: the client uses not more than one method in a request.
@@ -94,17 +180,24 @@ fn method_of(presented: &Presented<'_>) -> Result<AuthenticationMethod, Reason> 
     }
 }
 
-/// Tries every reading; the first that proves its client wins.
+/// A client that was authenticated, and the use of its assertion if it sent one.
+struct Verified {
+    client: Arc<Client>,
+    assertion: Option<Replay>,
+}
+
+/// Tries every reading of the credentials, and returns the first that authenticates its client.
 async fn verify(
     context: &Context,
+    endpoint: Endpoint,
     method: AuthenticationMethod,
     credentials: &Credentials<'_>,
-) -> Result<Arc<Client>, Reason> {
+) -> Result<Verified, Reason> {
     let mut failure = Reason::NoCredentials;
     for (position, reading) in credentials.readings.iter().flatten().enumerate() {
-        match verify_reading(context, method, reading).await {
-            Ok(client) => return Ok(client),
-            Err(reason @ Reason::Store(_)) => return Err(reason),
+        match verify_reading(context, endpoint, method, reading).await {
+            Ok(verified) => return Ok(verified),
+            Err(reason @ (Reason::Store(_) | Reason::KeysUnavailable(_))) => return Err(reason),
             Err(reason) if position == 0 => failure = reason,
             Err(_) => {}
         }
@@ -114,29 +207,56 @@ async fn verify(
 
 async fn verify_reading(
     context: &Context,
+    endpoint: Endpoint,
     method: AuthenticationMethod,
     reading: &Reading<'_>,
-) -> Result<Arc<Client>, Reason> {
-    let presented = reading.secret.unwrap_or_else(|| Digest::of(b""));
-    let client = match ClientId::new(&*reading.id) {
-        Ok(id) => match context.stores.clients.find(&id).await? {
-            Some(client) if context.is_gone(&client) => Box::pin(context.find_again(&id)).await?,
-            found => found,
-        },
-        Err(_) => None,
-    };
-    let secrets = client.as_ref().map_or_else(ClientSecrets::default, |client| client.secrets);
-    let proven = secrets.prove(&presented);
-    let client = client.ok_or(Reason::UnknownClient)?;
-    match (client.client_type, reading.secret) {
-        (ClientType::Public, None) if context.config.serves(ClientType::Public) => {}
-        (ClientType::Public, None) => return Err(Reason::PublicClientsOff),
-        (ClientType::Confidential, None) => return Err(Reason::MissingSecret),
-        (ClientType::Confidential, Some(_)) if proven => {}
-        (ClientType::Public | ClientType::Confidential, Some(_)) => return Err(Reason::WrongSecret),
+) -> Result<Verified, Reason> {
+    let client = find(context, &reading.id).await?;
+    match &reading.evidence {
+        Evidence::Name => Ok(Verified { client: named(context, client)?, assertion: None }),
+        Evidence::Secret(secret) => Ok(Verified { client: proven(client, method, secret)?, assertion: None }),
+        Evidence::Assertion(assertion) => {
+            let client = registered(client.ok_or(Reason::UnknownClient)?, method)?;
+            let verified = private_key_jwt::verify(context, endpoint, &client, assertion);
+            // In a box, because most requests have no assertion.
+            let assertion = Box::pin(verified).await?;
+            Ok(Verified { client, assertion: Some(assertion) })
+        }
     }
-    // Basic without a secret is a name and no more.
-    let method = if reading.secret.is_some() { method } else { AuthenticationMethod::None };
+}
+
+async fn find(context: &Context, id: &str) -> Result<Option<Arc<Client>>, StoreError> {
+    let Ok(id) = ClientId::new(id) else { return Ok(None) };
+    match context.stores.clients.find(&id).await? {
+        Some(client) if context.is_gone(&client) => Box::pin(context.find_again(&id)).await,
+        found => Ok(found),
+    }
+}
+
+/// Returns a client that only names itself, if it is public.
+fn named(context: &Context, client: Option<Arc<Client>>) -> Result<Arc<Client>, Reason> {
+    let client = client.ok_or(Reason::UnknownClient)?;
+    match client.client_type {
+        ClientType::Public if context.config.serves(ClientType::Public) => {}
+        ClientType::Public => return Err(Reason::PublicClientsOff),
+        ClientType::Confidential => return Err(Reason::MissingSecret),
+    }
+    // Basic without a secret only names the client.
+    registered(client, AuthenticationMethod::None)
+}
+
+fn proven(client: Option<Arc<Client>>, method: AuthenticationMethod, secret: &Digest) -> Result<Arc<Client>, Reason> {
+    let secrets = client.as_ref().map_or_else(ClientSecrets::default, |client| client.secrets);
+    let is_right = secrets.prove(secret);
+    let client = client.ok_or(Reason::UnknownClient)?;
+    if client.client_type == ClientType::Public || !is_right {
+        return Err(Reason::WrongSecret);
+    }
+    registered(client, method)
+}
+
+/// Returns the client if it is registered for this method, and approved.
+fn registered(client: Arc<Client>, method: AuthenticationMethod) -> Result<Arc<Client>, Reason> {
     if !client.authentication_methods.contains(method) {
         return Err(Reason::UnregisteredAuthentication);
     }
@@ -146,13 +266,15 @@ async fn verify_reading(
     Ok(client)
 }
 
-/// A client that only names itself is let in where `none` is offered. At introspection a native application only names
-/// itself, since its secret is in every copy of it [RFC 8252 section 8.5].
-fn admit(context: &Context, endpoint: Endpoint, client: Arc<Client>) -> Result<Arc<Client>, Reason> {
+/// A client that only names itself is let in where `none` is offered. At introspection the secret of a native application is
+/// no more than its name, since it is in every copy [RFC 8252 section 8.5]; an assertion proves who sent it.
+fn admit(context: &Context, endpoint: Endpoint, verified: Verified) -> Result<Verified, Reason> {
+    let client = &verified.client;
     let proves_nothing = match endpoint {
-        Endpoint::Introspection => client.counts_as_public(),
+        Endpoint::Introspection => client.counts_as_public() && verified.assertion.is_none(),
         Endpoint::Authorization
         | Endpoint::Token
+        | Endpoint::PushedAuthorization
         | Endpoint::Revocation
         | Endpoint::Metadata
         | Endpoint::Registration
@@ -160,5 +282,5 @@ fn admit(context: &Context, endpoint: Endpoint, client: Arc<Client>) -> Result<A
         | Endpoint::ResourceMetadata => client.client_type == ClientType::Public,
     };
     let none_is_offered = (none::DEFINITION.is_offered)(&context.config, endpoint);
-    if proves_nothing && !none_is_offered { Err(Reason::MissingSecret) } else { Ok(client) }
+    if proves_nothing && !none_is_offered { Err(Reason::MissingSecret) } else { Ok(verified) }
 }

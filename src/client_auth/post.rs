@@ -1,5 +1,6 @@
 //! `client_secret_post`: the client's id and secret in the form [RFC 6749 section 2.3.1].
 
+use crate::client::AuthenticationMethod;
 use crate::client_auth::credentials::{Credentials, Definition, Presented, Reading};
 use crate::error::Reason;
 
@@ -7,7 +8,7 @@ const SECRET: &str = "client_secret";
 
 pub(crate) const DEFINITION: Definition = Definition {
     parameters: &[SECRET],
-    is_offered: |_, _| true,
+    is_offered: |config, _| config.authentication_methods.contains(AuthenticationMethod::ClientSecretPost),
     is_used: |presented| presented.form.text(SECRET).is_some(),
     read,
 };

@@ -29,7 +29,11 @@ impl Config {
         self.check_texts()?;
         self.check_resources()?;
         self.metadata_documents.check()?;
-        self.check_limits()
+        self.key_sets.check()?;
+        self.check_limits()?;
+        self.check_assertions()?;
+        self.check_proof_settings()?;
+        self.check_fapi()
     }
 
     /// Checks what clients need that register themselves, beside the settings.
@@ -68,12 +72,13 @@ impl Config {
         }
     }
 
-    /// The strict and the MCP profile promise exact redirect URIs and PKCE for all clients.
+    /// The strict, the MCP and the FAPI profile promise exact redirect URIs and PKCE for all clients.
     fn check_profile(&self) -> Result<(), ConfigError> {
         let profile = match self.profile {
             Profile::Platform => return Ok(()),
             Profile::Strict => "strict",
             Profile::Mcp => "MCP",
+            Profile::Fapi => "FAPI",
         };
         let only =
             |accepted: &str, rule: &str| format!("only {accepted} is accepted in the {profile} profile ({rule})");
@@ -242,6 +247,10 @@ impl Config {
         if self.registration.logo_pixels == 0 {
             return Err(ConfigError::new("registration.logo_pixels", 0, "at least 1 is accepted"));
         }
+        if !LIVE_ACCESS_TOKENS.contains(&self.live_access_tokens) {
+            let remedy = "1 to 256 are accepted";
+            return Err(ConfigError::new("live_access_tokens", self.live_access_tokens, remedy));
+        }
         if !MACHINE_TOKENS.contains(&self.machine_tokens) {
             return Err(ConfigError::new("machine_tokens", self.machine_tokens, "1 to 4096 are accepted"));
         }
@@ -326,6 +335,8 @@ const CLOCK_LEAPS: RangeInclusive<Duration> = Duration::from_secs(3600)..=Durati
 /// With the most, a record of an eighth of them has about 22 kB, and 265 kB where the scopes of its tokens differ and
 /// are as many as the platform has.
 const MACHINE_TOKENS: RangeInclusive<usize> = 1..=4096;
+/// With 256 access tokens, the newest pair of a grant has about 15 kB.
+const LIVE_ACCESS_TOKENS: RangeInclusive<usize> = 1..=256;
 /// A person has to come from the registration to the consent page, and may have to sign up in between.
 const LEAST_UNUSED: Duration = Duration::from_secs(3600);
 /// A page of a list has 1000 items: these, and some 200 requests that were decided lately.
@@ -355,8 +366,13 @@ mod tests {
 
     type Make = fn(&str) -> Config;
 
-    const ALL: [Make; 3] =
-        [|issuer| Config::platform(issuer), |issuer| Config::strict(issuer), |issuer| Config::mcp(issuer)];
+    const ALL: &[Make] = &[
+        |issuer| Config::platform(issuer),
+        |issuer| Config::strict(issuer),
+        |issuer| Config::mcp(issuer),
+        #[cfg(feature = "jose")]
+        |issuer| Config::fapi(issuer),
+    ];
 
     /// A change, the setting as the error prints it, and what would be accepted.
     type Contradiction = (fn(&mut Config), &'static str, &'static str);
@@ -530,6 +546,7 @@ mod tests {
         for make in ALL {
             for (change, setting, remedy) in cases {
                 let mut config = make("https://auth.example");
+                config.access_token_lifetime = Duration::from_secs(28_800);
                 config.grace.refresh_token = Duration::from_secs(60);
                 config.reuse_margin = Duration::ZERO;
                 change(&mut config);
@@ -543,7 +560,7 @@ mod tests {
         for make in ALL {
             let mut config = make("https://auth.example");
             config.hold_lifetime = Duration::from_secs(1);
-            config.code_lifetime = Duration::from_secs(600);
+            config.code_lifetime = Duration::from_secs(if config.profile == Profile::Fapi { 60 } else { 600 });
             config.grace.access_token = config.access_token_lifetime;
             config.grace.refresh_token = config.refresh_token_lifetime - Duration::from_secs(1);
             config.reuse_margin = config.refresh_token_lifetime - Duration::from_secs(1);
@@ -554,6 +571,8 @@ mod tests {
             config.prefixes.access_token = String::new();
             config.scopes = ScopeCatalog::empty();
             config.body_octets = 4096;
+            config.assertion_octets = 1024;
+            config.proof_octets = 1024;
             config.parameters = 16;
             config.query_octets = MOST_STATE_OCTETS + 1;
             config.state_octets = MOST_STATE_OCTETS;
@@ -592,6 +611,8 @@ mod tests {
             let error = |profile: &str| Some(format!("{setting} is accepted in the {profile} profile ({rule})"));
             assert_eq!(refused(|issuer| Config::strict(issuer), change), error("strict"));
             assert_eq!(refused(|issuer| Config::mcp(issuer), change), error("MCP"));
+            #[cfg(feature = "jose")]
+            assert_eq!(refused(|issuer| Config::fapi(issuer), change), error("FAPI"));
         }
     }
 
@@ -652,7 +673,8 @@ mod tests {
 
     #[test]
     fn named_schemes_are_those_of_apps() {
-        for make in ALL {
+        // The fourth profile refuses them all.
+        for make in ALL.iter().take(3) {
             let refused = |scheme: &str| {
                 let mut config = make("https://auth.example");
                 config.redirect_uris.named_schemes = vec!["cursor".into(), scheme.into()];

@@ -12,6 +12,8 @@ pub(crate) struct DocumentNeeds {
     pub(crate) has_policy: bool,
     pub(crate) has_registry: bool,
     pub(crate) has_fetcher: bool,
+    /// Whether clients may authenticate with a key, which a document can have.
+    pub(crate) offers_keys: bool,
     pub(crate) reaches_loopback: bool,
 }
 
@@ -25,7 +27,8 @@ impl Config {
             (needs.has_policy, DOCUMENT_POLICY),
             (needs.has_fetcher, DOCUMENT_FETCHER),
             (needs.has_registry, DOCUMENT_STORE),
-            (self.serves(ClientType::Public), DOCUMENT_CLIENTS),
+            (self.serves(ClientType::Public) || needs.offers_keys, DOCUMENT_CLIENTS),
+            (!self.require_pushed_requests, DOCUMENT_PUSHED),
         ];
         match needed.into_iter().find(|(is_there, _)| self.client_id_metadata_documents && !is_there) {
             Some((_, remedy)) => Err(ConfigError::new("client_id_metadata_documents", true, remedy)),
@@ -43,7 +46,10 @@ const DOCUMENT_POLICY: &str = "false is accepted, or a policy that decides about
 const DOCUMENT_FETCHER: &str =
     "false is accepted, or a fetcher that gets the documents: Builder::fetcher(…), such as that of grantor-fetch";
 const DOCUMENT_STORE: &str = "false is accepted, or a store that takes registrations: Stores::with_registry(…)";
-const DOCUMENT_CLIENTS: &str = "false is accepted, or public_clients on: a client with a document has no secret";
+const DOCUMENT_CLIENTS: &str = "false is accepted, or public_clients on, or authentication_methods with private_key_jwt: a client with a document has \
+     no secret";
+const DOCUMENT_PUSHED: &str = "false is accepted, or require_pushed_requests off: a document is fetched for a signed-in \
+                               user alone, and a push has none, so that no client with a document could ever connect";
 const LOOPBACK_FETCHER: &str = "an issuer on a loopback host is accepted with a fetcher that connects to loopback \
                                 addresses, or a fetcher that does not: it would let strangers send requests to this machine";
 
@@ -51,8 +57,13 @@ const LOOPBACK_FETCHER: &str = "an issuer on a loopback host is accepted with a 
 mod tests {
     use super::*;
 
-    const ALL: DocumentNeeds =
-        DocumentNeeds { has_policy: true, has_registry: true, has_fetcher: true, reaches_loopback: false };
+    const ALL: DocumentNeeds = DocumentNeeds {
+        has_policy: true,
+        has_registry: true,
+        has_fetcher: true,
+        offers_keys: false,
+        reaches_loopback: false,
+    };
 
     fn on() -> Config {
         let mut config = Config::mcp("https://auth.example");
@@ -60,17 +71,20 @@ mod tests {
         config
     }
 
-    /// 7591-5-02, 8414-2-07
+    /// 7591-5-02, 8414-2-07, CIMD-5-05
     #[test]
     fn documents_need_a_policy_a_fetcher_a_store_and_public_clients() {
         assert_eq!(on().check_documents(ALL), Ok(()));
         let mut confidential = on();
         confidential.public_clients = false;
+        let mut pushed = on();
+        (pushed.pushed_requests, pushed.require_pushed_requests) = (true, true);
         for (config, needs, remedy) in [
             (on(), DocumentNeeds { has_policy: false, ..ALL }, DOCUMENT_POLICY),
             (on(), DocumentNeeds { has_fetcher: false, ..ALL }, DOCUMENT_FETCHER),
             (on(), DocumentNeeds { has_registry: false, ..ALL }, DOCUMENT_STORE),
             (confidential, ALL, DOCUMENT_CLIENTS),
+            (pushed, ALL, DOCUMENT_PUSHED),
         ] {
             let error = config.check_documents(needs).unwrap_err();
             assert_eq!((error.field(), error.value()), ("client_id_metadata_documents", "true"));
@@ -78,6 +92,13 @@ mod tests {
             let off = Config { client_id_metadata_documents: false, ..config };
             assert_eq!(off.check_documents(needs), Ok(()));
         }
+    }
+
+    /// CIMD-8.2-01
+    #[test]
+    fn documents_with_keys_need_no_public_clients() {
+        let confidential = Config { public_clients: false, ..on() };
+        assert_eq!(confidential.check_documents(DocumentNeeds { offers_keys: true, ..ALL }), Ok(()));
     }
 
     /// CIMD-8.6-03

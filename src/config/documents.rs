@@ -25,8 +25,13 @@ pub struct MetadataDocuments {
     pub usual_lifetime: Duration,
     /// Whether a document must have `client_name`. Off, except in the MCP profile: the MCP specification demands it.
     pub require_name: bool,
-    /// Whether a document with `private_key_jwt` is accepted as that of a public client if its
-    /// `token_endpoint_auth_methods_supported` lists `none`; off.
+    /// Whether a document with `private_key_jwt` is accepted as that of a public client if the server cannot authenticate
+    /// it that way, and its `token_endpoint_auth_methods_supported` lists `none`; off.
+    ///
+    /// The server cannot if [`Config::authentication_methods`](crate::Config::authentication_methods) lacks
+    /// `private_key_jwt`, or if it does not accept the document's `token_endpoint_auth_signing_alg`
+    /// ([`Config::rs256_assertions`](crate::Config::rs256_assertions)). Otherwise the client authenticates with its key,
+    /// whatever is set here.
     ///
     /// The draft does not define this list. Such a client is not authenticated, although its document announces a key.
     pub none_beside_private_key_jwt: bool,

@@ -1,9 +1,14 @@
 //! Every setting: what it means, what it is in each profile, what the other choice costs.
 
+mod assurance;
+pub(crate) mod authentication;
+pub(crate) mod bound_tokens;
 pub(crate) mod check;
 pub(crate) mod document_needs;
 pub(crate) mod documents;
 pub(crate) mod error;
+mod fapi;
+mod pushed_requests;
 pub(crate) mod report;
 mod resources;
 
@@ -12,11 +17,12 @@ use std::time::Duration;
 
 use crate::client::application::RegistrationLimits;
 use crate::client::redirect_uri::{RedirectUriComparison, RedirectUriPolicy};
-use crate::client::{AuthenticationMethod, Client, ClientType, RefreshRotation};
+use crate::client::{AuthenticationMethod, AuthenticationMethods, Client, ClientType, RefreshRotation};
 use crate::config::documents::MetadataDocuments;
 use crate::protected_resource::ProtectedResource;
 use crate::scope::ScopeCatalog;
 use crate::secret::derive::DerivationKey;
+use crate::secret::nonce::NonceKey;
 use crate::wire::RedirectStatus;
 use crate::wire::cors::Cors;
 
@@ -30,12 +36,14 @@ pub enum Profile {
     Strict,
     /// What clients of the Model Context Protocol expect.
     Mcp,
+    /// The FAPI 2.0 Security Profile.
+    Fapi,
 }
 
 /// The settings of one authorization server.
 ///
-/// Start from [`Config::strict`], [`Config::mcp`] or [`Config::platform`], then set fields. Lifetimes count
-/// in whole seconds; parts of a second are dropped.
+/// Start from [`Config::strict`], [`Config::mcp`], [`Config::fapi`] or [`Config::platform`], then set fields. Lifetimes
+/// count in whole seconds; parts of a second are dropped.
 ///
 /// # Examples
 ///
@@ -92,7 +100,7 @@ pub struct Config {
     /// Which errors of an authorization request show a page, and which are sent to the client
     /// [RFC 6749 section 4.1.2.1]. In the platform profile, errors in the service's own parameters show the page.
     pub authorization_errors: AuthorizationErrors,
-    /// The status of redirects: 302, and 303 in the strict profile [RFC 9700 section 4.12].
+    /// The status of redirects: 302, and 303 in the strict and FAPI profiles [RFC 9700 section 4.12].
     pub redirect_status: RedirectStatus,
     /// Whether `_` is appended as a fragment, so that browsers re-attach no other one
     /// [RFC 9700 section 4.1.3]; off.
@@ -114,6 +122,61 @@ pub struct Config {
     /// profile form-decoded only.
     pub basic: BasicReading,
 
+    /// The methods with which confidential clients may authenticate [RFC 7591 section 2]: `client_secret_basic` and
+    /// `client_secret_post`; in the FAPI profile only `private_key_jwt`. [`public_clients`](Self::public_clients) sets
+    /// whether `none` is accepted.
+    ///
+    /// [`AuthenticationMethod::PrivateKeyJwt`] needs the feature `jose` and a [`ReplayStore`](crate::store::ReplayStore).
+    pub authentication_methods: AuthenticationMethods,
+    /// What `aud` of a client's assertion has to be [RFC 10070]: the issuer, as a JSON string or in an array of one; in
+    /// the FAPI profile only as a JSON string.
+    pub assertion_audience: AssertionAudience,
+    /// How far `exp` of an assertion may be in the future, and `iat` in the past; 3600 s, in the FAPI profile 600 s. 60
+    /// to 3600 s are accepted.
+    pub assertion_lifetime: Duration,
+    /// Bytes that an assertion may have at most; 8192. 1024 to 16 384 are accepted.
+    pub assertion_octets: usize,
+    /// Whether clients may sign assertions with RS256; off, in the MCP profile on, because some large clients support
+    /// no other algorithm.
+    pub rs256_assertions: bool,
+    /// Whether the `typ` of an assertion has to be `client-authentication+jwt` [RFC 10070]; off. Few clients send it.
+    pub require_assertion_type: bool,
+    /// How far the clocks of clients may be ahead of or behind this server's; 30 s. 0 to 60 s are accepted, in the FAPI
+    /// profile 10 to 60 s.
+    pub clock_skew: Duration,
+    /// How the key sets of clients with a `jwks_uri` are fetched, checked and cached, and how large registered sets may
+    /// be. They are fetched with the [`Builder::fetcher`](crate::Builder::fetcher), such as that of the package
+    /// `grantor-fetch`.
+    pub key_sets: KeySets,
+
+    /// Whether clients may push their authorization requests [RFC 9126]; off, in the FAPI profile on.
+    ///
+    /// It needs a [`PushedRequestStore`](crate::store::PushedRequestStore). On, the metadata has
+    /// `pushed_authorization_request_endpoint`.
+    pub pushed_requests: bool,
+    /// Whether every client has to push its authorization requests [RFC 9126 section 5]; off, in the FAPI profile on.
+    pub require_pushed_requests: bool,
+    /// How long a `request_uri` is valid; 300 s. 30 to 599 s are accepted.
+    ///
+    /// A browser session that brings it in this time may bring it again within [`hold_lifetime`](Self::hold_lifetime),
+    /// so that the user may take longer to sign in.
+    pub request_uri_lifetime: Duration,
+    /// How many pushed requests of one client may wait for their user at once; 1000. 1 to 1000 are accepted. One more is
+    /// answered with 429, and so may be one of the last ones, since a push looks at 32 places at most. A push for a public
+    /// client, which anybody can send, replaces the oldest that it finds instead, unless all are held for signed-in users.
+    pub pushed_requests_per_client: usize,
+
+    /// Whether access tokens are bound to a key of the client [RFC 9449]: off, in the FAPI profile required.
+    ///
+    /// Anything but [`BoundTokens::Off`] needs the feature `jose` and a [`ReplayStore`](crate::store::ReplayStore).
+    pub bound_tokens: BoundTokens,
+    /// Bytes that a DPoP proof may have at most; 4096. 1024 to 16 384 are accepted.
+    pub proof_octets: usize,
+    /// How long a DPoP proof is valid, counted from its `iat`; 60 s. 10 to 300 s are accepted.
+    pub proof_age: Duration,
+    /// The nonces that DPoP proofs have to contain [RFC 9449 sections 8 and 9]; `None`, so that proofs need no nonce.
+    pub dpop_nonce: Option<DpopNonces>,
+
     /// How long a user may take to decide on the consent page; 30 minutes.
     pub hold_lifetime: Duration,
     /// How many requests may wait for one user's decision at once; 50. One more ends the oldest, whose form then shows
@@ -122,9 +185,10 @@ pub struct Config {
     /// How many of them may be of one client; 10. 1 to 800 and `usize::MAX` are accepted. If neither is bounded, no list
     /// is read.
     pub held_requests_per_client: usize,
-    /// How long a code may be exchanged; 600 s, which is also the maximum [RFC 6749 section 4.1.2].
+    /// How long a code may be exchanged; 600 s, which is also the maximum [RFC 6749 section 4.1.2]. In the FAPI profile 60 s,
+    /// and no more.
     pub code_lifetime: Duration,
-    /// How long an access token on behalf of a user is valid; 28 800 s, which is 8 hours.
+    /// How long an access token on behalf of a user is valid; 28 800 s, which is 8 hours, and 3600 s in the FAPI profile.
     pub access_token_lifetime: Duration,
     /// How long a refresh token is valid, counted from its own issue; 15 552 000 s, which is 180 days.
     pub refresh_token_lifetime: Duration,
@@ -142,12 +206,16 @@ pub struct Config {
     /// `usize::MAX` sets no bound; then no list is read.
     pub grants_per_client: usize,
 
-    /// Whether a refresh replaces the refresh token [RFC 9700 section 4.14.2]; it does, in every profile.
+    /// Whether a refresh replaces the refresh token [RFC 9700 section 4.14.2]; it does, except in the FAPI profile.
     ///
     /// This is the default for confidential clients. [`Approval::refresh_rotation`](crate::Approval::refresh_rotation)
     /// and [`ClientBuilder::refresh_rotation`](crate::ClientBuilder::refresh_rotation) set it for one client. Public
-    /// and native clients always get a new refresh token: nothing else protects them against a stolen one.
+    /// and native clients always get a new refresh token: nothing else protects them against a stolen one. Native clients
+    /// that authenticate with a key alone, as all do in the FAPI profile, count as confidential ones here.
     pub refresh_rotation: RefreshRotation,
+    /// How many access tokens of a grant may be live at once under [`RefreshRotation::Keep`]; 64. One more ends the oldest.
+    /// 1 to 256 are accepted.
+    pub live_access_tokens: usize,
     /// Keys outside the database with which the successors of refresh tokens are derived; none.
     ///
     /// Without a key, anyone who has a copy of the database and the refresh token that was superseded last can derive
@@ -164,7 +232,7 @@ pub struct Config {
     /// How long tokens stay usable after a refresh replaced them.
     pub grace: Grace,
     /// How long after its grace a superseded refresh token is refused without revoking its grant, since clocks
-    /// of servers differ; 60 s, in the strict profile 0 s.
+    /// of servers differ; 60 s, in the strict and FAPI profiles 0 s.
     pub reuse_margin: Duration,
     /// What the use of a superseded refresh token after grace and margin leads to
     /// [RFC 9700 section 4.14.2]; the grant is revoked.
@@ -196,9 +264,14 @@ pub struct Config {
     /// [draft-ietf-oauth-client-id-metadata-document]; off in every profile.
     ///
     /// It needs a [`Fetcher`](crate::Fetcher), a [`RegistrationPolicy`](crate::RegistrationPolicy), which decides about
-    /// each of them, [`public_clients`](Self::public_clients), and a store that takes registrations. A document is
-    /// fetched only for a signed-in user: see [`Request::subject`](crate::wire::Request::subject). The server's
-    /// metadata then includes `client_id_metadata_document_supported`.
+    /// each of them, and a store that takes registrations. A client with a document has no secret, so it also needs
+    /// [`public_clients`](Self::public_clients), or [`AuthenticationMethod::PrivateKeyJwt`] among the
+    /// [`authentication_methods`](Self::authentication_methods). The server's metadata then includes
+    /// `client_id_metadata_document_supported`.
+    ///
+    /// A document is fetched only for a signed-in user: see [`Request::subject`](crate::wire::Request::subject). A pushed
+    /// request has no user, so this is refused together with
+    /// [`require_pushed_requests`](Self::require_pushed_requests).
     pub client_id_metadata_documents: bool,
     /// How metadata documents are fetched, checked and cached.
     pub metadata_documents: MetadataDocuments,
@@ -225,9 +298,9 @@ pub struct Config {
     /// The prefix of each kind of secret, by which scanners and people recognize it.
     pub prefixes: TokenPrefixes,
 
-    /// Which pages of other origins may call the token, revocation, registration and metadata endpoints, and read the
-    /// answers: none; in the MCP profile, any. The authorization and introspection endpoints are never covered
-    /// [RFC 9700 section 2.6].
+    /// Which pages of other origins may call the token, pushed request, revocation, registration and metadata endpoints,
+    /// and read the answers: none; in the MCP profile, any. The authorization and introspection endpoints and the
+    /// management of registrations are never covered [RFC 9700 section 2.6].
     pub cors: Cors,
     /// Bytes that a request body may have at most; 16 384.
     pub body_octets: usize,
@@ -272,6 +345,22 @@ impl Config {
             response_issuer: true,
             exchange_redirect_uri: ExchangeRedirectUri::Optional,
             basic: BasicReading::Either,
+            authentication_methods: AuthenticationMethods::SECRET,
+            assertion_audience: AssertionAudience::Issuer,
+            assertion_lifetime: Duration::from_secs(3600),
+            assertion_octets: 8192,
+            rs256_assertions: false,
+            require_assertion_type: false,
+            clock_skew: Duration::from_secs(30),
+            key_sets: KeySets::default(),
+            pushed_requests: false,
+            require_pushed_requests: false,
+            request_uri_lifetime: Duration::from_secs(300),
+            pushed_requests_per_client: 1000,
+            bound_tokens: BoundTokens::Off,
+            proof_octets: 4096,
+            proof_age: Duration::from_secs(60),
+            dpop_nonce: None,
             hold_lifetime: Duration::from_secs(30 * 60),
             held_requests: 50,
             held_requests_per_client: 10,
@@ -282,6 +371,7 @@ impl Config {
             revoked_retention: Duration::ZERO,
             grants_per_client: 50,
             refresh_rotation: RefreshRotation::Rotate,
+            live_access_tokens: 64,
             derivation_keys: Vec::new(),
             grace: Grace {
                 access_token: Duration::from_secs(300),
@@ -345,6 +435,7 @@ impl Config {
     pub fn mcp(issuer: impl Into<String>) -> Self {
         let mut config = Self { profile: Profile::Mcp, ..Self::strict(issuer) };
         config.public_clients = true;
+        config.rs256_assertions = true;
         config.metadata_documents.require_name = true;
         config.cors = Cors::AnyOrigin;
         config.redirect_uris.private_use_schemes = false;
@@ -360,12 +451,54 @@ impl Config {
         config
     }
 
+    /// Returns the settings of the FAPI 2.0 Security Profile: clients are confidential, authenticate with a key, push
+    /// their requests, and get access tokens that are bound to a key.
+    ///
+    /// The catalog is empty: set [`scopes`](Self::scopes). To build a server with these settings, enable the feature
+    /// `jose`.
+    #[must_use]
+    pub fn fapi(issuer: impl Into<String>) -> Self {
+        let mut config = Self { profile: Profile::Fapi, ..Self::strict(issuer) };
+        config.authentication_methods = AuthenticationMethods::KEY;
+        config.assertion_audience = AssertionAudience::IssuerString;
+        config.assertion_lifetime = Duration::from_secs(600);
+        config.pushed_requests = true;
+        config.require_pushed_requests = true;
+        config.bound_tokens = BoundTokens::Required;
+        config.open_clients.omitted_method = AuthenticationMethod::PrivateKeyJwt;
+        config.redirect_uris.private_use_schemes = false;
+        config.redirect_uris.loopback_http = false;
+        config.redirect_uris.localhost = false;
+        config.code_lifetime = Duration::from_secs(60);
+        config.access_token_lifetime = Duration::from_secs(3600);
+        config.refresh_rotation = RefreshRotation::Keep;
+        config.grace.access_token = Duration::from_secs(300);
+        config
+    }
+
     /// Returns whether a refresh of that client replaces the refresh token.
     pub(crate) fn refresh_rotation(&self, client: &Client) -> RefreshRotation {
-        if client.counts_as_public() {
+        if self.has_unproven_refresh_tokens(client) {
             return RefreshRotation::Rotate;
         }
         client.refresh_rotation().unwrap_or(self.refresh_rotation)
+    }
+
+    /// Returns whether nothing but the refresh token itself proves who refreshes: the client is public, or all installations
+    /// of it may have the same secret. A client that authenticates with a key alone has proved itself.
+    pub(crate) fn has_unproven_refresh_tokens(&self, client: &Client) -> bool {
+        client.counts_as_public() && !self.authenticates_with_key(client)
+    }
+
+    /// Returns whether that client authenticates with a key, and in no other way that is accepted.
+    fn authenticates_with_key(&self, client: &Client) -> bool {
+        let has_secret = client.authentication_methods().use_secret() && self.authentication_methods.use_secret();
+        client.authentication_methods().contains(AuthenticationMethod::PrivateKeyJwt) && !has_secret
+    }
+
+    /// Returns whether some clients get a new refresh token at each refresh.
+    pub(crate) fn rotates_by_itself(&self) -> bool {
+        self.refresh_rotation == RefreshRotation::Rotate || self.profile != Profile::Fapi
     }
 
     /// Returns which constructor the settings came from.
@@ -376,7 +509,11 @@ impl Config {
 
     /// Returns how long a refresh token of that client stays usable once it is superseded.
     pub(crate) fn refresh_token_grace(&self, client: &Client) -> Duration {
-        if client.counts_as_public() { self.grace.public_refresh_token } else { self.grace.refresh_token }
+        if self.has_unproven_refresh_tokens(client) {
+            self.grace.public_refresh_token
+        } else {
+            self.grace.refresh_token
+        }
     }
 
     /// Returns whether clients of that type are served at all.
@@ -414,7 +551,8 @@ pub struct OpenClients {
     /// How long after the end of its last refresh token an unreviewed client is removed; 15 552 000 s, which is 180 days.
     /// It may stay a day longer, since its use is written once a day.
     pub idle_lifetime: Duration,
-    /// The authentication method of a client that names none: `client_secret_basic`, as RFC 7591 section 2 says.
+    /// The authentication method of a client that names none: `client_secret_basic`, as RFC 7591 section 2 says; in the
+    /// FAPI profile `private_key_jwt`, which is the only one there.
     ///
     /// With `none`, such a client gets no secret. The secret of an unknown client proves little anyway. It needs
     /// [`Config::public_clients`].
@@ -429,6 +567,94 @@ impl Default for OpenClients {
             idle_lifetime: Duration::from_secs(15_552_000),
             omitted_method: AuthenticationMethod::ClientSecretBasic,
         }
+    }
+}
+
+/// What `aud` of a client's assertion has to name [RFC 10070, which updates RFC 7523 section 3].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum AssertionAudience {
+    /// The issuer, as a JSON string and nothing else [FAPI 2.0 Security Profile section 5.3.2.1].
+    IssuerString,
+    /// The issuer, as a JSON string or as the only member of an array.
+    Issuer,
+    /// The same as [`Issuer`](Self::Issuer), or the URL of the token endpoint, or, in a pushed request, the URL of that
+    /// endpoint. It is for old clients.
+    ///
+    /// # Security
+    ///
+    /// An assertion that was made for another server may be accepted here [CVE-2025-27370].
+    Legacy,
+}
+
+/// Which access tokens are bound to a key of the client, which proves with DPoP that it has the key [RFC 9449].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum BoundTokens {
+    /// None: new access tokens are bearer tokens, and the `DPoP` header of token requests is not read. Grants and
+    /// tokens that are already bound stay bound, so they cannot be used while this is set.
+    Off,
+    /// Those of requests with a proof. Clients with [`requires_bound_tokens`](crate::Client::requires_bound_tokens)
+    /// have to send one.
+    Optional,
+    /// All: a token request without a proof is refused.
+    Required,
+}
+
+/// How the key sets of clients with a `jwks_uri` are fetched, checked and cached [RFC 7591 section 2], and how large
+/// registered sets may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct KeySets {
+    /// Bytes that a key set may have at most; 65 536. 1024 to 262 144 are accepted.
+    pub most_octets: usize,
+    /// Keys that a key set may have at most; 32. 1 to 100 are accepted.
+    pub most_keys: usize,
+    /// How long a fetched key set is used without another fetch; 3600 s. 60 to 86 400 s are accepted.
+    pub fresh: Duration,
+    /// How long a fetched key set is used if it cannot be fetched again, counted from its fetch; 86 400 s. At least
+    /// `fresh` is accepted.
+    pub stale: Duration,
+    /// How long the server waits between two fetches of one client's keys; 60 s. 10 to 3600 s are accepted.
+    pub pause: Duration,
+    /// How long a fetch may take; 5 s. 1 to 30 s are accepted.
+    pub timeout: Duration,
+    /// How many key sets are cached; 1000. If there are more, the least recently used one is dropped. 1 to 100 000 are
+    /// accepted.
+    pub most_cached: usize,
+}
+
+impl Default for KeySets {
+    fn default() -> Self {
+        Self {
+            most_octets: 65_536,
+            most_keys: 32,
+            fresh: Duration::from_secs(3600),
+            stale: Duration::from_secs(86_400),
+            pause: Duration::from_secs(60),
+            timeout: Duration::from_secs(5),
+            most_cached: 1000,
+        }
+    }
+}
+
+/// The nonces that DPoP proofs have to contain [RFC 9449 section 8]. They derive from the time and a key, and are not
+/// stored.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct DpopNonces {
+    /// How long a nonce is handed out; 120 s. It is accepted for one period more. 60 to 600 s are accepted.
+    pub period: Duration,
+    /// One to three keys. New nonces are made with the first, and nonces of all of them are accepted. All servers of
+    /// one issuer need the same keys.
+    pub keys: Vec<NonceKey>,
+}
+
+impl DpopNonces {
+    /// Creates the settings for nonces with these keys and a period of 120 s.
+    #[must_use]
+    pub fn new(keys: impl IntoIterator<Item = NonceKey>) -> Self {
+        Self { period: Duration::from_secs(120), keys: keys.into_iter().collect() }
     }
 }
 
@@ -494,9 +720,10 @@ pub struct Grace {
     pub access_token: Duration,
     /// The old refresh token of a confidential client; 300 s, in the other profiles 60 s.
     pub refresh_token: Duration,
-    /// The old refresh token of a public or native client; 300 s, strict 0 s, MCP 60 s.
+    /// The old refresh token of a public client, or of a native one that has a secret; 300 s, in the strict and FAPI
+    /// profiles 0 s, in the MCP profile 60 s.
     pub public_refresh_token: Duration,
-    /// What ends the grace of a refresh token: the clock, in the strict profile also the next refresh.
+    /// What ends the grace of a refresh token: the clock, in the strict and FAPI profiles also the next refresh.
     pub end: GraceEnd,
 }
 
@@ -516,7 +743,8 @@ pub enum GraceEnd {
 pub enum ReuseResponse {
     /// The grant is revoked.
     RevokeGrant,
-    /// The grants of public and native clients are revoked. For other clients, the request is only refused.
+    /// The grants of public clients are revoked, and of native ones that have a secret. For other clients, the request is
+    /// only refused.
     RevokeGrantOfPublicClients,
     /// The request is refused, and the grant stays.
     Refuse,

@@ -4,8 +4,10 @@ use std::fmt;
 use std::time::Duration;
 
 use crate::client::redirect_uri::{RedirectUriComparison, WebUri};
+use crate::client::{AuthenticationMethod, RefreshRotation};
 use crate::config::{
-    AuthorizationErrors, BasicReading, Config, ExchangeRedirectUri, PkceRequirement, ReuseResponse, StateCharacters,
+    AssertionAudience, AuthorizationErrors, BasicReading, Config, ExchangeRedirectUri, PkceRequirement, Profile,
+    ReuseResponse, StateCharacters,
 };
 use crate::wire::RedirectStatus;
 use crate::wire::cors::Cors;
@@ -48,10 +50,13 @@ impl Config {
         }
     }
 
-    fn looser_settings(&self) -> [(bool, Finding); 24] {
+    fn looser_settings(&self) -> [(bool, Finding); 28] {
         let uris = &self.redirect_uris;
         let domain = uris.comparison == RedirectUriComparison::Domain;
         let refresh_grace = self.grace.refresh_token.max(self.grace.public_refresh_token);
+        let rotates = self.rotates_by_itself();
+        let is_fapi = self.profile == Profile::Fapi;
+        let takes_assertions = self.authentication_methods.contains(AuthenticationMethod::PrivateKeyJwt);
         [
             (domain, DOMAIN_RULE),
             (domain && uris.any_port, ANY_PORT),
@@ -69,11 +74,15 @@ impl Config {
             (is_plain_http(&self.issuer), PLAIN_HTTP_ISSUER),
             (is_rewritten_by_clients(&self.issuer), ISSUER),
             (self.cors != Cors::Off && !self.public_clients, CORS),
-            (refresh_grace > Duration::ZERO, REFRESH_GRACE),
+            (takes_assertions && self.assertion_audience == AssertionAudience::Legacy, ASSERTION_AUDIENCE),
+            (takes_assertions && self.rs256_assertions, RS256_ASSERTIONS),
+            (is_fapi && self.refresh_rotation == RefreshRotation::Rotate, REFRESH_ROTATION),
+            (is_fapi && self.dpop_nonce.is_none() && self.access_token_lifetime > A_DAY, LONG_ACCESS),
+            (rotates && refresh_grace > Duration::ZERO, REFRESH_GRACE),
             (self.reuse_margin > Duration::ZERO, REUSE_MARGIN),
             (self.reuse != ReuseResponse::RevokeGrant, REUSE),
             (self.bearer_in_body, BEARER_IN_BODY),
-            (self.grant_lifetime.is_none(), GRANT_LIFETIME),
+            (rotates && self.grant_lifetime.is_none(), GRANT_LIFETIME),
             (self.dynamic_registration && !self.require_initial_access_token, DYNAMIC_REGISTRATION),
             (self.client_id_metadata_documents, DOCUMENTS),
             (self.metadata_documents.none_beside_private_key_jwt, NONE_BESIDE_PRIVATE_KEY_JWT),
@@ -194,6 +203,30 @@ const CORS: Finding = Finding {
     consequence: "pages may call the token endpoint while public_clients is off: a page that does so has a client secret, \
                   which every visitor can read",
 };
+const ASSERTION_AUDIENCE: Finding = Finding {
+    setting: "assertion_audience",
+    rule: "RFC 10070, CVE-2025-27370",
+    consequence: "a client that is made to authenticate at another server, whose token endpoint claims to be this one, \
+                  signs an assertion that is accepted here",
+};
+const RS256_ASSERTIONS: Finding = Finding {
+    setting: "rs256_assertions",
+    rule: "FAPI 2.0 Security Profile section 5.4.1",
+    consequence: "assertions may be signed with RSASSA-PKCS1-v1_5, which no attack on signatures has broken, but whose \
+                  verifiers often were; ask clients for PS256 or ES256",
+};
+const REFRESH_ROTATION: Finding = Finding {
+    setting: "refresh_rotation",
+    rule: "FAPI 2.0 Security Profile section 5.3.2.1",
+    consequence: "a client that loses the answer to a refresh has only the grace to try again; the client's key protects \
+                  its refresh token without rotation",
+};
+const LONG_ACCESS: Finding = Finding {
+    setting: "access_token_lifetime",
+    rule: "RFC 9449 section 11.2",
+    consequence: "access tokens live for more than a day, and proofs need no nonce: whoever could once sign with the \
+                  client's key for an hour may have made proofs for all that time; set dpop_nonce",
+};
 const REFRESH_GRACE: Finding = Finding {
     setting: "grace",
     rule: "RFC 9700 section 4.14.2",
@@ -219,6 +252,8 @@ const GRANT_LIFETIME: Finding = Finding {
     rule: "RFC 9700 section 4.14.2",
     consequence: "a grant that is refreshed in time again and again has no end but its revocation",
 };
+
+const A_DAY: Duration = Duration::from_secs(86_400);
 
 /// Not a setting: reported if the fetcher connects to loopback addresses.
 pub(crate) const LOOPBACK: Finding = Finding {

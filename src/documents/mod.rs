@@ -1,23 +1,22 @@
 //! Gets metadata documents: concurrent requests share one fetch, and checked documents are cached.
 
-mod cache;
-mod flight;
 mod freshness;
 mod http_date;
 
-use std::collections::HashMap;
+use std::convert::Infallible;
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use crate::client::AuthenticationMethod;
 use crate::client::metadata::{ClientMetadata, DocumentError, DocumentRules, DocumentUrl, MetadataRules};
 use crate::clock::{Clock, Timestamp};
 use crate::config::Config;
-use crate::documents::cache::Cache;
-use crate::documents::flight::{Flight, Waiter};
 use crate::documents::freshness::lifetime;
 use crate::fetch::{FetchRequest, Fetcher};
+use crate::fetched::cache::Cache;
+use crate::fetched::flight::{Driven, Waiter};
+use crate::fetched::flights::Flights;
 
 /// The metadata of one document, or why it was refused. All requests that waited for the fetch share it.
 pub(crate) type Judged = Result<Arc<ClientMetadata>, Arc<DocumentError>>;
@@ -25,8 +24,7 @@ pub(crate) type Judged = Result<Arc<ClientMetadata>, Arc<DocumentError>>;
 /// The metadata documents of clients.
 pub(crate) struct Documents {
     source: Arc<Source>,
-    /// Fetches in progress, while a request waits for them.
-    flights: Mutex<HashMap<Box<str>, Weak<Flight<Judged>>>>,
+    flights: Flights<Judged>,
 }
 
 /// Where documents come from, and the cache of valid ones.
@@ -47,8 +45,9 @@ impl Documents {
                 catalog: config.scopes.clone(),
                 limits: config.registration.clone(),
                 redirect_uris: config.redirect_uris.clone(),
-                methods: vec![AuthenticationMethod::None],
+                methods: config.document_methods(),
                 omitted_method: AuthenticationMethod::None,
+                keys: config.assurance_rules(true),
             },
             most_octets: settings.most_octets,
             require_name: settings.require_name,
@@ -61,7 +60,7 @@ impl Documents {
         };
         let cache = Mutex::new(Cache::new(settings.most_cached));
         let source = Source { fetcher, rules, timeout: settings.timeout, lifetimes, clock, cache };
-        Self { source: Arc::new(source), flights: Mutex::default() }
+        Self { source: Arc::new(source), flights: Flights::default() }
     }
 
     pub(crate) fn reach_loopback(&self) -> bool {
@@ -74,7 +73,7 @@ impl Documents {
         if let Some(found) = self.source.cached(url) {
             return Some(Ok(found));
         }
-        let waiter = self.flight_to(url)?;
+        let waiter = self.flights.find(url.as_str())?;
         Some(waiter.await.unwrap_or_else(panicked))
     }
 
@@ -83,31 +82,15 @@ impl Documents {
         self.join(url).await.unwrap_or_else(panicked)
     }
 
-    fn flights(&self) -> MutexGuard<'_, HashMap<Box<str>, Weak<Flight<Judged>>>> {
-        self.flights.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn flight_to(&self, url: DocumentUrl<'_>) -> Option<Waiter<Judged>> {
-        waiter(&self.flights(), url)
-    }
-
-    /// Finds or starts a fetch under one lock, so that two requests do not both start one.
+    /// Joins a fetch in progress, or starts one.
     fn join(&self, url: DocumentUrl<'_>) -> Waiter<Judged> {
-        let mut flights = self.flights();
-        if let Some(waiter) = waiter(&flights, url) {
-            return waiter;
-        }
-        flights.retain(|_, flight| flight.strong_count() > 0);
-        let (source, text) = (Arc::clone(&self.source), Box::<str>::from(url.as_str()));
-        let flight = Arc::new(Flight::new(Box::pin(async move { source.get(&text).await })));
-        flights.insert(url.as_str().into(), Arc::downgrade(&flight));
-        Waiter::first(flight)
+        let start = || -> Result<Driven<Judged>, Infallible> {
+            let (source, text) = (Arc::clone(&self.source), Box::<str>::from(url.as_str()));
+            Ok(Box::pin(async move { source.get(&text).await }))
+        };
+        let Ok(waiter) = self.flights.join(url.as_str(), start);
+        waiter
     }
-}
-
-/// Joins the fetch of that document, if one is in progress.
-fn waiter(flights: &HashMap<Box<str>, Weak<Flight<Judged>>>, url: DocumentUrl<'_>) -> Option<Waiter<Judged>> {
-    flights.get(url.as_str()).and_then(Weak::upgrade).and_then(Waiter::join)
 }
 
 impl Source {

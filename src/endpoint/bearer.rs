@@ -1,24 +1,46 @@
-//! The bearer token in the header of a request [RFC 6750 section 2.1].
+//! The access token in the header of a request [RFC 6750 section 2.1, RFC 9449 section 7.1].
 
 use memchr::memchr2;
 
 use crate::error::Reason;
 use crate::wire::Request;
+use crate::wire::challenge::TokenScheme;
 use crate::wire::request::{HeaderLine, split_scheme};
 
-/// § 2.1: the scheme in any case, then exactly one token of the allowed characters.
+/// Returns the bearer token, if there is one.
 pub(crate) fn in_header<'a>(request: &Request<'a>) -> Result<Option<&'a [u8]>, Reason> {
+    token(request, |scheme| scheme == TokenScheme::Bearer).map(|token| token.map(|(_, token)| token))
+}
+
+/// § 2.1: the scheme in any letter case, then exactly one token of the allowed characters. A header with a scheme that
+/// is not accepted counts as none.
+pub(crate) fn token<'a>(
+    request: &Request<'a>,
+    is_accepted: impl Fn(TokenScheme) -> bool,
+) -> Result<Option<(TokenScheme, &'a [u8])>, Reason> {
     let header = match request.authorization() {
         HeaderLine::Absent => return Ok(None),
         HeaderLine::One(header) => header,
         HeaderLine::Several => return Err(Reason::MalformedBearer),
     };
-    let (scheme, rest) = split_scheme(header);
-    if !scheme.eq_ignore_ascii_case(b"bearer") {
-        return Ok(None);
-    }
-    let token = rest.trim_ascii_start();
+    // Almost all clients write it this way. The shortcut saves a hundred instructions of about 5,700 for a whole check.
+    let (scheme, rest) = match header.strip_prefix(b"Bearer ") {
+        Some(rest) => (Some(TokenScheme::Bearer), rest),
+        None => {
+            let (scheme, rest) = split_scheme(header);
+            (TokenScheme::named(scheme), rest)
+        }
+    };
+    let Some(scheme) = scheme.filter(|scheme| is_accepted(*scheme)) else { return Ok(None) };
+    let token = rest.trim_ascii();
     // No token of this server has characters that § 2.1 does not allow.
     let is_one = !token.is_empty() && memchr2(b' ', b'\t', token).is_none();
-    if is_one { Ok(Some(token)) } else { Err(Reason::MalformedBearer) }
+    if is_one { Ok(Some((scheme, token))) } else { Err(Reason::MalformedBearer) }
+}
+
+/// The scheme whose challenge gets the error: that of the header, whatever else is wrong with it. A token in the body
+/// is a bearer token.
+pub(crate) fn scheme(request: &Request<'_>) -> TokenScheme {
+    let HeaderLine::One(header) = request.authorization() else { return TokenScheme::Bearer };
+    TokenScheme::named(split_scheme(header).0).unwrap_or_default()
 }

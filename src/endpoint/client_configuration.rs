@@ -17,7 +17,7 @@ pub(crate) async fn serve(context: &Arc<Context>, request: &Request<'_>) -> Resp
     let Some(id) = client_id(request) else { return Response::new(404) };
     match answer(context, request, &id).await {
         Ok(response) => response,
-        Err(reason) => submitted::refused(context, Endpoint::ClientConfiguration, Some(&id), &reason),
+        Err(reason) => submitted::refused(context, request, Endpoint::ClientConfiguration, Some(&id), &reason),
     }
 }
 

@@ -83,7 +83,7 @@ async fn found(
     let asked = Asked { url: url?, subject, request, is_approved };
     let metadata = metadata(context, &asked).await?;
     let admission = admitted(context, id, &asked, &metadata).await?;
-    match registrar.standing(&admission, row.as_ref()).await? {
+    match registrar.standing(&admission, row.as_ref()).await.map_err(refusal)? {
         Standing::Stored(client) => Ok(Found::stored(client)),
         Standing::Described(client) => Ok(Found { client, document: Some(Arc::new(admission)) }),
         Standing::AwaitsReview => {
@@ -147,10 +147,13 @@ async fn admitted(
 
 /// Stores what a document says.
 pub(crate) async fn store(context: &Arc<Context>, admission: &DocumentAdmission) -> Result<(), Reason> {
-    registrar(context)?.store_document(admission).await.map_err(|error| {
-        let is_refused = matches!(error, RegistrarError::WrongState(_));
-        if is_refused { Reason::ClientNotApproved } else { error.into() }
-    })
+    registrar(context)?.store_document(admission).await.map_err(refusal)
+}
+
+fn refusal(error: RegistrarError) -> Reason {
+    let is_refused = matches!(error, RegistrarError::WrongState(_));
+    let refused = if is_refused { Reason::ClientNotApproved } else { error.into() };
+    if let Reason::ClientMetadata(error) = refused { DocumentError::Metadata(error).into() } else { refused }
 }
 
 fn policy(context: &Context) -> Result<&dyn RegistrationPolicy, Reason> {

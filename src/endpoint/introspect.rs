@@ -2,13 +2,12 @@
 
 use crate::access_token::{self, UsableToken};
 use crate::client::Client;
-use crate::client_auth;
 use crate::context::Context;
-use crate::endpoint::submitted;
+use crate::endpoint::{caller, submitted};
 use crate::error::Reason;
 use crate::hooks::Event;
 use crate::id::ClientId;
-use crate::message::{IntrospectionResponse, TokenType};
+use crate::message::{Confirmation, IntrospectionResponse, TokenType};
 use crate::protected_resource::Target;
 use crate::scope::ResourceScope;
 use crate::wire::params::{Params, RESOURCE};
@@ -17,14 +16,15 @@ use crate::wire::{Endpoint, Request, Response};
 const NAMES: [&str; 3] = ["token", "token_type_hint", RESOURCE];
 
 pub(crate) async fn serve(context: &Context, request: &Request<'_>) -> Response {
-    let refuse =
-        |client: Option<&ClientId>, reason| submitted::refused(context, Endpoint::Introspection, client, &reason);
+    let refuse = |client: Option<&ClientId>, reason| {
+        submitted::refused(context, request, Endpoint::Introspection, client, &reason)
+    };
     let form = match submitted::read(context, request, Endpoint::Introspection, NAMES.into_iter()) {
         Ok(form) => form,
         Err(reason) => return refuse(None, reason),
     };
-    let client = match client_auth::authenticate(context, request, Endpoint::Introspection, &form).await {
-        Ok(client) => client,
+    let client = match caller::identify(context, request, Endpoint::Introspection, &form).await {
+        Ok(caller) => caller.client,
         Err(reason) => return refuse(None, reason),
     };
     match answer(context, &client, &form).await {
@@ -71,7 +71,8 @@ fn message(context: &Context, token: &UsableToken, seen: &Target<'_>) -> Option<
     let mut message = IntrospectionResponse::active();
     message.scope = Some(context.config.scopes.to_wire(&scopes).into_owned());
     message.client_id = Some(token.client().id.to_string());
-    message.token_type = Some(TokenType::Bearer);
+    message.token_type = Some(if token.key().is_some() { TokenType::Dpop } else { TokenType::Bearer });
+    message.cnf = token.key().copied().map(Confirmation::by_key);
     message.exp = Some(token.end().seconds().into());
     message.iat = Some(token.issued().seconds().into());
     message.sub = token.subject().map(ToString::to_string);

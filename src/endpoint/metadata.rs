@@ -1,18 +1,20 @@
 //! What clients learn about the server [RFC 8414]: only what is switched on.
 
 use crate::client_auth;
-use crate::config::Config;
+use crate::config::{BoundTokens, Config};
 use crate::context::Context;
 use crate::error::{Reason, delivery};
 use crate::grant;
-use crate::message::Metadata;
+use crate::jose::SigningAlgorithm;
+use crate::message::{Metadata, ResourceMetadata};
 use crate::pkce::CodeChallenge;
+use crate::protected_resource::ProtectedResource;
 use crate::wire::{Endpoint, Request, Response};
 
 /// Answers with the document that was made when the server was built.
 pub(crate) fn serve(context: &Context, request: &Request<'_>) -> Response {
     if !Endpoint::Metadata.allows(request.method()) {
-        return delivery::to_client(&Reason::MethodNotAllowed, Endpoint::Metadata, &context.config);
+        return delivery::to_client(&Reason::MethodNotAllowed, request, Endpoint::Metadata, &context.config);
     }
     Response::new(200).with_header("Content-Type", "application/json").with_body(context.metadata.to_vec())
 }
@@ -20,6 +22,17 @@ pub(crate) fn serve(context: &Context, request: &Request<'_>) -> Response {
 /// Writes the document from the configuration.
 pub(crate) fn document(config: &Config) -> Box<[u8]> {
     serde_json::to_vec(&metadata(config)).unwrap_or_default().into()
+}
+
+/// The metadata of a protected resource in this process [RFC 9728 section 2].
+pub(crate) fn of_resource(config: &Config, resource: &ProtectedResource) -> ResourceMetadata {
+    let mut metadata = resource.metadata(&config.issuer);
+    if config.reads_proofs() {
+        metadata.dpop_signing_alg_values_supported =
+            SigningAlgorithm::NAMES_FOR_PROOFS.iter().map(ToString::to_string).collect();
+    }
+    metadata.dpop_bound_access_tokens_required = config.bound_tokens == BoundTokens::Required;
+    metadata
 }
 
 /// Returns the path of the issuer, without a slash at its end.
@@ -33,9 +46,13 @@ fn metadata(config: &Config) -> Metadata {
     let url = |endpoint: Endpoint| Some(format!("{base}{}", endpoint.path()));
     let texts = |texts: &[&str]| texts.iter().map(|&text| text.to_owned()).collect::<Vec<_>>();
     let methods = |endpoint| client_auth::offered(config, endpoint).map(|method| method.to_string()).collect();
+    let algorithms = |endpoint| client_auth::algorithms(config, endpoint).map(str::to_owned).collect();
     let mut metadata = Metadata::new(config.issuer.as_str());
     metadata.authorization_endpoint = url(Endpoint::Authorization);
     metadata.token_endpoint = url(Endpoint::Token);
+    metadata.pushed_authorization_request_endpoint =
+        url(Endpoint::PushedAuthorization).filter(|_| config.pushed_requests);
+    metadata.require_pushed_authorization_requests = config.require_pushed_requests;
     metadata.revocation_endpoint = url(Endpoint::Revocation);
     metadata.introspection_endpoint = url(Endpoint::Introspection);
     metadata.registration_endpoint = url(Endpoint::Registration).filter(|_| config.dynamic_registration);
@@ -46,11 +63,17 @@ fn metadata(config: &Config) -> Metadata {
     metadata.token_endpoint_auth_methods_supported = methods(Endpoint::Token);
     metadata.revocation_endpoint_auth_methods_supported = methods(Endpoint::Revocation);
     metadata.introspection_endpoint_auth_methods_supported = methods(Endpoint::Introspection);
+    metadata.token_endpoint_auth_signing_alg_values_supported = algorithms(Endpoint::Token);
+    metadata.revocation_endpoint_auth_signing_alg_values_supported = algorithms(Endpoint::Revocation);
+    metadata.introspection_endpoint_auth_signing_alg_values_supported = algorithms(Endpoint::Introspection);
     metadata.scopes_supported = config.scopes.supported();
     metadata.code_challenge_methods_supported = texts(&[CodeChallenge::METHOD]);
     metadata.resource_indicators_supported = !config.resources.is_empty();
     if config.list_resources {
         metadata.protected_resources = config.resources.iter().map(|resource| resource.identifier.clone()).collect();
+    }
+    if config.reads_proofs() {
+        metadata.dpop_signing_alg_values_supported = texts(&SigningAlgorithm::NAMES_FOR_PROOFS);
     }
     metadata.authorization_response_iss_parameter_supported = config.response_issuer;
     metadata

@@ -11,8 +11,10 @@ use crate::client::{Client, ClientOrigin};
 use crate::context::Context;
 use crate::error::{ErrorCode, Reason, delivery};
 use crate::id::ClientId;
+use crate::jose::JwkThumbprint;
 use crate::pkce::CodeChallenge;
 use crate::protected_resource::{Audience, ProtectedResource};
+use crate::record::PushedFrom;
 use crate::registrar::DocumentAdmission;
 use crate::scope::{Permission, ResourceScope, ScopeCatalog, ScopeDefinition, ScopeSet};
 use crate::subject::Subject;
@@ -37,6 +39,10 @@ pub struct PendingAuthorization {
     pub(crate) peer: Option<IpAddr>,
     /// What has to be stored for the client's metadata document when the request is held; `None` if nothing.
     pub(crate) document: Option<Arc<DocumentAdmission>>,
+    /// The key that the code will be bound to [RFC 9449 section 10].
+    pub(crate) key: Option<JwkThumbprint>,
+    /// The pushed request that it came from.
+    pub(crate) pushed: Option<PushedFrom>,
 }
 
 impl PendingAuthorization {
@@ -105,6 +111,13 @@ impl PendingAuthorization {
         let is_document = self.client.open().is_some_and(|open| open.origin() == ClientOrigin::MetadataDocument);
         let url = DocumentUrl::parse(self.client.id.as_str()).ok().filter(|_| is_document)?;
         Some(url.host())
+    }
+
+    /// Returns whether the client pushed the request, so that nobody else can have written or altered it [RFC 9126
+    /// section 1].
+    #[must_use]
+    pub const fn is_pushed(&self) -> bool {
+        self.pushed.is_some()
     }
 
     /// Returns a digest of what a remembered consent relies on: the client's type, redirect URIs, authentication

@@ -21,7 +21,7 @@ pub(crate) async fn serve(context: &Arc<Context>, request: &Request<'_>) -> Resp
             if is_failed_authentication(&reason) {
                 context.note_failed_authentication(&attempt, &reason).await;
             }
-            submitted::refused(context, Endpoint::Registration, None, &reason)
+            submitted::refused(context, request, Endpoint::Registration, None, &reason)
         }
     }
 }

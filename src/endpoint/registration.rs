@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::client::application::Application;
 use crate::client::metadata::MetadataRules;
-use crate::client::{AuthenticationMethod, Client, GrantType};
+use crate::client::{AuthenticationMethod, Client, ClientKeys, GrantType};
 use crate::client_auth;
 use crate::config::Config;
 use crate::context::Context;
@@ -41,6 +41,7 @@ pub(crate) fn rules(context: &Context) -> MetadataRules {
         redirect_uris: config.redirect_uris.clone(),
         methods: client_auth::offered(config, Endpoint::Token).collect(),
         omitted_method: config.open_clients.omitted_method,
+        keys: config.assurance_rules(context.key_sets.is_some()),
     }
 }
 
@@ -70,6 +71,14 @@ pub(crate) fn information(
     message.redirect_uris = form.redirect_uris().iter().map(|uri| uri.as_str().to_owned()).collect();
     let method = form.authentication_methods().iter().next().unwrap_or(AuthenticationMethod::None);
     message.token_endpoint_auth_method = Some(method.to_string());
+    match form.keys() {
+        Some(ClientKeys::Set(set)) => message.jwks = serde_json::from_str(set.as_str()).ok(),
+        Some(ClientKeys::Url(url)) => message.jwks_uri = Some(url.to_string()),
+        None => {}
+    }
+    message.token_endpoint_auth_signing_alg = form.signing_algorithm().map(|algorithm| algorithm.to_string());
+    message.require_pushed_authorization_requests = form.requires_pushed_requests();
+    message.dpop_bound_access_tokens = form.requires_bound_tokens();
     message.grant_types = form.grant_types().iter().map(|grant_type: GrantType| grant_type.to_string()).collect();
     message.response_types = vec!["code".to_owned()];
     message.application_type = Some(form.application_type().as_str().to_owned());

@@ -1,4 +1,4 @@
-//! The check of access tokens at a resource in the same process [RFC 6750].
+//! The check of access tokens at a resource in the same process [RFC 6750, RFC 9449 section 7].
 
 use std::fmt;
 use std::sync::Arc;
@@ -6,15 +6,18 @@ use std::sync::Arc;
 use crate::access_token::{self, UsableToken};
 use crate::client::Client;
 use crate::clock::Timestamp;
+use crate::config::BoundTokens;
 use crate::config::error::ConfigError;
 use crate::context::Context;
-use crate::endpoint::bearer;
+use crate::endpoint::{bearer, possession};
 use crate::error::Reason;
 use crate::error::delivery::{self, Challenge};
 use crate::id::{ClientId, GrantId};
+use crate::jose::JwkThumbprint;
 use crate::protected_resource::ProtectedResource;
 use crate::scope::{Permission, Resource, ResourceScope, Scope, ScopeSet};
 use crate::subject::Subject;
+use crate::wire::challenge::TokenScheme;
 use crate::wire::params::{ParamLimits, Params};
 use crate::wire::{Body, Request, Response};
 
@@ -81,6 +84,18 @@ impl Authenticated {
         self.token.resource_scope()
     }
 
+    /// Returns the key that the token is bound to, whose possession the request has proved; `None` for a bearer token
+    /// [RFC 9449 section 6].
+    #[must_use]
+    pub fn key(&self) -> Option<&JwkThumbprint> {
+        self.token.key()
+    }
+
+    /// The scheme that the token was sent with.
+    fn scheme(&self) -> TokenScheme {
+        if self.key().is_some() { TokenScheme::Dpop } else { TokenScheme::Bearer }
+    }
+
     /// Returns when the token was issued.
     #[must_use]
     pub const fn issued(&self) -> Timestamp {
@@ -122,18 +137,27 @@ impl Authenticated {
     }
 }
 
-/// A request that a resource refuses; it knows its answer [RFC 6750 section 3].
+/// A request that a resource refuses; it knows its answer [RFC 6750 section 3, RFC 9449 section 7].
 pub struct ResourceError {
     reason: Reason,
     response: Response,
 }
 
 impl ResourceError {
-    /// The answer of that resource, which names the scope that is needed.
-    fn new(context: &Context, at: Option<usize>, reason: Reason, scope: &str) -> Self {
+    /// The response of that resource. Its challenge names the scope that is needed, and has the error at that scheme.
+    fn new(context: &Context, at: Option<usize>, scheme: TokenScheme, reason: Reason, scope: &str) -> Self {
         let resource_metadata = context.resources.entry_at(at).map_or("", |entry| entry.metadata_url.as_str());
-        let with = Challenge { scope, resource_metadata };
-        Self { response: delivery::at_resource(&reason, with, &context.config), reason }
+        let with = Challenge { scope, resource_metadata, scheme };
+        let nonce = if matches!(reason, Reason::DpopNonceNeeded) { possession::nonce(context) } else { None };
+        Self { response: delivery::at_resource(&reason, with, nonce, &context.config), reason }
+    }
+
+    /// The answer to a request whose token was not accepted.
+    fn refused(context: &Context, at: Option<usize>, request: &Request<'_>, reason: Reason, scope: &str) -> Self {
+        // A request without a token has used no scheme.
+        let is_silent = matches!(reason, Reason::NoAccessToken);
+        let scheme = if is_silent { TokenScheme::Bearer } else { bearer::scheme(request) };
+        Self::new(context, at, scheme, reason, scope)
     }
 
     /// Returns exactly what was wrong.
@@ -142,8 +166,9 @@ impl ResourceError {
         &self.reason
     }
 
-    /// Returns the answer: 401 or 403 with a challenge, 400 for a malformed request, 500 or 503 without
-    /// one if the store failed, and 204 without a header to a preflight.
+    /// Returns the answer: 401 or 403 with a challenge, 400 for a malformed request, 500 or 503 without one if the
+    /// store failed, 500 if the embedder did not set the [path](Request::path) of a request with a bound token, and 204
+    /// without a header to a preflight. If both schemes are accepted, there may be two `WWW-Authenticate` headers.
     #[must_use]
     pub fn into_response(self) -> Response {
         self.response
@@ -237,6 +262,9 @@ impl ResourceServer {
     /// Finds out what the request's access token stands for, and refuses every token that is not for this resource
     /// [RFC 6750, RFC 8707].
     ///
+    /// A token that is bound to a key needs a DPoP proof, which names the method and the public URL of the request: set
+    /// [`Request::path`], or [`Request::url`] where clients use another address [RFC 9449 section 7].
+    ///
     /// # Errors
     ///
     /// [`ResourceError`], which holds the answer. The challenge of a 401 names the resource's metadata and its basic
@@ -244,7 +272,8 @@ impl ResourceServer {
     pub async fn authenticate(&self, request: &Request<'_>) -> Result<Authenticated, ResourceError> {
         let at = Some(self.place);
         let basic = self.context.resources.entry(self.place).map_or("", |entry| entry.basic.as_str());
-        look_up(&self.context, at, request).await.map_err(|reason| ResourceError::new(&self.context, at, reason, basic))
+        let refused = |reason| ResourceError::refused(&self.context, at, request, reason, basic);
+        look_up(&self.context, at, request).await.map_err(refused)
     }
 
     /// Finds out what the request's access token stands for, and demands that it has these scopes.
@@ -268,7 +297,8 @@ impl ResourceServer {
         let at = Some(self.place);
         let token = look_up(&self.context, at, request).await.map_err(|reason| {
             let needed = self.context.resources.scopes_at(at, needed);
-            ResourceError::new(&self.context, at, reason, &self.context.config.scopes.to_wire(&needed))
+            let scope = self.context.config.scopes.to_wire(&needed);
+            ResourceError::refused(&self.context, at, request, reason, &scope)
         })?;
         self.require_scopes(&token, needed)?;
         Ok(token)
@@ -293,7 +323,7 @@ pub(crate) async fn authenticate(context: &Context, request: &Request<'_>) -> Re
     let at = context.resources.default();
     look_up(context, at, request).await.map_err(|reason| {
         let basic = context.resources.entry_at(at).map_or("", |entry| entry.basic.as_str());
-        ResourceError::new(context, at, reason, basic)
+        ResourceError::refused(context, at, request, reason, basic)
     })
 }
 
@@ -310,7 +340,7 @@ pub(crate) async fn authenticate_for(
     let token = look_up(context, at, request).await.map_err(|reason| {
         let needed = ScopeSet::from_scopes(at.map(|_| Scope::new(scope, permission)));
         let needed = context.resources.scopes_at(at, &needed);
-        ResourceError::new(context, at, reason, &context.config.scopes.to_wire(&needed))
+        ResourceError::refused(context, at, request, reason, &context.config.scopes.to_wire(&needed))
     })?;
     match permission {
         Some(permission) => require(context, &token, scope, permission, Resource::Account)?,
@@ -321,7 +351,10 @@ pub(crate) async fn authenticate_for(
 
 /// Refuses a preflight before any token is required.
 fn refuse_preflight(context: &Context, request: &Request<'_>) -> Result<(), ResourceError> {
-    if request.is_preflight() { Err(ResourceError::new(context, None, Reason::Preflight, "")) } else { Ok(()) }
+    if !request.is_preflight() {
+        return Ok(());
+    }
+    Err(ResourceError::refused(context, None, request, Reason::Preflight, ""))
 }
 
 /// Refuses with what would have been needed [RFC 6750 section 3.1].
@@ -337,7 +370,7 @@ pub(crate) fn require(
     }
     // More scopes cannot help where only the user's choice of resources is in the way.
     if token.at.is_some() && token.scopes().contains(scope, permission) {
-        return Err(ResourceError::new(context, token.at, Reason::ResourceNotReached, ""));
+        return Err(ResourceError::new(context, token.at, token.scheme(), Reason::ResourceNotReached, ""));
     }
     let definition = context.config.scopes.definition(scope);
     let plain = definition.is_some_and(|definition| definition.permissions().least().is_none());
@@ -358,31 +391,44 @@ fn needs(context: &Context, at: Option<usize>, token: &Authenticated, needed: &S
     let scopes = &context.config.scopes;
     let all = at.map(|_| context.resources.scopes_at(at, &scopes.union(&[needed, &token.scopes()])));
     let reason = Reason::InsufficientScope;
-    ResourceError::new(context, at, reason, &scopes.to_wire(all.as_ref().unwrap_or(needed)))
+    ResourceError::new(context, at, token.scheme(), reason, &scopes.to_wire(all.as_ref().unwrap_or(needed)))
 }
 
 /// Refuses a token without a user.
 pub(crate) fn require_subject<'t>(context: &Context, token: &'t Authenticated) -> Result<&'t Subject, ResourceError> {
-    let reason = || ResourceError::new(context, token.at, Reason::InsufficientScope, "");
+    let reason = || ResourceError::new(context, token.at, token.scheme(), Reason::InsufficientScope, "");
     token.subject().ok_or_else(reason)
 }
 
 /// Looks the token up at the resource in that place. Where there are protected resources, a token is always for one.
+///
+/// > such a protected resource MUST reject a DPoP-bound access token received as a bearer token
+///
+/// [RFC 9449 section 7.2]
 async fn look_up(context: &Context, at: Option<usize>, request: &Request<'_>) -> Result<Authenticated, Reason> {
     let in_body = if context.config.bearer_in_body { form(context, request)? } else { None };
     let in_body = in_body.as_ref().and_then(|params| params.octets("access_token"));
-    let token = match (bearer::in_header(request)?, in_body) {
+    let bound_tokens = context.config.bound_tokens;
+    let is_accepted = |scheme| scheme == TokenScheme::Bearer || bound_tokens != BoundTokens::Off;
+    let (scheme, sent) = match (bearer::token(request, is_accepted)?, in_body) {
         (Some(_), Some(_)) => return Err(Reason::MalformedBearer),
-        (Some(token), None) | (None, Some(token)) => token,
+        (Some(in_header), None) => in_header,
+        (None, Some(token)) => (TokenScheme::Bearer, token),
         (None, None) => return Err(Reason::NoAccessToken),
     };
-    let token = access_token::find(context, token).await?.ok_or(Reason::InvalidAccessToken)?;
+    let token = access_token::find(context, sent).await?.ok_or(Reason::InvalidAccessToken)?;
     let is_for_it = match at {
         Some(place) => context.resources.covers(token.audience(), token.client(), place),
         None => context.resources.is_empty(),
     };
     if !is_for_it {
         return Err(Reason::AnotherAudience);
+    }
+    match (scheme, token.key()) {
+        (TokenScheme::Bearer, None) => {}
+        // In a box: proofs are rare, and every request would have the room for one.
+        (TokenScheme::Dpop, Some(key)) => Box::pin(possession::prove(context, at, request, sent, key)).await?,
+        (TokenScheme::Bearer, Some(_)) | (TokenScheme::Dpop, None) => return Err(Reason::WrongTokenScheme),
     }
     let serves = context.resources.entry_at(at).and_then(|entry| entry.serves.clone());
     Ok(Authenticated { token, at, serves })

@@ -1,9 +1,8 @@
 //! The revocation endpoint [RFC 7009].
 
 use crate::client::Client;
-use crate::client_auth;
 use crate::context::Context;
-use crate::endpoint::submitted;
+use crate::endpoint::{caller, submitted};
 use crate::error::Reason;
 use crate::grant::revocation;
 use crate::id::ClientId;
@@ -16,13 +15,14 @@ use crate::wire::{Endpoint, Request, Response};
 const NAMES: [&str; 3] = ["token", "token_type_hint", RESOURCE];
 
 pub(crate) async fn serve(context: &Context, request: &Request<'_>) -> Response {
-    let refuse = |client: Option<&ClientId>, reason| submitted::refused(context, Endpoint::Revocation, client, &reason);
+    let refuse =
+        |client: Option<&ClientId>, reason| submitted::refused(context, request, Endpoint::Revocation, client, &reason);
     let form = match submitted::read(context, request, Endpoint::Revocation, NAMES.into_iter()) {
         Ok(form) => form,
         Err(reason) => return refuse(None, reason),
     };
-    let client = match client_auth::authenticate(context, request, Endpoint::Revocation, &form).await {
-        Ok(client) => client,
+    let client = match caller::identify(context, request, Endpoint::Revocation, &form).await {
+        Ok(caller) => caller.client,
         Err(reason) => return refuse(None, reason),
     };
     match answer(context, &client, &form).await {

@@ -3,7 +3,7 @@
 
 use crate::client_auth;
 use crate::context::Context;
-use crate::endpoint::form;
+use crate::endpoint::{form, proof};
 use crate::error::{Reason, delivery};
 use crate::id::ClientId;
 use crate::wire::params::Params;
@@ -21,19 +21,27 @@ pub(crate) fn read<'a>(
 }
 
 /// Answers a refused request and raises the event for it.
-pub(crate) fn refused(context: &Context, endpoint: Endpoint, client: Option<&ClientId>, reason: &Reason) -> Response {
+pub(crate) fn refused(
+    context: &Context,
+    request: &Request<'_>,
+    endpoint: Endpoint,
+    client: Option<&ClientId>,
+    reason: &Reason,
+) -> Response {
     context.note_refusal(endpoint, client, reason);
-    delivery::to_client(reason, endpoint, &context.config)
+    let response = delivery::to_client(reason, request, endpoint, &context.config);
+    if matches!(reason, Reason::DpopNonceNeeded) { proof::with_nonce(context, response) } else { response }
 }
 
 /// The same where the redirect URI is what was wrong.
 pub(crate) fn refused_for_uri(
     context: &Context,
+    request: &Request<'_>,
     endpoint: Endpoint,
     client: &ClientId,
     uri: Option<&[u8]>,
     reason: &Reason,
 ) -> Response {
     context.note_refusal_of_uri(endpoint, Some(client), uri, reason);
-    delivery::to_client(reason, endpoint, &context.config)
+    delivery::to_client(reason, request, endpoint, &context.config)
 }

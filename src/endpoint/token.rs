@@ -5,62 +5,80 @@ use std::iter;
 use std::sync::Arc;
 
 use crate::client::{Client, GrantType};
-use crate::client_auth;
 use crate::context::Context;
-use crate::endpoint::{submitted, used};
+use crate::endpoint::caller::{self, Caller};
+use crate::endpoint::{proof, submitted, used};
 use crate::error::Reason;
 use crate::grant;
 use crate::grant::issue::Issued;
 use crate::id::{ClientId, IdText};
+use crate::jose::JwkThumbprint;
 use crate::secret::opaque::MintedOpaque;
 use crate::secret::refresh::MintedRefresh;
 use crate::wire::params::Params;
 use crate::wire::{Endpoint, Request, Response};
 
 pub(crate) async fn serve(context: &Arc<Context>, request: &Request<'_>) -> Response {
-    let refuse = |client: Option<&ClientId>, reason| submitted::refused(context, Endpoint::Token, client, &reason);
+    let refuse =
+        |client: Option<&ClientId>, reason| submitted::refused(context, request, Endpoint::Token, client, &reason);
     let names = iter::once("grant_type").chain(grant::parameters());
     let form = match submitted::read(context, request, Endpoint::Token, names) {
         Ok(form) => form,
         Err(reason) => return refuse(None, reason),
     };
-    let client = match client_auth::authenticate(context, request, Endpoint::Token, &form).await {
-        Ok(client) => client,
+    let Caller { client, key } = match caller::identify(context, request, Endpoint::Token, &form).await {
+        Ok(caller) => caller,
         Err(reason) => return refuse(None, reason),
     };
-    match answer(context, &client, &form).await {
-        Ok(issued) if client.is_unreviewed() => Box::pin(answer_unreviewed(context, &client, issued)).await,
-        Ok(issued) => token_response(context, &issued),
-        Err(reason @ Reason::RedirectUriMismatch) => {
-            submitted::refused_for_uri(context, Endpoint::Token, &client.id, form.octets("redirect_uri"), &reason)
+    match answer(context, &client, key.as_ref(), &form).await {
+        Ok(issued) => {
+            if client.is_unreviewed() {
+                Box::pin(note_use(context, &client, &issued)).await;
+            }
+            match key {
+                None => token_response(context, &issued, "bearer"),
+                Some(_) => proof::with_nonce(context, token_response(context, &issued, "DPoP")),
+            }
         }
+        Err(reason @ Reason::RedirectUriMismatch) => submitted::refused_for_uri(
+            context,
+            request,
+            Endpoint::Token,
+            &client.id,
+            form.octets("redirect_uri"),
+            &reason,
+        ),
         Err(reason) => refuse(Some(&client.id), reason),
     }
 }
 
 /// The grant type, whether it is offered and registered, then what it asks for.
-async fn answer(context: &Context, client: &Client, form: &Params<'_>) -> Result<Issued, Reason> {
+async fn answer(
+    context: &Context,
+    client: &Client,
+    key: Option<&JwkThumbprint>,
+    form: &Params<'_>,
+) -> Result<Issued, Reason> {
     let name = form.octets("grant_type").ok_or(Reason::MissingParameter("grant_type"))?;
     let grant_type = GrantType::parse(name).filter(|grant_type| grant::is_offered(*grant_type, &context.config));
     let grant_type = grant_type.ok_or(Reason::UnknownGrantType)?;
     if !client.grant_types.contains(grant_type) {
         return Err(Reason::GrantTypeNotRegistered);
     }
-    grant::answer(context, grant_type, client, form).await
+    grant::answer(context, grant_type, client, key, form).await
 }
 
-/// It has a future of its own, so that no other answer is kept while a use is noted.
-async fn answer_unreviewed(context: &Arc<Context>, client: &Client, issued: Issued) -> Response {
+/// It has a future of its own, so that the futures of other requests do not grow.
+async fn note_use(context: &Arc<Context>, client: &Client, issued: &Issued) {
     if issued.refresh_token.is_some() {
         let until = context.now().plus(context.config.refresh_token_lifetime);
         // If this fails, one of the next refreshes records the use.
         let _ = used::note(context, client, until).await;
     }
-    token_response(context, &issued)
 }
 
 /// § 5.1, written directly: no value in it can hold a quote, a backslash or a control character.
-fn token_response(context: &Context, issued: &Issued) -> Response {
+fn token_response(context: &Context, issued: &Issued, token_type: &str) -> Response {
     let Issued { grant, access_token, refresh_token, expires_in, scopes } = issued;
     let scope = context.config.scopes.to_wire(scopes);
     let prefixes = &context.config.prefixes;
@@ -69,7 +87,9 @@ fn token_response(context: &Context, issued: &Issued) -> Response {
     let mut json = Vec::with_capacity(128 + tokens + scope.len());
     json.extend_from_slice(b"{\"access_token\":\"");
     access_token.write(&prefixes.access_token, &id, &mut json);
-    json.extend_from_slice(b"\",\"token_type\":\"bearer\",\"expires_in\":");
+    json.extend_from_slice(b"\",\"token_type\":\"");
+    json.extend_from_slice(token_type.as_bytes());
+    json.extend_from_slice(b"\",\"expires_in\":");
     // A vector takes whatever is written.
     write!(json, "{}", expires_in).unwrap_or_default();
     if let Some(refresh_token) = refresh_token {

@@ -2,12 +2,13 @@
 
 pub(crate) mod delivery;
 
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
-use crate::client::StaleClient;
 use crate::client::metadata::{DocumentError, MetadataError};
 use crate::client::redirect_uri::RedirectUriError;
+use crate::client::{KeyFetchError, StaleClient};
 use crate::protected_resource::TargetError;
 use crate::scope::ScopeError;
 use crate::store::StoreError;
@@ -53,7 +54,7 @@ pub enum Reason {
     /// The request names no client.
     #[error("no client credentials were sent")]
     NoCredentials,
-    /// The `Authorization` header has another scheme than Basic.
+    /// The server does not offer the method of authentication, or the `Authorization` header has another scheme than Basic.
     #[error("the authentication method is not supported")]
     UnsupportedAuthentication,
     /// The Basic credentials cannot be read.
@@ -237,6 +238,12 @@ pub enum Reason {
     /// The access token is unknown, expired or revoked.
     #[error("the access token is not valid")]
     InvalidAccessToken,
+    /// The proof is by another key than the one that the access token is bound to [RFC 9449 section 7.1].
+    #[error("the DPoP proof is by another key than the access token is bound to")]
+    AccessTokenOfAnotherKey,
+    /// The embedder set neither the URL nor the path of a request to a resource, so its DPoP proof cannot be checked.
+    #[error("the request has neither a URL nor a path; set Request::path or Request::url")]
+    MissingRequestUrl,
     /// The access token is for other protected resources than the one that was asked [RFC 8707].
     #[error("the access token is for another protected resource")]
     AnotherAudience,
@@ -284,6 +291,57 @@ pub enum Reason {
     #[error("too many clients have registered themselves")]
     TooManyClients,
 
+    /// The assertion of the client cannot be read [RFC 7523 section 3].
+    #[error("the client assertion cannot be read: {0}")]
+    MalformedAssertion(Cow<'static, str>),
+    /// The assertion of the client was refused [RFC 7523 section 3].
+    #[error("the client assertion was refused: {0}")]
+    ClientAssertion(Cow<'static, str>),
+    /// The keys of the client cannot be fetched, and none are cached. It is answered with 503.
+    #[error("the keys of the client cannot be fetched")]
+    KeysUnavailable(#[source] Arc<KeyFetchError>),
+    /// The DPoP proof was refused [RFC 9449 section 4.3].
+    #[error("the DPoP proof was refused: {0}")]
+    DpopProof(&'static str),
+    /// No DPoP proof was sent, and the tokens have to be bound to a key, or are [RFC 9449 sections 5 and 7.1].
+    #[error("the DPoP proof is missing")]
+    MissingDpopProof,
+    /// The DPoP proof has no nonce of this server, or an old one [RFC 9449 section 8].
+    #[error("the DPoP proof needs the nonce of this server")]
+    DpopNonceNeeded,
+    /// The proof is by another key than the one that the code or refresh token is bound to [RFC 9449 sections 5 and
+    /// 10].
+    #[error("the DPoP proof is by another key than the code or token is bound to")]
+    AnotherDpopKey,
+    /// A token that is bound to a key was sent as a bearer token, or a token that is not bound to one under the DPoP scheme
+    /// [RFC 9449 section 7.1].
+    #[error("the access token was sent under the wrong scheme")]
+    WrongTokenScheme,
+    /// `dpop_jkt` is not a thumbprint, or is that of another key than the proof of the same request [RFC 9449 section
+    /// 10].
+    #[error("dpop_jkt is malformed or differs from the DPoP proof")]
+    DpopKey,
+
+    /// The authorization request was not pushed, and has to be [RFC 9126 section 5].
+    #[error("the authorization request was not pushed")]
+    NotPushed,
+    /// A pushed request has `request_uri` among its parameters [RFC 9126 section 2.1].
+    #[error("the pushed request has a request_uri")]
+    PushedRequestUri,
+    /// The request has a request object, which this server does not read [RFC 9101].
+    #[error("the request has a request object")]
+    RequestObject,
+    /// The `request_uri` is unknown, expired, used, or another client's [RFC 9126 section 4].
+    #[error("the request_uri is not valid")]
+    UnknownRequestUri,
+    /// The client has as many undecided pushed requests as it may have: see
+    /// [`Config::pushed_requests_per_client`](crate::Config::pushed_requests_per_client). It is answered with 429.
+    #[error("the client has too many open pushed requests, to be tried again after {retry_after} s")]
+    TooManyPushedRequests {
+        /// Seconds until the first of them expires.
+        retry_after: u32,
+    },
+
     /// The store failed.
     #[error("the store failed")]
     Store(#[from] StoreError),
@@ -319,6 +377,12 @@ pub enum ErrorCode {
     InvalidToken,
     /// `insufficient_scope`
     InsufficientScope,
+    /// `invalid_dpop_proof` [RFC 9449 section 12.2]
+    InvalidDpopProof,
+    /// `use_dpop_nonce` [RFC 9449 section 12.2]
+    UseDpopNonce,
+    /// `request_not_supported` [OpenID Connect Core section 3.1.2.6]
+    RequestNotSupported,
     /// `invalid_redirect_uri` [RFC 7591 section 3.2.2]
     InvalidRedirectUri,
     /// `invalid_client_metadata` [RFC 7591 section 3.2.2]
@@ -343,6 +407,9 @@ impl ErrorCode {
             Self::TemporarilyUnavailable => "temporarily_unavailable",
             Self::InvalidToken => "invalid_token",
             Self::InsufficientScope => "insufficient_scope",
+            Self::InvalidDpopProof => "invalid_dpop_proof",
+            Self::UseDpopNonce => "use_dpop_nonce",
+            Self::RequestNotSupported => "request_not_supported",
             Self::InvalidRedirectUri => "invalid_redirect_uri",
             Self::InvalidClientMetadata => "invalid_client_metadata",
         }
@@ -374,6 +441,12 @@ impl From<DocumentError> for Reason {
     }
 }
 
+impl From<Arc<KeyFetchError>> for Reason {
+    fn from(error: Arc<KeyFetchError>) -> Self {
+        Self::KeysUnavailable(error)
+    }
+}
+
 impl From<TargetError> for Reason {
     fn from(error: TargetError) -> Self {
         match error {
@@ -395,6 +468,7 @@ impl Reason {
     pub(crate) const fn retry_after(&self) -> Option<u32> {
         if let Self::Throttled { retry_after }
         | Self::TooManyInGrace { retry_after }
+        | Self::TooManyPushedRequests { retry_after }
         | Self::TooManyMachineTokens { retry_after } = self
         {
             return Some(*retry_after);
@@ -426,6 +500,8 @@ impl Reason {
             | Self::PublicClientsOff
             | Self::MissingSecret
             | Self::WrongSecret
+            | Self::MalformedAssertion(_)
+            | Self::ClientAssertion(_)
             | Self::UnregisteredAuthentication => (ErrorCode::InvalidClient, "client authentication failed"),
 
             Self::RedirectUri(_) => (ErrorCode::InvalidRequest, "the redirect URI is not registered"),
@@ -459,7 +535,7 @@ impl Reason {
             | Self::ExcessDecision => (ErrorCode::InvalidRequest, "the decision was refused"),
             Self::AccessDenied => (ErrorCode::AccessDenied, "the user refused"),
             Self::SubjectRefused => (ErrorCode::InvalidGrant, "the user may not be given tokens"),
-            Self::SubjectUnknown | Self::MissingDerivationKey => {
+            Self::SubjectUnknown | Self::MissingDerivationKey | Self::KeysUnavailable(_) => {
                 (ErrorCode::TemporarilyUnavailable, "the service is temporarily unavailable")
             }
 
@@ -495,11 +571,26 @@ impl Reason {
             Self::Preflight | Self::NoAccessToken => (ErrorCode::InvalidToken, "no access token was sent"),
             Self::MalformedBearer => (ErrorCode::InvalidRequest, "the access token was not sent in one proper way"),
             Self::InvalidAccessToken
+            | Self::AccessTokenOfAnotherKey
             | Self::AnotherAudience
+            | Self::WrongTokenScheme
             | Self::WrongInitialAccessToken
             | Self::InitialAccessTokenExpired
             | Self::InitialAccessTokenUsedUp
             | Self::WrongRegistrationAccessToken => (ErrorCode::InvalidToken, "the access token is not valid"),
+            Self::DpopProof(_) | Self::MissingDpopProof => {
+                (ErrorCode::InvalidDpopProof, "a valid DPoP proof is required")
+            }
+            Self::DpopNonceNeeded => (ErrorCode::UseDpopNonce, "the DPoP proof needs the nonce of this server"),
+            Self::AnotherDpopKey => (ErrorCode::InvalidGrant, "the DPoP proof is by another key"),
+            Self::DpopKey => (ErrorCode::InvalidRequest, "dpop_jkt is malformed or differs from the DPoP proof"),
+
+            Self::NotPushed => (ErrorCode::InvalidRequest, "the authorization request has to be pushed"),
+            Self::PushedRequestUri => (ErrorCode::InvalidRequest, "request_uri is not accepted here"),
+            Self::RequestObject => (ErrorCode::RequestNotSupported, "request is not supported"),
+            Self::UnknownRequestUri => (ErrorCode::InvalidRequest, "the request_uri is not valid"),
+            Self::TooManyPushedRequests { .. } => (ErrorCode::TemporarilyUnavailable, "too many open requests"),
+
             Self::InsufficientScope | Self::ResourceNotReached => {
                 (ErrorCode::InsufficientScope, "the access token does not cover this")
             }
@@ -513,7 +604,7 @@ impl Reason {
             Self::Store(error) if error.is_transient() => {
                 (ErrorCode::TemporarilyUnavailable, "the service is temporarily unavailable")
             }
-            Self::Store(_) => (ErrorCode::ServerError, "the service failed"),
+            Self::Store(_) | Self::MissingRequestUrl => (ErrorCode::ServerError, "the service failed"),
         };
         Told { code, description }
     }
@@ -535,6 +626,24 @@ const fn told_of_metadata(error: MetadataError) -> Told {
             (ErrorCode::InvalidClientMetadata, "a text is blank, too long, or has characters that are not accepted")
         }
         MetadataError::Link(_) => (ErrorCode::InvalidClientMetadata, "a link is no plain https address"),
+        MetadataError::PrivateKey => {
+            (ErrorCode::InvalidClientMetadata, "jwks has a private or symmetric key; only public keys are accepted")
+        }
+        MetadataError::NoKeys => (ErrorCode::InvalidClientMetadata, "private_key_jwt needs jwks or jwks_uri"),
+        MetadataError::KeySet(_) => (
+            ErrorCode::InvalidClientMetadata,
+            "jwks is malformed, too large, has a kid twice, or has no key that can be used",
+        ),
+        MetadataError::NoAcceptedKey => (
+            ErrorCode::InvalidClientMetadata,
+            "jwks has no key for an algorithm that is supported, or none for token_endpoint_auth_signing_alg",
+        ),
+        MetadataError::NoFetcher => {
+            (ErrorCode::InvalidClientMetadata, "jwks_uri is not supported; jwks is accepted in its place")
+        }
+        MetadataError::SigningAlgorithm => {
+            (ErrorCode::InvalidClientMetadata, "token_endpoint_auth_signing_alg has a value that is not supported")
+        }
         MetadataError::TwoKeySets => (ErrorCode::InvalidClientMetadata, "jwks and jwks_uri exclude each other"),
         MetadataError::Method => {
             (ErrorCode::InvalidClientMetadata, "token_endpoint_auth_method has a value that is not supported")

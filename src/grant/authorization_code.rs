@@ -17,6 +17,7 @@ use crate::grant::live_grants;
 use crate::grant::withdraw;
 use crate::hooks::Event;
 use crate::id::{AuthorizationId, GrantId};
+use crate::jose::JwkThumbprint;
 use crate::protected_resource::{Audience, Named, ResourceTable};
 use crate::record::{Authorization, Grant, Pairs, RevocationReason, Stage};
 use crate::scope::ScopeSet;
@@ -33,6 +34,8 @@ pub(crate) const DEFINITION: Definition =
 /// What a client presents.
 pub(crate) struct Exchange<'a> {
     pub(crate) client: &'a Client,
+    /// The key of the DPoP proof.
+    pub(crate) key: Option<&'a JwkThumbprint>,
     pub(crate) code: &'a [u8],
     pub(crate) redirect_uri: Option<&'a [u8]>,
     pub(crate) verifier: Option<&'a str>,
@@ -40,9 +43,14 @@ pub(crate) struct Exchange<'a> {
 }
 
 impl<'a> Exchange<'a> {
-    pub(crate) fn read(client: &'a Client, form: &'a Params<'_>) -> Result<Self, Reason> {
+    pub(crate) fn read(
+        client: &'a Client,
+        key: Option<&'a JwkThumbprint>,
+        form: &'a Params<'_>,
+    ) -> Result<Self, Reason> {
         Ok(Self {
             client,
+            key,
             code: form.octets("code").ok_or(Reason::MissingParameter("code"))?,
             redirect_uri: form.octets("redirect_uri"),
             verifier: form.text("code_verifier"),
@@ -66,11 +74,17 @@ pub(crate) async fn exchange(context: &Context, request: &Exchange<'_>) -> Resul
         Err(reason @ (Reason::CodeNotYetValid | Reason::CodeExpired)) => {
             return Err(out_of_time(context, &authorization, reason).await?);
         }
-        Err(reason) => return Err(reason),
+        Err(reason) => {
+            if matches!(reason, Reason::AnotherDpopKey) {
+                let (grant, subject) = (id.into(), authorization.subject());
+                context.raise(&Event::AnotherDpopKey { grant, client: &authorization.client, subject });
+            }
+            return Err(reason);
+        }
     };
     context.check_subject(authorization.subject(), request.client).await?;
 
-    let (grant, issued) = first_pair(context, request.client, &authorization, exchanged, now);
+    let (grant, issued) = first_pair(context, request, &authorization, exchanged, now);
     let mut flow =
         Inserting { context, grant: Arc::new(grant), code_end: authorization.end, has_looked: false, found: None };
     match claim(&context.stores, &mut flow, Some(ATTEMPTS)).await {
@@ -125,6 +139,7 @@ fn judge(
         return Err(Reason::MissingVerifier);
     }
     judge_verifier(authorization, request.verifier)?;
+    judge_key(authorization, request.key)?;
     // All grants of the client were withdrawn since.
     if request.client.has_withdrawn(authorization.epoch)? {
         return Err(Reason::CodeSpent);
@@ -180,6 +195,20 @@ fn judge_verifier(authorization: &Authorization, sent: Option<&str>) -> Result<(
     }
 }
 
+/// > the authorization server computes the JWK Thumbprint of the proof-of-possession public key in the DPoP proof and
+/// > verifies that it matches the dpop_jkt parameter value in the authorization request. If they do not match, it MUST
+/// > reject the request.
+///
+/// [RFC 9449 section 10]
+fn judge_key(authorization: &Authorization, sent: Option<&JwkThumbprint>) -> Result<(), Reason> {
+    match (authorization.key.as_deref(), sent) {
+        (None, _) => Ok(()),
+        (Some(_), None) => Err(Reason::MissingDpopProof),
+        (Some(bound), Some(sent)) if bound == sent => Ok(()),
+        (Some(_), Some(_)) => Err(Reason::AnotherDpopKey),
+    }
+}
+
 /// Judges an otherwise valid use of a code after its end, or before its issue: it is a replay if the code was exchanged.
 async fn out_of_time(context: &Context, authorization: &Authorization, reason: Reason) -> Result<Reason, Reason> {
     match context.stores.tokens.find(&authorization.id.into()).await? {
@@ -204,11 +233,12 @@ async fn replayed(context: &Context, grant: &Grant) -> Result<Reason, Reason> {
 
 fn first_pair(
     context: &Context,
-    client: &Client,
+    request: &Exchange<'_>,
     authorization: &Authorization,
     exchanged: Exchanged,
     now: Timestamp,
 ) -> (Grant, Issued) {
+    let client = request.client;
     let Exchanged { granted, scopes, audience } = exchanged;
     let id = GrantId::from(authorization.id);
     let entropy = &*context.entropy;
@@ -224,6 +254,8 @@ fn first_pair(
         granted: &granted.scopes,
         scopes,
         audience,
+        key: request.key,
+        bound_from: None,
     };
     let NewPair { mut record, issued } = issue::pair(&context.config, PairSecrets::draw(entropy), place);
     if !authorization.audience.is_unset() {
@@ -307,6 +339,7 @@ mod tests {
     use crate::subject::Subject;
 
     const URI: &str = "https://app.example/cb";
+    const KEY: JwkThumbprint = JwkThumbprint::from_bytes([7; 32]);
     const VERIFIER: &str = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
 
     /// A code and the request that presents it.
@@ -317,6 +350,7 @@ mod tests {
         code: &'static [u8],
         redirect_uri: Option<&'static str>,
         verifier: Option<&'static str>,
+        key: Option<JwkThumbprint>,
         seconds: u32,
     }
 
@@ -342,6 +376,8 @@ mod tests {
             scopes: client.scopes.clone(),
             resources: ConsentedResources::whole(&client.resource_scope),
             audience: Audience::UNSET,
+            key: Some(Box::new(KEY)),
+            pushed: None,
         };
         Scene {
             config: Config::platform("https://auth.example"),
@@ -350,6 +386,7 @@ mod tests {
             code: b"code",
             redirect_uri: Some(URI),
             verifier: Some(VERIFIER),
+            key: Some(KEY),
             seconds: 599,
         }
     }
@@ -357,6 +394,7 @@ mod tests {
     fn outcome(scene: &Scene) -> String {
         let request = Exchange {
             client: &scene.client,
+            key: scene.key.as_ref(),
             code: b"",
             redirect_uri: scene.redirect_uri.map(str::as_bytes),
             verifier: scene.verifier,
@@ -372,11 +410,12 @@ mod tests {
     type Fault = (&'static str, fn(&mut Scene));
 
     /// In the order of RFC 6749 section 4.1.3 and RFC 7636 section 4.6.
-    const FAULTS: [Fault; 7] = [
+    const FAULTS: [Fault; 8] = [
         ("UnknownCode", |scene| scene.code = b"another"),
         ("CodeOfAnotherClient", |scene| scene.client.id = crate::id::ClientId::new("other").unwrap()),
         ("RedirectUriMismatch", |scene| scene.redirect_uri = Some("https://app.example/other")),
         ("WrongVerifier", |scene| scene.verifier = Some("a-verifier-that-meets-no-challenge-of-this-code")),
+        ("AnotherDpopKey", |scene| scene.key = Some(JwkThumbprint::from_bytes([8; 32]))),
         ("CodeSpent", |scene| scene.client.epoch = 1),
         ("CodeExpired", |scene| scene.seconds = 600),
         ("CodeSpent", |scene| scene.client.scopes = ScopeSet::empty()),
@@ -393,6 +432,18 @@ mod tests {
             FAULTS[place..].iter().for_each(|(_, fault)| fault(&mut all));
             assert_eq!(outcome(&all), *expected, "{place} with all later ones");
         }
+    }
+
+    /// 9449-10-01
+    #[test]
+    fn a_code_that_is_bound_to_a_key_needs_a_proof_by_it() {
+        let mut scene = faultless();
+        scene.key = None;
+        assert_eq!(outcome(&scene), "MissingDpopProof");
+        scene.authorization.key = None;
+        assert_eq!(outcome(&scene), "granted");
+        scene.key = Some(KEY);
+        assert_eq!(outcome(&scene), "granted", "a code without a key takes any proof");
     }
 
     #[test]
@@ -441,7 +492,8 @@ mod tests {
         let mut scene = faultless();
         scene.client.scopes = scopes("repo-issue:r account-profile:r");
         let (client, verifier) = (&scene.client, scene.verifier);
-        let request = Exchange { client, code: b"", redirect_uri: None, verifier, resources: Named::NONE };
+        let resources = Named::NONE;
+        let request = Exchange { client, key: Some(&KEY), code: b"", redirect_uri: None, verifier, resources };
         let rules = Rules { config: &scene.config, resources: &no_resources() };
         let exchanged = judge(&scene.authorization, &Digest::of(b"code"), &request, &rules, at(0)).ok().unwrap();
         assert_eq!(exchanged.granted.scopes, scopes("repo-issue:r"));

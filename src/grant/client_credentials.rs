@@ -16,6 +16,7 @@ use crate::grant::definition::Definition;
 use crate::grant::issue::Issued;
 use crate::hooks::Event;
 use crate::id::{ClientId, GrantId};
+use crate::jose::JwkThumbprint;
 use crate::protected_resource::{Audience, Named, ResourceTable};
 use crate::record::{AccessPart, FurtherAccess, Grant, Pairs, TokenPair};
 use crate::scope::{ConsentedResources, ResourceScope, ScopeSet};
@@ -50,13 +51,15 @@ pub struct MachineToken {
 /// What a client presents.
 pub(crate) struct Credentials<'a> {
     client: &'a Client,
+    /// The key of the DPoP proof.
+    key: Option<&'a JwkThumbprint>,
     scope: Option<&'a [u8]>,
     resources: Named<'a>,
 }
 
 impl<'a> Credentials<'a> {
-    pub(crate) fn read(client: &'a Client, form: &'a Params<'_>) -> Self {
-        Self { client, scope: form.octets("scope"), resources: Named::of(form) }
+    pub(crate) fn read(client: &'a Client, key: Option<&'a JwkThumbprint>, form: &'a Params<'_>) -> Self {
+        Self { client, key, scope: form.octets("scope"), resources: Named::of(form) }
     }
 }
 
@@ -77,6 +80,7 @@ pub(crate) async fn issue(context: &Context, request: &Credentials<'_>) -> Resul
         revoked: false,
         narrowed: Some(scopes),
         audience,
+        key: request.key.copied(),
     };
     let mut first_end = access.end;
     for slot in (0..SLOTS).map(|step| (start + step) % SLOTS) {
@@ -238,6 +242,7 @@ fn owned(access: &AccessPart<'_>, of_slot: &ScopeSet) -> FurtherAccess {
         narrowed: Some(access.narrowed.unwrap_or(of_slot).clone()),
         // The slot has none: a token without any is older than the first protected resource.
         audience: access.audience.cloned().unwrap_or_default(),
+        key: access.key.copied(),
     }
 }
 
@@ -251,6 +256,9 @@ fn pairs_of(tokens: Vec<FurtherAccess>, of_slot: &ScopeSet) -> Pairs {
     let mut pair = TokenPair::new(first.digest, first.issued, first.end).for_audience(first.audience);
     if let Some(scopes) = first.narrowed {
         pair = pair.narrowed_to(scopes);
+    }
+    if let Some(key) = first.key {
+        pair = pair.bound_to(key);
     }
     tokens.for_each(|token| pair.push_further(token));
     Pairs::one(pair)
@@ -342,13 +350,13 @@ mod tests {
             (without(), None, excess),
         ];
         for (client, scope, is_meant) in &cases {
-            let request = Credentials { client, scope: *scope, resources: Named::NONE };
+            let request = Credentials { client, key: None, scope: *scope, resources: Named::NONE };
             let reason = judge(&request, &config, &no_resources()).unwrap_err();
             assert!(is_meant(&reason), "{scope:?}: {reason:?}");
         }
         for (scope, granted) in [(None, "repo-code:rw repo-issue:r"), (Some(b"repo-code:r".as_slice()), "repo-code:r")]
         {
-            let request = Credentials { client: &client(), scope, resources: Named::NONE };
+            let request = Credentials { client: &client(), key: None, scope, resources: Named::NONE };
             let judged = judge(&request, &config, &no_resources()).unwrap();
             assert_eq!(judged, (scopes(granted), Audience::UNSET));
         }
@@ -381,6 +389,7 @@ mod tests {
             revoked: false,
             narrowed,
             audience: Audience::UNSET,
+            key: None,
         }
     }
 

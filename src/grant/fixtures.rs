@@ -8,6 +8,7 @@ use crate::config::Config;
 use crate::entropy::SystemEntropy;
 use crate::grant::issue::{self, NewPair, Place};
 use crate::id::{ClientId, GrantId, IdText};
+use crate::jose::JwkThumbprint;
 use crate::protected_resource::{Audience, ResourceTable};
 use crate::record::{GraceEnds, Grant, Pairs, Revocation, RevocationReason, SupersededPair};
 use crate::scope::{ConsentedResources, ResourceScope, ScopeCatalog, ScopeSet};
@@ -34,7 +35,7 @@ pub(crate) fn client(id: &str) -> Client {
 
 /// The table of a server without protected resources.
 pub(crate) fn no_resources() -> ResourceTable {
-    ResourceTable::new(&[], false, "https://auth.example", &ScopeCatalog::platform())
+    ResourceTable::new(&[], false, &ScopeCatalog::platform(), |own| own.metadata("https://auth.example"))
 }
 
 /// A grant of one client with its line of pairs, oldest first.
@@ -43,6 +44,8 @@ pub(crate) struct Line {
     pub(crate) resources: ResourceTable,
     pub(crate) client: Client,
     pub(crate) grant: Grant,
+    /// The key that pairs are bound to, and requests prove.
+    pub(crate) key: Option<JwkThumbprint>,
     /// The refresh token of each pair.
     pub(crate) refresh: Vec<String>,
     /// The access token of each pair.
@@ -69,10 +72,23 @@ impl Line {
             pairs: Pairs::default(),
             revoked: None,
         };
-        let mut line =
-            Self { config, resources: no_resources(), client, grant, refresh: Vec::new(), access: Vec::new() };
+        let mut line = Self {
+            config,
+            resources: no_resources(),
+            client,
+            grant,
+            key: None,
+            refresh: Vec::new(),
+            access: Vec::new(),
+        };
         line.grant.pairs.newest = Some(line.pair(&lineage, PairSecrets::draw(&SystemEntropy), 0));
         line
+    }
+
+    /// The same with that key from now on.
+    pub(crate) fn with_key(mut self, key: u8) -> Self {
+        self.key = Some(JwkThumbprint::from_bytes([key; 32]));
+        self
     }
 
     /// Supersedes the newest pair, with the graces of the platform profile.
@@ -117,6 +133,8 @@ impl Line {
             granted: &self.grant.scopes,
             scopes: self.grant.scopes.clone(),
             audience: Audience::UNSET,
+            key: self.key.as_ref(),
+            bound_from: self.grant.pairs.bound_from(),
         };
         let NewPair { record, issued } = issue::pair(&self.config, secrets, place);
         let id = IdText::of(self.grant.id.octets());

@@ -1,9 +1,12 @@
 //! Makes a pair of tokens and what the record keeps of it.
 
+use std::num::NonZeroU32;
+
 use crate::client::{Client, GrantType};
 use crate::clock::Timestamp;
 use crate::config::Config;
 use crate::id::GrantId;
+use crate::jose::JwkThumbprint;
 use crate::protected_resource::Audience;
 use crate::record::TokenPair;
 use crate::scope::ScopeSet;
@@ -28,6 +31,10 @@ pub(crate) struct Place<'a> {
     pub(crate) scopes: ScopeSet,
     /// What the access token is for, where that is less than the grant; otherwise unset.
     pub(crate) audience: Audience,
+    /// The key that the access token is bound to [RFC 9449 section 5].
+    pub(crate) key: Option<&'a JwkThumbprint>,
+    /// The number of the first bound pair of the grant so far.
+    pub(crate) bound_from: Option<NonZeroU32>,
 }
 
 /// The members of a token response [RFC 6749 section 5.1].
@@ -63,6 +70,11 @@ pub(crate) fn pair(config: &Config, secrets: PairSecrets, place: Place<'_>) -> N
     if !place.audience.is_unset() {
         record = record.for_audience(place.audience);
     }
+    if let Some(key) = place.key {
+        record = record.bound_to(*key);
+    }
+    let bound_from = place.bound_from.or_else(|| place.key.and_then(|_| NonZeroU32::new(place.number)));
+    record = record.of_grant_bound_from(bound_from);
     let issued = Issued {
         grant: place.grant,
         access_token: secrets.access,

@@ -22,6 +22,7 @@ use crate::grant::client_credentials::Credentials;
 use crate::grant::definition::Definition;
 use crate::grant::issue::Issued;
 use crate::grant::refresh_token::Refresh;
+use crate::jose::JwkThumbprint;
 use crate::wire::params::Params;
 
 /// The table of grant types: what each reads, and when it is offered.
@@ -33,17 +34,20 @@ const fn definition(grant_type: GrantType) -> &'static Definition {
     }
 }
 
-/// The same table with the function of each. As function pointers in the table, they would cost a box for each request.
+/// The same table with the function of each; `key` is that of the request's DPoP proof. As function pointers in the table, they would cost a box for each request.
 pub(crate) async fn answer(
     context: &Context,
     grant_type: GrantType,
     client: &Client,
+    key: Option<&JwkThumbprint>,
     form: &Params<'_>,
 ) -> Result<Issued, Reason> {
     match grant_type {
-        GrantType::AuthorizationCode => authorization_code::exchange(context, &Exchange::read(client, form)?).await,
-        GrantType::RefreshToken => refresh_token::refresh(context, &Refresh::read(client, form)?).await,
-        GrantType::ClientCredentials => client_credentials::issue(context, &Credentials::read(client, form)).await,
+        GrantType::AuthorizationCode => {
+            authorization_code::exchange(context, &Exchange::read(client, key, form)?).await
+        }
+        GrantType::RefreshToken => refresh_token::refresh(context, &Refresh::read(client, key, form)?).await,
+        GrantType::ClientCredentials => client_credentials::issue(context, &Credentials::read(client, key, form)).await,
     }
 }
 

@@ -4,6 +4,8 @@
 pub mod getting_started {}
 #[doc = include_str!("open_clients.md")]
 pub mod open_clients {}
+#[doc = include_str!("high_assurance.md")]
+pub mod high_assurance {}
 #[doc = include_str!("protected_resources.md")]
 pub mod protected_resources {}
 #[doc = include_str!("writing_an_adapter.md")]

@@ -33,6 +33,21 @@ pub struct ClientInformationResponse {
     /// How the client authenticates at the token endpoint.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub token_endpoint_auth_method: Option<String>,
+    /// The algorithm that the client signs its assertions with [RFC 7591 section 2].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub token_endpoint_auth_signing_alg: Option<String>,
+    /// The JWK Set of the client: its public keys [RFC 7517 section 5].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub jwks: Option<serde_json::Value>,
+    /// The address of the client's JWK Set.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub jwks_uri: Option<String>,
+    /// Whether the client has to push its authorization requests [RFC 9126 section 6].
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub require_pushed_authorization_requests: bool,
+    /// Whether the client gets only tokens that are bound to a key [RFC 9449 section 5.2].
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub dpop_bound_access_tokens: bool,
     /// The values of `grant_type` that the client may use.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub grant_types: Vec<String>,
@@ -84,6 +99,11 @@ impl ClientInformationResponse {
             registration_access_token: None,
             redirect_uris: Vec::new(),
             token_endpoint_auth_method: None,
+            token_endpoint_auth_signing_alg: None,
+            jwks: None,
+            jwks_uri: None,
+            require_pushed_authorization_requests: false,
+            dpop_bound_access_tokens: false,
             grant_types: Vec::new(),
             response_types: Vec::new(),
             application_type: None,

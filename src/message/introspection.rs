@@ -2,9 +2,11 @@
 
 use std::fmt;
 
+use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use zeroize::Zeroize;
 
+use crate::jose::JwkThumbprint;
 use crate::message::form::{self, FormError, Redacted};
 use crate::message::secret_text;
 use crate::message::token_response::TokenType;
@@ -115,6 +117,9 @@ pub struct IntrospectionResponse {
     /// The issuer of the token.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub iss: Option<String>,
+    /// What the token is bound to; none for a bearer token [RFC 9449 section 6.2].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cnf: Option<Confirmation>,
     /// Which resources of the user the token opens: `all`, `public` or `specified`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resource_scope: Option<String>,
@@ -143,9 +148,47 @@ impl IntrospectionResponse {
             sub: None,
             aud: Vec::new(),
             iss: None,
+            cnf: None,
             resource_scope: None,
             resources: None,
         }
+    }
+}
+
+/// What an access token is bound to, `cnf` [RFC 7800 section 3.1]. Only the thumbprint of a key is read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Confirmation {
+    /// The thumbprint of the public key that a DPoP proof has to be signed with [RFC 9449 section 6.1].
+    #[serde(default, with = "thumbprint", skip_serializing_if = "Option::is_none")]
+    pub jkt: Option<JwkThumbprint>,
+}
+
+impl Confirmation {
+    /// Returns the confirmation by a key.
+    #[must_use]
+    pub const fn by_key(thumbprint: JwkThumbprint) -> Self {
+        Self { jkt: Some(thumbprint) }
+    }
+}
+
+/// A thumbprint as text.
+mod thumbprint {
+    use super::*;
+
+    pub(super) fn serialize<S: Serializer>(
+        thumbprint: &Option<JwkThumbprint>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        match thumbprint {
+            Some(thumbprint) => serializer.collect_str(thumbprint),
+            None => serializer.serialize_none(),
+        }
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<JwkThumbprint>, D::Error> {
+        let text = Option::<String>::deserialize(deserializer)?;
+        text.map(|text| text.parse().map_err(D::Error::custom)).transpose()
     }
 }
 
@@ -209,6 +252,25 @@ mod tests {
         );
         assert_eq!(serde_json::to_string(&answer).unwrap(), json);
         assert_eq!(serde_json::from_str::<IntrospectionResponse>(json).unwrap(), answer);
+    }
+
+    /// 9449-6.2-01
+    #[test]
+    fn the_key_of_a_bound_token_comes_back() {
+        let thumbprint = "0ZcOCORZNYy-DWpqq30jZyJGHTN0d2HglBV3uiguA4I";
+        let mut answer = IntrospectionResponse::active();
+        answer.token_type = Some(TokenType::Dpop);
+        answer.cnf = Some(Confirmation::by_key(thumbprint.parse().unwrap()));
+        let json = format!(r#"{{"active":true,"token_type":"DPoP","cnf":{{"jkt":"{thumbprint}"}}}}"#);
+        assert_eq!(serde_json::to_string(&answer).unwrap(), json);
+        assert_eq!(serde_json::from_str::<IntrospectionResponse>(&json).unwrap(), answer);
+        let read = |cnf: &str| {
+            let json = format!(r#"{{"active":true,"cnf":{cnf}}}"#);
+            serde_json::from_str::<IntrospectionResponse>(&json).map(|answer| answer.cnf)
+        };
+        assert_eq!(read("null").unwrap(), None);
+        assert_eq!(read(r#"{"x5t#S256":"A"}"#).unwrap(), Some(Confirmation::default()));
+        assert!(read(r#"{"jkt":"short"}"#).is_err() && read(r#"{"jkt":7}"#).is_err() && read("7").is_err());
     }
 
     #[test]

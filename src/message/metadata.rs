@@ -26,6 +26,12 @@ pub struct Metadata {
     /// Where codes are exchanged and tokens refreshed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub token_endpoint: Option<String>,
+    /// Where authorization requests are pushed [RFC 9126 section 5].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pushed_authorization_request_endpoint: Option<String>,
+    /// Whether only pushed authorization requests are accepted; left out if not [RFC 9126 section 5].
+    #[serde(default, skip_serializing_if = "Not::not")]
+    pub require_pushed_authorization_requests: bool,
     /// Where tokens are ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub revocation_endpoint: Option<String>,
@@ -51,12 +57,21 @@ pub struct Metadata {
     /// How clients authenticate at the token endpoint; if left out, `client_secret_basic`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub token_endpoint_auth_methods_supported: Vec<String>,
-    /// The same at the revocation endpoint; if left out, `client_secret_basic`.
+    /// The algorithms with which clients sign their assertions there.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub token_endpoint_auth_signing_alg_values_supported: Vec<String>,
+    /// How clients authenticate at the revocation endpoint; if left out, `client_secret_basic`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub revocation_endpoint_auth_methods_supported: Vec<String>,
-    /// The same at the introspection endpoint; if left out, it must be learned by other means.
+    /// The algorithms with which clients sign their assertions there.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub revocation_endpoint_auth_signing_alg_values_supported: Vec<String>,
+    /// How clients authenticate at the introspection endpoint; if left out, it must be learned by other means.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub introspection_endpoint_auth_methods_supported: Vec<String>,
+    /// The algorithms with which clients sign their assertions there.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub introspection_endpoint_auth_signing_alg_values_supported: Vec<String>,
     /// Scopes that may be asked for.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub scopes_supported: Vec<String>,
@@ -69,6 +84,9 @@ pub struct Metadata {
     /// Identifiers of the protected resources that the server issues tokens for [RFC 9728 section 4].
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub protected_resources: Vec<String>,
+    /// Algorithms that DPoP proofs may be signed with; if left out, there is no DPoP [RFC 9449 section 5.1].
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub dpop_signing_alg_values_supported: Vec<String>,
     /// Whether authorization responses carry `iss`; left out if not [RFC 9207 section 3].
     #[serde(default, skip_serializing_if = "Not::not")]
     pub authorization_response_iss_parameter_supported: bool,
@@ -82,6 +100,8 @@ impl Metadata {
             issuer: issuer.into(),
             authorization_endpoint: None,
             token_endpoint: None,
+            pushed_authorization_request_endpoint: None,
+            require_pushed_authorization_requests: false,
             revocation_endpoint: None,
             introspection_endpoint: None,
             registration_endpoint: None,
@@ -90,12 +110,16 @@ impl Metadata {
             response_modes_supported: Vec::new(),
             grant_types_supported: Vec::new(),
             token_endpoint_auth_methods_supported: Vec::new(),
+            token_endpoint_auth_signing_alg_values_supported: Vec::new(),
             revocation_endpoint_auth_methods_supported: Vec::new(),
+            revocation_endpoint_auth_signing_alg_values_supported: Vec::new(),
             introspection_endpoint_auth_methods_supported: Vec::new(),
+            introspection_endpoint_auth_signing_alg_values_supported: Vec::new(),
             scopes_supported: Vec::new(),
             code_challenge_methods_supported: Vec::new(),
             resource_indicators_supported: false,
             protected_resources: Vec::new(),
+            dpop_signing_alg_values_supported: Vec::new(),
             authorization_response_iss_parameter_supported: false,
         }
     }

@@ -13,6 +13,7 @@ mod error_response;
 mod form;
 mod introspection;
 mod metadata;
+mod pushed_authorization;
 mod resource_metadata;
 mod revocation;
 mod secret_text;
@@ -23,8 +24,9 @@ pub use authorization::{AuthorizationErrorResponse, AuthorizationRequest, Author
 pub use client_information::ClientInformationResponse;
 pub use error_response::ErrorResponse;
 pub use form::FormError;
-pub use introspection::{IntrospectionRequest, IntrospectionResponse};
+pub use introspection::{Confirmation, IntrospectionRequest, IntrospectionResponse};
 pub use metadata::Metadata;
+pub use pushed_authorization::{PushedAuthorizationRequest, PushedAuthorizationResponse};
 pub use resource_metadata::ResourceMetadata;
 pub use revocation::RevocationRequest;
 pub use token_request::{AuthorizationCodeExchange, TokenRefresh, TokenRequest};

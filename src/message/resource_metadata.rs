@@ -1,5 +1,7 @@
 //! What a protected resource publishes about itself [RFC 9728 section 2].
 
+use std::ops::Not;
+
 use serde::{Deserialize, Serialize};
 
 use crate::message::form;
@@ -26,6 +28,12 @@ pub struct ResourceMetadata {
     /// How the access token is sent.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub bearer_methods_supported: Vec<String>,
+    /// The algorithms of DPoP proofs that it accepts; none where it takes bearer tokens alone [RFC 9449 section 5.1].
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub dpop_signing_alg_values_supported: Vec<String>,
+    /// Whether it takes nothing but access tokens that are bound to a key.
+    #[serde(default, skip_serializing_if = "Not::not")]
+    pub dpop_bound_access_tokens_required: bool,
     /// The name for people.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resource_name: Option<String>,
@@ -49,6 +57,8 @@ impl ResourceMetadata {
             authorization_servers: Vec::new(),
             scopes_supported: Vec::new(),
             bearer_methods_supported: Vec::new(),
+            dpop_signing_alg_values_supported: Vec::new(),
+            dpop_bound_access_tokens_required: false,
             resource_name: None,
             resource_documentation: None,
             resource_policy_uri: None,
@@ -60,6 +70,18 @@ impl ResourceMetadata {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// 9728-2-11
+    #[test]
+    fn the_members_about_dpop_come_back() {
+        let mut metadata = ResourceMetadata::new("https://api.example");
+        metadata.dpop_signing_alg_values_supported = vec!["ES256".to_owned()];
+        metadata.dpop_bound_access_tokens_required = true;
+        let json = serde_json::to_string(&metadata).unwrap();
+        let expected = r#"{"resource":"https://api.example","dpop_signing_alg_values_supported":["ES256"],"dpop_bound_access_tokens_required":true}"#;
+        assert_eq!(json, expected);
+        assert_eq!(serde_json::from_str::<ResourceMetadata>(&json).unwrap(), metadata);
+    }
 
     #[test]
     fn members_without_a_value_are_left_out() {

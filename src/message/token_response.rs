@@ -59,22 +59,25 @@ impl TokenResponse {
 
 /// How an access token is used [RFC 6749 section 7.1].
 ///
-/// It is read in any letter case and written in lower case.
+/// It is read in any letter case, and written as the server writes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum TokenType {
-    /// Whoever holds the token may use it [RFC 6750]; the only type that the server issues.
+    /// Whoever holds the token may use it [RFC 6750].
     Bearer,
+    /// The token is bound to a key: each use needs a proof by it [RFC 9449 section 5].
+    Dpop,
     /// Each use of the token is signed; it never became a standard.
     Mac,
 }
 
 impl TokenType {
-    /// Returns the name, in lower case.
+    /// Returns the name.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Bearer => "bearer",
+            Self::Dpop => "DPoP",
             Self::Mac => "mac",
         }
     }
@@ -84,7 +87,7 @@ impl FromStr for TokenType {
     type Err = UnknownTokenType;
 
     fn from_str(text: &str) -> Result<Self, UnknownTokenType> {
-        [Self::Bearer, Self::Mac]
+        [Self::Bearer, Self::Dpop, Self::Mac]
             .into_iter()
             .find(|token_type| token_type.as_str().eq_ignore_ascii_case(text))
             .ok_or(UnknownTokenType)
@@ -108,7 +111,7 @@ impl<'de> Deserialize<'de> for TokenType {
 /// > The client MUST NOT use an access token if it does not understand the token type.
 /// > [RFC 6749 section 7.1]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the token type is neither bearer nor mac")]
+#[error("the token type is none of bearer, DPoP and mac")]
 #[non_exhaustive]
 pub struct UnknownTokenType;
 
@@ -171,7 +174,9 @@ mod tests {
             ("mac", Ok(TokenType::Mac)),
             ("MAC", Ok(TokenType::Mac)),
             ("mAc", Ok(TokenType::Mac)),
-            ("DPoP", Err(UnknownTokenType)),
+            ("DPoP", Ok(TokenType::Dpop)),
+            ("dpop", Ok(TokenType::Dpop)),
+            ("dpop+jwt", Err(UnknownTokenType)),
             ("bearer ", Err(UnknownTokenType)),
             ("", Err(UnknownTokenType)),
         ];
@@ -181,6 +186,7 @@ mod tests {
             assert_eq!(read, expected, "{text:?}");
         }
         assert_eq!(serde_json::to_string(&TokenType::Bearer).unwrap(), r#""bearer""#);
+        assert_eq!(serde_json::to_string(&TokenType::Dpop).unwrap(), r#""DPoP""#);
         assert_eq!(serde_json::to_string(&TokenType::Mac).unwrap(), r#""mac""#);
     }
 

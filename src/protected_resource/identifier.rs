@@ -72,6 +72,13 @@ pub(super) fn split_sent(sent: &[u8]) -> Option<WebUri<&str>> {
     WebUri::split(text).ok()
 }
 
+/// The part of a sound URL in front of its path: scheme, host and port, as they are written.
+pub(crate) fn origin_of(url: &str) -> &str {
+    let host = url.find("://").map_or(0, |scheme| scheme + "://".len());
+    let path = url.get(host..).and_then(|rest| rest.find('/')).map(|path| host + path);
+    url.get(..path.unwrap_or(url.len())).unwrap_or_default()
+}
+
 fn or_slash(path: &str) -> &str {
     if path.is_empty() { "/" } else { path }
 }

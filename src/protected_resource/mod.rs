@@ -9,7 +9,7 @@ mod settings;
 mod table;
 
 pub(crate) use audience::{Audience, NO_AUDIENCE, read_audience, write_audience};
-pub(crate) use identifier::Identifier;
+pub(crate) use identifier::{Identifier, origin_of};
 pub(crate) use settings::OFFLINE_ACCESS;
 pub use settings::ProtectedResource;
 pub(crate) use table::{Named, ResourceTable, Target, TargetError};

@@ -2,8 +2,8 @@
 
 use crate::id::ClientId;
 use crate::message::ResourceMetadata;
-use crate::protected_resource::identifier::Identifier;
-use crate::wire::challenge::bearer_challenge;
+use crate::protected_resource::identifier::{Identifier, origin_of};
+use crate::wire::challenge::{TokenScheme, challenge};
 use crate::wire::{Request, Response};
 
 /// Where the metadata of a resource is, between its host and its path [RFC 9728 section 3].
@@ -111,15 +111,13 @@ impl ProtectedResource {
     /// [RFC 9728 section 5.1].
     #[must_use]
     pub fn metadata_url(&self) -> String {
-        let host = self.identifier.find("://").map_or(0, |scheme| scheme + "://".len());
-        let path = self.identifier.get(host..).and_then(|rest| rest.find('/')).map(|path| host + path);
-        let origin = self.identifier.get(..path.unwrap_or(self.identifier.len())).unwrap_or_default();
-        format!("{origin}{}", self.metadata_path())
+        format!("{}{}", origin_of(&self.identifier), self.metadata_path())
     }
 
     /// Returns the metadata of the resource, whose tokens are issued by `issuer` [RFC 9728 section 2].
     ///
-    /// It reads nothing else, so a resource server in another process can publish it.
+    /// It reads nothing else, so a resource server in another process can publish it. It has no members about DPoP: a
+    /// resource server that checks proofs itself adds them.
     #[must_use]
     pub fn metadata(&self, issuer: &str) -> ResourceMetadata {
         let mut metadata = ResourceMetadata::new(self.identifier.as_str());
@@ -176,7 +174,7 @@ impl ProtectedResource {
         let attributes = [("error", error), ("scope", &scope), ("resource_metadata", &self.metadata_url())];
         Response::new(status)
             .with_header("Cache-Control", "no-store")
-            .with_header("WWW-Authenticate", bearer_challenge(&attributes))
+            .with_header("WWW-Authenticate", challenge(TokenScheme::Bearer, &attributes))
     }
 }
 

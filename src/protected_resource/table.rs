@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use crate::client::Client;
 use crate::id::ClientId;
+use crate::message::ResourceMetadata;
 use crate::protected_resource::audience::{Audience, NO_AUDIENCE};
-use crate::protected_resource::identifier::{Identifier, split_sent};
+use crate::protected_resource::identifier::{Identifier, origin_of, split_sent};
 use crate::protected_resource::settings::{OFFLINE_ACCESS, ProtectedResource, WELL_KNOWN, answer, document};
 use crate::scope::{ScopeCatalog, ScopeSet};
 use crate::wire::params::Params;
@@ -132,8 +133,13 @@ impl<'t> Target<'t> {
 }
 
 impl ResourceTable {
-    /// Makes the table of settings that were checked.
-    pub(crate) fn new(resources: &[ProtectedResource], is_required: bool, issuer: &str, scopes: &ScopeCatalog) -> Self {
+    /// Makes the table of settings that were checked; `metadata` describes a resource.
+    pub(crate) fn new(
+        resources: &[ProtectedResource],
+        is_required: bool,
+        scopes: &ScopeCatalog,
+        metadata: impl Fn(&ProtectedResource) -> ResourceMetadata,
+    ) -> Self {
         let set = |tokens: &[String]| scopes.select(tokens.iter().map(String::as_str)).unwrap_or_default();
         let entry = |settings: &ProtectedResource| {
             Some(Entry {
@@ -141,7 +147,7 @@ impl ResourceTable {
                 serves: (!settings.scopes.is_empty()).then(|| set(&settings.scopes)),
                 basic: scopes.to_wire(&set(&settings.basic_scopes)).into_owned(),
                 metadata_url: settings.metadata_url(),
-                document: document(&settings.metadata(issuer)),
+                document: document(&metadata(settings)),
                 alone: Audience::new([settings.identifier.as_str()]),
                 settings: Arc::new(settings.clone()),
             })
@@ -375,6 +381,11 @@ impl ResourceTable {
 }
 
 impl Entry {
+    /// Scheme, host and port of the resource, as they are written.
+    pub(crate) fn origin(&self) -> &str {
+        origin_of(&self.settings.identifier)
+    }
+
     /// Returns whether the client may have tokens for this resource.
     fn is_reached_by(&self, client: &Client) -> bool {
         client.reaches(&self.settings.identifier)

@@ -9,7 +9,8 @@ use crate::client::encoding::{read_consented, read_scopes, read_subject, write_g
 use crate::client::redirect_uri::RedirectUri;
 use crate::clock::Timestamp;
 use crate::codec::{DecodeError, Reader, Writer, kind};
-use crate::id::{AuthorizationId, ClientId};
+use crate::id::{AuthorizationId, ClientId, PushedRequestId};
+use crate::jose::JwkThumbprint;
 use crate::pkce::CodeChallenge;
 use crate::protected_resource::{Audience, read_audience, write_audience};
 use crate::scope::{ConsentedResources, ResourceScope, ScopeSet};
@@ -48,6 +49,17 @@ pub struct Authorization {
     pub(crate) resources: ConsentedResources,
     /// The protected resources that the client asked for and the user was shown.
     pub(crate) audience: Audience,
+    /// The key that the code is bound to, `dpop_jkt` [RFC 9449 section 10]. Few requests have one, so it is in a box.
+    pub(crate) key: Option<Box<JwkThumbprint>>,
+    /// The pushed request that it came from, which its decision uses up. A decided one needs it no longer.
+    pub(crate) pushed: Option<Box<PushedFrom>>,
+}
+
+/// Which pushed request a held one came from. The id alone does not say, since it recurs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct PushedFrom {
+    pub(crate) id: PushedRequestId,
+    pub(crate) secret: Digest,
 }
 
 impl fmt::Debug for Authorization {
@@ -86,9 +98,13 @@ impl Authorization {
     /// The layout of a record without fields of later layouts, the one with them, and those that are read.
     const FIRST: u8 = 1;
     const WITH_AUDIENCE: u8 = 2;
-    const READS: RangeInclusive<u8> = 1..=2;
+    const WITH_ORIGIN: u8 = 3;
+    const READS: RangeInclusive<u8> = 1..=3;
     /// The tag of the audience, since layout 2.
     const AUDIENCE: u8 = 1;
+    /// The tags of the key and of the pushed request, since layout 3, which has one of them at least.
+    const KEY: u8 = 2;
+    const PUSHED: u8 = 3;
 
     /// Returns the key of the record.
     #[must_use]
@@ -182,13 +198,15 @@ impl Authorization {
             scopes: ScopeSet::empty(),
             resources: ConsentedResources::none(),
             audience: Audience::UNSET,
+            key: None,
+            pushed: None,
         }
     }
 
     /// The same request with its code, issued at `since`.
     pub(crate) fn with_code(&self, code: Digest, since: Timestamp, end: Timestamp) -> Self {
         let version = self.version.saturating_add(1);
-        Self { version, stage: Stage::CodeIssued(code), since, end, state: None, ..self.clone() }
+        Self { version, stage: Stage::CodeIssued(code), since, end, state: None, pushed: None, ..self.clone() }
     }
 
     /// Writes the record as bytes, digests in place of secrets.
@@ -213,8 +231,14 @@ impl Authorization {
             scopes,
             resources,
             audience,
+            key,
+            pushed,
         } = self;
-        let layout = if audience.is_unset() { Self::FIRST } else { Self::WITH_AUDIENCE };
+        let layout = match (audience.is_unset(), key.is_some() || pushed.is_some()) {
+            (_, true) => Self::WITH_ORIGIN,
+            (false, false) => Self::WITH_AUDIENCE,
+            (true, false) => Self::FIRST,
+        };
         let mut writer = Writer::new(kind::AUTHORIZATION, layout);
         writer.array(id.octets());
         writer.number(*version);
@@ -243,6 +267,16 @@ impl Authorization {
         }
         if !audience.is_unset() {
             writer.tagged(Self::AUDIENCE, |writer| write_audience(writer, audience));
+        }
+        if let Some(key) = key {
+            writer.tagged(Self::KEY, |writer| writer.array(key.bytes()));
+        }
+        if let Some(pushed) = pushed {
+            let PushedFrom { id, secret } = &**pushed;
+            writer.tagged(Self::PUSHED, |writer| {
+                writer.array(id.octets());
+                writer.array(secret.octets());
+            });
         }
         writer.finish()
     }
@@ -278,6 +312,8 @@ impl Authorization {
             scopes: ScopeSet::empty(),
             resources: ConsentedResources::none(),
             audience: Audience::UNSET,
+            key: None,
+            pushed: None,
         };
         let mut authorization = match ended.stage {
             Stage::Denied => ended,
@@ -292,7 +328,19 @@ impl Authorization {
             },
         };
         if reader.version() >= Self::WITH_AUDIENCE {
-            authorization.audience = reader.tagged(Self::AUDIENCE, read_audience)?.ok_or(DecodeError::Malformed)?;
+            let audience = reader.tagged(Self::AUDIENCE, read_audience)?;
+            if audience.is_none() && reader.version() == Self::WITH_AUDIENCE {
+                return Err(DecodeError::Malformed);
+            }
+            authorization.audience = audience.unwrap_or_default();
+        }
+        if reader.version() >= Self::WITH_ORIGIN {
+            let key = reader.tagged(Self::KEY, |reader| reader.array().map(JwkThumbprint::from_bytes))?;
+            let pushed = reader.tagged(Self::PUSHED, read_pushed)?;
+            (authorization.key, authorization.pushed) = (key.map(Box::new), pushed.map(Box::new));
+            if authorization.key.is_none() && authorization.pushed.is_none() {
+                return Err(DecodeError::Malformed);
+            }
         }
         reader.finish()?;
         Ok(authorization)
@@ -301,6 +349,10 @@ impl Authorization {
 
 fn challenge(reader: &mut Reader<'_>) -> Result<CodeChallenge, DecodeError> {
     CodeChallenge::parse(reader.text()?.as_bytes()).map_err(|_| DecodeError::Malformed)
+}
+
+fn read_pushed(reader: &mut Reader<'_>) -> Result<PushedFrom, DecodeError> {
+    Ok(PushedFrom { id: PushedRequestId::from_octets(reader.array()?), secret: Digest::from_octets(reader.array()?) })
 }
 
 #[cfg(test)]
@@ -328,6 +380,8 @@ mod tests {
             scopes: ScopeSet::from_canonical("repo-code:r account-email:rw"),
             resources: ConsentedResources::InRecord(ResourceScope::specified(["one/two"]).unwrap()),
             audience: Audience::UNSET,
+            key: None,
+            pushed: None,
         }
     }
 
@@ -381,6 +435,30 @@ mod tests {
         }
         let mut empty = authorization().encode();
         empty[1] = 2;
+        assert_eq!(Authorization::decode(&empty), Err(DecodeError::Malformed), "it is written in the first layout");
+    }
+
+    /// The same with a key, with the pushed request that it came from, or with both. One that was decided keeps the key.
+    #[test]
+    fn layout_3_stays_as_it_is() {
+        let key = Some(Box::new(JwkThumbprint::from_bytes([9; 32])));
+        let pushed = PushedFrom { id: PushedRequestId::from_octets([7; 16]), secret: Digest::of(b"secret") };
+        let pushed = Some(Box::new(pushed));
+        let both = Authorization { key: key.clone(), pushed: pushed.clone(), ..authorization() };
+        let file = layout::compared("authorization.3", &both.encode());
+        assert_eq!(Authorization::decode(&file), Ok(both.clone()));
+        let with_key_alone = file.len() - (1 + 4 + 16 + 32);
+        for cut in (0..file.len()).filter(|cut| *cut != with_key_alone) {
+            assert!(Authorization::decode(&file[..cut]).is_err(), "cut to {cut}");
+        }
+        let with_key = Authorization { key: key.clone(), ..authorization() };
+        for record in [with_key, Authorization { pushed, ..authorization() }] {
+            assert_eq!(Authorization::decode(&record.encode()), Ok(record));
+        }
+        let decided = both.with_code(Digest::of(b"code"), Timestamp::default(), Timestamp::default());
+        assert_eq!((decided.key, decided.pushed), (key, None));
+        let mut empty = authorization().encode();
+        empty[1] = 3;
         assert_eq!(Authorization::decode(&empty), Err(DecodeError::Malformed), "it is written in the first layout");
     }
 

@@ -1,12 +1,14 @@
 //! The stored form of a [`Grant`].
 
+use std::num::NonZeroU32;
 use std::ops::RangeInclusive;
 
 use crate::client::encoding::{read_consented, read_scopes, read_subject, write_granted};
 use crate::codec::{DecodeError, Reader, Writer, kind};
 use crate::id::{ClientId, GrantId};
+use crate::jose::JwkThumbprint;
 use crate::protected_resource::{Audience, read_audience, write_audience};
-use crate::record::{FurtherAccess, Grant, Pairs, Revocation, RevocationReason, SupersededPair, TokenPair};
+use crate::record::{AccessPart, FurtherAccess, Grant, Pairs, Revocation, RevocationReason, SupersededPair, TokenPair};
 use crate::secret::Digest;
 use crate::secret::derive::Link;
 use crate::secret::refresh::{Family, LineageDigest, TagKey};
@@ -14,10 +16,13 @@ use crate::secret::refresh::{Family, LineageDigest, TagKey};
 /// The layout of a record without fields of later layouts, the one with them, and those that are read.
 const FIRST: u8 = 1;
 const WITH_AUDIENCE: u8 = 2;
-const READS: RangeInclusive<u8> = 1..=2;
+const WITH_KEYS: u8 = 3;
+const READS: RangeInclusive<u8> = 1..=3;
 
 /// The tag of the audiences, since layout 2.
 const AUDIENCES: u8 = 1;
+/// The tag of the first bound pair and of the keys that access tokens are bound to, since layout 3.
+const KEYS: u8 = 2;
 
 impl Grant {
     /// Writes the record as bytes, digests in place of secrets.
@@ -40,7 +45,15 @@ impl Grant {
         } = self;
         let audience = self.audience();
         let has_audience = !audience.is_unset() || pairs.has_narrowed_audience();
-        let mut writer = Writer::new(kind::GRANT, if has_audience { WITH_AUDIENCE } else { FIRST });
+        let keys = numbered(pairs, |access| access.key);
+        let bound_from = pairs.bound_from();
+        let has_keys = bound_from.is_some() || !keys.is_empty();
+        let layout = match (has_audience, has_keys) {
+            (_, true) => WITH_KEYS,
+            (true, false) => WITH_AUDIENCE,
+            (false, false) => FIRST,
+        };
+        let mut writer = Writer::new(kind::GRANT, layout);
         writer.array(id.octets());
         writer.number(*version);
         writer.text(client.as_str());
@@ -63,6 +76,9 @@ impl Grant {
         }
         if has_audience {
             write_audiences(&mut writer, audience, pairs);
+        }
+        if has_keys {
+            write_keys(&mut writer, bound_from, keys);
         }
         writer.finish()
     }
@@ -95,6 +111,12 @@ impl Grant {
         };
         if reader.version() >= WITH_AUDIENCE {
             let read = reader.tagged(AUDIENCES, |reader| read_audiences(reader, &mut grant.pairs))?;
+            if read.is_none() && reader.version() == WITH_AUDIENCE {
+                return Err(DecodeError::Malformed);
+            }
+        }
+        if reader.version() >= WITH_KEYS {
+            let read = reader.tagged(KEYS, |reader| read_keys(reader, &mut grant.pairs))?;
             read.ok_or(DecodeError::Malformed)?;
         }
         reader.finish()?;
@@ -104,43 +126,81 @@ impl Grant {
 
 /// Writes the audience of the grant, then those of its access tokens that have their own, each behind its number.
 fn write_audiences(writer: &mut Writer, audience: &Audience, pairs: &Pairs) {
-    let accesses = pairs.iter().flat_map(TokenPair::accesses).enumerate();
-    let narrowed: Vec<_> = accesses.filter_map(|(number, access)| Some((number, access.audience?))).collect();
     writer.tagged(AUDIENCES, |writer| {
         writer.optional(Some(audience).filter(|audience| !audience.is_unset()), write_audience);
-        writer.count(narrowed.len());
-        for (number, audience) in narrowed {
-            writer.count(number);
-            write_audience(writer, audience);
-        }
+        write_numbered(writer, numbered(pairs, |access| access.audience), write_audience);
     });
 }
 
 fn read_audiences(reader: &mut Reader<'_>, pairs: &mut Pairs) -> Result<(), DecodeError> {
     let audience = reader.optional(read_audience)?.unwrap_or_default();
-    let mut narrowed = reader.list(|reader| Ok((reader.count()?, read_audience(reader)?)))?.into_iter().peekable();
-    // A record without any is written in the first layout.
-    if audience.is_unset() && narrowed.peek().is_none() {
+    let narrowed = read_numbered(reader, read_audience)?;
+    // A record without any is written without the field.
+    if audience.is_unset() && narrowed.is_empty() {
         return Err(DecodeError::Malformed);
     }
-    let mut number = 0;
-    for pair in pairs.iter_mut() {
-        let count = pair.further().len() + 1;
-        // A pair without any stays without the box for one.
-        if narrowed.peek().is_some_and(|(next, _)| *next < number + count) {
-            for own in pair.audiences_mut() {
-                if let Some((_, audience)) = narrowed.next_if(|(next, _)| *next == number) {
-                    *own = audience;
-                }
-                number += 1;
-            }
-        } else {
-            number += count;
-        }
-    }
+    place(pairs, narrowed, TokenPair::set_audience)?;
     let newest = pairs.newest.take().ok_or(DecodeError::Malformed)?;
     pairs.newest = Some(newest.of_grant_for(audience));
-    if narrowed.next().is_none() { Ok(()) } else { Err(DecodeError::Malformed) }
+    Ok(())
+}
+
+/// Writes the number of the first bound pair, 0 for none; then the keys of the access tokens that are bound to one, each
+/// behind the token's number.
+fn write_keys(writer: &mut Writer, bound_from: Option<NonZeroU32>, keys: Vec<(usize, &JwkThumbprint)>) {
+    writer.tagged(KEYS, |writer| {
+        writer.number(bound_from.map_or(0, NonZeroU32::get));
+        write_numbered(writer, keys, |writer, key| writer.array(key.bytes()));
+    });
+}
+
+fn read_keys(reader: &mut Reader<'_>, pairs: &mut Pairs) -> Result<(), DecodeError> {
+    let bound_from = NonZeroU32::new(reader.number()?);
+    let keys = read_numbered(reader, |reader| reader.array().map(JwkThumbprint::from_bytes))?;
+    // A record without any is written without the field.
+    if bound_from.is_none() && keys.is_empty() {
+        return Err(DecodeError::Malformed);
+    }
+    place(pairs, keys, TokenPair::set_key)?;
+    let newest = pairs.newest.take().ok_or(DecodeError::Malformed)?;
+    pairs.newest = Some(newest.of_grant_bound_from(bound_from));
+    Ok(())
+}
+
+/// What some access tokens have, each with the number of its token, counted through all pairs.
+fn numbered<'p, T>(pairs: &'p Pairs, of: impl Fn(AccessPart<'p>) -> Option<T>) -> Vec<(usize, T)> {
+    let accesses = pairs.iter().flat_map(TokenPair::accesses).enumerate();
+    accesses.filter_map(|(number, access)| Some((number, of(access)?))).collect()
+}
+
+fn write_numbered<T>(writer: &mut Writer, values: Vec<(usize, T)>, write: impl Fn(&mut Writer, T)) {
+    writer.count(values.len());
+    for (number, value) in values {
+        writer.count(number);
+        write(writer, value);
+    }
+}
+
+fn read_numbered<T>(
+    reader: &mut Reader<'_>,
+    read: impl Fn(&mut Reader<'_>) -> Result<T, DecodeError>,
+) -> Result<Vec<(usize, T)>, DecodeError> {
+    reader.list(|reader| Ok((reader.count()?, read(reader)?)))
+}
+
+/// Gives each value to the access token of its number. Numbers have to rise, and to be those of tokens.
+fn place<T>(pairs: &mut Pairs, values: Vec<(usize, T)>, set: fn(&mut TokenPair, usize, T)) -> Result<(), DecodeError> {
+    let mut values = values.into_iter().peekable();
+    let (mut first, mut lowest) = (0, 0);
+    for pair in pairs.iter_mut() {
+        let end = first + pair.accesses().count();
+        while let Some((number, value)) = values.next_if(|(number, _)| (lowest..end).contains(number)) {
+            set(pair, number - first, value);
+            lowest = number + 1;
+        }
+        (first, lowest) = (end, lowest.max(end));
+    }
+    if values.next().is_none() { Ok(()) } else { Err(DecodeError::Malformed) }
 }
 
 fn write_pair(writer: &mut Writer, pair: &TokenPair) {
@@ -154,7 +214,7 @@ fn write_pair(writer: &mut Writer, pair: &TokenPair) {
     writer.optional(access.narrowed, |writer, scopes| writer.text(scopes.as_str()));
     writer.count(pair.further().len());
     for access in pair.further() {
-        let FurtherAccess { digest, issued, end, revoked, narrowed, audience: _ } = access;
+        let FurtherAccess { digest, issued, end, revoked, narrowed, audience: _, key: _ } = access;
         writer.array(digest.octets());
         writer.time(*issued);
         writer.time(*end);
@@ -191,6 +251,7 @@ fn read_further(reader: &mut Reader<'_>) -> Result<FurtherAccess, DecodeError> {
         revoked: reader.flag()?,
         narrowed: reader.optional(read_scopes)?,
         audience: Audience::UNSET,
+        key: None,
     })
 }
 
@@ -261,6 +322,7 @@ mod tests {
             revoked: true,
             narrowed,
             audience: Audience::UNSET,
+            key: None,
         });
         pair
     }
@@ -338,7 +400,7 @@ mod tests {
     fn with_audience() -> Grant {
         let (one, two) = (Audience::new(["https://api.example"]), Audience::new(["https://mcp.example/mcp"]));
         let narrow = |mut pair: TokenPair, audience: &Audience| {
-            pair.audiences_mut().skip(1).for_each(|own| *own = audience.clone());
+            (1..pair.accesses().count()).for_each(|place| pair.set_audience(place, audience.clone()));
             pair
         };
         let mut grant = grant(3);
@@ -391,6 +453,33 @@ mod tests {
             });
             bytes.extend_from_slice(&writer.finish()[2..]);
             assert_eq!(Grant::decode(&bytes), Err(DecodeError::Malformed), "{numbers:?}");
+        }
+    }
+
+    /// What a release has written is read by every later one.
+    ///
+    /// 9449-5-01, 9449-5-04
+    #[test]
+    fn layout_3_stays_as_it_is() {
+        let key = |byte| JwkThumbprint::from_bytes([byte; 32]);
+        let mut record = with_audience();
+        record.pairs.superseded[0].pair.set_key(1, key(8));
+        let mut newest = pair("0").of_grant_for(both()).of_grant_bound_from(NonZeroU32::new(8));
+        (0..2).for_each(|place| newest.set_key(place, key(9)));
+        record.pairs.newest = Some(newest);
+        let file = layout::compared("grant.3", &record.encode());
+        assert_eq!(Grant::decode(&file), Ok(record));
+        for cut in 0..file.len() {
+            assert!(Grant::decode(&file[..cut]).is_err(), "cut to {cut}");
+        }
+        let mut bare = grant(2);
+        bare.pairs.newest.as_mut().unwrap().set_key(0, key(9));
+        let mut forgotten = grant(2);
+        forgotten.pairs.newest = Some(pair("0").of_grant_bound_from(NonZeroU32::new(8)));
+        for record in [bare, forgotten] {
+            let bytes = record.encode();
+            assert_eq!(bytes[1], 3);
+            assert_eq!(Grant::decode(&bytes), Ok(record));
         }
     }
 

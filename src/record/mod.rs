@@ -1,4 +1,4 @@
-//! The records of authorizations, grants, replays and the last purge. They hold digests of secrets, and no secret that a client
+//! The records of authorizations, grants, pushed requests, replays and the last purge. They hold digests of secrets, and no secret that a client
 //! presents.
 
 mod authorization;
@@ -6,6 +6,7 @@ mod grant;
 mod grant_encoding;
 mod last_purge;
 mod pairs;
+mod pushed_request;
 mod replay;
 
 use std::time::Duration;
@@ -16,10 +17,12 @@ use crate::id::ClientId;
 use crate::subject::Subject;
 
 pub use self::authorization::Authorization;
-pub(crate) use self::authorization::{RETENTION, Stage};
+pub(crate) use self::authorization::{PushedFrom, RETENTION, Stage};
 pub use self::grant::{Grant, Revocation, RevocationReason};
 pub use self::last_purge::LastPurge;
 pub(crate) use self::pairs::{AccessPart, FurtherAccess, GraceEnds, Pairs, Placed, SupersededPair, TokenPair};
+pub use self::pushed_request::PushedRequest;
+pub(crate) use self::pushed_request::{VISITS, Visit};
 pub use self::replay::Replay;
 
 /// A store applies a write within this time from its call, or never.
@@ -32,7 +35,7 @@ pub(crate) const PLACE_KEPT: Duration = Duration::from_secs(2 * WRITE_BOUND.as_s
 const _: () =
     assert!(RETENTION.as_secs() >= WRITE_BOUND.as_secs(), "an insert that comes late would bring back what was purged");
 
-/// What stores know of an authorization or a grant.
+/// What stores know of an authorization, a grant or a pushed request.
 pub(crate) trait Record: Sized + Send + Sync + 'static {
     fn key(&self) -> &[u8; 16];
     fn version(&self) -> u32;
@@ -130,6 +133,52 @@ impl Record for Grant {
 
     fn is_due_sooner(&self) -> bool {
         self.revoked.is_some()
+    }
+
+    fn encode(&self) -> Vec<u8> {
+        self.encode()
+    }
+
+    fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
+        Self::decode(bytes)
+    }
+}
+
+impl Record for PushedRequest {
+    fn key(&self) -> &[u8; 16] {
+        self.id.octets()
+    }
+
+    fn version(&self) -> u32 {
+        self.version
+    }
+
+    fn client(&self) -> &ClientId {
+        &self.client
+    }
+
+    fn subject(&self) -> Option<&Subject> {
+        None
+    }
+
+    fn created(&self) -> Timestamp {
+        self.created
+    }
+
+    fn state(&self) -> &'static str {
+        if self.is_used() { "used" } else { "pushed" }
+    }
+
+    fn revoked(&self) -> Option<Revocation> {
+        None
+    }
+
+    fn purge_after(&self) -> Timestamp {
+        self.purge_after()
+    }
+
+    fn is_due_sooner(&self) -> bool {
+        false
     }
 
     fn encode(&self) -> Vec<u8> {

@@ -5,6 +5,7 @@ use std::num::NonZeroU32;
 use std::time::Duration;
 
 use crate::clock::Timestamp;
+use crate::jose::JwkThumbprint;
 use crate::protected_resource::{Audience, NO_AUDIENCE};
 use crate::scope::ScopeSet;
 use crate::secret::Digest;
@@ -37,8 +38,12 @@ struct Rare {
     narrowed: Option<ScopeSet>,
     /// What the access token is for where a request narrowed it; otherwise unset.
     audience: Audience,
+    /// The key that the access token is bound to [RFC 9449 section 6.1].
+    key: Option<JwkThumbprint>,
     /// What the user granted, in the newest pair: most grants have none, and no grant has room for it in its row.
     granted: Audience,
+    /// The number of the first pair of the grant that was bound to a key, in the newest pair as well.
+    bound_from: Option<NonZeroU32>,
     /// Access tokens issued later with the same refresh token, the oldest first.
     further: Vec<FurtherAccess>,
 }
@@ -52,6 +57,7 @@ pub(crate) struct FurtherAccess {
     pub(crate) revoked: bool,
     pub(crate) narrowed: Option<ScopeSet>,
     pub(crate) audience: Audience,
+    pub(crate) key: Option<JwkThumbprint>,
 }
 
 impl FurtherAccess {
@@ -63,6 +69,7 @@ impl FurtherAccess {
             revoked: self.revoked,
             narrowed: self.narrowed.as_ref(),
             audience: Some(&self.audience).filter(|audience| !audience.is_unset()),
+            key: self.key.as_ref(),
         }
     }
 }
@@ -78,6 +85,8 @@ pub(crate) struct AccessPart<'a> {
     pub(crate) narrowed: Option<&'a ScopeSet>,
     /// What it is for where a request narrowed it; otherwise all that was granted.
     pub(crate) audience: Option<&'a Audience>,
+    /// The key that it is bound to [RFC 9449 section 6.1].
+    pub(crate) key: Option<&'a JwkThumbprint>,
 }
 
 impl AccessPart<'_> {
@@ -107,6 +116,21 @@ impl TokenPair {
         self
     }
 
+    /// Binds the access token to a key.
+    pub(crate) fn bound_to(mut self, key: JwkThumbprint) -> Self {
+        self.rare.get_or_insert_default().key = Some(key);
+        self
+    }
+
+    /// The key of the access token that was issued last.
+    pub(crate) fn last_key(&self) -> Option<&JwkThumbprint> {
+        let rare = self.rare.as_ref()?;
+        match rare.further.last() {
+            Some(last) => last.key.as_ref(),
+            None => rare.key.as_ref(),
+        }
+    }
+
     /// Keeps what the whole grant is for.
     pub(crate) fn of_grant_for(mut self, audience: Audience) -> Self {
         if !audience.is_unset() {
@@ -115,10 +139,18 @@ impl TokenPair {
         self
     }
 
-    /// The same without what the whole grant is for, which the pair that replaces it keeps.
+    /// Keeps which pair of the grant was the first that was bound to a key.
+    pub(crate) fn of_grant_bound_from(mut self, number: Option<NonZeroU32>) -> Self {
+        if number.is_some() {
+            self.rare.get_or_insert_default().bound_from = number;
+        }
+        self
+    }
+
+    /// The same without what it keeps for the whole grant, which the pair that replaces it has.
     fn without_granted(mut self) -> Self {
         if let Some(rare) = &mut self.rare {
-            rare.granted = Audience::UNSET;
+            (rare.granted, rare.bound_from) = (Audience::UNSET, None);
             if **rare == Rare::default() {
                 self.rare = None;
             }
@@ -178,6 +210,7 @@ impl TokenPair {
             revoked: self.access_revoked,
             narrowed: self.rare.as_ref().and_then(|rare| rare.narrowed.as_ref()),
             audience: self.rare.as_ref().map(|rare| &rare.audience).filter(|audience| !audience.is_unset()),
+            key: self.rare.as_ref().and_then(|rare| rare.key.as_ref()),
         }
     }
 
@@ -199,10 +232,22 @@ impl TokenPair {
         self.further().iter().find(|access| access.digest == *digest).map(FurtherAccess::part)
     }
 
-    /// The audiences of all its access tokens, in the order of [`accesses`](Self::accesses).
-    pub(crate) fn audiences_mut(&mut self) -> impl Iterator<Item = &mut Audience> {
-        let Rare { audience, further, .. } = &mut **self.rare.get_or_insert_default();
-        std::iter::once(audience).chain(further.iter_mut().map(|access| &mut access.audience))
+    /// Sets the audience of the access token at that place of [`accesses`](Self::accesses), if there is one.
+    pub(crate) fn set_audience(&mut self, place: usize, audience: Audience) {
+        let Rare { audience: own, further, .. } = &mut **self.rare.get_or_insert_default();
+        let of_further = further.iter_mut().map(|access| &mut access.audience);
+        if let Some(of_place) = std::iter::once(own).chain(of_further).nth(place) {
+            *of_place = audience;
+        }
+    }
+
+    /// Sets the key of the access token at that place of [`accesses`](Self::accesses), if there is one.
+    pub(crate) fn set_key(&mut self, place: usize, key: JwkThumbprint) {
+        let Rare { key: own, further, .. } = &mut **self.rare.get_or_insert_default();
+        let of_further = further.iter_mut().map(|access| &mut access.key);
+        if let Some(of_place) = std::iter::once(own).chain(of_further).nth(place) {
+            *of_place = Some(key);
+        }
     }
 
     /// Revokes the access token of that digest, if the pair has it.
@@ -332,6 +377,11 @@ impl Pairs {
         self.newest.as_ref().and_then(|pair| pair.rare.as_ref()).map_or(&NO_AUDIENCE, |rare| &rare.granted)
     }
 
+    /// The number of the first pair that was bound to a key; all later ones are bound too.
+    pub(crate) fn bound_from(&self) -> Option<NonZeroU32> {
+        self.newest.as_ref()?.rare.as_ref()?.bound_from
+    }
+
     /// Returns whether any access token is for less than the grant.
     pub(crate) fn has_narrowed_audience(&self) -> bool {
         let in_rare = |pair: &TokenPair| {
@@ -377,6 +427,7 @@ mod tests {
             revoked: false,
             narrowed: None,
             audience: Audience::UNSET,
+            key: None,
         }
     }
 

@@ -1,6 +1,6 @@
 //! The steps of administrators.
 
-use crate::client::Privileges;
+use crate::client::{ClientKeys, Privileges};
 use crate::hooks::ApplicationChange;
 use crate::id::ClientId;
 use crate::registrar::Registrar;
@@ -76,17 +76,29 @@ impl Registrar {
     /// # Errors
     ///
     /// [`RegistrarError::FirstParty`], [`RegistrarError::NotFound`], [`RegistrarError::PublicClient`],
-    /// [`RegistrarError::WrongState`] if it was never approved, or [`RegistrarError::Store`].
+    /// [`RegistrarError::NoSecret`] if it authenticates with its key, [`RegistrarError::WrongState`] if it was never
+    /// approved, or [`RegistrarError::Store`].
     pub async fn end_secrets(&self, id: &ClientId) -> Result<(), RegistrarError> {
         self.carry_out(id, None, None, Action::EndSecrets, ApplicationChange::SecretsEnded).await
+    }
+
+    /// Replaces the public keys of a client for an administrator, as [`replace_own_keys`](Self::replace_own_keys) does.
+    ///
+    /// # Errors
+    ///
+    /// As [`replace_own_keys`](Self::replace_own_keys), and [`RegistrarError::FirstParty`].
+    pub async fn replace_keys(&self, id: &ClientId, version: u32, keys: ClientKeys) -> Result<(), RegistrarError> {
+        let action = Action::ReplaceKeys { keys };
+        self.carry_out(id, None, Some(version), action, ApplicationChange::KeysReplaced).await
     }
 
     /// Gives an application to another owner.
     ///
     /// The previous owner can do nothing more with it, and a change that they proposed is dropped. Tokens and secrets
     /// keep working. [`Client::has_secret_of_previous_owner`](crate::Client::has_secret_of_previous_owner) is `true`
-    /// until the new owner has rotated the secret and retired the one before. `version` is that of the
-    /// [`Application`](crate::Application) that was read before.
+    /// until the new owner has rotated the secret and retired the one before, and
+    /// [`Client::has_keys_of_previous_owner`](crate::Client::has_keys_of_previous_owner) until they have replaced the
+    /// keys. `version` is that of the [`Application`](crate::Application) that was read before.
     ///
     /// # Errors
     ///

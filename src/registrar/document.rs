@@ -34,12 +34,15 @@ impl Registrar {
     ///
     /// # Errors
     ///
-    /// [`RegistrarError::Store`].
+    /// [`RegistrarError::Metadata`] if the client would lose its key, or [`RegistrarError::Store`].
     pub(crate) async fn standing(
         &self,
         admission: &DocumentAdmission,
         stored: Option<&Arc<Client>>,
     ) -> Result<Standing, RegistrarError> {
+        if let Some(client) = stored {
+            admission.check_key(client, self.context.now())?;
+        }
         if let Some(client) = stored.filter(|client| is_reviewed(client, &admission.digest)) {
             return Ok(Standing::Stored(Arc::clone(client)));
         }
@@ -58,8 +61,8 @@ impl Registrar {
     ///
     /// # Errors
     ///
-    /// [`RegistrarError::NotFound`] if the client was deleted; [`RegistrarError::WrongState`] if it was rejected or
-    /// suspended; [`RegistrarError::NoRoom`], or [`RegistrarError::Store`].
+    /// [`RegistrarError::Metadata`] if the client would lose its key; [`RegistrarError::NotFound`] if it was deleted;
+    /// [`RegistrarError::WrongState`] if it was rejected or suspended; [`RegistrarError::NoRoom`], or [`RegistrarError::Store`].
     pub(crate) async fn store_document(&self, admission: &DocumentAdmission) -> Result<(), RegistrarError> {
         let (_, current) = look(&*self.registry, &admission.id).await?;
         let mut draft = self.draft(admission, current.as_ref().map(|current| &*current.client)).await?;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::claim::Contended;
 use crate::client::application::{Application, MARK_BYTES, OpenApplication};
-use crate::client::metadata::{Admitted, ClientMetadata};
+use crate::client::metadata::{Admitted, ClientMetadata, MetadataError};
 use crate::client::{Client, ClientOrigin, ClientState, OpenClient, Privileges};
 use crate::clock::Timestamp;
 use crate::config::OpenClients;
@@ -31,6 +31,21 @@ pub(crate) struct DocumentAdmission {
 impl DocumentAdmission {
     pub(crate) fn new(id: ClientId, metadata: &ClientMetadata, admitted: Admitted, awaits_review: bool) -> Self {
         Self { id, admitted, digest: metadata.digest(), awaits_review }
+    }
+
+    /// Checks that a client which proved a key at the token endpoint keeps to its key: its grants stay with those who have
+    /// it, whatever its document says now [draft-ietf-oauth-client-id-metadata-document section 8.4].
+    ///
+    /// # Errors
+    ///
+    /// [`RegistrarError::Metadata`] if the document has no key any more, and the client may have a live grant.
+    pub(super) fn check_key(&self, client: &Client, now: Timestamp) -> Result<(), RegistrarError> {
+        let may_have_grants = client.open().is_some_and(|open| open.is_reviewed || open.used_until.is_some());
+        let loses_key = client.keys().is_some() && self.admitted.form.keys().is_none();
+        if loses_key && may_have_grants && !client.is_gone_at(now) {
+            return Err(MetadataError::Fixed("token_endpoint_auth_method").into());
+        }
+        Ok(())
     }
 
     /// Whether the client is as the document describes it, within what the policy admits now. It may have less: the
@@ -81,6 +96,7 @@ impl Draft<'_> {
     pub(super) fn next(&self, current: Option<&Current>) -> Result<Option<Registration>, RegistrarError> {
         let Some(current) = current else { return self.placed(self.first(None)).map(Some) };
         let (client, application) = (&current.client, &current.application);
+        self.admission.check_key(client, self.now)?;
         let is_gone = client.is_gone_at(self.now);
         match client.state {
             ClientState::Deleted if application.reserved_until.is_none_or(|until| self.now < until) => {

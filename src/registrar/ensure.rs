@@ -30,8 +30,8 @@ impl Registrar {
     ///
     /// [`RegistrarError::Invalid`] with everything that is wrong with the description: an id that only the server gives
     /// ([`Problem::ServerMadeId`](crate::Problem::ServerMadeId)), or that the address of a document has; no name; a
-    /// confidential client without a secret; what a form would be refused for, but for a website, and resources where
-    /// no user is asked. [`RegistrarError::NotFirstParty`] if a client of that id was submitted;
+    /// confidential client without a secret or keys; what a form would be refused for, but for a website, and resources
+    /// where no user is asked. [`RegistrarError::NotFirstParty`] if a client of that id was submitted;
     /// [`RegistrarError::PublicClient`] if only a confidential web application may have its privileges;
     /// [`RegistrarError::Reserved`] if it was deleted; or [`RegistrarError::Store`].
     ///

@@ -32,6 +32,10 @@ pub enum RegistrarError {
     /// There is no application of that id, or the owner who was named does not own it.
     #[error("there is no such application")]
     NotFound,
+    /// The client authenticates with its key, and has no secret [RFC 7523 section 2.2]: its keys are
+    /// [replaced](crate::Registrar::replace_own_keys) instead.
+    #[error("the client authenticates with its key and has no secret: replace its keys instead")]
+    NoSecret,
     /// As many clients as [`OpenClients::most`](crate::OpenClients::most) allows have registered themselves, and all that
     /// were looked at are in use.
     #[error("too many clients have registered themselves and are in use")]
@@ -99,6 +103,7 @@ impl From<RegistrarError> for Reason {
             error @ (RegistrarError::ChangedMeanwhile
             | RegistrarError::FirstParty
             | RegistrarError::Invalid(_)
+            | RegistrarError::NoSecret
             | RegistrarError::NothingProposed
             | RegistrarError::NotFirstParty
             | RegistrarError::PublicClient

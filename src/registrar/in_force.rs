@@ -1,7 +1,8 @@
 //! Puts a form or a state in force, in the client and in its application.
 
 use crate::client::application::CheckedForm;
-use crate::client::{Client, ClientState};
+use crate::client::{Client, ClientSecrets, ClientState};
+use crate::registrar::keys::put_assurance_in_force;
 use crate::store::Registration;
 
 pub(super) fn set_state(next: &mut Registration, state: ClientState) {
@@ -21,4 +22,9 @@ pub(super) fn put_in_force(client: &mut Client, form: &CheckedForm) {
     client.machine_resources = form.machine_resources.clone();
     client.grant_types = form.grant_types;
     client.authentication_methods = form.authentication_methods;
+    put_assurance_in_force(client, form);
+    if !client.authentication_methods.use_secret() {
+        // What no method uses would only wait to be stolen.
+        client.secrets = ClientSecrets::default();
+    }
 }

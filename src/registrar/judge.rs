@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::client::application::{
     Application, CheckedForm, Field, FieldError, Logo, MARK_BYTES, OpenApplication, Problem,
 };
-use crate::client::{Client, ClientSecrets, ClientState, ClientType, OpenClient, Privileges};
+use crate::client::{Client, ClientKeys, ClientSecrets, ClientState, ClientType, OpenClient, Privileges};
 use crate::clock::Timestamp;
 use crate::config::OpenClients;
 use crate::id::ClientId;
@@ -14,6 +14,7 @@ use crate::registrar::deletion;
 use crate::registrar::error::{RegistrarError, VersionsUsedUp};
 use crate::registrar::idle;
 use crate::registrar::in_force::{put_in_force, set_state};
+use crate::registrar::keys;
 use crate::registrar::narrowing::Narrowing;
 use crate::registrar::rules::{RegistrationRules, check_privileges};
 use crate::registrar::update::{Update, check_token, management, put_update_in_force};
@@ -120,6 +121,9 @@ pub(super) enum Action {
     },
     RetirePreviousSecret,
     EndSecrets,
+    ReplaceKeys {
+        keys: ClientKeys,
+    },
     Transfer {
         to: Subject,
     },
@@ -221,6 +225,11 @@ impl Step<'_> {
                 require_secret(&next.client)?;
                 next.client.secrets = ClientSecrets::default();
             }
+            Action::ReplaceKeys { keys } => {
+                refuse_first_party(&next.application)?;
+                require_approved(&next.client)?;
+                keys::replace(next, keys, &rules.keys)?;
+            }
             Action::Transfer { to } => transfer(next, to)?,
             Action::WithdrawGrants => next.client.withdraw_grants(),
             Action::Delete => *next = deletion::tombstone(next, now.plus(rules.reservation)),
@@ -270,6 +279,7 @@ impl Step<'_> {
             | Action::Narrow(_)
             | Action::RetirePreviousSecret
             | Action::EndSecrets
+            | Action::ReplaceKeys { .. }
             | Action::Transfer { .. }
             | Action::WithdrawGrants
             | Action::Delete
@@ -428,6 +438,7 @@ fn transfer(next: &mut Registration, to: &Subject) -> Result<(), RegistrarError>
     }
     if next.application.owner.as_ref() != Some(to) {
         next.client.secrets = next.client.secrets.under_another_owner();
+        next.client.mark_keys_of_previous_owner();
         next.application.owner = Some(to.clone());
     }
     Ok(())
@@ -460,6 +471,9 @@ fn require_secret(client: &Client) -> Result<(), RegistrarError> {
     if client.client_type == ClientType::Public {
         return Err(RegistrarError::PublicClient);
     }
+    if !client.authentication_methods.use_secret() {
+        return Err(RegistrarError::NoSecret);
+    }
     require_approved(client)
 }
 
@@ -484,7 +498,7 @@ mod tests {
     use super::*;
     use crate::client::application::{ApplicationForm, RegistrationLimits};
     use crate::client::redirect_uri::RedirectUriPolicy;
-    use crate::client::{ApplicationType, GrantType, GrantTypes, RefreshRotation};
+    use crate::client::{ApplicationType, AssuranceRules, GrantType, GrantTypes, RefreshRotation};
     use crate::scope::{ScopeCatalog, ScopeDefinition};
 
     const NOW: Timestamp = Timestamp::from_seconds(100);
@@ -511,6 +525,7 @@ mod tests {
             redirect_uris: RedirectUriPolicy::default(),
             public_clients: true,
             grant_types: GrantType::ALL.iter().copied().collect(),
+            keys: AssuranceRules::of_tests(),
             reservation: Duration::from_secs(1000),
         }
     }

@@ -15,6 +15,7 @@ mod idle;
 mod in_force;
 mod initial_token;
 mod judge;
+mod keys;
 mod management;
 mod narrowing;
 mod open;
@@ -62,7 +63,8 @@ use crate::text::LookAlikeKey;
 ///
 /// - The owner of an application may [`change`](Self::change) it, make and replace its secret
 ///   ([`claim_secret`](Self::claim_secret), [`rotate_secret`](Self::rotate_secret),
-///   [`retire_previous_secret`](Self::retire_previous_secret)), and delete it ([`delete_own`](Self::delete_own)).
+///   [`retire_previous_secret`](Self::retire_previous_secret)), replace its keys
+///   ([`replace_own_keys`](Self::replace_own_keys)), and delete it ([`delete_own`](Self::delete_own)).
 ///   These steps name the owner. For any other subject there is no such application.
 /// - A reviewer may [`approve`](Self::approve) and [`reject`](Self::reject).
 /// - An administrator may take all other steps. The registrar knows no administrators: check who calls.
@@ -92,6 +94,7 @@ impl Registrar {
             redirect_uris: config.redirect_uris.clone(),
             public_clients: config.public_clients,
             grant_types,
+            keys: config.assurance_rules(context.key_sets.is_some()),
             reservation: reservation(config),
         };
         Some(Self { registry, rules, context, actor: None })
@@ -149,7 +152,8 @@ impl Registrar {
     /// that of the [`Application`] that the reviewer saw.
     ///
     /// It makes no secret: the owner of a confidential client does, with [`claim_secret`](Self::claim_secret). Until
-    /// then the client cannot authenticate. The form is checked again under the rules of now.
+    /// then the client cannot authenticate. A client with keys has no secret: it can authenticate at once, and the
+    /// approval of a change from a secret to keys ends its secrets. The form is checked again under the rules of now.
     ///
     /// A client that registered itself has its secret already. Its form may lack a name, a website and a logo, which
     /// users see: the [`Approval`] supplies them. From then on the client counts as reviewed. One that a policy approved

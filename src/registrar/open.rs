@@ -9,7 +9,7 @@ use std::sync::Arc;
 use crate::claim::{ATTEMPTS, claim};
 use crate::client::application::{Application, ApplicationFilter, Management, OpenApplication};
 use crate::client::metadata::{Admitted, RegistrationBounds};
-use crate::client::{AuthenticationMethods, Client, ClientOrigin, ClientState, OpenClient};
+use crate::client::{Client, ClientOrigin, ClientState, OpenClient};
 use crate::clock::Timestamp;
 use crate::config::OpenClients;
 use crate::error::Reason;
@@ -118,8 +118,8 @@ impl Registrar {
         let token = config
             .registration_management
             .then(|| RegistrationAccessToken::generate(&prefixes.registration_access_token, entropy));
-        let is_public = admission.admitted.form.authentication_methods == AuthenticationMethods::PUBLIC;
-        let secret = (!is_public).then(|| ClientSecret::generate(entropy));
+        let needs_secret = admission.admitted.form.authentication_methods.use_secret();
+        let secret = needs_secret.then(|| ClientSecret::generate(entropy));
         let open = OpenSubmission {
             secret: secret.as_ref().map(|secret| Digest::of(secret.expose().as_bytes())),
             ..admission.submission(place.slot, looks_like_another, token.as_ref(), now, &config.open_clients)

@@ -1,7 +1,7 @@
 //! The steps of an application's owner. Each names the owner: for another subject there is no such application.
 
-use crate::client::ClientState;
 use crate::client::application::{ApplicationForm, Logo};
+use crate::client::{ClientKeys, ClientState};
 use crate::hooks::ApplicationChange;
 use crate::id::ClientId;
 use crate::registrar::Registrar;
@@ -49,8 +49,8 @@ impl Registrar {
     ///
     /// [`RegistrarError::ChangedMeanwhile`] if it was changed since; [`RegistrarError::SecretExists`] if there is a
     /// secret; [`RegistrarError::NotFound`] also for a subject that does not own it;
-    /// [`RegistrarError::PublicClient`], [`RegistrarError::WrongState`] if it was never approved, or
-    /// [`RegistrarError::Store`].
+    /// [`RegistrarError::PublicClient`], [`RegistrarError::NoSecret`] if it authenticates with its key,
+    /// [`RegistrarError::WrongState`] if it was never approved, or [`RegistrarError::Store`].
     ///
     /// # Examples
     ///
@@ -81,8 +81,8 @@ impl Registrar {
     /// # Errors
     ///
     /// [`RegistrarError::ChangedMeanwhile`] if it was changed since; [`RegistrarError::NotFound`] also for a subject
-    /// that does not own it; [`RegistrarError::PublicClient`], [`RegistrarError::WrongState`] if it was never
-    /// approved, or [`RegistrarError::Store`].
+    /// that does not own it; [`RegistrarError::PublicClient`], [`RegistrarError::NoSecret`] if it authenticates with its
+    /// key, [`RegistrarError::WrongState`] if it was never approved, or [`RegistrarError::Store`].
     pub async fn rotate_secret(
         &self,
         id: &ClientId,
@@ -99,8 +99,8 @@ impl Registrar {
     /// # Errors
     ///
     /// [`RegistrarError::ChangedMeanwhile`] if it was changed since; [`RegistrarError::NotFound`] also for a subject
-    /// that does not own it; [`RegistrarError::PublicClient`], [`RegistrarError::WrongState`] if it was never
-    /// approved, or [`RegistrarError::Store`].
+    /// that does not own it; [`RegistrarError::PublicClient`], [`RegistrarError::NoSecret`] if it authenticates with its
+    /// key, [`RegistrarError::WrongState`] if it was never approved, or [`RegistrarError::Store`].
     pub async fn retire_previous_secret(
         &self,
         id: &ClientId,
@@ -109,6 +109,45 @@ impl Registrar {
     ) -> Result<(), RegistrarError> {
         let change = ApplicationChange::PreviousSecretRetired;
         self.carry_out(id, Some(owner), Some(version), Action::RetirePreviousSecret, change).await
+    }
+
+    /// Replaces the public keys of an approved client that authenticates with `private_key_jwt`, for its owner. It
+    /// needs no review, like the rotation of a secret.
+    ///
+    /// Assertions that were signed with a key that is not in the new set are refused from then on; on another server once it
+    /// has read the client again, which is at most the time to live of its [`CachedClients`](crate::CachedClients) later.
+    /// After a replacement by an address, also by the same one, the set there is fetched anew. To replace a key without a
+    /// moment of failure, register a set with both, let the client sign with the new one, then register that alone.
+    /// Tokens and grants live on. A proposed change that had the same keys gets the new ones too. `version` is that of the
+    /// [`Application`](crate::Application) that was read before.
+    ///
+    /// # Errors
+    ///
+    /// [`RegistrarError::Invalid`] if the client does not authenticate with a key, or if its keys come with its metadata
+    /// document, or if the server does not accept the keys; [`RegistrarError::ChangedMeanwhile`] if the application was
+    /// changed since; [`RegistrarError::NotFound`] also for a subject that does not own it;
+    /// [`RegistrarError::WrongState`] if it was never approved, or [`RegistrarError::Store`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use grantor::{ClientId, ClientKeys, JwkSet, Registrar, Subject};
+    ///
+    /// async fn replace(registrar: &Registrar, id: &ClientId, me: &Subject, jwks: &str) -> Result<(), Box<dyn std::error::Error>> {
+    ///     let version = registrar.application(id).await?.version();
+    ///     registrar.replace_own_keys(id, me, version, ClientKeys::Set(JwkSet::parse(jwks)?)).await?;
+    ///     Ok(())
+    /// }
+    /// ```
+    pub async fn replace_own_keys(
+        &self,
+        id: &ClientId,
+        owner: &Subject,
+        version: u32,
+        keys: ClientKeys,
+    ) -> Result<(), RegistrarError> {
+        let action = Action::ReplaceKeys { keys };
+        self.carry_out(id, Some(owner), Some(version), action, ApplicationChange::KeysReplaced).await
     }
 
     /// Deletes an application for its owner, as [`delete`](Self::delete) does.

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::client::application::{ApplicationForm, CheckedForm, Field, FieldError, Logo, Problem, RegistrationLimits};
 use crate::client::redirect_uri::RedirectUriPolicy;
-use crate::client::{Client, ClientType, GrantType, GrantTypes, Privileges, RefreshRotation};
+use crate::client::{AssuranceRules, Client, ClientType, GrantType, GrantTypes, Privileges, RefreshRotation};
 use crate::registrar::approval::Approval;
 use crate::registrar::error::RegistrarError;
 use crate::scope::ScopeCatalog;
@@ -18,6 +18,7 @@ pub(crate) struct RegistrationRules {
     pub(crate) redirect_uris: RedirectUriPolicy,
     pub(crate) public_clients: bool,
     pub(crate) grant_types: GrantTypes,
+    pub(crate) keys: AssuranceRules,
     /// How long the id of a deleted client is kept.
     pub(crate) reservation: Duration,
 }
@@ -74,10 +75,16 @@ impl RegistrationRules {
             .filter(|(is_refused, _)| *is_refused)
             .map(|(_, problem)| FieldError::new(Field::ClientId, problem))
             .collect();
-        if client.client_type == ClientType::Confidential && !client.has_secret() {
+        let needs_secret = client.client_type == ClientType::Confidential && client.authentication_methods.use_secret();
+        if needs_secret && !client.has_secret() {
             errors.push(FieldError::new(Field::ClientSecret, Problem::Missing));
         }
-        let of_form = self.check(&form.to_form(&self.catalog)).err().unwrap_or_default();
+        let as_form = form.to_form(&self.catalog);
+        let mut of_form = self.check(&as_form).err().unwrap_or_default();
+        // A form with another fault is not checked for its keys, and that fault may be none here.
+        let mut of_keys = self.keys.refused(&as_form, Some(&form));
+        of_keys.retain(|error| !of_form.iter().any(|own| own.field() == error.field()));
+        of_form.extend(of_keys);
         // A client of the embedder's own needs no website, and no resources of users where none is asked.
         errors.extend(of_form.into_iter().filter(|error| {
             let has_no_website = error.field() == Field::Website && client.website.is_empty();
@@ -92,13 +99,14 @@ impl RegistrationRules {
     }
 
     fn check(&self, form: &ApplicationForm) -> Result<CheckedForm, Vec<FieldError>> {
-        let checked = form.check(&self.limits, &self.catalog, &self.redirect_uris);
+        let checked = form.check_within(&self.limits, &self.catalog, &self.redirect_uris, self.keys.key_set);
         let public = form.client_type == ClientType::Public && !self.public_clients;
         let refused = [
             public.then_some(FieldError::new(Field::ClientType, Problem::PublicClientsOff)),
             self.grant_type_off(form).map(|problem| FieldError::new(Field::GrantTypes, problem)),
         ];
-        let refused: Vec<_> = refused.into_iter().flatten().collect();
+        let mut refused: Vec<_> = refused.into_iter().flatten().collect();
+        refused.extend(self.keys.refused(form, checked.as_ref().ok()));
         if refused.is_empty() {
             return checked;
         }

@@ -118,9 +118,11 @@ impl Update {
     }
 }
 
-/// A client stays public or confidential, and a reviewed client also keeps its application type.
+/// A client stays public or confidential, and a reviewed client also keeps its application type. A client that
+/// authenticates with its key does not go back to a secret.
 fn check_fixed(client: &Client, admitted: &Admitted) -> Result<(), MetadataError> {
-    if admitted.form.client_type != client.client_type {
+    let loses_key = client.keys().is_some() && admitted.form.keys().is_none();
+    if admitted.form.client_type != client.client_type || loses_key {
         return Err(MetadataError::Fixed("token_endpoint_auth_method"));
     }
     if admitted.form.application_type != client.application_type && !client.is_unreviewed() {

@@ -6,6 +6,7 @@
 pub(crate) mod derive;
 mod digest;
 pub(crate) mod minted;
+pub(crate) mod nonce;
 pub(crate) mod opaque;
 pub(crate) mod refresh;
 

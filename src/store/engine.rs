@@ -13,8 +13,8 @@ use crate::subject::Subject;
 ///
 /// Every engine is a [`ClientStore`](crate::store::ClientStore), a
 /// [`ClientRegistry`](crate::store::ClientRegistry), a [`CodeStore`](crate::store::CodeStore), a
-/// [`TokenStore`](crate::store::TokenStore), a [`ReplayStore`](crate::store::ReplayStore) and a
-/// [`PurgeStore`](crate::store::PurgeStore): those implementations encode, decode and report unreadable records, once
+/// [`TokenStore`](crate::store::TokenStore), a [`PushedRequestStore`](crate::store::PushedRequestStore), a
+/// [`ReplayStore`](crate::store::ReplayStore) and a [`PurgeStore`](crate::store::PurgeStore): those implementations encode, decode and report unreadable records, once
 /// for all engines. The [guide](crate::guide::writing_a_store) has tables in SQL and two complete examples.
 ///
 /// # Contract
@@ -125,21 +125,24 @@ pub enum Table {
     Clients,
     /// Grants with their tokens; keys of 16 bytes.
     Grants,
+    /// Pushed authorization requests; keys of 16 bytes.
+    PushedRequests,
     /// Identifiers that must not be used twice, and one row for the time of the last purge; keys of 32 bytes.
     Replays,
 }
 
 impl Table {
     /// Every table.
-    pub const ALL: [Self; 4] = [Self::Authorizations, Self::Clients, Self::Grants, Self::Replays];
+    pub const ALL: [Self; 5] = [Self::Authorizations, Self::Clients, Self::Grants, Self::PushedRequests, Self::Replays];
 
-    /// Returns the table's name: `authorizations`, `clients`, `grants` or `replays`.
+    /// Returns the table's name: `authorizations`, `clients`, `grants`, `pushed_requests` or `replays`.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Authorizations => "authorizations",
             Self::Clients => "clients",
             Self::Grants => "grants",
+            Self::PushedRequests => "pushed_requests",
             Self::Replays => "replays",
         }
     }
@@ -149,7 +152,7 @@ impl Table {
     pub const fn listed_part(self) -> Part {
         match self {
             Self::Clients => Part::Application,
-            Self::Authorizations | Self::Grants | Self::Replays => Part::Record,
+            Self::Authorizations | Self::Grants | Self::PushedRequests | Self::Replays => Part::Record,
         }
     }
 
@@ -253,7 +256,7 @@ pub struct Columns {
     /// When the row was made, or an application was last submitted.
     pub created: Option<Timestamp>,
     /// The state of the row as a word: `held`, `code_issued` or `denied`; `granted` or `revoked`; `pending`,
-    /// `approved`, `rejected`, `suspended` or `deleted`; `used`; `purged`.
+    /// `approved`, `rejected`, `suspended` or `deleted`; `pushed` or `used`; `purged`.
     pub state: &'static str,
     /// When and why the row ended.
     pub ended: Option<Ended>,

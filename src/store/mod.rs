@@ -4,8 +4,8 @@
 //! OAuth: it finds, inserts and swaps records whose fields it need not understand.
 //!
 //! The core reads and writes through the typed traits: [`ClientStore`], [`ClientRegistry`], [`CodeStore`],
-//! [`TokenStore`], [`ReplayStore`], [`PurgeStore`]. A database implements one trait beneath them, [`Engine`], over
-//! bytes; every engine is a store of all six.
+//! [`TokenStore`], [`PushedRequestStore`], [`ReplayStore`], [`PurgeStore`]. A database implements one trait beneath them,
+//! [`Engine`], over bytes; every engine is a store of all seven.
 
 mod answer;
 pub(crate) mod cached;
@@ -21,6 +21,7 @@ mod page;
 pub(crate) mod postgres;
 mod purge;
 mod purge_store;
+mod pushed_request_store;
 #[cfg(feature = "redis")]
 pub(crate) mod redis;
 mod registration;
@@ -30,7 +31,7 @@ pub(crate) mod sqlite;
 mod stores;
 mod token_store;
 
-pub use crate::record::{Authorization, Grant, LastPurge, Replay, Revocation, RevocationReason};
+pub use crate::record::{Authorization, Grant, LastPurge, PushedRequest, Replay, Revocation, RevocationReason};
 pub use crate::store::answer::{Insertion, Replacement};
 pub use crate::store::client_registry::ClientRegistry;
 pub use crate::store::client_store::ClientStore;
@@ -40,6 +41,7 @@ pub use crate::store::error::StoreError;
 pub use crate::store::page::Page;
 pub use crate::store::purge::Purge;
 pub use crate::store::purge_store::PurgeStore;
+pub use crate::store::pushed_request_store::PushedRequestStore;
 pub use crate::store::registration::{LogoWrite, Registration};
 pub use crate::store::replay_store::ReplayStore;
 pub use crate::store::stores::Stores;

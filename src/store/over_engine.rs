@@ -9,8 +9,8 @@ use crate::client::application::{Application, ApplicationFilter, Logo, LogoSlot}
 use crate::client::{Client, ClientState};
 use crate::clock::Timestamp;
 use crate::codec::DecodeError;
-use crate::id::{AuthorizationId, ClientId, GrantId};
-use crate::record::{Authorization, Grant, LastPurge, Record, Replay};
+use crate::id::{AuthorizationId, ClientId, GrantId, PushedRequestId};
+use crate::record::{Authorization, Grant, LastPurge, PushedRequest, Record, Replay};
 use crate::secret::Digest;
 use crate::store::answer::{Insertion, Replacement};
 use crate::store::client_registry::ClientRegistry;
@@ -21,12 +21,13 @@ use crate::store::error::StoreError;
 use crate::store::page::Page;
 use crate::store::purge::Purge;
 use crate::store::purge_store::PurgeStore;
+use crate::store::pushed_request_store::PushedRequestStore;
 use crate::store::registration::{LogoWrite, Registration};
 use crate::store::replay_store::ReplayStore;
 use crate::store::token_store::TokenStore;
 use crate::subject::Subject;
 
-/// A record with a table of its own, listed by its subject.
+/// A record with a table of its own, listed by its subject if it has one.
 trait Tabled: Record + PartialEq {
     const TABLE: Table;
 }
@@ -37,6 +38,10 @@ impl Tabled for Authorization {
 
 impl Tabled for Grant {
     const TABLE: Table = Table::Grants;
+}
+
+impl Tabled for PushedRequest {
+    const TABLE: Table = Table::PushedRequests;
 }
 
 fn write_of<R: Tabled>(record: &R) -> Write {
@@ -197,6 +202,33 @@ impl<E: Engine> TokenStore for E {
 
     async fn purge_expired(&self, now: Timestamp, limit: usize) -> Result<Purge, StoreError> {
         Engine::purge(self, Table::Grants, now, limit).await
+    }
+}
+
+#[async_trait]
+impl<E: Engine> PushedRequestStore for E {
+    fn reads_settled(&self) -> bool {
+        Engine::reads_settled(self)
+    }
+
+    async fn find(&self, id: &PushedRequestId) -> Result<Option<Arc<PushedRequest>>, StoreError> {
+        find_record(self, id.octets()).await
+    }
+
+    async fn insert(&self, record: Arc<PushedRequest>) -> Result<Insertion, StoreError> {
+        Engine::insert(self, write_of(&*record)).await
+    }
+
+    async fn replace(&self, version: u32, record: Arc<PushedRequest>) -> Result<Replacement, StoreError> {
+        Engine::replace(self, version, write_of(&*record)).await
+    }
+
+    async fn confirm(&self, record: Arc<PushedRequest>) -> Result<Replacement, StoreError> {
+        confirm_record(self, &*record).await
+    }
+
+    async fn purge_expired(&self, now: Timestamp, limit: usize) -> Result<Purge, StoreError> {
+        Engine::purge(self, Table::PushedRequests, now, limit).await
     }
 }
 

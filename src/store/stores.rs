@@ -7,6 +7,7 @@ use crate::store::client_store::ClientStore;
 use crate::store::code_store::CodeStore;
 use crate::store::error::StoreError;
 use crate::store::purge_store::PurgeStore;
+use crate::store::pushed_request_store::PushedRequestStore;
 use crate::store::replay_store::ReplayStore;
 use crate::store::token_store::TokenStore;
 
@@ -19,6 +20,7 @@ pub struct Stores {
     pub(crate) tokens: Arc<dyn TokenStore>,
     pub(crate) purges: Arc<dyn PurgeStore>,
     pub(crate) replays: Option<Arc<dyn ReplayStore>>,
+    pub(crate) pushed_requests: Option<Arc<dyn PushedRequestStore>>,
 }
 
 impl Stores {
@@ -39,6 +41,7 @@ impl Stores {
             tokens: Arc::new(tokens),
             purges: Arc::new(purges),
             replays: None,
+            pushed_requests: None,
         }
     }
 
@@ -53,6 +56,13 @@ impl Stores {
     pub fn with_replays(self, replays: impl ReplayStore) -> Self {
         Self { replays: Some(Arc::new(replays)), ..self }
     }
+
+    /// Sets where pushed authorization requests are kept, which [`Config::pushed_requests`](crate::Config::pushed_requests)
+    /// needs.
+    #[must_use]
+    pub fn with_pushed_requests(self, pushed_requests: impl PushedRequestStore) -> Self {
+        Self { pushed_requests: Some(Arc::new(pushed_requests)), ..self }
+    }
 }
 
 impl Stores {
@@ -64,9 +74,21 @@ impl Stores {
     pub(crate) fn registry(&self) -> Result<&dyn ClientRegistry, StoreError> {
         self.registry.as_deref().ok_or_else(|| StoreError::permanent("there is no registry"))
     }
+
+    /// Returns where pushed requests are kept.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if there is no such store, and a held request of an earlier setting needs it. Without a store, no
+    /// server accepts pushed requests.
+    pub(crate) fn pushed_requests(&self) -> Result<&dyn PushedRequestStore, StoreError> {
+        self.pushed_requests.as_deref().ok_or_else(|| StoreError::permanent("there is no store of pushed requests"))
+    }
 }
 
-impl<S: ClientRegistry + CodeStore + TokenStore + ReplayStore + PurgeStore> From<Arc<S>> for Stores {
+impl<S: ClientRegistry + CodeStore + TokenStore + ReplayStore + PurgeStore + PushedRequestStore> From<Arc<S>>
+    for Stores
+{
     fn from(store: Arc<S>) -> Self {
         Self {
             clients: store.clone(),
@@ -74,12 +96,13 @@ impl<S: ClientRegistry + CodeStore + TokenStore + ReplayStore + PurgeStore> From
             codes: store.clone(),
             tokens: store.clone(),
             purges: store.clone(),
-            replays: Some(store),
+            replays: Some(store.clone()),
+            pushed_requests: Some(store),
         }
     }
 }
 
-impl<S: ClientRegistry + CodeStore + TokenStore + ReplayStore + PurgeStore> From<S> for Stores {
+impl<S: ClientRegistry + CodeStore + TokenStore + ReplayStore + PurgeStore + PushedRequestStore> From<S> for Stores {
     fn from(store: S) -> Self {
         Arc::new(store).into()
     }

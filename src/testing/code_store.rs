@@ -1,3 +1,3 @@
 //! The rules of [`CodeStore`](crate::store::CodeStore#contract), one function each.
 
-crate::testing::record_rules::record_rules! { CodeStore, Codes }
+crate::testing::record_rules::list_rules! { CodeStore, Codes }

@@ -77,6 +77,19 @@ macro_rules! client_store_tests {
     };
 }
 
+/// Makes a test of every rule of [`PushedRequestStore`](crate::store::PushedRequestStore), in a module
+/// `pushed_request_store`.
+///
+/// It takes what [`token_store_tests!`](crate::token_store_tests) takes.
+#[macro_export]
+macro_rules! pushed_request_store_tests {
+    ($(#[$attribute:meta])* => $($made:tt)+) => {
+        $crate::__unlisted_record_rules! {
+            [$crate::__store_tests] pushed_request_store [$(#[$attribute])*] [$($made)+]
+        }
+    };
+}
+
 /// Makes a test of every rule of [`ReplayStore`](crate::store::ReplayStore), in a module `replay_store`.
 ///
 /// It takes what [`token_store_tests!`](crate::token_store_tests) takes.
@@ -98,7 +111,7 @@ macro_rules! purge_store_tests {
     };
 }
 
-/// Makes a test of every rule of all six traits, for a store that has them all, as every
+/// Makes a test of every rule of all seven traits, for a store that has them all, as every
 /// [`Engine`](crate::store::Engine) has.
 ///
 /// It takes what [`token_store_tests!`](crate::token_store_tests) takes.
@@ -109,6 +122,7 @@ macro_rules! store_tests {
         $crate::client_registry_tests! { $($given)+ }
         $crate::code_store_tests! { $($given)+ }
         $crate::token_store_tests! { $($given)+ }
+        $crate::pushed_request_store_tests! { $($given)+ }
         $crate::replay_store_tests! { $($given)+ }
         $crate::purge_store_tests! { $($given)+ }
     };
@@ -157,6 +171,46 @@ macro_rules! __record_rules {
                 losers_find_the_winner
                 readers_never_go_back
                 a_row_is_listed_at_once
+                a_purge_loses_no_write
+                purges_share_the_work
+            ]
+        }
+    };
+}
+
+/// The same for records that are on no list.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __unlisted_record_rules {
+    ([$($then:tt)+] $($given:tt)*) => {
+        $($then)+! {
+            $($given)*
+            [
+                insert_leaves_the_row_that_is_there
+                insert_leaves_what_was_revoked
+                ids_are_told_apart
+                replace_of_a_missing_row_is_lost
+                replace_of_another_version_is_lost
+                large_versions_are_compared
+                a_confirm_leaves_the_row_as_it_is
+                a_confirm_of_another_row_is_lost
+                every_field_comes_back
+                the_largest_record_comes_back
+                a_purge_waits_for_the_end
+                a_purge_follows_a_moved_end
+                a_purge_takes_rows_of_every_kind
+                a_purge_is_bounded_and_finishes
+                a_purge_steps_over_nothing_alive
+            ]
+            [
+                insert_has_one_winner
+                replace_has_one_winner
+                no_update_is_lost
+                confirms_at_once_all_succeed
+                a_confirm_undoes_no_write
+                acknowledged_writes_are_found
+                losers_find_the_winner
+                readers_never_go_back
                 a_purge_loses_no_write
                 purges_share_the_work
             ]

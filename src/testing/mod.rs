@@ -8,8 +8,9 @@
 //! [`code_store_tests!`](crate::code_store_tests),
 //! [`client_registry_tests!`](crate::client_registry_tests),
 //! [`client_store_tests!`](crate::client_store_tests),
+//! [`pushed_request_store_tests!`](crate::pushed_request_store_tests),
 //! [`replay_store_tests!`](crate::replay_store_tests), [`purge_store_tests!`](crate::purge_store_tests), and
-//! [`store_tests!`](crate::store_tests) for all six.
+//! [`store_tests!`](crate::store_tests) for all seven.
 //! The guide [`writing_a_store`](crate::guide::writing_a_store) says what each of them protects.
 //!
 //! The rules name no runtime and never block for an answer. Callers that race are polled by threads of the
@@ -37,6 +38,7 @@ mod draw;
 mod entropy;
 mod macros;
 pub mod purge_store;
+pub mod pushed_request_store;
 mod record_rules;
 pub mod records;
 mod registry_rules;

@@ -1,4 +1,4 @@
-//! The rules that both stores of records keep, written once.
+//! The rules that the stores of records keep, written once.
 
 /// Defines one public function a rule, for stores of one trait.
 macro_rules! record_rules {
@@ -8,9 +8,7 @@ macro_rules! record_rules {
 
         use crate::store::$trait;
         use crate::testing::rows::$rows;
-        use crate::testing::rules::{
-            confirm, cost, expiry, fields, found, insert, list, page, purge, purge_race, replace, unreadable,
-        };
+        use crate::testing::rules::{confirm, expiry, fields, found, insert, purge, purge_race, replace, unreadable};
 
         /// Rule 1: of many callers that insert one id, one is told `Inserted`, and the row is its own.
         pub async fn insert_has_one_winner<S: $trait>(store: &S, another: &S) {
@@ -102,70 +100,9 @@ macro_rules! record_rules {
             fields::of_the_largest_size_come_back(&$rows(store)).await;
         }
 
-        /// Rule 6: what was acknowledged is listed at once, as it is, among many callers.
-        pub async fn a_row_is_listed_at_once<S: $trait>(store: &S, another: &S) {
-            list::shows_a_row_at_once(&$rows(store), &$rows(another)).await;
-        }
-
-        /// Rule 6: records in every state are listed, those that are over too.
-        pub async fn rows_of_every_kind_are_listed(store: &impl $trait) {
-            fields::of_every_kind_are_listed(&$rows(store)).await;
-        }
-
-        /// Rule 6: subjects that differ in case, blanks, normalization or length are different subjects.
-        pub async fn a_list_is_of_one_subject(store: &impl $trait) {
-            list::is_of_one_subject(&$rows(store)).await;
-        }
-
-        /// Rule 6: a list is in the ascending order of ids, compared as octets.
-        pub async fn a_list_is_in_the_order_of_ids(store: &impl $trait) {
-            list::is_in_the_order_of_ids(&$rows(store)).await;
-        }
-
-        /// Rule 6: pages of any size hold every row once, and all but the last one are full.
-        pub async fn pages_hold_every_row_once(store: &impl $trait) {
-            page::holds_every_row_once(&$rows(store)).await;
-        }
-
-        /// Rule 6: a page of the largest records, more than a mebibyte together, arrives whole.
-        pub async fn a_page_of_the_largest_records_is_full(store: &impl $trait) {
-            page::of_the_largest_is_full(&$rows(store)).await;
-        }
-
-        /// Rule 6: a page may start after a row that is gone.
-        pub async fn a_page_starts_after_an_id_that_is_gone(store: &impl $trait) {
-            page::starts_after_an_id_that_is_gone(&$rows(store)).await;
-        }
-
-        /// Rule 6: while rows come and go, a reader of pages meets each row that stays, once.
-        pub async fn pages_miss_nothing_that_stays(store: &impl $trait) {
-            page::misses_nothing_that_stays(&$rows(store)).await;
-        }
-
-        /// Rule 6: a page that holds a record which cannot be read names it, and the list goes on behind it.
-        ///
-        /// `spoil` puts octets that are no record in the place of the one of that id, and changes nothing
-        /// else; only the author of a store can write it, so this rule is not among those of the macro.
-        pub async fn a_list_names_what_cannot_be_read<F: Future<Output = ()> + Send>(
-            store: &impl $trait,
-            spoil: impl Fn([u8; 16]) -> F + Send + Sync,
-        ) {
-            unreadable::is_named_by_a_list(&$rows(store), spoil).await;
-        }
-
         /// Rule 7: a row is there a second before its `purge_after`, and gone from all lists after a purge then.
         pub async fn a_purge_waits_for_the_end(store: &impl $trait) {
             purge::waits_for_the_end(&$rows(store)).await;
-        }
-
-        /// Rule 6: a purged row leaves no entry behind that cuts a page short or lists another row under its id.
-        pub async fn a_purge_leaves_no_list_entry(store: &impl $trait) {
-            purge::leaves_no_list_entry(&$rows(store)).await;
-        }
-
-        /// Rule 7: a record without a subject is found, is on no list, and is removed at its time.
-        pub async fn a_purge_takes_rows_without_a_subject(store: &impl $trait) {
-            purge::takes_rows_without_a_subject(&$rows(store)).await;
         }
 
         /// Rule 7: a row whose end was moved on stays until the new end, and goes then.
@@ -190,7 +127,8 @@ macro_rules! record_rules {
 
         /// Rule 7: what cannot be read does not keep a purge from what is due behind it.
         ///
-        /// `spoil` is that of [`a_list_names_what_cannot_be_read`].
+        /// `spoil` puts octets that are no record in the place of the one of that id, and changes nothing
+        /// else; only the author of a store can write it, so this rule is not among those of the macro.
         pub async fn a_purge_steps_over_what_cannot_be_read<F: Future<Output = ()> + Send>(
             store: &impl $trait,
             spoil: impl Fn([u8; 16]) -> F + Send + Sync,
@@ -200,7 +138,7 @@ macro_rules! record_rules {
 
         /// Rule 7: what cannot be read stays until the `purge_after` that was written last, and goes then.
         ///
-        /// `spoil` is that of [`a_list_names_what_cannot_be_read`].
+        /// `spoil` is that of [`a_purge_steps_over_what_cannot_be_read`].
         pub async fn a_purge_keeps_what_cannot_be_read<F: Future<Output = ()> + Send>(
             store: &impl $trait,
             spoil: impl Fn([u8; 16]) -> F + Send + Sync,
@@ -229,6 +167,73 @@ macro_rules! record_rules {
         pub async fn purges_share_the_work<S: $trait>(store: &S, another: &S) {
             purge_race::share_the_work(&$rows(store), &$rows(another)).await;
         }
+    };
+}
+
+/// Defines those about lists too.
+macro_rules! list_rules {
+    ($trait:ident, $rows:ident) => {
+        crate::testing::record_rules::record_rules! { $trait, $rows }
+
+        /// Rule 6: what was acknowledged is listed at once, as it is, among many callers.
+        pub async fn a_row_is_listed_at_once<S: $trait>(store: &S, another: &S) {
+            crate::testing::rules::list::shows_a_row_at_once(&$rows(store), &$rows(another)).await;
+        }
+
+        /// Rule 6: records in every state are listed, those that are over too.
+        pub async fn rows_of_every_kind_are_listed(store: &impl $trait) {
+            crate::testing::rules::fields::of_every_kind_are_listed(&$rows(store)).await;
+        }
+
+        /// Rule 6: subjects that differ in case, blanks, normalization or length are different subjects.
+        pub async fn a_list_is_of_one_subject(store: &impl $trait) {
+            crate::testing::rules::list::is_of_one_subject(&$rows(store)).await;
+        }
+
+        /// Rule 6: a list is in the ascending order of ids, compared as octets.
+        pub async fn a_list_is_in_the_order_of_ids(store: &impl $trait) {
+            crate::testing::rules::list::is_in_the_order_of_ids(&$rows(store)).await;
+        }
+
+        /// Rule 6: pages of any size hold every row once, and all but the last one are full.
+        pub async fn pages_hold_every_row_once(store: &impl $trait) {
+            crate::testing::rules::page::holds_every_row_once(&$rows(store)).await;
+        }
+
+        /// Rule 6: a page of the largest records, more than a mebibyte together, arrives whole.
+        pub async fn a_page_of_the_largest_records_is_full(store: &impl $trait) {
+            crate::testing::rules::page::of_the_largest_is_full(&$rows(store)).await;
+        }
+
+        /// Rule 6: a page may start after a row that is gone.
+        pub async fn a_page_starts_after_an_id_that_is_gone(store: &impl $trait) {
+            crate::testing::rules::page::starts_after_an_id_that_is_gone(&$rows(store)).await;
+        }
+
+        /// Rule 6: while rows come and go, a reader of pages meets each row that stays, once.
+        pub async fn pages_miss_nothing_that_stays(store: &impl $trait) {
+            crate::testing::rules::page::misses_nothing_that_stays(&$rows(store)).await;
+        }
+
+        /// Rule 6: a page that holds a record which cannot be read names it, and the list goes on behind it.
+        ///
+        /// `spoil` is that of [`a_purge_steps_over_what_cannot_be_read`].
+        pub async fn a_list_names_what_cannot_be_read<F: Future<Output = ()> + Send>(
+            store: &impl $trait,
+            spoil: impl Fn([u8; 16]) -> F + Send + Sync,
+        ) {
+            crate::testing::rules::unreadable::is_named_by_a_list(&$rows(store), spoil).await;
+        }
+
+        /// Rule 6: a purged row leaves no entry behind that cuts a page short or lists another row under its id.
+        pub async fn a_purge_leaves_no_list_entry(store: &impl $trait) {
+            crate::testing::rules::purge::leaves_no_list_entry(&$rows(store)).await;
+        }
+
+        /// Rule 7: a record without a subject is found, is on no list, and is removed at its time.
+        pub async fn a_purge_takes_rows_without_a_subject(store: &impl $trait) {
+            crate::testing::rules::purge::takes_rows_without_a_subject(&$rows(store)).await;
+        }
 
         /// Rule 8: each call costs the same, whatever is stored.
         ///
@@ -236,9 +241,9 @@ macro_rules! record_rules {
         /// through a table is one statement as well, so only a count of rows shows that there is none. Not
         /// every store can count, so this rule is not among those of the macro.
         pub async fn calls_cost_the_same(store: &impl $trait, count: impl Fn() -> u64 + Send + Sync) {
-            cost::of_calls_stays_the_same(&$rows(store), count).await;
+            crate::testing::rules::cost::of_calls_stays_the_same(&$rows(store), count).await;
         }
     };
 }
 
-pub(super) use record_rules;
+pub(super) use {list_rules, record_rules};

@@ -1,4 +1,4 @@
-//! What the two stores of records have in common, so that their rules are written once.
+//! What the stores of records have in common, so that their rules are written once.
 
 use std::fmt::{Debug, Display};
 use std::future::Future;
@@ -6,10 +6,11 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use crate::clock::Timestamp;
-use crate::id::{AuthorizationId, GrantId};
+use crate::id::{AuthorizationId, GrantId, PushedRequestId};
 use crate::record::Record;
 use crate::store::{
-    Authorization, CodeStore, Grant, Insertion, Page, Purge, Replacement, RevocationReason, StoreError, TokenStore,
+    Authorization, CodeStore, Grant, Insertion, Page, Purge, PushedRequest, PushedRequestStore, Replacement,
+    RevocationReason, StoreError, TokenStore,
 };
 use crate::subject::Subject;
 use crate::testing::records;
@@ -21,6 +22,10 @@ pub(super) struct Codes<'s, S>(pub(super) &'s S);
 /// The grants of a store under test.
 #[derive(Debug)]
 pub(super) struct Tokens<'s, S>(pub(super) &'s S);
+
+/// The pushed requests of a store under test.
+#[derive(Debug)]
+pub(super) struct PushedRequests<'s, S>(pub(super) &'s S);
 
 /// What a store answers when it is asked for a list.
 pub(super) type Listed<R> = Result<Vec<Arc<R>>, StoreError>;
@@ -223,6 +228,84 @@ impl<S: TokenStore> Rows for Tokens<'_, S> {
 
     fn huge(subject: &Subject, purge_after: Timestamp) -> Arc<Grant> {
         Arc::new(records::huge_grant(subject, purge_after))
+    }
+}
+
+/// Pushed requests have no subject, and are on no list.
+impl<S: PushedRequestStore> Rows for PushedRequests<'_, S> {
+    type Id = PushedRequestId;
+    type Row = PushedRequest;
+
+    async fn try_find(&self, id: PushedRequestId) -> Result<Option<Arc<PushedRequest>>, StoreError> {
+        self.0.find(&id).await
+    }
+
+    async fn try_list(&self, _: &Subject, _: Page<PushedRequestId>) -> Listed<PushedRequest> {
+        Ok(Vec::new())
+    }
+
+    async fn insert(&self, row: &Arc<PushedRequest>) -> Insertion {
+        answer("insert", self.0.insert(row.clone()).await)
+    }
+
+    async fn replace(&self, version: u32, row: &Arc<PushedRequest>) -> Replacement {
+        answer("replace", self.0.replace(version, row.clone()).await)
+    }
+
+    async fn confirm(&self, row: &Arc<PushedRequest>) -> Replacement {
+        answer("confirm", self.0.confirm(row.clone()).await)
+    }
+
+    async fn purge(&self, now: Timestamp, limit: usize) -> Purge {
+        answer("purge_expired", self.0.purge_expired(now, limit).await)
+    }
+
+    fn id(row: &PushedRequest) -> PushedRequestId {
+        row.id
+    }
+
+    fn first(_: &Subject, purge_after: Timestamp) -> Arc<PushedRequest> {
+        Arc::new(records::pushed_request(purge_after))
+    }
+
+    fn rival(row: &PushedRequest, _: &Subject, purge_after: Timestamp) -> Arc<PushedRequest> {
+        Arc::new(PushedRequest { id: row.id, ..records::pushed_request(purge_after) })
+    }
+
+    fn next(row: &PushedRequest, purge_after: Timestamp) -> Arc<PushedRequest> {
+        Arc::new(records::visited(row, purge_after))
+    }
+
+    fn ended(row: &PushedRequest) -> Arc<PushedRequest> {
+        Arc::new(records::used(row))
+    }
+
+    fn ended_sooner(_: &PushedRequest, _: Timestamp) -> Option<Arc<PushedRequest>> {
+        None
+    }
+
+    fn octets(id: PushedRequestId) -> [u8; 16] {
+        *id.octets()
+    }
+
+    fn under(row: &PushedRequest, octets: [u8; 16]) -> Arc<PushedRequest> {
+        Arc::new(PushedRequest { id: PushedRequestId::from_octets(octets), ..row.clone() })
+    }
+
+    fn numbered(row: &PushedRequest, version: u32) -> Arc<PushedRequest> {
+        Arc::new(PushedRequest { version, ..row.clone() })
+    }
+
+    fn without_subject(row: &PushedRequest) -> Arc<PushedRequest> {
+        Arc::new(row.clone())
+    }
+
+    fn of_every_kind(_: &Subject, purge_after: Timestamp) -> Vec<PushedRequest> {
+        records::pushed_requests_of_every_kind(purge_after)
+    }
+
+    fn huge(_: &Subject, purge_after: Timestamp) -> Arc<PushedRequest> {
+        Arc::new(records::huge_pushed_request(purge_after))
     }
 }
 

@@ -8,11 +8,11 @@ use async_trait::async_trait;
 use crate::client::Client;
 use crate::client::application::{Application, ApplicationFilter, Logo, LogoSlot};
 use crate::clock::Timestamp;
-use crate::id::{AuthorizationId, ClientId, GrantId};
-use crate::record::{Authorization, Grant, LastPurge, Replay};
+use crate::id::{AuthorizationId, ClientId, GrantId, PushedRequestId};
+use crate::record::{Authorization, Grant, LastPurge, PushedRequest, Replay};
 use crate::store::{
-    ClientRegistry, ClientStore, CodeStore, Insertion, Page, Purge, PurgeStore, Registration, Replacement, ReplayStore,
-    StoreError, TokenStore,
+    ClientRegistry, ClientStore, CodeStore, Insertion, Page, Purge, PurgeStore, PushedRequestStore, Registration,
+    Replacement, ReplayStore, StoreError, TokenStore,
 };
 use crate::subject::Subject;
 
@@ -122,6 +122,39 @@ where
         page: Page<AuthorizationId>,
     ) -> Result<Vec<Arc<Authorization>>, StoreError> {
         self.store.authorizations_of(subject, page).await
+    }
+
+    async fn purge_expired(&self, now: Timestamp, limit: usize) -> Result<Purge, StoreError> {
+        (self.settle)(self.store.clone()).await;
+        self.store.purge_expired(now, limit).await
+    }
+}
+
+#[async_trait]
+impl<S, F, W> PushedRequestStore for Settled<S, F>
+where
+    S: PushedRequestStore + Clone,
+    F: Fn(S) -> W + Send + Sync + 'static,
+    W: Future<Output = ()> + Send,
+{
+    fn reads_settled(&self) -> bool {
+        self.store.reads_settled()
+    }
+
+    async fn find(&self, id: &PushedRequestId) -> Result<Option<Arc<PushedRequest>>, StoreError> {
+        self.store.find(id).await
+    }
+
+    async fn insert(&self, record: Arc<PushedRequest>) -> Result<Insertion, StoreError> {
+        self.store.insert(record).await
+    }
+
+    async fn replace(&self, version: u32, record: Arc<PushedRequest>) -> Result<Replacement, StoreError> {
+        self.store.replace(version, record).await
+    }
+
+    async fn confirm(&self, record: Arc<PushedRequest>) -> Result<Replacement, StoreError> {
+        self.store.confirm(record).await
     }
 
     async fn purge_expired(&self, now: Timestamp, limit: usize) -> Result<Purge, StoreError> {

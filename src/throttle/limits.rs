@@ -96,7 +96,8 @@ pub struct ThrottleLimits {
     ///
     /// A document is cached for at least five minutes, and a person connects few applications in a short time.
     pub document_fetches: Rate,
-    /// Metadata documents that are fetched from one host, for all users: 30 in a burst, then one every 2 seconds.
+    /// Metadata documents, and key sets of clients that registered themselves and that nobody has reviewed, that are fetched
+    /// from one host, for all users: 30 in a burst, then one every 2 seconds.
     ///
     /// Most hosts have few documents; a hosting service may have many. The document of a client that is stored and
     /// approved does not count, so requests for other documents of its host do not lock its users out.

@@ -38,7 +38,7 @@ use crate::hooks::{Attempt, AttemptKind, Throttle, ThrottleDecision};
 ///   stranger in another network cannot lock an honest client out;
 /// * by user: requests that are held for a decision;
 /// * by network: clients that register themselves, each a record in the store;
-/// * by user, and by host: metadata documents that are fetched.
+/// * by user, and by host: metadata documents that are fetched; by host: key sets of clients that nobody has reviewed.
 ///
 /// A refused attempt takes nothing. So waiting always helps, and `Retry-After` is the time until there is enough: at
 /// most an hour, under the default limits some seconds. Attempts that are in progress together may fail together
@@ -76,7 +76,7 @@ const SUBJECTS: usize = 16_384;
 const REGISTRATIONS: usize = 16_384;
 /// The buckets of fetched documents by user.
 const DOCUMENT_FETCHES: usize = 16_384;
-/// The buckets of fetched documents by host.
+/// The buckets of fetched documents and key sets by host.
 const DOCUMENT_HOSTS: usize = 8192;
 
 const MICROSECONDS: u64 = 1_000_000;
@@ -138,9 +138,10 @@ impl MemoryThrottle {
         let (client, subject) = match attempt.kind {
             AttemptKind::Authentication => (attempt.client.zip(network), None),
             AttemptKind::HeldRequest => (None, attempt.subject),
-            AttemptKind::Registration | AttemptKind::MetadataDocument => (None, None),
+            AttemptKind::Registration | AttemptKind::MetadataDocument | AttemptKind::KeySet => (None, None),
         };
-        let fetched = Some(attempt).filter(|attempt| attempt.kind == AttemptKind::MetadataDocument);
+        let is_fetched = matches!(attempt.kind, AttemptKind::MetadataDocument | AttemptKind::KeySet);
+        let fetched = Some(attempt).filter(|_| is_fetched);
         let registers = attempt.kind == AttemptKind::Registration;
         Some(Keys {
             registration: network.filter(|_| registers).map(|network| self.hasher.hash_one(network)),

@@ -53,6 +53,26 @@ impl<'a> Params<'a> {
         Ok(params)
     }
 
+    /// Writes the parameters of these names that have a value, so that [`parse`](Self::parse) reads the same values.
+    pub(crate) fn to_query(&self, names: impl Iterator<Item = &'static str>) -> String {
+        let mut query = String::new();
+        let mut add = |name: &str, value: &[u8]| {
+            if !query.is_empty() {
+                query.push('&');
+            }
+            query.push_str(name);
+            query.push('=');
+            form_encode_into(&mut query, value);
+        };
+        for name in names {
+            match name {
+                RESOURCE => self.resources().for_each(|value| add(name, value)),
+                _ => self.octets(name).into_iter().for_each(|value| add(name, value)),
+            }
+        }
+        query
+    }
+
     /// Returns the first value that is not empty, since an empty one counts as absent
     /// [6749-3.1-02].
     pub(crate) fn octets(&self, name: &str) -> Option<&[u8]> {
@@ -180,6 +200,15 @@ pub(crate) fn is_encoded(octets: &[u8]) -> bool {
 /// A space becomes `%20`, never `+`, and nothing but `A-Z a-z 0-9 - . _ ~` stays as it is.
 pub(crate) fn form_encode_into(out: &mut String, octets: &[u8]) {
     out.extend(percent_encode(octets, ALL_BUT_UNRESERVED));
+}
+
+/// Returns the parameters of these names as they were sent. Whatever else was sent, and how, does not matter.
+pub(crate) fn parameters_named(octets: &[u8], names: &[&str]) -> Vec<u8> {
+    let is_named = |piece: &&[u8]| {
+        let (name, _) = split_at_first(piece, b'=');
+        form_decode(name).is_ok_and(|name| names.iter().any(|own| own.as_bytes() == &*name))
+    };
+    octets.split(|octet| *octet == b'&').filter(is_named).collect::<Vec<_>>().join(&b'&')
 }
 
 /// Adds one parameter to the query of a URI and leaves what is there untouched [HTTP-06].
@@ -356,6 +385,29 @@ mod tests {
                 assert_eq!(parse(&octets).unwrap_err(), ParamsError::MalformedEscape, "{}", octets.escape_ascii());
             }
         }
+    }
+
+    #[test]
+    fn parameters_are_picked_from_whatever_surrounds_them() {
+        for (octets, expected) in [
+            (&b"state=%zz&sc%6fpe=a&%zz=b&code=c&scope"[..], &b"sc%6fpe=a&code=c&scope"[..]),
+            (b"", b""),
+            (b"&&state&codes=1&", b""),
+            (b"code=%zz&scope=%zz", b"code=%zz&scope=%zz"),
+        ] {
+            assert_eq!(parameters_named(octets, &["scope", "code"]), expected, "{}", octets.escape_ascii());
+        }
+    }
+
+    #[test]
+    fn what_is_written_is_read_again() {
+        let names = ["state", RESOURCE, "scope", "code"].into_iter();
+        let limits = ParamLimits { octets: 1000, parameters: 100 };
+        let form = b"code=&resource=a%26b&x=1&state=a+%26%00%ff&resource=&resource=%zz&scope=b";
+        let query = Params::parse(form, names.clone(), &limits).unwrap().to_query(names.clone());
+        assert_eq!(query, "state=a%20%26%00%FF&resource=a%26b&resource=&resource=%25zz&scope=b");
+        let again = Params::parse(query.as_bytes(), names.clone(), &limits).unwrap();
+        assert_eq!(again.to_query(names), query);
     }
 
     #[test]

@@ -37,10 +37,13 @@ pub struct Request<'a> {
     authorization: HeaderLine<'a>,
     content_type: HeaderLine<'a>,
     origin: HeaderLine<'a>,
+    dpop: HeaderLine<'a>,
     asks_for_method: bool,
     body: Body<'a>,
     peer: Option<IpAddr>,
     subject: Option<&'a Subject>,
+    session: Option<&'a [u8]>,
+    url: Option<&'a str>,
 }
 
 impl<'a> Request<'a> {
@@ -55,15 +58,19 @@ impl<'a> Request<'a> {
             authorization: HeaderLine::Absent,
             content_type: HeaderLine::Absent,
             origin: HeaderLine::Absent,
+            dpop: HeaderLine::Absent,
             asks_for_method: false,
             body: Body::Empty,
             peer: None,
             subject: None,
+            session: None,
+            url: None,
         }
     }
 
     /// Sets the path as it arrived, not decoded [RFC 3986 section 3.3]. Endpoints that are reached under several paths
-    /// need it, such as [`ResourceMetadata`](crate::wire::Endpoint::ResourceMetadata).
+    /// need it, such as [`ResourceMetadata`](crate::wire::Endpoint::ResourceMetadata), and resources that accept DPoP
+    /// proofs. Where a framework cuts off the prefix of nested routes, it is the whole path.
     #[must_use]
     pub fn path(mut self, path: &'a str) -> Self {
         self.path = Some(path);
@@ -95,6 +102,8 @@ impl<'a> Request<'a> {
             self.content_type = self.content_type.and(value);
         } else if name.eq_ignore_ascii_case("Origin") {
             self.origin = self.origin.and(value);
+        } else if name.eq_ignore_ascii_case("DPoP") {
+            self.dpop = self.dpop.and(value);
         } else if name.eq_ignore_ascii_case("Access-Control-Request-Method") {
             self.asks_for_method = true;
         }
@@ -127,6 +136,34 @@ impl<'a> Request<'a> {
         self
     }
 
+    /// Sets a secret value that identifies the browser's session, for the authorization endpoint.
+    ///
+    /// A session that brings a pushed request before its `request_uri` expires may bring it again later, once the user
+    /// has signed in [RFC 9126 section 4]. So the value has to stay the same during the sign-in. A sign-in should begin
+    /// a session with a new id: keep a random value of the old session in the new one, and pass that. An empty value
+    /// counts as none.
+    #[must_use]
+    pub fn session(mut self, session: &'a [u8]) -> Self {
+        self.session = Some(session);
+        self
+    }
+
+    /// Sets the public URL of the request, which DPoP proofs at a resource have to name [RFC 9449 section 4.2].
+    ///
+    /// It is for resources behind a proxy that changes the path or the host. Without it, the URL is the origin of the
+    /// protected resource, or of the issuer if there is no [`Config::resources`](crate::Config::resources), followed by
+    /// the [path](Self::path) of the request.
+    ///
+    /// # Security
+    ///
+    /// Never build it from `Host`, `Forwarded` or `X-Forwarded-Host`. The sender of the request writes them, so a proof
+    /// for another server would be accepted.
+    #[must_use]
+    pub fn url(mut self, url: &'a str) -> Self {
+        self.url = Some(url);
+        self
+    }
+
     /// Returns whether a browser asks with it whether a page of another origin may send a request: `OPTIONS` with
     /// `Access-Control-Request-Method` [Fetch standard, CORS preflight].
     ///
@@ -155,6 +192,18 @@ impl<'a> Request<'a> {
 
     pub(crate) fn origin(&self) -> HeaderLine<'a> {
         self.origin
+    }
+
+    pub(crate) fn dpop(&self) -> HeaderLine<'a> {
+        self.dpop
+    }
+
+    pub(crate) fn session_octets(&self) -> Option<&'a [u8]> {
+        self.session
+    }
+
+    pub(crate) fn public_url(&self) -> Option<&'a str> {
+        self.url
     }
 
     pub(crate) fn body_octets(&self) -> Body<'a> {
@@ -204,6 +253,7 @@ impl fmt::Debug for Request<'_> {
             .field("authorization", &self.authorization)
             .field("content_type", &self.content_type)
             .field("origin", &self.origin)
+            .field("dpop", &self.dpop)
             .field("asks_for_method", &self.asks_for_method)
             .field("body", &self.body)
             .field("peer", &self.peer)

@@ -9,6 +9,9 @@ pub enum Endpoint {
     Authorization,
     /// Where clients exchange codes and refresh tokens [RFC 6749 section 3.2].
     Token,
+    /// Where clients push authorization requests [RFC 9126], if
+    /// [`Config::pushed_requests`](crate::Config::pushed_requests) is on; otherwise it is answered with 404.
+    PushedAuthorization,
     /// Where clients revoke tokens [RFC 7009].
     Revocation,
     /// Where resource servers ask about tokens [RFC 7662].
@@ -32,6 +35,7 @@ impl Endpoint {
     /// The endpoints that [`serve`](crate::AuthorizationServer::serve) answers by itself.
     pub const MACHINE: &'static [Self] = &[
         Self::Token,
+        Self::PushedAuthorization,
         Self::Revocation,
         Self::Introspection,
         Self::Metadata,
@@ -46,6 +50,7 @@ impl Endpoint {
         match self {
             Self::Authorization => "/oauth2/auth",
             Self::Token => "/oauth2/token",
+            Self::PushedAuthorization => "/oauth2/par",
             Self::Revocation => "/oauth2/revoke",
             Self::Introspection => "/oauth2/introspect",
             Self::Metadata => "/.well-known/oauth-authorization-server",
@@ -63,6 +68,7 @@ impl Endpoint {
             Self::ResourceMetadata => own.to_owned(),
             Self::Authorization
             | Self::Token
+            | Self::PushedAuthorization
             | Self::Revocation
             | Self::Introspection
             | Self::Registration
@@ -81,8 +87,27 @@ impl Endpoint {
     /// [RFC 9700 section 2.6, CORS-02, CORS-03].
     pub(crate) const fn is_covered_by_cors(self) -> bool {
         match self {
-            Self::Token | Self::Revocation | Self::Metadata | Self::ResourceMetadata | Self::Registration => true,
+            Self::Token
+            | Self::PushedAuthorization
+            | Self::Revocation
+            | Self::Metadata
+            | Self::ResourceMetadata
+            | Self::Registration => true,
             Self::Authorization | Self::Introspection | Self::ClientConfiguration => false,
+        }
+    }
+
+    /// Whether DPoP proofs are read there [RFC 9449 sections 5 and 10.1].
+    pub(crate) const fn reads_proofs(self) -> bool {
+        match self {
+            Self::Token | Self::PushedAuthorization => true,
+            Self::Authorization
+            | Self::Revocation
+            | Self::Introspection
+            | Self::Metadata
+            | Self::ResourceMetadata
+            | Self::Registration
+            | Self::ClientConfiguration => false,
         }
     }
 
@@ -92,6 +117,7 @@ impl Endpoint {
         match self {
             Self::Authorization => "authorization",
             Self::Token => "token",
+            Self::PushedAuthorization => "pushed_authorization",
             Self::Revocation => "revocation",
             Self::Introspection => "introspection",
             Self::Metadata => "metadata",
@@ -107,7 +133,9 @@ impl Endpoint {
     pub const fn allow(self) -> &'static str {
         match self {
             Self::Authorization | Self::Metadata | Self::ResourceMetadata => "GET, HEAD",
-            Self::Token | Self::Revocation | Self::Introspection | Self::Registration => "POST",
+            Self::Token | Self::PushedAuthorization | Self::Revocation | Self::Introspection | Self::Registration => {
+                "POST"
+            }
             Self::ClientConfiguration => "GET, PUT, DELETE",
         }
     }
@@ -115,7 +143,9 @@ impl Endpoint {
     pub(crate) fn allows(self, method: &str) -> bool {
         match self {
             Self::Authorization | Self::Metadata | Self::ResourceMetadata => matches!(method, "GET" | "HEAD"),
-            Self::Token | Self::Revocation | Self::Introspection | Self::Registration => method == "POST",
+            Self::Token | Self::PushedAuthorization | Self::Revocation | Self::Introspection | Self::Registration => {
+                method == "POST"
+            }
             Self::ClientConfiguration => matches!(method, "GET" | "PUT" | "DELETE"),
         }
     }

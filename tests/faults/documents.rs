@@ -80,10 +80,10 @@ async fn rows(world: &World) -> usize {
 
 /// Makes one store call fail in the given way.
 #[derive(Debug)]
-struct At {
-    at: usize,
-    fate: Fate,
-    calls: AtomicUsize,
+pub(crate) struct At {
+    pub(crate) at: usize,
+    pub(crate) fate: Fate,
+    pub(crate) calls: AtomicUsize,
 }
 
 #[async_trait]
@@ -141,7 +141,7 @@ async fn decided(world: &World, handle: &AuthorizationHandle) {
 
 /// Every call waits before it is made and after its effect.
 #[derive(Debug)]
-struct Waiting;
+pub(crate) struct Waiting;
 
 #[async_trait]
 impl Script for Waiting {
@@ -219,7 +219,7 @@ async fn requests_at_once_queue_one_client() {
 
 /// Lets other requests go first at every call.
 #[derive(Debug)]
-struct Yielding;
+pub(crate) struct Yielding;
 
 #[async_trait]
 impl Script for Yielding {

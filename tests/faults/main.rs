@@ -1,6 +1,9 @@
 //! Stores that fail, futures that are dropped, requests that meet.
 
+mod assertions;
 mod cancellation;
 mod documents;
 mod failing;
+mod proofs;
+mod pushed;
 mod races;

@@ -6,6 +6,8 @@ mod allocations;
 mod calls;
 mod instructions;
 mod operations;
+#[cfg(feature = "jose")]
+mod signatures;
 mod sizes;
 mod throttle;
 

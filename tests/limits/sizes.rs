@@ -15,7 +15,7 @@ use support::world::{World, form};
 #[test]
 fn records_in_memory() {
     assert_eq!(size_of::<Grant>(), 264);
-    assert_eq!(size_of::<Authorization>(), 304);
+    assert_eq!(size_of::<Authorization>(), 320);
 }
 
 /// A grant of one pair and of two, with 45 octets of scopes, 22 of client id and five of subject.

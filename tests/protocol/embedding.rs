@@ -140,7 +140,11 @@ async fn a_public_client_that_is_not_offered_is_not_served_either() {
 #[test]
 fn a_profile_keeps_its_promises_however_it_was_chosen() {
     let refused = |config: Config| AuthorizationServer::new(config, MemoryStore::new()).unwrap_err().field();
-    for (own, profile) in [(Config::strict(ISSUER), Profile::Strict), (Config::mcp(ISSUER), Profile::Mcp)] {
+    for (own, profile) in [
+        (Config::strict(ISSUER), Profile::Strict),
+        (Config::mcp(ISSUER), Profile::Mcp),
+        (Config::fapi(ISSUER), Profile::Fapi),
+    ] {
         let server = AuthorizationServer::new(own, MemoryStore::new()).unwrap();
         assert_eq!(server.config().profile(), profile);
         let mut config = server.config().clone();

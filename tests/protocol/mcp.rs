@@ -199,8 +199,13 @@ async fn of_the_well_known_forms_only_one_has_a_path() {
         let server = AuthorizationServer::new(Config::mcp(issuer), MemoryStore::new()).unwrap();
         for &endpoint in Endpoint::MACHINE {
             let paths = server.paths(endpoint);
-            // They have a path where there are resources, and where registration is on.
-            let may_have_none = [Endpoint::ResourceMetadata, Endpoint::Registration, Endpoint::ClientConfiguration];
+            // They have a path where there are resources, and where registration and pushed requests are on.
+            let may_have_none = [
+                Endpoint::ResourceMetadata,
+                Endpoint::Registration,
+                Endpoint::ClientConfiguration,
+                Endpoint::PushedAuthorization,
+            ];
             let may_have_none = may_have_none.contains(&endpoint);
             assert!(may_have_none && paths.is_empty() || paths[0] == server.path(endpoint));
             if endpoint == Endpoint::Metadata {

@@ -406,15 +406,17 @@ fn a_stricter_profile_cannot_be_loosened_where_it_makes_its_promise() {
         (|config| config.pkce = PkceRequirement::PublicClients, "pkce is PublicClients; only AllClients is accepted"),
     ];
     for (change, error) in exact {
-        for (profile, name) in [(Profile::Strict, "strict"), (Profile::Mcp, "MCP")] {
+        for (profile, name) in [(Profile::Strict, "strict"), (Profile::Mcp, "MCP"), (Profile::Fapi, "FAPI")] {
             let refusal = refused(profile, change).unwrap();
             assert!(refusal.starts_with(&format!("{error} in the {name} profile (RFC 9700 section 2.")), "{refusal}");
         }
         assert_eq!(refused(Profile::Platform, change), None);
     }
     let schemes = |config: &mut Config| config.redirect_uris.private_use_schemes = true;
-    let error = refused(Profile::Mcp, schemes).unwrap();
-    assert!(error.starts_with("redirect_uris.private_use_schemes is true; only false is accepted"), "{error}");
+    for profile in [Profile::Mcp, Profile::Fapi] {
+        let error = refused(profile, schemes).unwrap();
+        assert!(error.starts_with("redirect_uris.private_use_schemes is true; only false is accepted"), "{error}");
+    }
     assert_eq!(refused(Profile::Strict, schemes), None);
 }
 
@@ -423,7 +425,7 @@ fn a_stricter_profile_cannot_be_loosened_where_it_makes_its_promise() {
 #[test]
 fn only_the_platform_profile_brings_scopes() {
     assert_eq!(Config::platform(ISSUER).scopes.definitions().len(), 26);
-    for config in [Config::strict(ISSUER), Config::mcp(ISSUER)] {
+    for config in [Config::strict(ISSUER), Config::mcp(ISSUER), Config::fapi(ISSUER)] {
         assert!(config.scopes.definitions().is_empty());
         assert!(config.scopes.parse(b"repo-code:r").is_err());
         let server = AuthorizationServer::new(config, MemoryStore::new()).unwrap();
@@ -476,6 +478,7 @@ fn the_report_names_what_each_profile_leaves_looser() {
     );
     let mcp = ["redirect_uris.localhost", "redirect_status", "basic", "grace", "reuse_margin", "grant_lifetime"];
     assert_eq!(settings(&throttled(config_of(Profile::Mcp))), mcp);
+    assert_eq!(settings(&throttled(config_of(Profile::Fapi))), Vec::<&str>::new());
 
     let report = server_of(Profile::Platform).security_report();
     for finding in &report.findings {

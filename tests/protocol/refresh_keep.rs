@@ -14,7 +14,8 @@ use grantor::{
 use crate::interleaved::{CALLERS, from_threads, reconfigured};
 use crate::rfc6749_refresh::{native_form, records};
 use support::world::{
-    Credentials, Pair, REDIRECT_URI, Reviewer, SCOPES, World, config_of, e400, empty, form, logo, ok, pair, public_form,
+    Credentials, Pair, REDIRECT_URI, Reviewer, SCOPES, World, config_of, e400, e401, empty, form, logo, ok, pair,
+    public_form,
 };
 
 const ACCESS_TOKENS: usize = 64;
@@ -124,10 +125,31 @@ async fn the_oldest_of_64_access_tokens_ends_first() {
     assert!(world.opens(&accesses[200]).await && !world.opens(&accesses[263]).await);
 }
 
+/// FAPI-KEEP-03
+#[tokio::test]
+async fn the_number_of_live_access_tokens_is_a_setting() {
+    for most in [1, 2, 256] {
+        let world = World::with(Profile::Platform, |config| {
+            keep(config);
+            config.live_access_tokens = most;
+        })
+        .await;
+        let first = world.pair().await;
+        let mut accesses = vec![first.access.clone()];
+        for _ in 0..most {
+            accesses.push(pair(&world.refresh(&first.refresh).await).access);
+        }
+        assert!(!world.opens(&accesses[0]).await, "{most}");
+        for access in &accesses[1..] {
+            assert!(world.opens(access).await, "{most}");
+        }
+    }
+}
+
 /// FAPI-KEEP-04
 #[tokio::test]
 async fn revocation_stops_a_kept_token_and_all_access() {
-    for way in 0..3 {
+    for way in 0..4 {
         let world = keeping().await;
         let first = world.pair().await;
         let all =
@@ -135,14 +157,22 @@ async fn revocation_stops_a_kept_token_and_all_access() {
         match way {
             0 => empty(&world.revoke(&first.refresh).await),
             1 => assert_eq!(world.server.revoke_subject(&world.alice).await.unwrap(), 1),
-            _ => {
+            2 => {
                 let registrar = world.server.registrar().unwrap();
                 registrar.withdraw_grants(&world.client.client_id()).await.unwrap();
+            }
+            _ => {
+                let registrar = world.server.registrar().unwrap();
+                let id = world.client.client_id();
+                let version = registrar.application(&id).await.unwrap().version();
+                registrar.delete(&id, version).await.unwrap();
             }
         }
         for own in &all {
             assert!(!world.opens(&own.access).await, "{way}");
-            e400(&world.refresh(&own.refresh).await, "invalid_grant");
+            let refused = world.refresh(&own.refresh).await;
+            // Of a client that is gone nobody authenticates.
+            if way == 3 { e401(&refused, "invalid_client") } else { e400(&refused, "invalid_grant") }
         }
     }
     let world = World::with(Profile::Platform, |config| {

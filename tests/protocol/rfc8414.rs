@@ -278,6 +278,7 @@ async fn every_member_has_the_type_that_clients_ask_for() {
         Config::strict("https://auth.example/tenant"),
         Config::mcp("https://auth.example/tenant/"),
         Config::mcp("http://127.0.0.1:8080"),
+        Config::fapi("https://auth.example/tenant"),
     ];
     for mut config in servers {
         config.development = config.issuer.starts_with("http://");

@@ -8,6 +8,10 @@ mod directory;
 mod service;
 mod welch;
 
+use std::str::FromStr;
+
+use grantor::JwkThumbprint;
+
 use service::{Service, altered, is_refused};
 use welch::{Difference, compare};
 
@@ -91,6 +95,19 @@ fn the_time_of_a_refused_token_does_not_tell_where_it_is_wrong() {
     let headers = |place: usize| altered(&service.token, place).map(|token| format!("Bearer {token}").into_bytes());
     let headers = [headers(25).collect(), headers(66).collect()];
     equal(compare("token wrong in its first character, last", headers, |header| service.is_closed(header)));
+}
+
+/// Thumbprints of keys that differ in the first byte, and in the last.
+#[test]
+#[ignore = "times a million calls: by hand, in release, on a machine that does nothing else"]
+fn the_time_of_a_comparison_of_thumbprints_does_not_tell_where_they_differ() {
+    let bound = JwkThumbprint::from_str(&"A".repeat(43)).unwrap();
+    let others = [format!("E{}", "A".repeat(42)), format!("{}E", "A".repeat(42))];
+    let others = others.map(|text| JwkThumbprint::from_str(&text).unwrap());
+    let kinds = [0_u8, 1].map(|kind| vec![vec![kind]; 61]);
+    equal(compare("thumbprint wrong in its first byte, last", kinds, |kind| {
+        assert!(others[usize::from(kind[0])] != bound);
+    }));
 }
 
 #[track_caller]

@@ -17,7 +17,9 @@ async fn main() -> ExitCode {
 
 async fn serve(options: Options) -> Result<(), Box<dyn Error>> {
     let listener = TcpListener::bind(&options.listen).map_err(|error| options.cannot_listen(error))?;
-    let server = demo::authorization_server(&options, format!("http://{}", listener.local_addr()?)).await?;
+    let issuer = options.issuer(listener.local_addr()?);
+    let listener = demo::tls::terminate(&options, listener)?;
+    let server = demo::authorization_server(&options, issuer).await?;
     let app = move || App::new().configure(|services| demo::actix::configure(services, &server));
     // The first head of a connection; what comes later a proxy in front has to bound.
     let patient = HttpServer::new(app).client_request_timeout(Duration::from_secs(10));

@@ -20,7 +20,7 @@ use grantor::{ResourceError, ResourceServer, Subject};
 use tokio::time::timeout;
 
 /// Returns what [`App::configure`](actix_web::App::configure) takes: the routes of the endpoints that the server answers
-/// by itself, [`Endpoint::MACHINE`], and the server as `Data<AuthorizationServer>`. These are token, revocation,
+/// by itself, [`Endpoint::MACHINE`], and the server as `Data<AuthorizationServer>`. These are token, pushed requests, revocation,
 /// introspection, registration and its management [RFC 7592], and the metadata of the server and of its protected
 /// resources.
 ///
@@ -123,7 +123,8 @@ pub struct HeldRequest {
 /// Checks an authorization request and holds it for the user who is signed in [RFC 6749 section 4.1.1].
 ///
 /// Without a user it returns `None`: show the sign-in page, and retry the request afterwards. `session` is the secret
-/// name of the browser's session, such as the value of its cookie.
+/// name of the browser's session, such as the value of its cookie. If clients push requests, it has to exist before the
+/// sign-in and to stay the same during it: see [`Request::session`](wire::Request::session).
 ///
 /// # Errors
 ///
@@ -134,7 +135,8 @@ pub async fn authorize(
     user: Option<&Subject>,
     session: &[u8],
 ) -> Result<Option<HeldRequest>, Refused> {
-    let pending = match server.authorize(&user.into_iter().fold(request.lend(), wire::Request::subject)).await {
+    let lent = user.into_iter().fold(request.lend().session(session), wire::Request::subject);
+    let pending = match server.authorize(&lent).await {
         Ok(pending) => pending,
         Err(error) if user.is_none() && error.needs_sign_in() => return Ok(None),
         Err(error) => return Err(Refused(respond(error.response(user)))),
@@ -178,6 +180,9 @@ pub trait RequiredScope: 'static {
 ///
 /// With [`Config::resources`](grantor::Config::resources) it accepts tokens for the default resource only, and
 /// none if there is no default. [`require_scopes`] guards the routes of any other resource.
+///
+/// A token that is bound to a key needs a DPoP proof. Its URL has to be the path of the request at the origin of the
+/// default resource, or of the issuer if there is none [RFC 9449 section 7].
 ///
 /// The token is read from the header alone. With `bearer_in_body` take [`Incoming`], and call
 /// [`AuthorizationServer::authenticate`] and

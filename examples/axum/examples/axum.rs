@@ -3,11 +3,11 @@
 //! `cargo run -p grantor-axum --example axum` prints where to begin. Its routes are in `examples/demo/src/axum.rs`.
 
 use std::error::Error;
+use std::net::TcpListener;
 use std::process::ExitCode;
 
 use demo::Options;
 use grantor_axum::accept;
-use tokio::net::TcpListener;
 
 #[tokio::main]
 async fn main() -> ExitCode {
@@ -15,8 +15,12 @@ async fn main() -> ExitCode {
 }
 
 async fn serve(options: Options) -> Result<(), Box<dyn Error>> {
-    let listener = TcpListener::bind(&options.listen).await.map_err(|error| options.cannot_listen(error))?;
-    let server = demo::authorization_server(&options, format!("http://{}", listener.local_addr()?)).await?;
+    let listener = TcpListener::bind(&options.listen).map_err(|error| options.cannot_listen(error))?;
+    let issuer = options.issuer(listener.local_addr()?);
+    let listener = demo::tls::terminate(&options, listener)?;
+    listener.set_nonblocking(true)?;
+    let listener = tokio::net::TcpListener::from_std(listener)?;
+    let server = demo::authorization_server(&options, issuer).await?;
     accept::serve(listener, demo::axum::routes(server), stopped()).await;
     Ok(())
 }

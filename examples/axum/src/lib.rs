@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::body::{Body, Bytes, to_bytes};
-use axum::extract::{ConnectInfo, FromRef, FromRequest, FromRequestParts, Request, State};
+use axum::extract::{ConnectInfo, FromRef, FromRequest, FromRequestParts, OriginalUri, Request, State};
 use axum::http::request::Parts;
 use axum::middleware::{FromExtractorLayer, Next, from_extractor_with_state};
 use axum::response::{AppendHeaders, Html, IntoResponse, Response};
@@ -24,7 +24,7 @@ use grantor::{Authenticated, AuthorizationHandle, AuthorizationServer, Decision,
 use grantor::{ResourceError, ResourceServer, Subject};
 use tokio::time::timeout;
 
-/// Returns the routes of the endpoints that the server answers by itself: token, revocation,
+/// Returns the routes of the endpoints that the server answers by itself: token, pushed requests, revocation,
 /// introspection, registration and its management [RFC 7592], and the metadata of the server and of its protected
 /// resources.
 /// The server that answers is the one in the router's state.
@@ -74,11 +74,13 @@ where
     }
 }
 
-/// Lends a request to the server: the raw bytes, every header line, and the address of the peer, where the service
+/// Lends a request to the server: the raw bytes, the path as it arrived at the outermost [`Router`], every header line,
+/// and the address of the peer, where the service
 /// was made with [`into_make_service_with_connect_info`](Router::into_make_service_with_connect_info) or is served by
 /// `accept::serve`.
 pub fn lend<'a>(parts: &'a Parts, body: wire::Body<'a>) -> wire::Request<'a> {
-    let (path, query) = (parts.uri.path(), parts.uri.query().unwrap_or_default().as_bytes());
+    let uri = parts.extensions.get().map_or(&parts.uri, |OriginalUri(uri)| uri);
+    let (path, query) = (uri.path(), uri.query().unwrap_or_default().as_bytes());
     let lent = wire::Request::new(parts.method.as_str()).path(path).query(query).body(body);
     let lent = parts.headers.iter().fold(lent, |lent, (name, value)| lent.header(name.as_str(), value.as_bytes()));
     let peer = parts.extensions.get::<ConnectInfo<SocketAddr>>();
@@ -122,7 +124,8 @@ pub struct HeldRequest {
 /// Checks an authorization request and holds it for the user who is signed in [RFC 6749 section 4.1.1].
 ///
 /// Without a user it returns `None`: show the sign-in page, and retry the request afterwards. `session` is the secret
-/// name of the browser's session, such as the value of its cookie.
+/// name of the browser's session, such as the value of its cookie. If clients push requests, it has to exist before the
+/// sign-in and to stay the same during it: see [`Request::session`](wire::Request::session).
 ///
 /// # Errors
 ///
@@ -133,7 +136,8 @@ pub async fn authorize(
     user: Option<&Subject>,
     session: &[u8],
 ) -> Result<Option<HeldRequest>, Refused> {
-    let pending = match server.authorize(&user.into_iter().fold(request.lend(), wire::Request::subject)).await {
+    let lent = user.into_iter().fold(request.lend().session(session), wire::Request::subject);
+    let pending = match server.authorize(&lent).await {
         Ok(pending) => pending,
         Err(error) if user.is_none() && error.needs_sign_in() => return Ok(None),
         Err(error) => return Err(Refused(respond(error.response(user)))),
@@ -176,6 +180,9 @@ pub trait RequiredScope: Send + Sync + 'static {
 ///
 /// With [`Config::resources`](grantor::Config::resources) it accepts tokens for the default resource only, and
 /// none if there is no default. [`require_scopes`] guards the routes of any other resource.
+///
+/// A token that is bound to a key needs a DPoP proof. Its URL has to be the path of the request at the origin of the
+/// default resource, or of the issuer if there is none [RFC 9449 section 7].
 ///
 /// The token is read from the header alone. With `bearer_in_body` take [`Incoming`], and call
 /// [`AuthorizationServer::authenticate`] and [`require`](AuthorizationServer::require).

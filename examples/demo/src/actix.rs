@@ -1,16 +1,17 @@
 //! What the thin server on actix-web answers. The README of grantor-actix has the same in one file.
 
-use actix_web::HttpResponse;
-use actix_web::dev::ServiceRequest;
-use actix_web::http::header::{COOKIE, HeaderValue, SET_COOKIE};
+use actix_web::body::MessageBody;
+use actix_web::dev::{ServiceRequest, ServiceResponse};
+use actix_web::http::header::{COOKIE, HeaderName, HeaderValue, SET_COOKIE};
 use actix_web::middleware::{Next, from_fn};
 use actix_web::web::{self, Data, ReqData, ServiceConfig};
+use actix_web::{Error, HttpResponse};
 use grantor::scope::Permission;
 use grantor::wire::Endpoint;
-use grantor::{Authenticated, AuthorizationServer};
+use grantor::{Authenticated, AuthorizationServer, Subject};
 use grantor_actix::{Incoming, Refused, RequireScope, RequiredScope, page, require_scopes};
 
-use crate::{Me, Session, consent_page, protected_resources};
+use crate::{INTERACTION, Me, Session, consent_page, protected_resources};
 
 /// Everything that the service answers.
 pub fn configure(services: &mut ServiceConfig, server: &AuthorizationServer) {
@@ -18,7 +19,7 @@ pub fn configure(services: &mut ServiceConfig, server: &AuthorizationServer) {
         .configure(grantor_actix::configure(server))
         .route(&server.path(Endpoint::Authorization), web::to(authorize))
         .route("/consent", web::to(consent))
-        .route("/api/me", web::to(me));
+        .service(web::resource("/api/me").wrap(from_fn(returned)).to(me));
     for (path, needed) in protected_resources(server) {
         let guard = move |request: ServiceRequest, next: Next<_>| require_scopes(needed.clone(), request, next);
         services.service(web::resource(path).wrap(from_fn(guard)).to(me_there));
@@ -51,21 +52,32 @@ impl RequiredScope for Profile {
 }
 
 /// A resource: who the token speaks for.
-async fn me(
-    server: Data<AuthorizationServer>,
-    RequireScope { token, .. }: RequireScope<Profile>,
-) -> Result<HttpResponse, Refused> {
-    answer(&server, &token).await
+async fn me(RequireScope { token, .. }: RequireScope<Profile>) -> HttpResponse {
+    answer(&token)
 }
 
 /// The same at a protected resource, behind its guard.
-async fn me_there(server: Data<AuthorizationServer>, token: ReqData<Authenticated>) -> Result<HttpResponse, Refused> {
-    answer(&server, &token).await
+async fn me_there(token: ReqData<Authenticated>) -> HttpResponse {
+    answer(&token)
 }
 
-async fn answer(server: &AuthorizationServer, token: &Authenticated) -> Result<HttpResponse, Refused> {
-    let user = server.require_subject(token)?;
-    Ok(HttpResponse::Ok().json(Me { user: user.as_str(), scope: token.scopes().as_str() }))
+fn answer(token: &Authenticated) -> HttpResponse {
+    let user = token.subject().map(Subject::as_str);
+    let application = user.is_none().then(|| token.client_id().as_str());
+    HttpResponse::Ok().json(Me { user, application, scope: token.scopes().as_str() })
+}
+
+/// Gives the id of the interaction back, whatever the answer is.
+async fn returned(
+    request: ServiceRequest,
+    next: Next<impl MessageBody>,
+) -> Result<ServiceResponse<impl MessageBody>, Error> {
+    let id = request.headers().get(INTERACTION).cloned();
+    let mut response = next.call(request).await?;
+    if let Some(id) = id {
+        response.headers_mut().insert(HeaderName::from_static(INTERACTION), id);
+    }
+    Ok(response)
 }
 
 fn session(request: &Incoming) -> Session {

@@ -3,7 +3,7 @@
 use std::error::Error;
 
 use grantor::scope::ResourceScope;
-use grantor::{ApplicationForm, Approval, AuthorizationServer, Logo, RegistrationLimits, Subject};
+use grantor::{ApplicationForm, Approval, AuthorizationServer, Client, Logo, RegistrationLimits, Subject};
 
 use serde::Serialize;
 
@@ -15,6 +15,7 @@ use crate::options::Options;
 pub struct Application {
     pub issuer: String,
     pub client_id: String,
+    /// Empty for an application with a key.
     pub client_secret: String,
     pub redirect_uri: String,
     pub resource_url: String,
@@ -43,15 +44,32 @@ impl Application {
         })
     }
 
+    /// The first application of the file on the command line.
+    pub(crate) fn of_file(server: &AuthorizationServer, client: &Client) -> Self {
+        let issuer = server.issuer();
+        Self {
+            issuer: issuer.to_owned(),
+            client_id: client.id().as_str().to_owned(),
+            client_secret: String::new(),
+            redirect_uri: client.redirect_uris().first().map_or_else(String::new, |uri| uri.as_str().to_owned()),
+            resource_url: format!("{issuer}/api/me"),
+        }
+    }
+
     /// Prints how everything is reached: as one line for programs, or for people.
     pub(crate) fn print(&self, as_json: bool) -> serde_json::Result<()> {
         let Self { issuer, client_id, client_secret, redirect_uri, resource_url } = self;
         if as_json {
             println!("{}", serde_json::to_string(self)?);
         } else {
-            println!("{issuer}/oauth2/auth?response_type=code&client_id={client_id}\n");
-            println!("issuer         {issuer}\nclient id      {client_id}\nclient secret  {client_secret}");
-            println!("redirect URI   {redirect_uri} (any port)\nresource       {resource_url}");
+            if client_secret.is_empty() {
+                println!("issuer         {issuer}\nclient id      {client_id}");
+            } else {
+                println!("{issuer}/oauth2/auth?response_type=code&client_id={client_id}\n");
+                println!("issuer         {issuer}\nclient id      {client_id}\nclient secret  {client_secret}");
+                println!("redirect URI   {redirect_uri} (any port)");
+            }
+            println!("resource       {resource_url}");
         }
         Ok(())
     }

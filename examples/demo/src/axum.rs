@@ -1,21 +1,24 @@
 //! What the thin server on axum answers. The README of grantor-axum has the same in one file.
 
-use axum::extract::State;
+use axum::extract::{Request, State};
 use axum::http::header::{COOKIE, SET_COOKIE};
-use axum::middleware::from_fn_with_state;
+use axum::http::request::Parts;
+use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::response::{AppendHeaders, IntoResponse, Response};
 use axum::routing::any;
 use axum::{Extension, Json, Router};
-use grantor::scope::Permission;
-use grantor::wire::Endpoint;
-use grantor::{Authenticated, AuthorizationServer};
-use grantor_axum::{Incoming, Refused, RequireScope, RequiredScope, page, require_scopes};
+use grantor::scope::{Permission, Resource};
+use grantor::wire::{Body, Endpoint};
+use grantor::{Authenticated, AuthorizationServer, Profile, Subject};
+use grantor_axum::{Incoming, Refused, RequireScope, RequiredScope, lend, page, require_scopes};
 
-use crate::{Me, Session, consent_page, protected_resources};
+use crate::{INTERACTION, Me, Session, consent_page, protected_resources};
 
 /// Everything that the service answers.
 pub fn routes(server: AuthorizationServer) -> Router {
-    let routes = grantor_axum::routes(&server).merge(pages(&server)).route("/api/me", any(me));
+    let routes = grantor_axum::routes(&server).merge(pages(&server));
+    let me = if server.config().profile() == Profile::Fapi { any(me_of_anyone) } else { any(me) };
+    let routes = routes.route("/api/me", me.layer(from_fn(returned)));
     let guarded = protected_resources(&server).into_iter().fold(routes, |routes, (path, needed)| {
         routes.route(&path, any(me_there).layer(from_fn_with_state(needed, require_scopes)))
     });
@@ -42,32 +45,49 @@ async fn consent(State(server): State<AuthorizationServer>, request: Incoming) -
 }
 
 /// The scope of the resource.
-struct Profile;
+struct OwnProfile;
 
-impl RequiredScope for Profile {
+impl RequiredScope for OwnProfile {
     const NAME: &str = "account-profile";
     const PERMISSION: Option<Permission> = Some(Permission::Read);
 }
 
 /// A resource: who the token speaks for.
-async fn me(
-    State(server): State<AuthorizationServer>,
-    RequireScope { token, .. }: RequireScope<Profile>,
-) -> Result<Response, Refused> {
-    answer(&server, &token).await
+async fn me(RequireScope { token, .. }: RequireScope<OwnProfile>) -> Response {
+    answer(&token)
+}
+
+/// The same for a token without a user too, as the conformance suite asks for one. It has no account, so it needs the scope
+/// for its application.
+async fn me_of_anyone(State(server): State<AuthorizationServer>, parts: Parts) -> Result<Response, Refused> {
+    let token = server.authenticate(&lend(&parts, Body::Empty)).await?;
+    let resource = match token.subject() {
+        Some(_) => Resource::Account,
+        None => Resource::Private(token.client_id().as_str()),
+    };
+    server.require(&token, OwnProfile::NAME, Permission::Read, resource)?;
+    Ok(answer(&token))
 }
 
 /// The same at a protected resource, behind its guard.
-async fn me_there(
-    State(server): State<AuthorizationServer>,
-    Extension(token): Extension<Authenticated>,
-) -> Result<Response, Refused> {
-    answer(&server, &token).await
+async fn me_there(Extension(token): Extension<Authenticated>) -> Response {
+    answer(&token)
 }
 
-async fn answer(server: &AuthorizationServer, token: &Authenticated) -> Result<Response, Refused> {
-    let user = server.require_subject(token)?;
-    Ok(Json(Me { user: user.as_str(), scope: token.scopes().as_str() }).into_response())
+fn answer(token: &Authenticated) -> Response {
+    let user = token.subject().map(Subject::as_str);
+    let application = user.is_none().then(|| token.client_id().as_str());
+    Json(Me { user, application, scope: token.scopes().as_str() }).into_response()
+}
+
+/// Gives the id of the interaction back, whatever the answer is.
+async fn returned(request: Request, next: Next) -> Response {
+    let id = request.headers().get(INTERACTION).cloned();
+    let mut response = next.run(request).await;
+    if let Some(id) = id {
+        response.headers_mut().insert(INTERACTION, id);
+    }
+    response
 }
 
 fn session(request: &Incoming) -> Session {

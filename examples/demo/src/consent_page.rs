@@ -35,7 +35,8 @@ pub fn consent_page(pending: &PendingAuthorization, session: &Session, handle: &
          <form method=\"post\" action=\"/consent\"><ul>{scopes}</ul><p>on these resources:</p><ul>{resources}</ul>\
          <p>You will be sent to <strong>{host}</strong>.</p>\
          <input type=\"hidden\" name=\"handle\" value=\"{handle}\">\
-         <button name=\"decision\" value=\"allow\">Allow</button> <button name=\"decision\" value=\"deny\">Deny</button>\
+         <button id=\"approve\" name=\"decision\" value=\"allow\">Allow</button> \
+         <button id=\"deny\" name=\"decision\" value=\"deny\">Deny</button>\
          </form></main></body></html>"
     )
 }

@@ -6,21 +6,24 @@ pub mod actix;
 mod application;
 #[cfg(feature = "axum")]
 pub mod axum;
+mod clients;
 mod consent_page;
 mod options;
 pub mod purge;
 mod session;
 pub mod throttle;
 pub mod times;
+pub mod tls;
 
 use std::error::Error;
 use std::process::ExitCode;
 
 use grantor::scope::{ResourceScope, ScopeSet};
-use grantor::{ApproveWithin, AuthorizationServer, MemoryStore, RegistrationBounds, ResourceServer};
+use grantor::{ApproveWithin, AuthorizationServer, Builder, MemoryStore, RegistrationBounds, ResourceServer};
 use serde::Serialize;
 
 pub use self::application::{Application, LOGO};
+pub use self::clients::from_metadata;
 pub use self::consent_page::{consent_page, escape};
 pub use self::options::Options;
 pub use self::session::{Session, random_id};
@@ -61,18 +64,31 @@ pub async fn with_application(
     options: &Options,
     issuer: String,
 ) -> Result<(AuthorizationServer, Application), Box<dyn Error>> {
+    // For `--clock-speed` alone; without this line it is the system's.
+    let server = builder(options, issuer)?.clock(options.times.clock()).build()?;
+    let known = match &options.clients {
+        Some(file) => clients::register(&server, file).await?,
+        None => Vec::new(),
+    };
+    let application = match known.first() {
+        Some(first) => Application::of_file(&server, first),
+        None => Application::register(&server, options).await?,
+    };
+    tokio::spawn(purge::forever(server.clone(), options.times.minute()));
+    Ok((server, application))
+}
+
+/// The same before it is built and before any application is known, for a test that sets its own clock.
+///
+/// # Errors
+///
+/// If the catalog lacks the scopes of the demo application.
+pub fn builder(options: &Options, issuer: String) -> Result<Builder, Box<dyn Error>> {
     let config = options.config(issuer);
     // The most that an application can have that registers itself. Without `--open-clients`, none can register.
     let bounds = RegistrationBounds::new(config.scopes.parse(application::SCOPES.as_bytes())?, ResourceScope::All);
-    let server = AuthorizationServer::builder(config, MemoryStore::new())
-        // For `--clock-speed` alone; without this line it is the system's.
-        .clock(options.times.clock())
-        .throttle(options.throttle())
-        .registration_policy(ApproveWithin::new(bounds))
-        .build()?;
-    let application = Application::register(&server, options).await?;
-    tokio::spawn(purge::forever(server.clone(), options.times.minute()));
-    Ok((server, application))
+    let builder = AuthorizationServer::builder(config, MemoryStore::new());
+    Ok(builder.throttle(options.throttle()).registration_policy(ApproveWithin::new(bounds)))
 }
 
 /// The path of each protected resource in the settings, with the arguments for the guard of its routes.
@@ -92,10 +108,17 @@ pub fn protected_resources(server: &AuthorizationServer) -> Vec<(String, (Resour
     guarded.collect()
 }
 
-/// What the resource answers: who the token speaks for, and what it is good for.
+/// What the resource answers: who the token speaks for, and what it is good for. A token without a user speaks for its
+/// application.
 #[derive(Debug, Serialize)]
 #[non_exhaustive]
 pub struct Me<'a> {
-    pub user: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub user: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub application: Option<&'a str>,
     pub scope: &'a str,
 }
+
+/// The request header that the resource returns in its response, for tests of the FAPI profile.
+const INTERACTION: &str = "x-fapi-interaction-id";

@@ -1,7 +1,13 @@
 //! What the command line says.
 
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
 use grantor::scope::ScopeCatalog;
-use grantor::{Config, MemoryThrottle};
+use grantor::{
+    AuthenticationMethod, BoundTokens, Config, DpopNonces, Entropy as _, MemoryThrottle, NonceKey, Profile,
+    SystemEntropy,
+};
 
 use crate::throttle;
 use crate::times::{self, Times};
@@ -10,8 +16,14 @@ const USAGE: &str = "\
 Options
   --listen ADDR       where to listen, 127.0.0.1:8080 by default
   --redirect-uri URI  the redirect URI of the demo application, http://127.0.0.1/callback by default
-  --profile NAME      strict, platform or mcp; platform by default
+  --profile NAME      strict, platform, mcp or fapi; platform by default. fapi needs --clients and an https issuer
   --open-clients      let applications register themselves
+  --clients FILE      register applications with keys: a JSON array of client metadata [RFC 7591], each with client_id
+                      and jwks
+  --issuer URL        how browsers and applications reach it, http:// and where it listens by default
+  --tls-cert FILE     the certificate chain as PEM, to serve https
+  --tls-key FILE      its private key as PEM
+  --dpop-nonce        demand nonces in DPoP proofs
   --json              print one line for programs
   -h, --help          print this";
 
@@ -23,6 +35,12 @@ pub struct Options {
     pub redirect_uri: String,
     pub json: bool,
     pub times: Times,
+    /// The files of the certificate chain and its key.
+    pub(crate) tls: Option<[PathBuf; 2]>,
+    /// The file of the applications with keys.
+    pub(crate) clients: Option<PathBuf>,
+    issuer: Option<String>,
+    dpop_nonce: bool,
     /// Whether applications may register themselves.
     pub(crate) open_clients: bool,
     profile: fn(String) -> Config,
@@ -42,10 +60,15 @@ impl Options {
             redirect_uri: "http://127.0.0.1/callback".into(),
             json: false,
             times: Times::default(),
+            tls: None,
+            clients: None,
+            issuer: None,
+            dpop_nonce: false,
             open_clients: false,
             profile: Config::platform,
             throttle: false,
         };
+        let (mut certificate, mut key) = (None, None);
         while let Some(arg) = args.next() {
             match arg.as_str() {
                 "-h" | "--help" => {
@@ -59,23 +82,52 @@ impl Options {
                 "--listen" => options.listen = args.next().ok_or("--listen needs an address")?,
                 "--redirect-uri" => options.redirect_uri = args.next().ok_or("--redirect-uri needs a URI")?,
                 "--profile" => options.profile = profile(&args.next().unwrap_or_default())?,
+                "--issuer" => options.issuer = Some(args.next().ok_or("--issuer needs a URL")?),
+                "--clients" => options.clients = Some(args.next().ok_or("--clients needs a file")?.into()),
+                "--tls-cert" => certificate = Some(args.next().ok_or("--tls-cert needs a file")?.into()),
+                "--tls-key" => key = Some(args.next().ok_or("--tls-key needs a file")?.into()),
+                "--dpop-nonce" => options.dpop_nonce = true,
                 other if options.times.take(other, || args.next())? => {}
                 _ => return Err(format!("unknown option {arg}; --help lists the options")),
             }
         }
+        options.tls = match (certificate, key) {
+            (Some(certificate), Some(key)) => Some([certificate, key]),
+            (None, None) => None,
+            _ => return Err("--tls-cert and --tls-key go together".into()),
+        };
         Ok(Some(options))
+    }
+
+    /// How browsers and applications reach a server that listens there.
+    #[must_use]
+    pub fn issuer(&self, address: SocketAddr) -> String {
+        let scheme = if self.tls.is_some() { "https" } else { "http" };
+        self.issuer.clone().unwrap_or_else(|| format!("{scheme}://{address}"))
     }
 
     /// The settings that the server is to have.
     pub(crate) fn config(&self, issuer: String) -> Config {
         let mut config = (self.profile)(issuer);
-        config.development = true;
+        config.development = config.profile() != Profile::Fapi;
         config.scopes = ScopeCatalog::platform();
         // Here one account stands for all users of a test or a benchmark.
         config.held_requests = usize::MAX;
         config.held_requests_per_client = usize::MAX;
         config.grants_per_client = usize::MAX;
         config.dynamic_registration = self.open_clients;
+        if self.clients.is_some() {
+            config.authentication_methods = config.authentication_methods.with(AuthenticationMethod::PrivateKeyJwt);
+        }
+        config.client_credentials = self.clients.is_some() || config.profile() == Profile::Fapi;
+        if self.dpop_nonce {
+            let mut key = [0; 32];
+            SystemEntropy.fill(&mut key);
+            config.dpop_nonce = Some(DpopNonces::new([NonceKey::new(key)]));
+            if config.bound_tokens == BoundTokens::Off {
+                config.bound_tokens = BoundTokens::Optional;
+            }
+        }
         self.times.apply(&mut config);
         config
     }
@@ -97,6 +149,7 @@ fn profile(name: &str) -> Result<fn(String) -> Config, String> {
         "strict" => Ok(Config::strict),
         "platform" => Ok(Config::platform),
         "mcp" => Ok(Config::mcp),
-        _ => Err(format!("--profile is strict, platform or mcp, not {name:?}")),
+        "fapi" => Ok(Config::fapi),
+        _ => Err(format!("--profile is strict, platform, mcp or fapi, not {name:?}")),
     }
 }

@@ -10,12 +10,14 @@ use tokio::time::Instant;
 pub struct Times {
     access_token_lifetime: Option<u32>,
     refresh_token_lifetime: Option<u32>,
+    request_uri_lifetime: Option<u32>,
     clock_speed: u32,
 }
 
 pub const USAGE: &str = "\
 \x20 --access-token-lifetime SECONDS   28800 by default; a value below the grace of 300 shortens the grace too
   --refresh-token-lifetime SECONDS  15552000 by default; more than the grace of 300
+  --request-uri-lifetime SECONDS    of pushed requests, 300 by default; 30 to 599
   --clock-speed N                   makes the server's clock N times as fast, at most 1000; a consent page then
                                     lasts 1800/N seconds and a code 600/N";
 
@@ -23,7 +25,7 @@ const FASTEST: u32 = 1000;
 
 impl Default for Times {
     fn default() -> Self {
-        Self { access_token_lifetime: None, refresh_token_lifetime: None, clock_speed: 1 }
+        Self { access_token_lifetime: None, refresh_token_lifetime: None, request_uri_lifetime: None, clock_speed: 1 }
     }
 }
 
@@ -41,6 +43,7 @@ impl Times {
         match option {
             "--access-token-lifetime" => self.access_token_lifetime = Some(number()?),
             "--refresh-token-lifetime" => self.refresh_token_lifetime = Some(number()?),
+            "--request-uri-lifetime" => self.request_uri_lifetime = Some(number()?),
             "--clock-speed" => {
                 self.clock_speed = number()?;
                 if !(1..=FASTEST).contains(&self.clock_speed) {
@@ -57,6 +60,7 @@ impl Times {
         let seconds = |seconds: u32| Duration::from_secs(seconds.into());
         config.access_token_lifetime = self.access_token_lifetime.map_or(config.access_token_lifetime, seconds);
         config.refresh_token_lifetime = self.refresh_token_lifetime.map_or(config.refresh_token_lifetime, seconds);
+        config.request_uri_lifetime = self.request_uri_lifetime.map_or(config.request_uri_lifetime, seconds);
         config.grace.access_token = config.grace.access_token.min(config.access_token_lifetime);
     }
 

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use grantor::scope::{Permissions, ResourceScope, ScopeCatalog, ScopeDefinition};
 use grantor::{
-    ApplicationType, ApproveWithin, AuthorizationServer, Client, ClientId, ClientType, Config, ProtectedResource,
-    QueueAll, RegisteredRedirectUri, RegistrationBounds, SqliteStore,
+    ApplicationType, ApproveWithin, AuthenticationMethod, AuthenticationMethods, AuthorizationServer, Client, ClientId,
+    ClientType, Config, ProtectedResource, QueueAll, RegisteredRedirectUri, RegistrationBounds, SqliteStore,
 };
 use grantor_fetch::Fetch;
 
@@ -41,7 +41,7 @@ pub(crate) fn authorization_server(
     Ok(builder.build()?)
 }
 
-/// The fetcher of metadata documents: from public hosts only, unless a root certificate is given.
+/// The fetcher of metadata documents and key sets: from public hosts only, unless a root certificate is given.
 fn fetcher(root: Option<&Path>) -> Result<Fetch, Box<dyn Error>> {
     let Some(root) = root else { return Ok(Fetch::new()?) };
     let named = |error: &dyn Error| format!("{}: {error} (--fetch-root names the file)", root.display());
@@ -73,6 +73,8 @@ fn config(issuer: &str, resource: String) -> Result<Config, Box<dyn Error>> {
     config.redirect_uris.named_schemes = vec!["cursor".into()];
     config.dynamic_registration = true;
     config.client_id_metadata_documents = true;
+    // Documents may have keys, as that of ChatGPT has.
+    config.authentication_methods = AuthenticationMethods::SECRET.with(AuthenticationMethod::PrivateKeyJwt);
     // All users of this example share one account.
     config.held_requests = usize::MAX;
     config.held_requests_per_client = usize::MAX;

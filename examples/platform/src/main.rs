@@ -37,7 +37,11 @@ use std::sync::Arc;
 
 use axum::Router;
 use grantor::scope::ResourceScope;
-use grantor::{ApproveWithin, AuthorizationServer, Config, QueueAll, RegistrationBounds, SqliteStore, TracingEvents};
+use grantor::{
+    ApproveWithin, AuthenticationMethod, AuthenticationMethods, AuthorizationServer, Config, QueueAll,
+    RegistrationBounds, SqliteStore, TracingEvents,
+};
+use grantor_fetch::Fetch;
 use tokio::net::TcpListener;
 
 use crate::console::Addresses;
@@ -81,6 +85,9 @@ async fn run(options: Options) -> Result<(), Box<dyn Error>> {
     let mut config = Config::platform(&*base);
     config.development = true;
     config.public_clients = true;
+    // An application proves who it is with its secret or with its key.
+    config.authentication_methods = AuthenticationMethods::SECRET.with(AuthenticationMethod::PrivateKeyJwt);
+    config.pushed_requests = true;
     options.times.apply(&mut config);
     config.dynamic_registration = options.open_clients.is_some();
     let scopes = config.scopes.parse(demo_application::SCOPES.as_bytes())?;
@@ -88,6 +95,7 @@ async fn run(options: Options) -> Result<(), Box<dyn Error>> {
     let builder = AuthorizationServer::builder(config, store)
         .clock(options.times.clock())
         .events(TracingEvents)
+        .fetcher(Fetch::new()?)
         .throttle(demo::throttle::throttle(options.throttle));
     let builder = match options.open_clients {
         Some(OpenClients::Approve) => builder.registration_policy(ApproveWithin::new(bounds)),

@@ -2,7 +2,7 @@
 
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
-use grantor::{Clock as _, SystemClock};
+use grantor::{Clock as _, Entropy as _, SystemClock, SystemEntropy};
 use rusqlite::OptionalExtension as _;
 use sha2::{Digest as _, Sha256};
 use time::{Duration, OffsetDateTime};
@@ -18,6 +18,7 @@ use crate::web::Platform;
 
 const ACCOUNT: &str = "account";
 const ENDS: &str = "ends";
+const BROWSER: &str = "browser";
 /// Seconds from the sign-in after which a session ends, however busy it is: seven days.
 const LONGEST: u32 = 7 * 86_400;
 
@@ -52,6 +53,22 @@ impl Visitor {
             return Ok(());
         }
         Ok(self.session.flush().await?)
+    }
+
+    /// Returns a name of this browser that outlasts a sign-in, unlike the id of its session. It is a new one each time until
+    /// [`keep_browser`](Self::keep_browser) keeps it.
+    pub(crate) async fn browser(&self) -> std::result::Result<String, Failure> {
+        let kept = self.session.get(BROWSER).await?;
+        Ok(kept.unwrap_or_else(|| {
+            let mut octets = [0; 16];
+            SystemEntropy.fill(&mut octets);
+            u128::from_be_bytes(octets).to_string()
+        }))
+    }
+
+    /// Keeps the browser's name in its session, which begins with it if there is none yet.
+    pub(crate) async fn keep_browser(&self, browser: &str) -> std::result::Result<(), Failure> {
+        Ok(self.session.insert(BROWSER, browser).await?)
     }
 
     /// What a held authorization is bound to.

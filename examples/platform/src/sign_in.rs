@@ -136,7 +136,7 @@ impl Entered {
 }
 
 async fn show(platform: &Platform, visitor: &Visitor, entered: Entered) -> Response {
-    let Ahead { application, leads_to } = ahead(platform, &entered.next).await.unwrap_or_default();
+    let Ahead { application, leads_to } = ahead(platform, visitor, &entered.next).await.unwrap_or_default();
     let page = SignInPage { frame: Frame::of(visitor), entered, application, demo_accounts: DEMO_ACCOUNTS };
     page_with_form_action(&page, &leads_to)
 }
@@ -154,12 +154,14 @@ struct Ahead {
 /// `leads_to` is what the page's `form-action` has to let through if the request that waits behind the sign-in is one that
 /// the application is told to be wrong: browsers hold every redirect that follows a form against it, those
 /// of the application too.
-async fn ahead(platform: &Platform, next: &str) -> Option<Ahead> {
+async fn ahead(platform: &Platform, visitor: &Visitor, next: &str) -> Option<Ahead> {
     let (path, query) = next.split_once('?')?;
     if path != platform.server.path(Endpoint::Authorization) {
         return None;
     }
-    match platform.server.authorize(&Request::new("GET").query(query.as_bytes())).await {
+    let browser = visitor.browser().await.ok()?;
+    let request = Request::new("GET").query(query.as_bytes()).session(browser.as_bytes());
+    match platform.server.authorize(&request).await {
         Ok(pending) => Some(Ahead { application: Some(words::called(pending.client())), leads_to: String::new() }),
         Err(error) if error.needs_sign_in() => {
             let leads_to = error.form_action_sources()?.to_owned();

@@ -1,7 +1,7 @@
 //! What the pages say, in people's words: permissions, states, resources, scopes, times.
 
 use grantor::scope::{Permission, ResourceScope, ScopeCatalog, ScopeSet};
-use grantor::{Application, ApplicationType, Client, ClientState, ClientType, Timestamp};
+use grantor::{Application, ApplicationType, CheckedForm, Client, ClientKeys, ClientState, ClientType, Timestamp};
 use time::OffsetDateTime;
 
 use crate::verbs::verbs;
@@ -41,6 +41,17 @@ pub(crate) const fn state_class(state: ClientState) -> &'static str {
         ClientState::Approved => "good",
         ClientState::Rejected | ClientState::Suspended => "bad",
         _ => "",
+    }
+}
+
+/// How an application proves who it is, then its keys, if it has any.
+pub(crate) fn authentication(form: &CheckedForm) -> Vec<String> {
+    match form.keys() {
+        Some(ClientKeys::Set(set)) => vec!["With its key. The public one:".to_owned(), set.as_str().to_owned()],
+        Some(ClientKeys::Url(url)) => vec!["With its key. The public one is at:".to_owned(), url.to_string()],
+        Some(_) => vec!["With its key".to_owned()],
+        None if form.client_type() == ClientType::Public => vec!["Not at all".to_owned()],
+        None => vec!["With its secret".to_owned()],
     }
 }
 

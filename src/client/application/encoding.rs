@@ -1,13 +1,14 @@
 //! The stored form of an [`Application`].
 
 use std::ops::RangeInclusive;
+use std::sync::Arc;
 
 use crate::client::application::open::{read_initial_token, read_open, write_initial_token, write_open};
 use crate::client::application::{Application, CheckedForm};
 use crate::client::encoding::{
-    application_type, application_type_octet, client_type, client_type_octet, read_authentication_methods,
-    read_grant_types, read_resource_scope, read_scopes, read_subject, state, state_octet, write_authentication_methods,
-    write_grant_types, write_scopes,
+    application_type, application_type_octet, client_type, client_type_octet, read_assurance,
+    read_authentication_methods, read_grant_types, read_resource_scope, read_scopes, read_subject, state, state_octet,
+    write_assurance, write_authentication_methods, write_grant_types, write_scopes,
 };
 use crate::client::redirect_uri::RegisteredRedirectUri;
 use crate::codec::{DecodeError, Reader, Writer, kind};
@@ -52,6 +53,12 @@ impl Application {
         if let Some(open) = open {
             writer.tagged(OPEN, |writer| write_open(writer, open));
         }
+        let proposed_assurance = proposed.as_ref().and_then(|proposed| proposed.assurance.as_ref());
+        for (tag, assurance) in [(ASSURANCE, form.assurance.as_ref()), (PROPOSED_ASSURANCE, proposed_assurance)] {
+            if let Some(assurance) = assurance {
+                writer.tagged(tag, |writer| write_assurance(writer, assurance));
+            }
+        }
         if let Some(initial_token) = initial_token {
             writer.tagged(INITIAL_TOKEN, |writer| write_initial_token(writer, initial_token));
         }
@@ -65,7 +72,7 @@ impl Application {
     /// [`DecodeError`] if the octets are no application, or were written by an unknown release.
     pub fn decode(octets: &[u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::new(octets, kind::APPLICATION, &READS)?;
-        let application = Self {
+        let mut application = Self {
             id: ClientId::new(reader.text()?).map_err(|_| DecodeError::Malformed)?,
             version: reader.number()?,
             state: state(reader.octet()?)?,
@@ -78,8 +85,13 @@ impl Application {
             reserved_until: reader.optional(Reader::time)?,
             mark: reader.array()?,
             open: reader.tagged(OPEN, read_open)?.map(Box::new),
-            initial_token: reader.tagged(INITIAL_TOKEN, read_initial_token)?.map(Box::new),
+            initial_token: None,
         };
+        application.form.assurance = reader.tagged(ASSURANCE, read_assurance)?.map(Arc::new);
+        if let Some(proposed) = &mut application.proposed {
+            proposed.assurance = reader.tagged(PROPOSED_ASSURANCE, read_assurance)?.map(Arc::new);
+        }
+        application.initial_token = reader.tagged(INITIAL_TOKEN, read_initial_token)?.map(Box::new);
         reader.finish()?;
         Ok(application)
     }
@@ -87,6 +99,9 @@ impl Application {
 
 /// The tag of what an application has whose client registered itself.
 const OPEN: u8 = b'O';
+/// The tags of what the form, and the proposed one, have about keys and about the protection of requests and tokens.
+const ASSURANCE: u8 = b'A';
+const PROPOSED_ASSURANCE: u8 = b'P';
 /// The tag of the part for an initial access token.
 const INITIAL_TOKEN: u8 = b'T';
 
@@ -104,6 +119,8 @@ fn write_form(writer: &mut Writer, form: &CheckedForm) {
         application_type,
         grant_types,
         authentication_methods,
+        // It stands behind all other fields.
+        assurance: _,
     } = form;
     writer.text(name);
     writer.optional(description.as_deref(), Writer::text);
@@ -134,6 +151,7 @@ fn read_form(reader: &mut Reader<'_>) -> Result<CheckedForm, DecodeError> {
         application_type: application_type(reader.octet()?)?,
         grant_types: read_grant_types(reader)?,
         authentication_methods: read_authentication_methods(reader)?,
+        assurance: None,
     })
 }
 
@@ -145,7 +163,9 @@ mod tests {
     use crate::client::application::tests::application;
     use crate::client::application::{InitialToken, Management, OpenApplication, ProposedUpdate};
     use crate::client::metadata::{MoreMetadata, RegistrationBounds};
-    use crate::client::{ApplicationType, AuthenticationMethods, ClientState, ClientType, GrantTypes};
+    use crate::client::{
+        ApplicationType, Assurance, AuthenticationMethods, ClientKeys, ClientState, ClientType, GrantTypes,
+    };
     use crate::clock::Timestamp;
     use crate::codec::layout;
     use crate::scope::{ResourceScope, ScopeSet};
@@ -175,7 +195,35 @@ mod tests {
     fn comes_back_equal_in_every_field() {
         let ownerless = Application { owner: None, ..application(ClientState::Deleted) };
         let states = [ClientState::Pending, ClientState::Rejected].map(application);
-        for application in states.into_iter().chain([full(), ownerless, open(), managed(), initial_token()]) {
+        for application in
+            states.into_iter().chain([full(), ownerless, open(), managed(), initial_token(), with_keys()])
+        {
+            assert_eq!(Application::decode(&application.encode()), Ok(application));
+        }
+    }
+
+    fn with_keys() -> Application {
+        let of = |keys| {
+            let assurance = Assurance { keys, requires_bound_tokens: true, ..Assurance::default() };
+            Some(Arc::new(assurance))
+        };
+        let mut application = Application { initial_token: initial_token().initial_token, ..open() };
+        application.form.assurance = of(ClientKeys::of_records());
+        application.proposed.as_mut().unwrap().assurance = of(Some(ClientKeys::Url("https://a.example/k".into())));
+        application
+    }
+
+    /// 7591-2-20
+    ///
+    /// What a release has written is read by every later one.
+    #[test]
+    fn layout_1_of_an_application_with_keys_stays_as_it_is() {
+        let file = layout::compared("application.1.keys", &with_keys().encode());
+        assert_eq!(Application::decode(&file), Ok(with_keys()));
+        // Each of the two forms may have keys without the other.
+        for proposed in [None, with_keys().proposed] {
+            let mut application = Application { proposed, ..with_keys() };
+            application.form.assurance = None;
             assert_eq!(Application::decode(&application.encode()), Ok(application));
         }
     }

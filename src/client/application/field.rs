@@ -3,6 +3,8 @@
 use std::fmt;
 
 use crate::client::redirect_uri::RedirectUriError;
+use crate::client::{AuthenticationMethod, AuthenticationMethods};
+use crate::jose::{JwkSetError, SigningAlgorithm};
 use crate::scope::ScopeError;
 use crate::text::TextError;
 
@@ -63,6 +65,16 @@ pub enum Field {
     GrantTypes,
     /// The methods of client authentication [RFC 7591 section 2].
     AuthenticationMethods,
+    /// The client's public keys themselves [RFC 7591 section 2].
+    Jwks,
+    /// The address of the client's public keys [RFC 7591 section 2].
+    JwksUri,
+    /// The algorithm of the client's assertions: `token_endpoint_auth_signing_alg` [RFC 7591 section 2].
+    SigningAlgorithm,
+    /// Whether the client has to push its authorization requests [RFC 9126 section 6].
+    RequirePushedAuthorizationRequests,
+    /// Whether the client gets only tokens that are bound to a key [RFC 9449 section 5.2].
+    DpopBoundAccessTokens,
     /// The reviewer's reason for a refusal.
     Reason,
     /// The id of a client that the embedder describes [RFC 6749 section 2.2].
@@ -89,6 +101,11 @@ impl Field {
             Self::ApplicationType => "application_type",
             Self::GrantTypes => "grant_types",
             Self::AuthenticationMethods => "authentication_methods",
+            Self::Jwks => "jwks",
+            Self::JwksUri => "jwks_uri",
+            Self::SigningAlgorithm => "signing_algorithm",
+            Self::RequirePushedAuthorizationRequests => "require_pushed_authorization_requests",
+            Self::DpopBoundAccessTokens => "dpop_bound_access_tokens",
             Self::Reason => "reason",
             Self::ClientId => "client_id",
             Self::ClientSecret => "client_secret",
@@ -109,6 +126,9 @@ pub enum Problem {
     /// The image has several frames.
     #[error("is animated")]
     Animated,
+    /// Tokens are not bound to keys on this server: see [`Config::bound_tokens`](crate::Config::bound_tokens).
+    #[error("is on, and the server setting bound_tokens is off; leave it off")]
+    BoundTokensOff,
     /// The text has only blanks.
     #[error("has no visible character")]
     Blank,
@@ -130,19 +150,57 @@ pub enum Problem {
         /// The host in ASCII [RFC 5890 section 2.3.2.1].
         a_label: Box<str>,
     },
+    /// The keys are those of the client's metadata document.
+    #[error("come with the client's metadata document, which has to change instead")]
+    KeysOfDocument,
+    /// The form has keys or an algorithm, but the client does not authenticate with a key.
+    #[error(
+        "is used by private_key_jwt alone; leave it out, or choose private_key_jwt as the method of authentication"
+    )]
+    KeysNotUsed,
+    /// The key set is refused.
+    #[error("{0}")]
+    KeySet(JwkSetError),
     /// A token without a user is asked for by a client whose secret is no secret: a public client, or a native
     /// application [RFC 6749 section 4.4].
     #[error("has client_credentials, which is for confidential web applications")]
     MachineNotConfidential,
+    /// The server offers none of the methods of client authentication.
+    #[error("has no method that is offered; the server offers {}", names(*.offered))]
+    MethodsNotOffered {
+        /// The methods that are offered to confidential clients.
+        offered: AuthenticationMethods,
+    },
     /// There is no value, or an empty one.
     #[error("is missing")]
     Missing,
+    /// No key of the set is for an algorithm that the server accepts.
+    #[error("has no key for an algorithm that is accepted; {} are accepted", listed(.accepted))]
+    NoAcceptedKey {
+        /// The algorithms that are accepted.
+        accepted: Vec<SigningAlgorithm>,
+    },
+    /// The keys are at a URL, and the server has no [`Fetcher`](crate::Fetcher).
+    #[error("cannot be fetched, since the server has no fetcher; the keys themselves are accepted in jwks")]
+    NoFetcher,
+    /// No key of the set is for the algorithm.
+    #[error("is {algorithm}, and jwks has no key for it; leave it out, or add such a key")]
+    NoKeyForAlgorithm {
+        /// The algorithm.
+        algorithm: SigningAlgorithm,
+    },
+    /// The client authenticates with a key, but the form has neither `jwks` nor `jwks_uri`.
+    #[error("is missing; private_key_jwt needs a JWK Set here, or its https address in jwks_uri")]
+    NoKeys,
     /// The octets are no PNG, JPEG, GIF or WebP image.
     #[error("is no PNG, JPEG, GIF or WebP image")]
     NotAnImage,
     /// The text is no absolute `https` or `http` URL in its plain form.
     #[error("is no plain https or http address")]
     NotAWebAddress,
+    /// The text is not an `https` URL in lower case and ASCII, without user name and fragment.
+    #[error("is no plain https address; one such as https://app.example/jwks.json is accepted")]
+    NotAnHttpsAddress,
     /// The server does not offer this value.
     #[error("has a value that is not offered")]
     NotOffered,
@@ -150,6 +208,10 @@ pub enum Problem {
     /// [`Config::public_clients`](crate::Config::public_clients).
     #[error("is public, and the server setting public_clients is off; a confidential one is accepted")]
     PublicClientsOff,
+    /// Authorization requests cannot be pushed on this server: see
+    /// [`Config::pushed_requests`](crate::Config::pushed_requests).
+    #[error("is on, and the server setting pushed_requests is off; leave it off")]
+    PushedRequestsOff,
     /// The grant type is off on this server: see [`Config::client_credentials`](crate::Config::client_credentials).
     #[error("has client_credentials, and the server setting of that name is off")]
     ClientCredentialsOff,
@@ -173,12 +235,23 @@ pub enum Problem {
     /// The scopes cannot be granted.
     #[error("{0}")]
     Scope(ScopeError),
+    /// The form has `private_key_jwt` together with another method.
+    #[error("has private_key_jwt beside a secret; private_key_jwt alone is accepted, or the secret without it")]
+    SecretBesideKeys,
     /// The id has the form of those that the server makes: 22 letters and digits.
     #[error("has 22 letters and digits, as the ids that the server makes; take a name such as \"wiki\"")]
     ServerMadeId,
     /// The text has a character that could mislead its readers.
     #[error("{0}")]
     Text(TextError),
+    /// The server does not accept the algorithm.
+    #[error("is {algorithm}; {} are accepted", listed(.accepted))]
+    SigningAlgorithm {
+        /// The algorithm.
+        algorithm: SigningAlgorithm,
+        /// The algorithms that are accepted.
+        accepted: Vec<SigningAlgorithm>,
+    },
     /// The text is too long.
     #[error("has more than {limit} characters")]
     TooManyCharacters {
@@ -197,7 +270,18 @@ pub enum Problem {
         /// How many there may be.
         limit: usize,
     },
+    /// The form has both `jwks` and `jwks_uri` [RFC 7591 section 2].
+    #[error("is given beside jwks; one of the two is accepted")]
+    TwoKeySets,
     /// The address has a user name or password in it, which hides where it leads.
     #[error("has a user name in it")]
     UserInfo,
+}
+
+fn names(methods: AuthenticationMethods) -> String {
+    methods.iter().map(AuthenticationMethod::as_str).collect::<Vec<_>>().join(", ")
+}
+
+fn listed(algorithms: &[SigningAlgorithm]) -> String {
+    algorithms.iter().map(|algorithm| algorithm.as_str()).collect::<Vec<_>>().join(", ")
 }

@@ -1,12 +1,15 @@
 //! The form that a developer submits, and the same once it is checked.
 
+use std::sync::Arc;
+
 use crate::client::application::field::{Field, FieldError, Problem};
 use crate::client::application::text;
 use crate::client::redirect_uri::{RedirectUriPolicy, RegisteredRedirectUri};
 use crate::client::{
-    ApplicationType, AuthenticationMethod, AuthenticationMethods, Client, ClientType, GrantType, GrantTypes,
-    counts_as_public,
+    ApplicationType, Assurance, AuthenticationMethod, AuthenticationMethods, Client, ClientKeys, ClientType, GrantType,
+    GrantTypes, counts_as_public,
 };
+use crate::jose::{JwkSetBounds, SigningAlgorithm};
 use crate::scope::{ResourceScope, ScopeCatalog, ScopeSet};
 
 /// The form that a developer submits, unchecked.
@@ -46,7 +49,23 @@ pub struct ApplicationForm {
     /// The methods that a confidential client may authenticate with, at least one and not `none`; by default its
     /// secret in the header or in the form. A public client has `none`, whatever is set here
     /// [RFC 7591 section 2].
+    ///
+    /// [`AuthenticationMethods::KEY`] needs `jwks` or `jwks_uri`, and goes with no other method: such a client has no
+    /// secret.
     pub authentication_methods: AuthenticationMethods,
+    /// The public keys of a client that authenticates with its key, as the JSON of a JWK Set; none by default
+    /// [RFC 7591 section 2]. An empty text counts as none.
+    pub jwks: Option<String>,
+    /// The https address of its JWK Set, in place of `jwks`; none by default. An empty text counts as none. The server
+    /// needs a [`Builder::fetcher`](crate::Builder::fetcher), such as that of the package `grantor-fetch`.
+    pub jwks_uri: Option<String>,
+    /// The only algorithm that the client signs its assertions with, `token_endpoint_auth_signing_alg`; by default the
+    /// keys decide.
+    pub signing_algorithm: Option<SigningAlgorithm>,
+    /// Whether the client has to push its authorization requests; off by default [RFC 9126 section 6].
+    pub require_pushed_authorization_requests: bool,
+    /// Whether the client gets only tokens that are bound to a key; off by default [RFC 9449 section 5.2].
+    pub dpop_bound_access_tokens: bool,
 }
 
 impl ApplicationForm {
@@ -66,11 +85,17 @@ impl ApplicationForm {
             application_type: ApplicationType::Web,
             grant_types: GrantTypes::default(),
             authentication_methods: AuthenticationMethods::default(),
+            jwks: None,
+            jwks_uri: None,
+            signing_algorithm: None,
+            require_pushed_authorization_requests: false,
+            dpop_bound_access_tokens: false,
         }
     }
 
     /// Checks every field; whether names look like others is left to the reviewer
-    /// [RFC 7591 section 5].
+    /// [RFC 7591 section 5]. Which methods, algorithms and key sets the server accepts is checked by the
+    /// [`Registrar`](crate::Registrar), which knows its settings.
     ///
     /// # Errors
     ///
@@ -81,6 +106,17 @@ impl ApplicationForm {
         limits: &RegistrationLimits,
         catalog: &ScopeCatalog,
         policy: &RedirectUriPolicy,
+    ) -> Result<CheckedForm, Vec<FieldError>> {
+        self.check_within(limits, catalog, policy, JwkSetBounds::MOST)
+    }
+
+    /// Checks the same with the bounds of a key set.
+    pub(crate) fn check_within(
+        &self,
+        limits: &RegistrationLimits,
+        catalog: &ScopeCatalog,
+        policy: &RedirectUriPolicy,
+        key_set: JwkSetBounds,
     ) -> Result<CheckedForm, Vec<FieldError>> {
         let mut refused = Refused(Vec::new());
         let name = refused.or(Field::Name, text::name(&self.name, limits.name));
@@ -94,6 +130,7 @@ impl ApplicationForm {
         let machine_resources = refused.or(Field::MachineResources, self.check_machine_resources());
         let grant_types = refused.or(Field::GrantTypes, self.check_grant_types());
         let methods = refused.or(Field::AuthenticationMethods, self.check_authentication_methods());
+        let assurance = self.check_assurance(key_set).map_err(|errors| refused.0.extend(errors)).ok().flatten();
         let texts = (name, description, website);
         let choices = (scopes, resource_scope, grant_types, methods);
         let machine = (machine_scopes, machine_resources);
@@ -119,6 +156,7 @@ impl ApplicationForm {
             application_type: self.application_type,
             grant_types,
             authentication_methods,
+            assurance,
         })
     }
 
@@ -198,6 +236,11 @@ impl ApplicationForm {
             ClientType::Public => Ok(AuthenticationMethods::PUBLIC),
             ClientType::Confidential if methods.is_empty() => Err(Problem::Missing),
             ClientType::Confidential if methods.contains(AuthenticationMethod::None) => Err(Problem::NotOffered),
+            ClientType::Confidential
+                if methods.contains(AuthenticationMethod::PrivateKeyJwt) && methods.use_secret() =>
+            {
+                Err(Problem::SecretBesideKeys)
+            }
             ClientType::Confidential => Ok(methods),
         }
     }
@@ -242,6 +285,8 @@ pub struct CheckedForm {
     pub(crate) application_type: ApplicationType,
     pub(crate) grant_types: GrantTypes,
     pub(crate) authentication_methods: AuthenticationMethods,
+    /// Unset where all of it has its default.
+    pub(crate) assurance: Option<Arc<Assurance>>,
 }
 
 impl CheckedForm {
@@ -260,6 +305,7 @@ impl CheckedForm {
             application_type: client.application_type,
             grant_types: client.grant_types,
             authentication_methods: client.authentication_methods,
+            assurance: client.assurance.clone(),
         }
     }
 
@@ -335,9 +381,38 @@ impl CheckedForm {
         self.authentication_methods
     }
 
+    /// Returns where the client's public keys are, if it has any [RFC 7591 section 2].
+    #[must_use]
+    pub fn keys(&self) -> Option<&ClientKeys> {
+        self.assurance.as_ref().and_then(|assurance| assurance.keys.as_ref())
+    }
+
+    /// Returns the only algorithm of the client's assertions, if one was chosen.
+    #[must_use]
+    pub fn signing_algorithm(&self) -> Option<SigningAlgorithm> {
+        self.assurance.as_ref().and_then(|assurance| assurance.signing_algorithm)
+    }
+
+    /// Returns whether the client has to push its authorization requests [RFC 9126 section 6].
+    #[must_use]
+    pub fn requires_pushed_requests(&self) -> bool {
+        self.assurance.as_ref().is_some_and(|assurance| assurance.requires_pushed_requests)
+    }
+
+    /// Returns whether the client gets only tokens that are bound to a key [RFC 9449 section 5.2].
+    #[must_use]
+    pub fn requires_bound_tokens(&self) -> bool {
+        self.assurance.as_ref().is_some_and(|assurance| assurance.requires_bound_tokens)
+    }
+
     /// Writes the form as it would be submitted, to be edited or checked again.
     #[must_use]
     pub fn to_form(&self, catalog: &ScopeCatalog) -> ApplicationForm {
+        let (jwks, jwks_uri) = match self.keys() {
+            Some(ClientKeys::Set(set)) => (Some(set.as_str().to_owned()), None),
+            Some(ClientKeys::Url(url)) => (None, Some(url.to_string())),
+            None => (None, None),
+        };
         ApplicationForm {
             name: self.name.to_string(),
             description: self.description.as_deref().map(str::to_owned),
@@ -351,6 +426,11 @@ impl CheckedForm {
             application_type: self.application_type,
             grant_types: self.grant_types,
             authentication_methods: self.authentication_methods,
+            jwks,
+            jwks_uri,
+            signing_algorithm: self.signing_algorithm(),
+            require_pushed_authorization_requests: self.requires_pushed_requests(),
+            dpop_bound_access_tokens: self.requires_bound_tokens(),
         }
     }
 }

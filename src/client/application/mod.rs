@@ -3,6 +3,7 @@
 mod encoding;
 mod field;
 mod form;
+mod key_fields;
 mod logo;
 mod open;
 mod text;
@@ -11,7 +12,7 @@ pub use field::{Field, FieldError, Problem};
 pub use form::{ApplicationForm, CheckedForm, RegistrationLimits};
 pub use logo::{Logo, LogoSlot};
 pub(crate) use open::{InitialToken, Management, OpenApplication, ProposedUpdate};
-pub(crate) use text::{is_shown_line, plain_text, web_link};
+pub(crate) use text::{https_address, is_shown_line, plain_text, web_link};
 
 use std::collections::BTreeSet;
 

@@ -52,6 +52,12 @@ pub(crate) fn web_link(text: &str, limit: usize) -> Option<Option<Box<str>>> {
     Some(Some(link).filter(|_| is_https))
 }
 
+/// Checks an address that the server itself sends requests to: https in lower case, in ASCII, without a fragment.
+pub(crate) fn https_address(text: &str, limit: usize) -> Option<Box<str>> {
+    let is_plain = text.starts_with("https://") && text.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'#');
+    website(text, limit).ok().filter(|_| is_plain)
+}
+
 fn shown_on_one_line(text: &str, limit: usize) -> Result<(), Problem> {
     if text.is_empty() {
         return Err(Problem::Missing);
@@ -159,6 +165,21 @@ mod tests {
         ] {
             assert_eq!(website(&text, 128).map(drop), expected, "{text:?}");
         }
+        for (address, is_sound) in [
+            ("https://a.example/jwks.json", true),
+            ("https://a.example:8443/jwks?v=1", true),
+            ("http://a.example/jwks.json", false),
+            ("HTTPS://a.example/jwks.json", false),
+            ("https://u@a.example/jwks.json", false),
+            ("https://a.example/jwks.json#x", false),
+            ("https://a.example/\u{7801}", false),
+            ("https:///jwks.json", false),
+            ("/jwks.json", false),
+            ("", false),
+        ] {
+            assert_eq!(https_address(address, 64).is_some(), is_sound, "{address}");
+        }
+        assert_eq!(https_address("https://a.example/jwks.json", 26), None);
         for text in
             ["https://a.example/\n", "https://a.example/\u{202e}", "https://a\u{200b}b.example", " https://a.example"]
         {

@@ -1,13 +1,14 @@
 //! What a policy lets a client have that registered itself.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::client::application::CheckedForm;
 use crate::client::metadata::error::MetadataError;
 use crate::client::metadata::{ClientMetadata, MoreMetadata};
 use crate::client::redirect_uri::{RegisteredRedirectUri, WebUri};
-use crate::client::{AuthenticationMethod, AuthenticationMethods, Client, ClientType};
+use crate::client::{Assurance, AuthenticationMethod, AuthenticationMethods, Client, ClientType};
 use crate::scope::{ResourceScope, ScopeCatalog, ScopeSet};
 
 /// The most that a client may have that registered itself.
@@ -163,7 +164,7 @@ impl RegistrationBounds {
             return Err(MetadataError::NoScope);
         }
         let application_type = metadata.application_type();
-        let ClientMetadata { redirect_uris, grant_types, name, client_uri, more, .. } = metadata;
+        let ClientMetadata { redirect_uris, grant_types, name, client_uri, assurance, more, .. } = metadata;
         let form = CheckedForm {
             name: name.unwrap_or_default(),
             description: None,
@@ -177,6 +178,7 @@ impl RegistrationBounds {
             application_type,
             grant_types,
             authentication_methods: AuthenticationMethods::only(method),
+            assurance: (assurance != Assurance::default()).then(|| Arc::new(assurance)),
         };
         Ok(Admitted { form, default_scopes, resources: self.resources.clone(), lifetime: self.lifetime, more })
     }
@@ -214,7 +216,9 @@ impl Admitted {
 const fn client_type(method: AuthenticationMethod) -> ClientType {
     match method {
         AuthenticationMethod::None => ClientType::Public,
-        AuthenticationMethod::ClientSecretBasic | AuthenticationMethod::ClientSecretPost => ClientType::Confidential,
+        AuthenticationMethod::ClientSecretBasic
+        | AuthenticationMethod::ClientSecretPost
+        | AuthenticationMethod::PrivateKeyJwt => ClientType::Confidential,
     }
 }
 

@@ -1,15 +1,25 @@
 //! The digest that shows whether a metadata document has changed.
 
-use crate::client::GrantType;
+use crate::client::encoding::write_assurance;
 use crate::client::metadata::{ClientMetadata, MoreMetadata};
+use crate::client::{Assurance, GrantType};
 use crate::codec::{Writer, kind};
 use crate::secret::Digest;
 
 impl ClientMetadata {
     /// Digests everything that was taken from the document. Two documents with the same digest make the same client.
     pub(crate) fn digest(&self) -> Digest {
-        let Self { redirect_uris, authentication_method, grant_types, claims_native, name, client_uri, scopes, more } =
-            self;
+        let Self {
+            redirect_uris,
+            authentication_method,
+            grant_types,
+            claims_native,
+            name,
+            client_uri,
+            scopes,
+            assurance,
+            more,
+        } = self;
         let MoreMetadata { logo_uri, tos_uri, policy_uri, contacts, software_id, software_version } = more;
         let mut writer = Writer::new(kind::METADATA, LAYOUT);
         writer.count(redirect_uris.len());
@@ -24,6 +34,9 @@ impl ClientMetadata {
         }
         writer.count(contacts.len());
         contacts.iter().for_each(|contact| writer.text(contact));
+        if *assurance != Assurance::default() {
+            write_assurance(&mut writer, assurance);
+        }
         Digest::of(&writer.finish())
     }
 }

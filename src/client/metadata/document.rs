@@ -57,7 +57,10 @@ impl DocumentRules {
             return Err(DocumentError::NoName);
         }
         let method = self.method(&members)?;
-        Ok(self.metadata.read(&members, method)?)
+        let mut metadata = self.metadata.read(&members, method)?;
+        // A push never fetches a document, so that a client which has to push could not be stored in the first place.
+        metadata.assurance.requires_pushed_requests = false;
+        Ok(metadata)
     }
 
     /// > The token_endpoint_auth_method property MUST NOT include client_secret_post, client_secret_basic,
@@ -67,15 +70,30 @@ impl DocumentRules {
     fn method(&self, members: &Members) -> Result<AuthenticationMethod, DocumentError> {
         match members.text("token_endpoint_auth_method")? {
             // RFC 7591's default is a method with a secret, and a document cannot have a secret.
-            None | Some("none") => Ok(AuthenticationMethod::None),
+            None | Some("none") => Ok(self.offered(AuthenticationMethod::None)?),
             Some(secret) if secret.starts_with("client_secret_") => Err(DocumentError::SharedSecret),
-            Some("private_key_jwt") if self.none_beside_private_key_jwt => {
-                let beside = members.list("token_endpoint_auth_methods_supported")?.unwrap_or_default();
-                let has_none = beside.contains(&"none");
-                if has_none { Ok(AuthenticationMethod::None) } else { Err(MetadataError::Method.into()) }
-            }
+            Some("private_key_jwt") => match self.key_method(members) {
+                Err(error) if self.none_beside_private_key_jwt => {
+                    let beside = members.list("token_endpoint_auth_methods_supported")?.unwrap_or_default();
+                    let none = beside.contains(&"none").then(|| self.offered(AuthenticationMethod::None).ok());
+                    Ok(none.flatten().ok_or(error)?)
+                }
+                method => Ok(method?),
+            },
             Some(_) => Err(MetadataError::Method.into()),
         }
+    }
+
+    /// `private_key_jwt`, if the server offers it and accepts the algorithm that the document names. Whether the keys are
+    /// sound is checked later: a document with a key that cannot be used never makes a public client.
+    fn key_method(&self, members: &Members) -> Result<AuthenticationMethod, MetadataError> {
+        let method = self.offered(AuthenticationMethod::PrivateKeyJwt)?;
+        self.metadata.keys.signing_algorithm(members)?;
+        Ok(method)
+    }
+
+    fn offered(&self, method: AuthenticationMethod) -> Result<AuthenticationMethod, MetadataError> {
+        if self.metadata.methods.contains(&method) { Ok(method) } else { Err(MetadataError::Method) }
     }
 }
 
@@ -95,7 +113,8 @@ mod tests {
     use super::*;
     use crate::client::application::RegistrationLimits;
     use crate::client::redirect_uri::{RedirectUriError, RedirectUriPolicy, RegisteredRedirectUri};
-    use crate::client::{ApplicationType, GrantTypes};
+    use crate::client::{ApplicationType, AssuranceRules, GrantTypes};
+    use crate::jose::SigningAlgorithm;
     use crate::scope::ScopeCatalog;
 
     const URL: &str = "https://client.example/oauth/client.json";
@@ -108,6 +127,7 @@ mod tests {
             redirect_uris: RedirectUriPolicy::default(),
             methods: vec![AuthenticationMethod::None],
             omitted_method: AuthenticationMethod::None,
+            keys: AssuranceRules::of_tests(),
         };
         DocumentRules { metadata, most_octets: 5120, require_name: true, none_beside_private_key_jwt: false }
     }
@@ -250,25 +270,59 @@ mod tests {
     /// CIMD-8.2-02, RC-GPT-01
     #[test]
     fn private_key_jwt_is_refused_unless_none_beside_it_counts() {
-        let document = |beside: Value| {
-            response(
-                document(json!({
-                    "token_endpoint_auth_method": "private_key_jwt",
-                    "token_endpoint_auth_signing_alg": "RS256",
-                    "jwks_uri": "https://client.example/keys",
-                    "token_endpoint_auth_methods_supported": beside,
-                }))
-                .to_string(),
-            )
+        let document = |beside: Value, more: Value| {
+            let mut document = document(json!({
+                "token_endpoint_auth_method": "private_key_jwt",
+                "token_endpoint_auth_signing_alg": "RS256",
+                "jwks_uri": "https://client.example/keys",
+                "token_endpoint_auth_methods_supported": beside,
+            }));
+            document.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+            response(document.to_string())
         };
-        let beside = document(json!(["none", "private_key_jwt"]));
-        let refused = Err("Metadata(Method)".to_owned());
-        assert_eq!(judge(&rules(), &beside), refused);
-        let option = DocumentRules { none_beside_private_key_jwt: true, ..rules() };
-        let metadata = judge(&option, &beside).unwrap();
-        assert_eq!(metadata.authentication_method(), AuthenticationMethod::None);
-        assert_eq!(judge(&option, &document(json!(["private_key_jwt"]))), refused);
-        assert_eq!(judge(&option, &document(Value::Null)), refused);
+        let with_keys = |none_beside_private_key_jwt, rs256: bool| {
+            let mut rules = DocumentRules { none_beside_private_key_jwt, ..rules() };
+            rules.metadata.methods.push(AuthenticationMethod::PrivateKeyJwt);
+            rules.metadata.keys.algorithms.extend(rs256.then_some(SigningAlgorithm::Rs256));
+            rules
+        };
+        let without_keys = |none_beside_private_key_jwt| DocumentRules { none_beside_private_key_jwt, ..rules() };
+        let method = |rules: &DocumentRules, document: &FetchResponse| {
+            judge(rules, document).map(|metadata| metadata.authentication_method())
+        };
+        let beside = document(json!(["none", "private_key_jwt"]), json!({}));
+        let refused = |error: &str| Err(format!("Metadata({error})"));
+        let (key, none) = (Ok(AuthenticationMethod::PrivateKeyJwt), Ok(AuthenticationMethod::None));
+        for (rules, expected) in [
+            (without_keys(false), refused("Method")),
+            (without_keys(true), none.clone()),
+            (with_keys(false, false), refused("SigningAlgorithm")),
+            (with_keys(true, false), none),
+            (with_keys(false, true), key.clone()),
+            (with_keys(true, true), key),
+        ] {
+            assert_eq!(method(&rules, &beside), expected, "{rules:?}");
+        }
+        for beside in [json!(["private_key_jwt"]), Value::Null] {
+            assert_eq!(method(&without_keys(true), &document(beside, json!({}))), refused("Method"));
+        }
+        // Keys that cannot be used do not make it a public client.
+        for (more, error) in [
+            (json!({"jwks_uri": null}), "NoKeys"),
+            (json!({"jwks_uri": "http://client.example/keys"}), r#"Link("jwks_uri")"#),
+            (json!({"jwks_uri": null, "jwks": {"keys": []}}), "KeySet(NoUsableKey)"),
+        ] {
+            let document = document(json!(["none"]), more);
+            assert_eq!(method(&with_keys(true, true), &document), refused(error));
+        }
+    }
+
+    /// CIMD-5-05
+    #[test]
+    fn no_document_demands_that_requests_are_pushed() {
+        let members = json!({"require_pushed_authorization_requests": true, "dpop_bound_access_tokens": true});
+        let metadata = judged(members).unwrap();
+        assert!(!metadata.requires_pushed_requests() && metadata.requires_bound_tokens());
     }
 
     #[test]
@@ -290,6 +344,7 @@ mod tests {
             json!({"contacts": ["a@client.example"]}),
             json!({"software_id": "x"}),
             json!({"software_version": "x"}),
+            json!({"dpop_bound_access_tokens": true}),
         ] {
             assert_ne!(digest(members.clone()), same, "{members}");
         }

@@ -1,6 +1,7 @@
 //! Why the metadata of a client is refused.
 
 use crate::client::redirect_uri::RedirectUriError;
+use crate::jose::JwkSetError;
 
 /// Why a registration is refused [RFC 7591 section 3.2.2]. Its text holds nothing that was sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
@@ -18,6 +19,24 @@ pub enum MetadataError {
     /// A link is no https address in its plain form.
     #[error("the member {0} is no plain https address")]
     Link(&'static str),
+    /// A key of `jwks` is private or symmetric.
+    #[error("a key of jwks is private or symmetric")]
+    PrivateKey,
+    /// The method is `private_key_jwt`, and there is neither `jwks` nor `jwks_uri` [RFC 7591 section 2].
+    #[error("private_key_jwt needs jwks or jwks_uri")]
+    NoKeys,
+    /// The key set is refused.
+    #[error("the jwks was refused")]
+    KeySet(#[source] JwkSetError),
+    /// The key set has no key for an algorithm that is accepted, or none for the registered one.
+    #[error("the jwks has no key for an algorithm that is accepted and registered")]
+    NoAcceptedKey,
+    /// The server has no fetcher, which would get keys from `jwks_uri`.
+    #[error("the server cannot fetch jwks_uri")]
+    NoFetcher,
+    /// The algorithm of `token_endpoint_auth_signing_alg` is not accepted.
+    #[error("the token_endpoint_auth_signing_alg is not accepted")]
+    SigningAlgorithm,
     /// Both `jwks` and `jwks_uri` were sent.
     #[error("jwks and jwks_uri were both sent")]
     TwoKeySets,

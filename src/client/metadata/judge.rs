@@ -5,7 +5,7 @@ use crate::client::metadata::error::MetadataError;
 use crate::client::metadata::json::Members;
 use crate::client::metadata::{ClientMetadata, MoreMetadata};
 use crate::client::redirect_uri::{RedirectUriPolicy, RegisteredRedirectUri};
-use crate::client::{AuthenticationMethod, GrantType, GrantTypes};
+use crate::client::{AssuranceRules, AuthenticationMethod, GrantType, GrantTypes};
 use crate::id::ClientId;
 use crate::scope::{ScopeCatalog, ScopeSet};
 use crate::secret::Digest;
@@ -38,6 +38,7 @@ pub(crate) struct MetadataRules {
     pub(crate) methods: Vec<AuthenticationMethod>,
     /// The method of a client that names none.
     pub(crate) omitted_method: AuthenticationMethod,
+    pub(crate) keys: AssuranceRules,
 }
 
 impl MetadataRules {
@@ -45,7 +46,7 @@ impl MetadataRules {
     ///
     /// # Errors
     ///
-    /// The first [`MetadataError`], in the order: JSON, method, redirect URIs, grant types, scope, texts.
+    /// The first [`MetadataError`], in the order: JSON, method, redirect URIs, keys, grant types, scope, texts.
     pub(crate) fn judge(&self, body: &[u8]) -> Result<ClientMetadata, MetadataError> {
         self.metadata(&Members::read(body)?)
     }
@@ -85,13 +86,12 @@ impl MetadataRules {
         authentication_method: AuthenticationMethod,
     ) -> Result<ClientMetadata, MetadataError> {
         let redirect_uris = self.redirect_uris(members)?;
-        if members.has("jwks") && members.has("jwks_uri") {
-            return Err(MetadataError::TwoKeySets);
-        }
+        let assurance = self.keys.read(members, authentication_method)?;
         Ok(ClientMetadata {
             claims_native: members.text("application_type")? == Some("native"),
             redirect_uris,
             authentication_method,
+            assurance,
             grant_types: grant_types(members)?,
             scopes: self.scopes(members)?,
             name: line(members, "client_name", self.limits.name)?,
@@ -195,6 +195,7 @@ mod tests {
             redirect_uris: RedirectUriPolicy::default(),
             methods: AuthenticationMethod::ALL.to_vec(),
             omitted_method: AuthenticationMethod::ClientSecretBasic,
+            keys: AssuranceRules::of_tests(),
         }
     }
 
@@ -253,8 +254,8 @@ mod tests {
     #[test]
     fn each_fault_is_told_apart() {
         use MetadataError::{
-            Link, Method, NoGrantType, NoRedirectUri, NoResponseType, NoScope, RedirectUri, Text, TooManyRedirectUris,
-            TwoKeySets, WrongType,
+            Link, Method, NoGrantType, NoKeys, NoRedirectUri, NoResponseType, NoScope, PrivateKey, RedirectUri, Text,
+            TooManyRedirectUris, TwoKeySets, WrongType,
         };
         let long = |characters: usize| "x".repeat(characters);
         for (members, error) in [
@@ -265,7 +266,11 @@ mod tests {
             (json!({"redirect_uris": ["javascript:x", URI]}), RedirectUri(RedirectUriError::Scheme)),
             (json!({"redirect_uris": vec![URI; 11]}), TooManyRedirectUris),
             (json!({"jwks": {}, "jwks_uri": URI}), TwoKeySets),
-            (json!({"token_endpoint_auth_method": "private_key_jwt"}), Method),
+            (json!({"jwks": {"keys": [{"kty": "oct", "k": "x"}]}}), PrivateKey),
+            (json!({"token_endpoint_auth_method": "tls_client_auth"}), Method),
+            (json!({"token_endpoint_auth_method": "private_key_jwt"}), NoKeys),
+            (json!({"dpop_bound_access_tokens": "true"}), WrongType("dpop_bound_access_tokens")),
+            (json!({"require_pushed_authorization_requests": 1}), WrongType("require_pushed_authorization_requests")),
             (json!({"token_endpoint_auth_method": ["none"]}), WrongType("token_endpoint_auth_method")),
             (json!({"grant_types": "authorization_code"}), WrongType("grant_types")),
             (json!({"grant_types": ["refresh_token"]}), NoGrantType),

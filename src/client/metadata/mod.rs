@@ -9,6 +9,7 @@ pub(crate) mod encoding;
 mod error;
 mod json;
 mod judge;
+mod key_members;
 
 pub(crate) use bounds::Admitted;
 pub use bounds::RegistrationBounds;
@@ -20,7 +21,8 @@ pub use error::MetadataError;
 pub(crate) use judge::{MetadataRules, Replacement};
 
 use crate::client::redirect_uri::RegisteredRedirectUri;
-use crate::client::{ApplicationType, AuthenticationMethod, GrantTypes};
+use crate::client::{ApplicationType, Assurance, AuthenticationMethod, ClientKeys, GrantTypes};
+use crate::jose::SigningAlgorithm;
 use crate::scope::ScopeSet;
 
 /// The checked metadata of a client that registers itself or has a metadata document [RFC 7591 section 2]. Every word
@@ -37,6 +39,7 @@ pub struct ClientMetadata {
     pub(crate) name: Option<Box<str>>,
     pub(crate) client_uri: Option<Box<str>>,
     pub(crate) scopes: Option<ScopeSet>,
+    pub(crate) assurance: Assurance,
     pub(crate) more: MoreMetadata,
 }
 
@@ -88,6 +91,30 @@ impl ClientMetadata {
     #[must_use]
     pub const fn scopes(&self) -> Option<&ScopeSet> {
         self.scopes.as_ref()
+    }
+
+    /// Returns `jwks` or `jwks_uri` of a client that authenticates with `private_key_jwt`; `None` for any other.
+    #[must_use]
+    pub const fn keys(&self) -> Option<&ClientKeys> {
+        self.assurance.keys.as_ref()
+    }
+
+    /// Returns `token_endpoint_auth_signing_alg` of a client that authenticates with `private_key_jwt`.
+    #[must_use]
+    pub const fn signing_algorithm(&self) -> Option<SigningAlgorithm> {
+        self.assurance.signing_algorithm
+    }
+
+    /// Returns `require_pushed_authorization_requests` [RFC 9126 section 6].
+    #[must_use]
+    pub const fn requires_pushed_requests(&self) -> bool {
+        self.assurance.requires_pushed_requests
+    }
+
+    /// Returns `dpop_bound_access_tokens` [RFC 9449 section 5.2].
+    #[must_use]
+    pub const fn requires_bound_tokens(&self) -> bool {
+        self.assurance.requires_bound_tokens
     }
 
     /// Returns the members that no request needs.

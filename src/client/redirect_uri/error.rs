@@ -48,6 +48,9 @@ pub enum RedirectUriError {
     /// Plain `http` stands before a host that is not a loopback host.
     #[error("the redirect URI uses plain http and does not lead to the loopback interface: write https://")]
     PlainHttp,
+    /// Plain `http` stands before a loopback host, and [`loopback_http`](crate::RedirectUriPolicy::loopback_http) is off.
+    #[error("the redirect URI uses plain http, which is not accepted on the loopback interface either: write https://")]
+    LoopbackHttp,
     /// A private-use scheme is not followed by exactly one slash [RFC 8252 section 7.1]. One of
     /// [`RedirectUriPolicy::named_schemes`](crate::RedirectUriPolicy::named_schemes) may have two.
     #[error("the redirect URI has a private-use scheme without exactly one slash behind it, as in com.example.app:/cb")]

@@ -28,6 +28,8 @@ pub struct RedirectUriPolicy {
     pub comparison: RedirectUriComparison,
     /// Whether the name `localhost` is a loopback host; on by default, discouraged by [RFC 8252 section 8.3].
     pub localhost: bool,
+    /// Whether plain `http` is accepted on loopback hosts; on by default, for native clients [RFC 8252 section 7.3].
+    pub loopback_http: bool,
     /// Whether schemes such as `com.example.app` may be used; on by default [RFC 8252 section 7.1].
     pub private_use_schemes: bool,
     /// Further schemes of apps, in lower case; none by default.
@@ -51,6 +53,7 @@ impl Default for RedirectUriPolicy {
         Self {
             comparison: RedirectUriComparison::Domain,
             localhost: true,
+            loopback_http: true,
             private_use_schemes: true,
             named_schemes: Vec::new(),
             any_port: false,
@@ -104,8 +107,10 @@ impl RedirectUriPolicy {
     fn check_web<T: AsRef<str>>(&self, uri: &WebUri<T>) -> Result<(), RedirectUriError> {
         match uri.scheme {
             WebScheme::Https => Ok(()),
-            WebScheme::Http if self.development_http || self.is_loopback(uri) => Ok(()),
-            WebScheme::Http => Err(RedirectUriError::PlainHttp),
+            WebScheme::Http if self.development_http => Ok(()),
+            WebScheme::Http if !self.is_loopback(uri) => Err(RedirectUriError::PlainHttp),
+            WebScheme::Http if self.loopback_http => Ok(()),
+            WebScheme::Http => Err(RedirectUriError::LoopbackHttp),
         }
     }
 

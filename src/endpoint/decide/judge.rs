@@ -141,6 +141,8 @@ mod tests {
             scopes: client.scopes.clone(),
             resources: ConsentedResources::whole(&client.resource_scope),
             audience: Audience::UNSET,
+            key: None,
+            pushed: None,
         };
         Scene {
             config,

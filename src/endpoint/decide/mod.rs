@@ -13,7 +13,7 @@ use crate::clock::Timestamp;
 use crate::context::Context;
 use crate::endpoint::decide::judge::{Asked, judge_client, judge_decision, judge_held};
 use crate::endpoint::pending::{AuthorizationError, Destination, PendingAuthorization};
-use crate::endpoint::{document, held, used};
+use crate::endpoint::{document, held, pushed, used};
 use crate::error::Reason;
 use crate::grant::withdraw;
 use crate::hooks::{Attempt, AttemptKind, Event};
@@ -74,12 +74,18 @@ pub(crate) async fn hold(
         scopes: pending.scopes.clone(),
         resources: ConsentedResources::whole(&client.resource_scope),
         audience: pending.audience.clone(),
+        key: pending.key.map(Box::new),
+        pushed: pending.pushed.map(Box::new),
     };
     // The client of the request may come from a cache: no user is asked for one that is suspended or deleted by now.
     let page = |reason| AuthorizationError::page(context, reason);
     let current = context.stores.clients.current(&client.id).await.map_err(|error| page(error.into()))?;
     let current = current.filter(|client| !context.is_gone(client));
     record.epoch = judge_client(current, &record, &context.config).map_err(page)?.epoch;
+    if let Some(from) = &record.pushed {
+        // Boxed, because few servers have it.
+        Box::pin(pushed::keep_open(context, from, record.end)).await.map_err(page)?;
+    }
     let mut flow = Holding::new(context, record, room.place);
     claim(&context.stores, &mut flow, Some(ATTEMPTS)).await.map_err(redirect)?;
     for surplus in room.surplus {
@@ -250,8 +256,12 @@ fn undecided(context: &Context, held: &Authorization, client: &Client, reason: R
     AuthorizationError::redirect(context, client, destination(held), reason)
 }
 
-/// Writes the decision by one swap of the request that was judged.
+/// Uses up the pushed request, if it is one, and writes the decision by one swap of the request that was judged. If the
+/// second write fails, this held request alone can still be decided.
 async fn take(context: &Context, held: &Arc<Authorization>, next: Authorization) -> Result<(), Reason> {
+    if let Some(from) = &held.pushed {
+        Box::pin(pushed::use_up(context, from, held.handle)).await?;
+    }
     let mut flow = Deciding { context, held: held.clone(), next: Arc::new(next), has_looked: false };
     claim(&context.stores, &mut flow, Some(ATTEMPTS)).await
 }

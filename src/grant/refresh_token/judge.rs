@@ -1,5 +1,6 @@
 //! What a refresh writes and answers, as rules over plain data.
 
+use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use crate::client::{Client, RefreshRotation};
@@ -9,6 +10,7 @@ use crate::entropy::Entropy;
 use crate::error::Reason;
 use crate::grant::issue::{self, Issued, NewPair, Place};
 use crate::grant::refresh_token::standing::{Standing, standing};
+use crate::jose::JwkThumbprint;
 use crate::protected_resource::{Named, ResourceTable, Target};
 use crate::record::{FurtherAccess, GraceEnds, Grant, Pairs, Placed, SupersededPair, TokenPair};
 use crate::scope::ScopeSet;
@@ -22,21 +24,26 @@ use crate::wire::params::Params;
 pub(crate) const PAIRS_IN_GRACE: usize = 64;
 /// Superseded pairs in grace or in the margin. With the settings of a profile, the bound of those in grace comes first.
 const PAIRS_KEPT: usize = 2 * PAIRS_IN_GRACE;
-/// Access tokens of a grant that may be live at once under [`RefreshRotation::Keep`]. It bounds the record.
-pub(crate) const LIVE_ACCESS_TOKENS: usize = 64;
 
 /// What a client presents.
 pub(crate) struct Refresh<'a> {
     pub(crate) client: &'a Client,
+    /// The key of the DPoP proof.
+    pub(crate) key: Option<&'a JwkThumbprint>,
     pub(crate) token: &'a [u8],
     pub(crate) scope: Option<&'a [u8]>,
     pub(crate) resources: Named<'a>,
 }
 
 impl<'a> Refresh<'a> {
-    pub(crate) fn read(client: &'a Client, form: &'a Params<'_>) -> Result<Self, Reason> {
+    pub(crate) fn read(
+        client: &'a Client,
+        key: Option<&'a JwkThumbprint>,
+        form: &'a Params<'_>,
+    ) -> Result<Self, Reason> {
         Ok(Self {
             client,
+            key,
             token: form.octets("refresh_token").ok_or(Reason::MissingParameter("refresh_token"))?,
             scope: form.octets("scope"),
             resources: Named::of(form),
@@ -125,7 +132,21 @@ impl Judge<'_> {
         if grant.revoked.is_some() || self.request.client.has_withdrawn(grant.epoch)? {
             return Err(Reason::GrantRevoked);
         }
-        match standing(grant, self.presented, self.config.reuse_margin, self.now) {
+        let standing = standing(grant, self.presented, self.config.reuse_margin, self.now);
+        // A key is compared for genuine tokens alone. That of a token that was bound is compared before reuse is judged:
+        // its copy accuses no one. One that never was has no key that could protect it, and nobody who bound the grant
+        // since may hide its reuse.
+        let needs_key = match standing {
+            Standing::Unknown => false,
+            Standing::Usable(_) | Standing::NotYetValid => true,
+            Standing::Expired | Standing::InMargin | Standing::AboveCount | Standing::Forked | Standing::Superseded => {
+                self.was_bound(grant)
+            }
+        };
+        if needs_key {
+            self.check_key(grant)?;
+        }
+        match standing {
             Standing::Usable(placed) => Ok(placed),
             Standing::Unknown => Err(Reason::UnknownRefreshToken),
             Standing::NotYetValid => Err(Reason::RefreshTokenNotYetValid),
@@ -133,6 +154,31 @@ impl Judge<'_> {
             Standing::InMargin => Err(Reason::RefreshTokenSuperseded),
             Standing::AboveCount | Standing::Forked => Err(Reason::StoreWentBack),
             Standing::Superseded => Err(Reason::RefreshTokenReused),
+        }
+    }
+
+    /// Returns whether the presented refresh token itself was bound to a key, which the record tells of every number.
+    pub(super) fn was_bound(&self, grant: &Grant) -> bool {
+        grant.pairs.bound_from().is_some_and(|first| first.get() <= self.presented.position.number)
+    }
+
+    /// Once a token of the grant was bound to a key, all later ones are. Those of a public client stay bound to that key:
+    ///
+    /// > When an authorization server supporting DPoP issues a refresh token to a public client that presents a valid
+    /// > DPoP proof at the token endpoint, the refresh token MUST be bound to the respective public key.
+    ///
+    /// [RFC 9449 section 5]
+    fn check_key(&self, grant: &Grant) -> Result<(), Reason> {
+        let bound = grant.pairs.newest.as_ref().and_then(TokenPair::last_key);
+        match (bound, self.request.key) {
+            (None, _) => Ok(()),
+            (Some(_), None) => Err(Reason::MissingDpopProof),
+            (Some(bound), Some(sent))
+                if bound != sent && self.config.has_unproven_refresh_tokens(self.request.client) =>
+            {
+                Err(Reason::AnotherDpopKey)
+            }
+            (Some(_), Some(_)) => Ok(()),
         }
     }
 
@@ -221,7 +267,8 @@ impl Judge<'_> {
         let access = newest.pair.access();
         let Asked { scopes, target } = asked;
         let is_same = access.narrowed.unwrap_or(&grant.scopes) == scopes
-            && access.audience.unwrap_or_else(|| grant.audience()) == target.audience();
+            && access.audience.unwrap_or_else(|| grant.audience()) == target.audience()
+            && access.key == self.request.key;
         match newest.in_grace {
             Some(InGrace { secrets, refresh_token, .. }) if is_same && access.is_usable(self.now) => {
                 Again::Issued(Issued {
@@ -288,6 +335,8 @@ impl Judge<'_> {
             granted: &grant.scopes,
             scopes: asked.scopes,
             audience: asked.target.narrowed_from(grant.audience()),
+            key: self.request.key,
+            bound_from: grant.pairs.bound_from(),
         };
         let NewPair { record, issued } = issue::pair(self.config, secrets, place);
         let ends = GraceEnds {
@@ -357,8 +406,11 @@ impl Judge<'_> {
             revoked: false,
             narrowed: (scopes != grant.scopes).then(|| scopes.clone()),
             audience: target.narrowed_from(grant.audience()),
+            key: self.request.key.copied(),
         };
-        let pair = newest.pair.clone().with_further(access, LIVE_ACCESS_TOKENS);
+        let first_bound = access.key.and_then(|_| NonZeroU32::new(grant.pairs_made));
+        let pair = newest.pair.clone().with_further(access, self.config.live_access_tokens);
+        let pair = pair.of_grant_bound_from(grant.pairs.bound_from().or(first_bound));
         let pairs = Pairs { newest: Some(pair), superseded: grant.pairs.superseded.clone() };
         let issued = Issued {
             grant: grant.id,

@@ -8,9 +8,9 @@ mod standing;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use judge::Refresh;
 #[cfg(feature = "testing")]
-pub(crate) use judge::{LIVE_ACCESS_TOKENS, PAIRS_IN_GRACE};
+pub(crate) use judge::PAIRS_IN_GRACE;
+pub(crate) use judge::Refresh;
 pub(crate) use standing::{Standing, standing};
 
 use std::sync::Arc;
@@ -53,7 +53,10 @@ pub(crate) async fn refresh(context: &Context, request: &Refresh<'_>) -> Result<
             Ok(issued)
         }
         (Ok(Won { issued, .. }), None) => Ok(issued),
-        (Err(reason), Some(grant)) => Err(refused(context, grant, request.client, reason).await?),
+        (Err(reason), Some(grant)) => {
+            let was_bound = flow.judge.was_bound(grant);
+            Err(refused(context, grant, request.client, reason, was_bound).await?)
+        }
         (Err(reason), None) => Err(reason),
     }
 }
@@ -113,10 +116,21 @@ fn youngest_access(grant: &Grant) -> Option<&Digest> {
 }
 
 /// Raises the event of a refusal, and revokes the grant if the token was reused.
-async fn refused(context: &Context, grant: &Grant, client: &Client, reason: Reason) -> Result<Reason, Reason> {
+async fn refused(
+    context: &Context,
+    grant: &Grant,
+    client: &Client,
+    reason: Reason,
+    was_bound: bool,
+) -> Result<Reason, Reason> {
     let (id, client_id, subject) = (grant.id, &grant.client, grant.subject());
     if matches!(reason, Reason::StoreWentBack) {
         context.raise(&Event::StoreWentBack { grant: id, client: client_id });
+    }
+    // Someone bound the grant and left the holder of an earlier token without a proof.
+    let is_left_behind = matches!(reason, Reason::MissingDpopProof) && !was_bound;
+    if is_left_behind || matches!(reason, Reason::AnotherDpopKey) {
+        context.raise(&Event::AnotherDpopKey { grant: id, client: client_id, subject });
     }
     if matches!(reason, Reason::MissingDerivationKey) {
         context.raise(&Event::DerivationKeyMissing { grant: id, client: client_id });
@@ -126,7 +140,7 @@ async fn refused(context: &Context, grant: &Grant, client: &Client, reason: Reas
     }
     let revokes = match context.config.reuse {
         ReuseResponse::RevokeGrant => true,
-        ReuseResponse::RevokeGrantOfPublicClients => client.counts_as_public(),
+        ReuseResponse::RevokeGrantOfPublicClients => context.config.has_unproven_refresh_tokens(client),
         ReuseResponse::Refuse => false,
     };
     let mut revoked = false;

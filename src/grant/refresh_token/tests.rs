@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use super::Refresh;
-use super::judge::{Drawn, Judge, LIVE_ACCESS_TOKENS, PAIRS_IN_GRACE, Verdict};
+use super::judge::{Drawn, Judge, PAIRS_IN_GRACE, Verdict};
 use super::standing::{Standing, standing};
-use crate::client::{ApplicationType, RefreshRotation};
+use crate::client::{ApplicationType, AuthenticationMethod, AuthenticationMethods, RefreshRotation};
 use crate::config::GraceEnd;
 use crate::entropy::SystemEntropy;
 use crate::error::Reason;
@@ -21,7 +21,8 @@ const MARGIN: Duration = Duration::from_secs(60);
 
 fn verdict(line: &Line, place: usize, scope: Option<&str>, seconds: u32) -> Result<Verdict, Reason> {
     let presented = line.presented(place);
-    let request = Refresh { client: &line.client, token: b"", scope: scope.map(str::as_bytes), resources: Named::NONE };
+    let (key, scope) = (line.key.as_ref(), scope.map(str::as_bytes));
+    let request = Refresh { client: &line.client, key, token: b"", scope, resources: Named::NONE };
     let drawn = Drawn::new(&line.client, &line.config, &SystemEntropy);
     let (config, resources) = (&line.config, &line.resources);
     Judge { request: &request, presented: &presented, config, resources, now: at(seconds), drawn }.verdict(&line.grant)
@@ -297,14 +298,15 @@ fn a_kept_token_gets_further_access_tokens() {
     let mut line = Line::new();
     line.config.refresh_rotation = RefreshRotation::Keep;
     let id = IdText::of(line.grant.id.octets());
-    for number in 1..=LIVE_ACCESS_TOKENS + 5 {
+    let most = line.config.live_access_tokens;
+    for number in 1..=most + 5 {
         let Verdict { next, issued, in_grace_since } = verdict(&line, 0, None, 10).ok().unwrap();
         assert_eq!(in_grace_since, None);
         assert_eq!(issued.refresh_token.unwrap().text("rt_", &id), line.refresh[0]);
         line.grant = Grant::clone(&next.unwrap());
         let newest = line.grant.pairs.newest.as_ref().unwrap();
         let live = newest.accesses().filter(|access| access.is_live(at(10))).count();
-        assert_eq!(live, LIVE_ACCESS_TOKENS.min(number + 1));
+        assert_eq!(live, most.min(number + 1));
         assert_eq!((line.grant.pairs_made, line.grant.pairs.superseded.len()), (1, 0));
     }
     // What is superseded afterwards takes all of them along.
@@ -315,4 +317,111 @@ fn a_kept_token_gets_further_access_tokens() {
         standing(&next, &line.presented(0), MARGIN, at(20)),
         Standing::Usable(crate::record::Placed::Superseded(0, _))
     ));
+}
+
+// The key of the proof.
+
+/// 9449-5-02, 9449-5-03, 9449-5-04
+#[test]
+fn a_key_is_judged_after_the_token_and_before_the_reuse_of_a_bound_one() {
+    type Change = fn(Line) -> Line;
+    let bound_again: Change = |line| line.refreshed(2000);
+    let of_another_client: Change = |line| Line { client: client("other"), key: None, ..line };
+    let forgotten: Change = |line| unproven(line.refreshed(28_000).without_superseded());
+    // The pair in place 0 was never bound, and is superseded at 1000 s; 2000 s is past its grace and margin. That in place
+    // 1 is bound; where it is superseded, at 2000 s, 3000 s is past its grace and margin.
+    let rows: [(&str, Change, usize, u32, &str); 21] = [
+        ("the key", |line| line, 1, 1000, "granted"),
+        ("the key, public", public, 1, 1000, "granted"),
+        ("the key, past grace", bound_again, 1, 3000, "RefreshTokenReused"),
+        ("the key, public, past grace", |line| public(line.refreshed(2000)), 1, 3000, "RefreshTokenReused"),
+        ("another key", |line| line.with_key(2), 1, 1000, "granted"),
+        ("another key, past grace", |line| line.refreshed(2000).with_key(2), 1, 3000, "RefreshTokenReused"),
+        ("another key, public", other_public, 1, 1000, "AnotherDpopKey"),
+        ("another key, public, past grace", |line| other_public(line.refreshed(2000)), 1, 3000, "AnotherDpopKey"),
+        ("no proof", unproven, 1, 1000, "MissingDpopProof"),
+        ("no proof, past grace", |line| unproven(line.refreshed(2000)), 1, 3000, "MissingDpopProof"),
+        ("no proof, public, past grace", |line| unproven(public(line.refreshed(2000))), 1, 3000, "MissingDpopProof"),
+        ("no proof, forgotten", forgotten, 1, 28_400, "MissingDpopProof"),
+        ("no proof, another client", of_another_client, 1, 1000, "RefreshTokenOfAnotherClient"),
+        ("no proof, revoked", |line| unproven(line.revoked()), 1, 1000, "GrantRevoked"),
+        ("bound since, the key, in grace", public, 0, 1000, "granted"),
+        ("bound since, another key, public, in grace", other_public, 0, 1000, "AnotherDpopKey"),
+        ("bound since, another key, public, past grace", other_public, 0, 2000, "RefreshTokenReused"),
+        ("bound since, no proof, in grace", unproven, 0, 1000, "MissingDpopProof"),
+        ("bound since, no proof, in the margin", unproven, 0, 1300, "RefreshTokenSuperseded"),
+        ("bound since, no proof, past grace", |line| unproven(public(line)), 0, 2000, "RefreshTokenReused"),
+        ("bound since, no proof, forgotten", forgotten, 0, 28_400, "RefreshTokenReused"),
+    ];
+    for (name, change, place, seconds, expected) in rows {
+        let line = change(Line::new().with_key(1).refreshed(1000));
+        assert_eq!(refusal(&line, place, None, seconds), expected, "{name}");
+    }
+    let unbound = Line::new().refreshed(1000);
+    assert_eq!(refusal(&unbound, 1, None, 1000), "granted");
+    assert_eq!(refusal(&unbound.with_key(1), 1, None, 1000), "granted", "the first proof");
+    let mut altered = Line { key: None, ..Line::new().with_key(1).refreshed(1000) };
+    altered.grant.family.tag_key = TagKey::draw(&SystemEntropy);
+    assert_eq!(refusal(&altered, 1, None, 1000), "UnknownRefreshToken", "keys of others are no one's business");
+}
+
+fn unproven(line: Line) -> Line {
+    Line { key: None, ..line }
+}
+
+fn public(line: Line) -> Line {
+    Line { client: public_of(&line), ..line }
+}
+
+fn other_public(line: Line) -> Line {
+    public(line.with_key(2))
+}
+
+/// 9449-5-02, FAPI-5.3.2.1-06
+#[test]
+fn a_native_client_that_authenticates_with_a_key_may_bring_another_one() {
+    let key = AuthenticationMethods::KEY;
+    let both = key.with(AuthenticationMethod::ClientSecretBasic);
+    for (registered, accepted, expected) in [
+        (key, key, "granted"),
+        (key, both, "granted"),
+        (both, key, "granted"),
+        (both, both, "AnotherDpopKey"),
+        (AuthenticationMethods::SECRET, both, "AnotherDpopKey"),
+    ] {
+        let mut line = other_public(Line::new().with_key(1).refreshed(1000));
+        line.client.authentication_methods = registered;
+        line.config.authentication_methods = accepted;
+        assert_eq!(refusal(&line, 1, None, 1000), expected, "{registered:?}, {accepted:?}");
+    }
+}
+
+fn public_of(line: &Line) -> crate::client::Client {
+    let mut client = line.client.clone();
+    client.application_type = ApplicationType::Native;
+    client
+}
+
+/// 9449-5-02
+#[test]
+fn in_grace_the_newest_pair_is_given_again_for_its_key_alone() {
+    let line = || Line::new().with_key(1).refreshed(1000);
+    assert!(verdict(&line(), 0, None, 1100).unwrap().next.is_none(), "the newest pair again");
+    let next = written(&line().with_key(2), 0, None, 1100);
+    let bound = next.pairs.newest.as_ref().and_then(|pair| pair.last_key().copied());
+    assert_eq!(bound, line().with_key(2).key);
+    assert_eq!(next.pairs.superseded[0].pair.last_key(), line().key.as_ref(), "an older token keeps its key");
+}
+
+/// 9449-5-02, FAPI-KEEP-01
+#[test]
+fn a_kept_refresh_token_has_access_tokens_with_their_own_keys() {
+    let mut line = Line::new().with_key(1);
+    line.config.refresh_rotation = RefreshRotation::Keep;
+    line.grant = written(&line, 0, None, 10);
+    line = line.with_key(2);
+    line.grant = written(&line, 0, None, 20);
+    let keys: Vec<_> = line.grant.pairs.newest.as_ref().unwrap().accesses().map(|access| access.key.copied()).collect();
+    assert_eq!(keys, [None, Line::new().with_key(1).key, line.key]);
+    assert_eq!(refusal(&Line { key: None, ..line }, 0, None, 30), "MissingDpopProof");
 }

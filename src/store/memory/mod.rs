@@ -14,15 +14,15 @@ use async_trait::async_trait;
 use crate::client::Client;
 use crate::client::application::{Application, ApplicationFilter, Logo, LogoSlot};
 use crate::clock::Timestamp;
-use crate::id::{AuthorizationId, ClientId, GrantId};
-use crate::record::{Authorization, Grant, LastPurge, Replay};
+use crate::id::{AuthorizationId, ClientId, GrantId, PushedRequestId};
+use crate::record::{Authorization, Grant, LastPurge, PushedRequest, Replay};
 use crate::store::memory::clients::Clients;
 use crate::store::memory::last_purge::Place;
 use crate::store::memory::replays::Replays;
 use crate::store::memory::table::Table;
 use crate::store::{
-    ClientRegistry, ClientStore, CodeStore, Insertion, Page, Purge, PurgeStore, Registration, Replacement, ReplayStore,
-    StoreError, TokenStore,
+    ClientRegistry, ClientStore, CodeStore, Insertion, Page, Purge, PurgeStore, PushedRequestStore, Registration,
+    Replacement, ReplayStore, StoreError, TokenStore,
 };
 use crate::subject::Subject;
 
@@ -36,6 +36,7 @@ pub struct MemoryStore {
     clients: Arc<Clients>,
     codes: Arc<Table<Authorization>>,
     tokens: Arc<Table<Grant>>,
+    pushed_requests: Arc<Table<PushedRequest>>,
     replays: Arc<Replays>,
     last_purge: Arc<Place>,
 }
@@ -51,6 +52,12 @@ impl MemoryStore {
     #[must_use]
     pub fn authorization_count(&self) -> usize {
         self.codes.len()
+    }
+
+    /// Returns the count of pushed requests held, used and expired ones included.
+    #[must_use]
+    pub fn pushed_request_count(&self) -> usize {
+        self.pushed_requests.len()
     }
 
     /// Returns the count of grants held.
@@ -173,6 +180,33 @@ impl TokenStore for MemoryStore {
 
     async fn purge_expired(&self, now: Timestamp, limit: usize) -> Result<Purge, StoreError> {
         Ok(self.tokens.purge_expired(now, limit))
+    }
+}
+
+#[async_trait]
+impl PushedRequestStore for MemoryStore {
+    fn reads_settled(&self) -> bool {
+        true
+    }
+
+    async fn find(&self, id: &PushedRequestId) -> Result<Option<Arc<PushedRequest>>, StoreError> {
+        Ok(self.pushed_requests.find(id.octets()))
+    }
+
+    async fn insert(&self, record: Arc<PushedRequest>) -> Result<Insertion, StoreError> {
+        Ok(self.pushed_requests.insert(record))
+    }
+
+    async fn replace(&self, version: u32, record: Arc<PushedRequest>) -> Result<Replacement, StoreError> {
+        Ok(self.pushed_requests.replace(version, record))
+    }
+
+    async fn confirm(&self, record: Arc<PushedRequest>) -> Result<Replacement, StoreError> {
+        Ok(self.pushed_requests.confirm(&record))
+    }
+
+    async fn purge_expired(&self, now: Timestamp, limit: usize) -> Result<Purge, StoreError> {
+        Ok(self.pushed_requests.purge_expired(now, limit))
     }
 }
 

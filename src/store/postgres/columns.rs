@@ -47,7 +47,7 @@ pub(super) const STORED: [Column; 9] = [
 pub(super) const fn parts(table: Table) -> &'static [Part] {
     match table {
         Table::Clients => &[Part::Application, Part::Logo, Part::ProposedLogo],
-        Table::Authorizations | Table::Grants | Table::Replays => &[],
+        Table::Authorizations | Table::Grants | Table::PushedRequests | Table::Replays => &[],
     }
 }
 
@@ -176,7 +176,7 @@ pub(super) fn lists<'w>(writes: &[&'w RowWrite]) -> Value<'w> {
 
 pub(super) const fn key_type(table: Table) -> &'static str {
     match table {
-        Table::Authorizations | Table::Grants => "uuid",
+        Table::Authorizations | Table::Grants | Table::PushedRequests => "uuid",
         Table::Clients => "text",
         Table::Replays => "bytea",
     }
@@ -185,7 +185,7 @@ pub(super) const fn key_type(table: Table) -> &'static str {
 /// The key that no other comes before, as a literal.
 pub(super) const fn least_key(table: Table) -> &'static str {
     match table {
-        Table::Authorizations | Table::Grants => "'00000000-0000-0000-0000-000000000000'",
+        Table::Authorizations | Table::Grants | Table::PushedRequests => "'00000000-0000-0000-0000-000000000000'",
         Table::Clients | Table::Replays => "''",
     }
 }

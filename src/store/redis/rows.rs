@@ -6,7 +6,6 @@ use futures_util::future::{try_join, try_join_all};
 
 use crate::clock::{Clock, SystemClock, Timestamp};
 use crate::record::WRITE_BOUND;
-use crate::store::Write;
 use crate::store::redis::check::MOST_APART;
 use crate::store::redis::error::{RedisError, RedisProblem};
 use crate::store::redis::find::is_hash;
@@ -16,6 +15,7 @@ use crate::store::redis::options::LONGEST_TIMEOUT;
 use crate::store::redis::row::{push_record, row_of};
 use crate::store::redis::script::{CONFIRM, PUT};
 use crate::store::redis::{due, listed};
+use crate::store::{Table, Write};
 
 /// How long after it was sent a write of a row may be applied, by the server's clock.
 const WRITE_LIFE: Duration = Duration::from_secs(20 * 60);
@@ -66,7 +66,7 @@ pub(super) async fn confirm(link: &Link, keys: &Keys, write: &Write) -> Result<b
 async fn put(link: &Link, keys: &Keys, seen: Option<u32>, write: &Write) -> Result<bool, RedisError> {
     let last = SystemClock.now().plus(WRITE_LIFE).seconds().to_string();
     let seen = seen.map(u32::to_be_bytes);
-    let expires = write.due.map_or(0, Timestamp::seconds).to_string();
+    let expires = expiry(write).map_or(0, Timestamp::seconds).to_string();
     let row = row_of(write);
     let seen = seen.as_ref().map_or(&[][..], <[u8; 4]>::as_slice);
     let mut arguments = vec![last.as_bytes(), seen, expires.as_bytes(), &row];
@@ -74,6 +74,16 @@ async fn put(link: &Link, keys: &Keys, seen: Option<u32>, write: &Write) -> Resu
     match PUT.run(link, &keys.row(write.table, &write.key), &arguments).await? {
         -1 => Err(RedisProblem::TooLate.into()),
         answer => Ok(answer == 1),
+    }
+}
+
+/// When the server drops the row by its own clock, which may be ahead.
+fn expiry(write: &Write) -> Option<Timestamp> {
+    match write.table {
+        // An assertion or a proof is good until a minute before that, and must not work twice.
+        Table::Replays => write.due.map(|due| due.plus(MOST_APART)),
+        // They are due an hour after their last use ends.
+        Table::Authorizations | Table::Clients | Table::Grants | Table::PushedRequests => write.due,
     }
 }
 

@@ -29,11 +29,13 @@ impl Statements {
         static AUTHORIZATIONS: LazyLock<Statements> = LazyLock::new(|| Statements::new(Table::Authorizations));
         static CLIENTS: LazyLock<Statements> = LazyLock::new(|| Statements::new(Table::Clients));
         static GRANTS: LazyLock<Statements> = LazyLock::new(|| Statements::new(Table::Grants));
+        static PUSHED_REQUESTS: LazyLock<Statements> = LazyLock::new(|| Statements::new(Table::PushedRequests));
         static REPLAYS: LazyLock<Statements> = LazyLock::new(|| Statements::new(Table::Replays));
         match table {
             Table::Authorizations => &AUTHORIZATIONS,
             Table::Clients => &CLIENTS,
             Table::Grants => &GRANTS,
+            Table::PushedRequests => &PUSHED_REQUESTS,
             Table::Replays => &REPLAYS,
         }
     }
@@ -145,7 +147,7 @@ mod tests {
             let steps = explained(&connection, &format!("EXPLAIN {}", Statements::of(table).replace), 1);
             steps.iter().any(|step| ["IdxInsert", "IdxDelete"].contains(&step.as_str()))
         };
-        assert_eq!(Table::ALL.map(writes_index), [false, true, false, false]);
+        assert_eq!(Table::ALL.map(writes_index), [false, true, false, false, false]);
     }
 
     #[test]

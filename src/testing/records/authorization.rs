@@ -3,10 +3,11 @@
 use crate::client::redirect_uri::RedirectUri;
 use crate::clock::Timestamp;
 use crate::config::check::MOST_STATE_OCTETS;
-use crate::id::ClientId;
+use crate::id::{ClientId, PushedRequestId};
+use crate::jose::JwkThumbprint;
 use crate::pkce::CodeChallenge;
 use crate::protected_resource::Audience;
-use crate::record::{Authorization, Stage};
+use crate::record::{Authorization, PushedFrom, Stage};
 use crate::scope::{ConsentedResources, ResourceScope, ScopeSet};
 use crate::subject::Subject;
 use crate::testing::draw::{self, sound};
@@ -35,6 +36,8 @@ pub fn authorization(subject: &Subject, purge_after: Timestamp) -> Authorization
         scopes: draw::scopes("repo-code:rw account-email:r"),
         resources: ConsentedResources::InRecord(ResourceScope::Public),
         audience: Audience::UNSET,
+        key: None,
+        pushed: None,
     }
 }
 
@@ -71,6 +74,8 @@ pub(in crate::testing) fn authorizations_of_every_kind(
         Authorization { resources: hostile::part_of_a_list(), ..plain() },
         Authorization { audience: hostile::audience(), ..plain() },
         with_code(&Authorization { audience: hostile::audience(), ..bare() }, purge_after),
+        Authorization { key: Some(Box::new(JwkThumbprint::from_bytes(draw::octets()))), ..plain() },
+        Authorization { pushed: Some(Box::new(pushed_from())), audience: hostile::audience(), ..plain() },
         Authorization { state: Some((0..=255).collect()), ..hostile_authorization(plain()) },
         Authorization { state: Some([0; 64].into()), ..hostile_authorization(plain()) },
     ];
@@ -88,6 +93,8 @@ pub(in crate::testing) fn huge_authorization(subject: &Subject, purge_after: Tim
         scopes: draw::scopes(&hostile::many_scopes()),
         resources: hostile::most_resources(),
         audience: hostile::largest_audience(),
+        key: Some(Box::new(JwkThumbprint::from_bytes(draw::octets()))),
+        pushed: Some(Box::new(pushed_from())),
         ..authorization(subject, purge_after)
     }
 }
@@ -100,6 +107,10 @@ fn hostile_authorization(authorization: Authorization) -> Authorization {
         resources: ConsentedResources::InRecord(hostile::resources()),
         ..authorization
     }
+}
+
+fn pushed_from() -> PushedFrom {
+    PushedFrom { id: PushedRequestId::from_octets(draw::octets()), secret: draw::digest() }
 }
 
 fn all_resources() -> ConsentedResources {

@@ -4,7 +4,7 @@ use std::iter;
 use std::time::Duration;
 
 use crate::clock::Timestamp;
-use crate::grant::refresh_token::{LIVE_ACCESS_TOKENS, PAIRS_IN_GRACE};
+use crate::grant::refresh_token::PAIRS_IN_GRACE;
 use crate::id::{ClientId, GrantId};
 use crate::protected_resource::Audience;
 use crate::record::{FurtherAccess, GraceEnds, Grant, Pairs, Revocation, RevocationReason, SupersededPair, TokenPair};
@@ -14,6 +14,9 @@ use crate::secret::refresh::{Family, LineageDigest, TagKey};
 use crate::subject::Subject;
 use crate::testing::draw::{self, sound};
 use crate::testing::records::hostile;
+
+/// The most that `live_access_tokens` may be.
+const LIVE_ACCESS_TOKENS: usize = 256;
 
 /// Makes a grant of that user: one pair of tokens, version 1, to be purged from `purge_after`, which is
 /// one hour after the refresh token's end.
@@ -145,16 +148,16 @@ fn reasons() -> impl Iterator<Item = RevocationReason> {
 pub(in crate::testing) fn huge_grant(subject: &Subject, purge_after: Timestamp) -> Grant {
     let scopes = draw::scopes(&hostile::many_scopes());
     let narrowed = draw::scopes("repo-code:r");
-    let large = || {
+    let large = |accesses: usize| {
         let pair = pair(purge_after).narrowed_to(narrowed.clone());
-        (1..LIVE_ACCESS_TOKENS).fold(pair, |mut pair, _| {
+        (1..accesses).fold(pair, |mut pair, _| {
             pair.push_further(FurtherAccess { narrowed: Some(narrowed.clone()), ..further(purge_after) });
             pair
         })
     };
     let pairs = Pairs {
-        newest: Some(large().of_grant_for(hostile::largest_audience())),
-        superseded: (0..PAIRS_IN_GRACE).map(|_| superseded(large())).collect(),
+        newest: Some(large(LIVE_ACCESS_TOKENS).of_grant_for(hostile::largest_audience())),
+        superseded: (0..PAIRS_IN_GRACE).map(|_| superseded(large(64))).collect(),
     };
     Grant {
         client: hostile::client_id(512),
@@ -180,5 +183,6 @@ fn further(purge_after: Timestamp) -> FurtherAccess {
         revoked: false,
         narrowed: None,
         audience: Audience::UNSET,
+        key: None,
     }
 }

@@ -6,6 +6,7 @@
 mod authorization;
 mod grant;
 mod hostile;
+mod pushed_request;
 mod registration;
 
 pub use crate::testing::draw::subject;
@@ -14,6 +15,8 @@ pub(super) use authorization::{authorizations_of_every_kind, huge_authorization}
 pub use grant::{grant, refreshed, revoked};
 pub(super) use grant::{grants_of_every_kind, huge_grant, revoked_until};
 pub(super) use hostile::{client_ids_alike, long_subject, subjects_alike};
+pub(super) use pushed_request::{huge_pushed_request, pushed_requests_of_every_kind};
+pub use pushed_request::{pushed_request, used, visited};
 pub use registration::{approved, registration, registration_under};
 pub(super) use registration::{
     changed, huge_registration, in_state, logo, number_of, numbered, numbered_logo, owner_of, registered_itself,
@@ -37,6 +40,7 @@ mod tests {
         for (what, octets) in [
             ("a grant", super::huge_grant(&subject, end).encode().len()),
             ("an authorization", super::huge_authorization(&subject, end).encode().len()),
+            ("a pushed request", super::huge_pushed_request(end).encode().len()),
             ("an application", registration.application.encode().len()),
             ("a client", registration.client.encode().len()),
             ("a logo, each of two", logo.octets().len()),

@@ -3,6 +3,9 @@
 use std::iter;
 use std::sync::Arc;
 
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+
 use crate::client::application::{
     Application, ApplicationForm, CheckedForm, InitialToken, Logo, Management, OpenApplication, ProposedUpdate,
     RegistrationLimits,
@@ -10,11 +13,12 @@ use crate::client::application::{
 use crate::client::metadata::{MoreMetadata, RegistrationBounds};
 use crate::client::redirect_uri::{RedirectUriPolicy, RegisteredRedirectUri};
 use crate::client::{
-    ApplicationType, AuthenticationMethod, AuthenticationMethods, Client, ClientOrigin, ClientSecrets, ClientState,
-    ClientType, GrantTypes, OpenClient, Privileges,
+    ApplicationType, Assurance, AuthenticationMethod, AuthenticationMethods, Client, ClientKeys, ClientOrigin,
+    ClientSecrets, ClientState, ClientType, GrantTypes, OpenClient, Privileges,
 };
 use crate::clock::Timestamp;
 use crate::id::ClientId;
+use crate::jose::{JwkSet, SigningAlgorithm};
 use crate::scope::{ResourceScope, ScopeCatalog};
 use crate::secret::Digest;
 use crate::store::{LogoWrite, Registration};
@@ -149,6 +153,8 @@ pub(in crate::testing) fn registrations_of_every_kind(owner: &Subject) -> Vec<Re
         deleted(plain()),
         initial_token(plain()),
         registered_itself(plain(), Timestamp::from_seconds(u32::MAX)),
+        with_keys(plain()),
+        with_keys_at_an_address(plain()),
     ]);
     all.extend(hostile::subjects().iter().map(registration));
     all
@@ -179,8 +185,10 @@ pub(in crate::testing) fn huge_registration(owner: &Subject) -> Registration {
         resource_scope: ResourceScope::Specified(hostile::longest_list(0)),
         machine_scopes: draw::scopes(&hostile::many_scopes()),
         machine_resources: ResourceScope::Specified(hostile::longest_list(5)),
+        assurance: Some(Arc::new(Assurance { keys: largest_keys(), ..Assurance::default() })),
         ..form()
     };
+    registration.client.assurance.clone_from(&form.assurance);
     registration.client.name = form.name.clone();
     registration.client.website = form.website.clone();
     registration.client.redirect_uris.clone_from(&form.redirect_uris);
@@ -195,6 +203,14 @@ pub(in crate::testing) fn huge_registration(owner: &Subject) -> Registration {
     registration.logo = LogoWrite::Put(Arc::new(largest_logo()));
     registration.proposed_logo = LogoWrite::Put(Arc::new(largest_logo()));
     registration
+}
+
+/// As many RSA keys as the settings allow by default, each of 8192 bits.
+fn largest_keys() -> Option<ClientKeys> {
+    let modulus = URL_SAFE_NO_PAD.encode([0xff; 1024]);
+    let key = |number: usize| format!(r#"{{"kty":"RSA","e":"AQAB","n":"{modulus}","kid":"{number:0>256}"}}"#);
+    let keys = (0..32).map(key).collect::<Vec<_>>().join(",");
+    JwkSet::from_record(&format!(r#"{{"keys":[{keys}]}}"#)).map(ClientKeys::Set)
 }
 
 fn other_choices(mut registration: Registration) -> Registration {
@@ -214,6 +230,36 @@ fn other_choices(mut registration: Registration) -> Registration {
     form.grant_types = GrantTypes::NONE;
     form.authentication_methods = AuthenticationMethods::PUBLIC;
     form.redirect_uris = Vec::new();
+    registration
+}
+
+/// Keys by value in force, and others proposed.
+fn with_keys(registration: Registration) -> Registration {
+    let mut next = changed(&registration);
+    let assurance = Assurance {
+        keys: ClientKeys::of_records(),
+        signing_algorithm: Some(SigningAlgorithm::EdDsa),
+        requires_pushed_requests: true,
+        requires_bound_tokens: true,
+        keys_of_previous_owner: ClientKeys::of_records(),
+    };
+    next.client.secrets = ClientSecrets::default();
+    next.client.authentication_methods = AuthenticationMethods::KEY;
+    next.application.form.assurance = Some(Arc::new(assurance.clone()));
+    if let Some(proposed) = &mut next.application.proposed {
+        let keys = Some(ClientKeys::Url("https://app.example/jwks.json".into()));
+        proposed.assurance = Some(Arc::new(Assurance { keys, ..Assurance::default() }));
+    }
+    next.client.assurance = Some(Arc::new(assurance));
+    next
+}
+
+fn with_keys_at_an_address(mut registration: Registration) -> Registration {
+    let keys = Some(ClientKeys::Url(format!("https://app.example/{}", "x".repeat(1004)).into()));
+    let assurance = Some(Arc::new(Assurance { keys, ..Assurance::default() }));
+    registration.client.authentication_methods = AuthenticationMethods::KEY;
+    registration.client.assurance.clone_from(&assurance);
+    registration.application.form.assurance = assurance;
     registration
 }
 

@@ -5,8 +5,9 @@ use crate::store::Replacement;
 use crate::testing::at_once::{MEETINGS, at_once, pause};
 use crate::testing::records;
 use crate::testing::rows::Rows;
-use crate::testing::rules::{CALLERS, add, assert_gone, assert_there, change, far, in_turn, listed, meetings};
+use crate::testing::rules::{CALLERS, add, assert_gone, assert_there, change, far, in_turn, left, meetings};
 use crate::testing::told::{cut, difference};
+use std::slice::from_ref;
 
 pub(in crate::testing) async fn leaves_the_row_as_it_is<R: Rows>(rows: &R) {
     for row in R::of_every_kind(&records::subject(), far()) {
@@ -61,8 +62,8 @@ pub(in crate::testing) async fn all_succeed_at_once<R: Rows>(rows: &R, another: 
         let won = answers.iter().filter(|answer| **answer == Replacement::Replaced).count();
         assert_eq!(won, CALLERS, "of {CALLERS} callers that confirm one row so many succeeded");
         assert_there(another, &row, "after many confirms").await;
-        let listed = listed(rows, &subject).await;
-        assert!(listed == [row.clone()], "after many confirms the list holds {}", cut(&listed));
+        let left = left(rows, &subject, from_ref(&row)).await;
+        assert!(left == [row.clone()], "after many confirms the list holds {}", cut(&left));
         change(rows, &row, &R::next(&row, far())).await;
     }
 }

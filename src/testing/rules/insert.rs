@@ -1,6 +1,7 @@
 //! One of all callers adds a row.
 
 use std::fmt;
+use std::slice::from_ref;
 use std::str::FromStr;
 use std::sync::Arc;
 
@@ -11,7 +12,7 @@ use crate::testing::draw::{self, sound};
 use crate::testing::records;
 use crate::testing::rows::Rows;
 use crate::testing::rules::{
-    CALLERS, add, assert_gone, assert_there, change, far, in_turn, listed, meetings, with_answer,
+    CALLERS, add, assert_gone, assert_there, change, far, in_turn, left, listed, meetings, with_answer,
 };
 use crate::testing::told::cut;
 
@@ -26,8 +27,8 @@ pub(in crate::testing) async fn has_one_winner<R: Rows>(rows: &R, another: &R) {
         assert_eq!(winners.len(), 1, "of {CALLERS} callers with one id so many were told that they inserted it");
         for winner in winners {
             assert_there(rows, winner, "after a race of inserts").await;
-            let listed = listed(another, &subject).await;
-            assert!(listed == [winner.clone()], "only the winner's row may be listed, not {}", cut(&listed));
+            let left = left(another, &subject, from_ref(winner)).await;
+            assert!(left == [winner.clone()], "only the winner's row may be listed, not {}", cut(&left));
         }
     }
 }

@@ -93,6 +93,18 @@ async fn listed<R: Rows>(rows: &R, subject: &Subject) -> Vec<Arc<R::Row>> {
     rows.list(subject, Page::first(ALL)).await
 }
 
+/// What is left of these rows: the list of their user, or each of them where rows of the kind are on no list.
+async fn left<R: Rows>(rows: &R, subject: &Subject, of: &[Arc<R::Row>]) -> Vec<Arc<R::Row>> {
+    if of.iter().any(|row| row.subject().is_some()) {
+        return listed(rows, subject).await;
+    }
+    let mut left = Vec::new();
+    for row in of {
+        left.extend(rows.find(R::id(row)).await);
+    }
+    left
+}
+
 /// What is on the list of the row's subject; nothing if it has none.
 async fn listed_beside<R: Rows>(rows: &R, row: &R::Row, limit: usize) -> Vec<Arc<R::Row>> {
     match row.subject() {

@@ -9,7 +9,7 @@ use crate::testing::draw;
 use crate::testing::records;
 use crate::testing::rows::Rows;
 use crate::testing::rules::{
-    add, assert_gone, assert_there, change, due, earlier, far, later, listed, purge_all, purge_step,
+    add, assert_gone, assert_there, change, due, earlier, far, later, left, listed, purge_all, purge_step,
 };
 use crate::testing::told::cut;
 
@@ -187,8 +187,8 @@ pub(in crate::testing) async fn is_bounded_and_finishes<R: Rows>(rows: &R) {
         assert!(steps <= DEAD + ALIVE + SPARE_STEPS, "a purge of {DEAD} rows goes on for ever");
     }
     assert_eq!(removed, DEAD, "a purge that says it finished has removed all that is due, in {steps} steps");
-    let listed = listed(rows, &subject).await;
-    assert!(listed == alive, "after a purge {} are left in place of {}", cut(&listed), cut(&alive));
+    let left = left(rows, &subject, &alive).await;
+    assert!(left == alive, "after a purge {} are left in place of {}", cut(&left), cut(&alive));
 
     add(rows, &R::first(&subject, end)).await;
     let none = purge_step(rows, end, 0).await;
@@ -221,7 +221,7 @@ pub(in crate::testing) async fn steps_over_nothing_alive<R: Rows>(rows: &R) {
     }
     assert_eq!(removed, 1, "a few looks are enough for the one row that is due among {ALIVE} that are not");
     assert_gone(rows, &dead, "after a purge at its time").await;
-    let left = listed(rows, &subject).await;
+    let left = left(rows, &subject, &alive).await;
     assert!(left == alive, "{} rows are left in place of {ALIVE}", left.len());
 }
 

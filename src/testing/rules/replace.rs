@@ -1,5 +1,6 @@
 //! One of all callers changes a version.
 
+use std::slice::from_ref;
 use std::sync::Arc;
 
 use crate::record::Record;
@@ -8,7 +9,7 @@ use crate::testing::at_once::{MEETINGS, at_once, pause};
 use crate::testing::records;
 use crate::testing::rows::Rows;
 use crate::testing::rules::{
-    CALLERS, add, assert_gone, assert_there, change, far, in_turn, listed, meetings, with_answer,
+    CALLERS, add, assert_gone, assert_there, change, far, in_turn, left, meetings, with_answer,
 };
 use crate::testing::told::cut;
 
@@ -29,8 +30,8 @@ pub(in crate::testing) async fn has_one_winner<R: Rows>(rows: &R, another: &R) {
         assert_eq!(winners.len(), 1, "of {CALLERS} callers with one version so many were told that they replaced it");
         for winner in winners {
             assert_there(rows, winner, "after a race of replaces").await;
-            let listed = listed(another, &subject).await;
-            assert!(listed == [winner.clone()], "only the winner's row may be listed, not {}", cut(&listed));
+            let left = left(another, &subject, from_ref(winner)).await;
+            assert!(left == [winner.clone()], "only the winner's row may be listed, not {}", cut(&left));
         }
     }
 }

@@ -6,11 +6,11 @@ use async_trait::async_trait;
 use futures::FutureExt;
 use grantor::store::{
     Authorization, ClientRegistry, ClientStore, CodeStore, Grant, Insertion, LastPurge, Page, Purge, PurgeStore,
-    Registration, Replacement, Replay, ReplayStore, StoreError, TokenStore,
+    PushedRequest, PushedRequestStore, Registration, Replacement, Replay, ReplayStore, StoreError, TokenStore,
 };
 use grantor::{
-    Application, ApplicationFilter, AuthorizationId, Client, ClientId, GrantId, Logo, LogoSlot, MemoryStore, Subject,
-    Timestamp,
+    Application, ApplicationFilter, AuthorizationId, Client, ClientId, GrantId, Logo, LogoSlot, MemoryStore,
+    PushedRequestId, Subject, Timestamp,
 };
 
 /// Writes go to the primary, which everybody reads, and in the same order to the replica. One that the
@@ -83,6 +83,8 @@ enum Write {
     ReplaceCode(u32, Arc<Authorization>),
     InsertGrant(Arc<Grant>),
     ReplaceGrant(u32, Arc<Grant>),
+    InsertPushedRequest(Arc<PushedRequest>),
+    ReplacePushedRequest(u32, Arc<PushedRequest>),
     InsertReplay(Replay),
     InsertLastPurge(LastPurge),
     ReplaceLastPurge(u32, LastPurge),
@@ -101,6 +103,10 @@ impl Write {
             Self::ReplaceCode(version, record) => CodeStore::replace(store, version, record).await.map(drop),
             Self::InsertGrant(record) => TokenStore::insert(store, record).await.map(drop),
             Self::ReplaceGrant(version, record) => TokenStore::replace(store, version, record).await.map(drop),
+            Self::InsertPushedRequest(record) => PushedRequestStore::insert(store, record).await.map(drop),
+            Self::ReplacePushedRequest(version, record) => {
+                PushedRequestStore::replace(store, version, record).await.map(drop)
+            }
             Self::InsertReplay(record) => ReplayStore::insert(store, record).await.map(drop),
             Self::InsertLastPurge(record) => PurgeStore::insert(store, record).await.map(drop),
             Self::ReplaceLastPurge(version, record) => PurgeStore::replace(store, version, record).await.map(drop),
@@ -369,6 +375,42 @@ impl TokenStore for Replicated {
 
     async fn purge_expired(&self, now: Timestamp, limit: usize) -> Result<Purge, StoreError> {
         TokenStore::purge_expired(self.serving().0, now, limit).await
+    }
+}
+
+#[async_trait]
+impl PushedRequestStore for Replicated {
+    async fn find(&self, id: &PushedRequestId) -> Result<Option<Arc<PushedRequest>>, StoreError> {
+        PushedRequestStore::find(self.serving().0, id).await
+    }
+
+    async fn insert(&self, record: Arc<PushedRequest>) -> Result<Insertion, StoreError> {
+        let (store, is_replica) = self.serving();
+        self.is_late(Write::InsertPushedRequest(record.clone()))?;
+        let insertion = PushedRequestStore::insert(store, record.clone()).await?;
+        if is_replica { Ok(insertion) } else { self.inserted(insertion, Write::InsertPushedRequest(record)).await }
+    }
+
+    async fn replace(&self, version: u32, record: Arc<PushedRequest>) -> Result<Replacement, StoreError> {
+        let (store, is_replica) = self.serving();
+        self.is_late(Write::ReplacePushedRequest(version, record.clone()))?;
+        let replacement = PushedRequestStore::replace(store, version, record.clone()).await?;
+        if is_replica {
+            Ok(replacement)
+        } else {
+            self.replaced(replacement, Write::ReplacePushedRequest(version, record)).await
+        }
+    }
+
+    async fn confirm(&self, record: Arc<PushedRequest>) -> Result<Replacement, StoreError> {
+        let (store, is_replica) = self.serving();
+        self.is_late(Write::Confirm)?;
+        let replacement = PushedRequestStore::confirm(store, record).await?;
+        if is_replica { Ok(replacement) } else { self.replaced(replacement, Write::Confirm).await }
+    }
+
+    async fn purge_expired(&self, now: Timestamp, limit: usize) -> Result<Purge, StoreError> {
+        PushedRequestStore::purge_expired(self.serving().0, now, limit).await
     }
 }
 

@@ -4,10 +4,13 @@
 //! held to reach what it is there for.
 
 mod answer;
+mod assertion;
 mod authorization;
 mod basic;
 mod document;
+mod dpop_proof;
 mod dynamic_registration;
+mod key_set;
 mod logo;
 mod machine;
 mod params;
@@ -18,6 +21,7 @@ mod request;
 mod resource;
 mod scope;
 mod stage;
+mod target_uri;
 mod texts;
 mod token_text;
 
@@ -108,10 +112,30 @@ pub const TARGETS: &[Target] = &[
             "400, invalid_redirect_uri",
         ],
     },
+    Target { name: "dpop_proof", check: dpop_proof::check, reaches: &["accepted", "refused", "refused as it is"] },
+    Target { name: "target_uri", check: target_uri::check, reaches: &["accepted", "refused"] },
     Target {
         name: "logo",
         check: logo::check,
         reaches: &["image/png", "image/jpeg", "image/gif", "image/webp", "animated", "dimensions", "no image"],
+    },
+    Target { name: "assertion", check: assertion::check, reaches: &["admitted", "refused"] },
+    Target {
+        name: "key_set",
+        check: key_set::check,
+        reaches: &[
+            "EC",
+            "EC OKP RSA",
+            "NotASet",
+            "NoUsableKey",
+            "KeyIdTwice",
+            "key, Private",
+            "key, Member",
+            "key, NotOnCurve",
+            "key, Modulus",
+            "key, Exponent",
+            "key, SmallOrder",
+        ],
     },
     Target {
         name: "texts",

@@ -94,7 +94,7 @@ pub(crate) type Answers = Vec<Vec<Answer>>;
 /// Which calls wait for the scheduler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Waits {
-    /// Those to codes and tokens: no task of the scene changes a client, and one at most purges.
+    /// Those to codes, tokens and pushed requests: no task of the scene changes a client, and one at most purges.
     CodesAndTokens,
     All,
 }

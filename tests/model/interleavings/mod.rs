@@ -13,4 +13,5 @@ mod codes;
 mod explore;
 mod many;
 mod purge;
+mod pushed;
 mod refreshes;

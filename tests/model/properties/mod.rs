@@ -3,11 +3,13 @@
 
 mod action;
 mod altered_secrets;
+mod bound_tokens;
 mod cases;
 mod form_codec;
 mod model;
 mod open_clients;
 mod play;
+mod pushed_requests;
 mod redirect_uris;
 mod scope_algebra;
 mod sequences;

@@ -4,12 +4,13 @@ mod caching;
 mod consent;
 mod documents;
 mod fetching;
+mod keys;
 mod places;
 mod policy;
 mod review;
 mod settings;
 mod stored;
-mod web;
+pub(crate) mod web;
 
 use grantor::scope::{ResourceScope, ScopeCatalog, ScopeSet};
 use grantor::wire::{Request, Response};
@@ -55,8 +56,12 @@ async fn world() -> (World, Web) {
 /// A world whose documents await review.
 async fn queueing() -> (World, Web) {
     let web = Web::with(URL, document());
+    (queueing_on(on(), &web).await, web)
+}
+
+async fn queueing_on(config: Config, web: &Web) -> World {
     let policy = QueueAll::new(bounds());
-    (World::built(on(), |builder| builder.registration_policy(policy).fetcher(web.clone())).await, web)
+    World::built(config, |builder| builder.registration_policy(policy).fetcher(web.clone())).await
 }
 
 /// The document of a public client with code and refresh.

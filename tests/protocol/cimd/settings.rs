@@ -57,7 +57,7 @@ async fn the_metadata_says_whether_documents_are_read() {
 /// 7591-5-02, 8414-2-07
 #[tokio::test]
 async fn documents_are_off_and_need_a_policy_and_a_fetcher() {
-    for profile in [Profile::Platform, Profile::Strict, Profile::Mcp] {
+    for profile in [Profile::Platform, Profile::Strict, Profile::Mcp, Profile::Fapi] {
         assert!(!config_of(profile).client_id_metadata_documents);
     }
     let error = |policy: bool, fetcher: bool, public: bool| {

@@ -4,6 +4,7 @@ pub(crate) mod answer;
 mod bounds;
 mod editors;
 mod initial_tokens;
+mod keys;
 mod metadata;
 mod places;
 mod resources;

@@ -1,6 +1,7 @@
 //! RFC 7592: clients that manage their own registration.
 
 mod answer;
+mod keys;
 mod update;
 
 use async_trait::async_trait;

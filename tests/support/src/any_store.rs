@@ -13,11 +13,11 @@ use async_trait::async_trait;
 use grantor::SqliteStore;
 use grantor::store::{
     Authorization, ClientRegistry, ClientStore, CodeStore, Grant, Insertion, LastPurge, Page, Purge, PurgeStore,
-    Registration, Replacement, Replay, ReplayStore, StoreError, TokenStore,
+    PushedRequest, PushedRequestStore, Registration, Replacement, Replay, ReplayStore, StoreError, TokenStore,
 };
 use grantor::{
-    Application, ApplicationFilter, AuthorizationId, Client, ClientId, GrantId, Logo, LogoSlot, MemoryStore, Subject,
-    Timestamp,
+    Application, ApplicationFilter, AuthorizationId, Client, ClientId, GrantId, Logo, LogoSlot, MemoryStore,
+    PushedRequestId, Subject, Timestamp,
 };
 
 use crate::{on_postgres, on_redis, runtime};
@@ -39,9 +39,9 @@ pub struct AnyStore {
     _lease: Option<Arc<dyn Any + Send + Sync>>,
 }
 
-pub trait Whole: ClientRegistry + CodeStore + TokenStore + ReplayStore + PurgeStore {}
+pub trait Whole: ClientRegistry + CodeStore + TokenStore + ReplayStore + PurgeStore + PushedRequestStore {}
 
-impl<S: ClientRegistry + CodeStore + TokenStore + ReplayStore + PurgeStore> Whole for S {}
+impl<S: ClientRegistry + CodeStore + TokenStore + ReplayStore + PurgeStore + PushedRequestStore> Whole for S {}
 
 impl AnyStore {
     /// Opens an empty store, of the kind that was asked for.
@@ -216,6 +216,33 @@ impl TokenStore for AnyStore {
 
     async fn purge_expired(&self, now: Timestamp, limit: usize) -> Result<Purge, StoreError> {
         TokenStore::purge_expired(&*self.store, now, limit).await
+    }
+}
+
+#[async_trait]
+impl PushedRequestStore for AnyStore {
+    fn reads_settled(&self) -> bool {
+        PushedRequestStore::reads_settled(&*self.store)
+    }
+
+    async fn find(&self, id: &PushedRequestId) -> Result<Option<Arc<PushedRequest>>, StoreError> {
+        PushedRequestStore::find(&*self.store, id).await
+    }
+
+    async fn insert(&self, record: Arc<PushedRequest>) -> Result<Insertion, StoreError> {
+        PushedRequestStore::insert(&*self.store, record).await
+    }
+
+    async fn replace(&self, version: u32, record: Arc<PushedRequest>) -> Result<Replacement, StoreError> {
+        PushedRequestStore::replace(&*self.store, version, record).await
+    }
+
+    async fn confirm(&self, record: Arc<PushedRequest>) -> Result<Replacement, StoreError> {
+        PushedRequestStore::confirm(&*self.store, record).await
+    }
+
+    async fn purge_expired(&self, now: Timestamp, limit: usize) -> Result<Purge, StoreError> {
+        PushedRequestStore::purge_expired(&*self.store, now, limit).await
     }
 }
 

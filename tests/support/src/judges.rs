@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 use crate::folder::repository;
@@ -17,15 +17,25 @@ pub fn folder(name: &str) -> PathBuf {
 /// The folder with the scripts for a TypeScript SDK. Node looks for packages above a script's folder, so the scripts
 /// are copied next to the SDK.
 pub fn typescript(name: &str) -> PathBuf {
-    static COPIED: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
     let sdk = if name == "typescript-2" { "typescript_2.mjs" } else { "typescript_1.mjs" };
+    let own = ["provider.mjs", "typescript.mjs", "browser.mjs"].map(|script| (script, script));
+    copied_as(name, &sources(), own.into_iter().chain([(sdk, "sdk.mjs")]))
+}
+
+/// The folder with these scripts next to the packages of that line.
+pub fn copied(name: &str, from: &Path, scripts: &[&str]) -> PathBuf {
+    copied_as(name, from, scripts.iter().map(|script| (*script, *script)))
+}
+
+/// Copies each script once in this process, under the second name.
+fn copied_as<'s>(name: &str, sources: &Path, own: impl Iterator<Item = (&'s str, &'s str)>) -> PathBuf {
+    static COPIED: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
     let scripts = folder(name).join("scripts");
     let mut copied = COPIED.lock().unwrap();
     if copied.insert(name.to_owned()) {
         fs::create_dir_all(&scripts).unwrap();
-        let own = ["provider.mjs", "typescript.mjs", "browser.mjs"].map(|script| (script, script));
-        for (from, to) in own.into_iter().chain([(sdk, "sdk.mjs")]) {
-            fs::copy(sources().join(from), scripts.join(to)).unwrap();
+        for (from, to) in own {
+            fs::copy(sources.join(from), scripts.join(to)).unwrap();
         }
     }
     scripts

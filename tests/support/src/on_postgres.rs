@@ -64,7 +64,7 @@ impl Place {
         // were dropped; and nothing ended in 1970.
         let nothing = self.store.purge_expired(Timestamp::from_seconds(0), 1).await.unwrap();
         assert_eq!(nothing.removed(), 0);
-        let tables = ["authorizations", "grants", "replays", "clients", "client_lists"];
+        let tables = ["authorizations", "grants", "pushed_requests", "replays", "clients", "client_lists"];
         let statements = tables.map(|table| format!("DELETE FROM {}.{table};", self.schema));
         operator(server).await.batch_execute(&statements.concat()).await.unwrap();
         self

@@ -43,6 +43,7 @@ pub fn config_at(profile: Profile, issuer: &str) -> Config {
     let mut config = match profile {
         Profile::Strict => Config::strict(issuer),
         Profile::Mcp => Config::mcp(issuer),
+        Profile::Fapi => Config::fapi(issuer),
         _ => Config::platform(issuer),
     };
     config.scopes = ScopeCatalog::platform();
@@ -151,7 +152,7 @@ impl World {
         let id = registrar.submit(Subject::new("developer").unwrap(), form, Some(logo())).await.unwrap();
         registrar.approve_now(&id, approval).await.unwrap();
         let secret = match registrar.claim_now(&id).await {
-            Err(RegistrarError::PublicClient) => String::new(),
+            Err(RegistrarError::PublicClient | RegistrarError::NoSecret) => String::new(),
             claimed => claimed.unwrap().expose().to_owned(),
         };
         Credentials { id: id.to_string(), secret }
@@ -213,6 +214,35 @@ impl World {
     /// A code for a minimal request of the world's client; PKCE where the profile needs it.
     pub async fn code(&self) -> String {
         self.code_for(&self.query(&PKCE)).await
+    }
+
+    // Pushed requests.
+
+    /// A push of that client: a request with more parameters, authenticated as [`Call::client`] does.
+    pub fn par(&self, client: &Credentials, more: &[(&str, &str)]) -> Call<'_> {
+        let call = self.post(Endpoint::PushedAuthorization, &[]).raw_body(self.query_of(client, more));
+        if client.secret.is_empty() { call } else { call.basic(&client.id, &client.secret) }
+    }
+
+    /// Pushes a minimal request of the world's client with PKCE, and returns its `request_uri`.
+    pub async fn push(&self) -> String {
+        created(&self.par(&self.client, &PKCE).send().await)
+    }
+
+    /// The query with which a browser brings a pushed request of the world's client.
+    pub fn reference(&self, request_uri: &str) -> String {
+        encode(&[("client_id", &self.client.id), ("request_uri", request_uri)])
+    }
+
+    /// A visit of a browser in that session, with the user if one is signed in.
+    pub async fn visit(
+        &self,
+        query: &str,
+        session: &[u8],
+        user: Option<&Subject>,
+    ) -> Result<PendingAuthorization, AuthorizationError> {
+        let request = Request::new("GET").query(query.as_bytes()).session(session);
+        self.server.authorize(&user.into_iter().fold(request, Request::subject)).await
     }
 
     // The machine endpoints.
@@ -448,6 +478,17 @@ pub fn ok(response: &Response) -> TokenResponse {
     assert_eq!(response.status(), 200, "{}", String::from_utf8_lossy(response.body()));
     token_headers(response);
     serde_json::from_slice(response.body()).unwrap()
+}
+
+/// `P201`: 201 with the three headers, and JSON with exactly `request_uri` and `expires_in`; gives the first.
+#[track_caller]
+pub fn created(response: &Response) -> String {
+    assert_eq!(response.status(), 201, "{}", String::from_utf8_lossy(response.body()));
+    token_headers(response);
+    let json: serde_json::Value = serde_json::from_slice(response.body()).unwrap();
+    assert_eq!(json.as_object().unwrap().len(), 2, "{json}");
+    assert!(json["expires_in"].as_u64().unwrap() > 0, "{json}");
+    json["request_uri"].as_str().unwrap().to_owned()
 }
 
 /// `OK`, as the texts that a client keeps.

@@ -3,9 +3,12 @@
 use std::io;
 use std::sync::Arc;
 
+use grantor::{Clock as _, SystemClock};
 use serde_json::{Value, json};
 use support::folder::repository;
 use support::http::{Page, Request, value_after};
+use support::keys::{Signer, unchanged};
+use support::world::VERIFIER;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::TlsAcceptor;
@@ -14,7 +17,7 @@ use tokio_rustls::rustls::crypto::ring;
 use tokio_rustls::rustls::pki_types::pem::PemObject as _;
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
-use crate::{Client, REDIRECT_URI, Server, review, said, text};
+use crate::{Client, REDIRECT_URI, Server, code, review, said, text};
 
 /// A server that may fetch from this machine.
 fn start() -> Server {
@@ -26,8 +29,24 @@ async fn publish(redirect_uri: &str) -> Client {
     publish_in_turn(vec![json!([redirect_uri])]).await
 }
 
+/// Serves the document of a client that signs with RS256, as ChatGPT's, and its key set.
+async fn publish_with_key(signer: &Signer) -> Client {
+    let members = json!({
+        "token_endpoint_auth_method": "private_key_jwt",
+        "token_endpoint_auth_signing_alg": "RS256",
+        "token_endpoint_auth_methods_supported": ["none", "private_key_jwt"],
+        "keys": [signer.jwk()],
+    });
+    serve(vec![json!(["https://assistant.example/callback"])], members).await
+}
+
 /// Serves a document that has other redirect URIs each time, and in the end the last ones.
-async fn publish_in_turn(mut redirect_uris: Vec<Value>) -> Client {
+async fn publish_in_turn(redirect_uris: Vec<Value>) -> Client {
+    serve(redirect_uris, json!({"token_endpoint_auth_method": "none"})).await
+}
+
+/// Serves a document with these members. It is its own key set, if it has `keys`.
+async fn serve(mut redirect_uris: Vec<Value>, members: Value) -> Client {
     let first = redirect_uris[0][0].as_str().unwrap().to_owned();
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let id = format!("https://localhost:{}/client.json", listener.local_addr().unwrap().port());
@@ -36,8 +55,11 @@ async fn publish_in_turn(mut redirect_uris: Vec<Value>) -> Client {
         "client_name": "Example Assistant",
         "logo_uri": "https://localhost/logo.png",
         "grant_types": ["authorization_code", "refresh_token"],
-        "token_endpoint_auth_method": "none",
     });
+    document.as_object_mut().unwrap().extend(members.as_object().unwrap().clone());
+    if document.get("keys").is_some() {
+        document["jwks_uri"] = id.clone().into();
+    }
     let acceptor = acceptor();
     tokio::spawn(async move {
         while let Ok((stream, _)) = listener.accept().await {
@@ -99,6 +121,44 @@ async fn a_client_with_a_document_registers_nothing() {
     assert!(said(&server.call(text(&tokens, "access_token"), "list_notes", json!({})).await).contains("alice"));
     let refreshed = server.refresh(&client, text(&tokens, "refresh_token")).await;
     assert_eq!(refreshed.status, 200, "{refreshed:?}");
+}
+
+/// CIMD-8.2-01, RC-GPT-01
+#[tokio::test]
+async fn a_client_with_a_key_in_its_document_proves_it() {
+    let server = start();
+    let signer = Signer::rs256().named("one");
+    let client = publish_with_key(&signer).await;
+    let page = Page::open(&server.question(&client, &[]), "").await;
+    let code = code(&page.decide(&[("decision", "allow")]).await);
+    let exchange = async |assertion: Option<String>| {
+        let form = [
+            ("grant_type", "authorization_code"),
+            ("code", &*code),
+            ("redirect_uri", &client.redirect_uri),
+            ("code_verifier", VERIFIER),
+            ("resource", server.about("resource_url")),
+        ];
+        let of_client = match &assertion {
+            Some(assertion) => vec![
+                ("client_assertion_type", "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"),
+                ("client_assertion", assertion.as_str()),
+            ],
+            None => vec![("client_id", client.id.as_str())],
+        };
+        Request::to("POST", server.url("/oauth2/token")).fields(&[&form[..], &of_client].concat()).send().await
+    };
+    let now = u64::from(SystemClock.now().seconds());
+    let signed = |signer: &Signer| signer.assertion(&client.id, server.about("issuer"), now, unchanged);
+    for refused in [exchange(None).await, exchange(Some(signed(&signer.another().named("one")))).await] {
+        assert_eq!((refused.status, refused.json()["error"].as_str()), (401, Some("invalid_client")));
+    }
+    let tokens = exchange(Some(signed(&signer))).await;
+    assert_eq!(tokens.status, 200, "{tokens:?}");
+    let tokens = tokens.json();
+    assert!(said(&server.call(text(&tokens, "access_token"), "list_notes", json!({})).await).contains("alice"));
+    let refreshed = server.refresh(&client, text(&tokens, "refresh_token")).await;
+    assert_eq!(refreshed.status, 401, "it proves nothing");
 }
 
 /// NEG-OC-05, MCP-1125-04

@@ -2,12 +2,15 @@
 
 use askama::Template;
 use axum::extract::State;
+use axum::http::StatusCode;
 use axum::response::Response;
-use grantor::{Client, ClientState, ClientType, LogoSlot};
+use grantor::{Client, ClientId, ClientState, ClientType, LogoSlot};
 
+use crate::applications::entered::{Entered, jwks, jwks_uri};
 use crate::applications::own;
 use crate::pages::{Failure, Frame, page_with_script};
 use crate::registration::form_words::FormWords;
+use crate::registration::problems::Problems;
 use crate::registration::{Named, failure, notice};
 use crate::session::SignedIn;
 use crate::web::Platform;
@@ -15,7 +18,7 @@ use crate::words::{self, When};
 
 #[derive(Template)]
 #[template(path = "applications/details.html")]
-struct DetailsPage {
+struct DetailsPage<'a> {
     frame: Frame,
     notice: Option<String>,
     id: String,
@@ -30,11 +33,34 @@ struct DetailsPage {
     was_approved: bool,
     /// What there is of secrets, if it is to have any.
     secret: Option<Secret>,
+    /// Its keys as they were left, if it authenticates with them.
+    keys: Option<Keys>,
+    /// What is wrong with keys that were sent.
+    problems: &'a Problems,
+    issuer: &'a str,
     version: u32,
     form: FormWords,
     proposed: Option<FormWords>,
     /// Whether the change brings a logo of its own.
     has_proposed_logo: bool,
+}
+
+/// The public keys of an application, and whether they are of its previous owner.
+struct Keys {
+    jwks: String,
+    jwks_uri: String,
+    is_of_previous_owner: bool,
+}
+
+impl Keys {
+    fn of(client: &Client, entered: Option<&Entered>) -> Option<Self> {
+        let keys = Some(client.keys()?);
+        let (jwks, jwks_uri) = match entered {
+            Some(entered) => (entered.jwks.clone(), entered.jwks_uri.clone()),
+            None => (jwks(keys), jwks_uri(keys)),
+        };
+        Some(Self { jwks, jwks_uri, is_of_previous_owner: client.has_keys_of_previous_owner() })
+    }
 }
 
 struct Secret {
@@ -50,7 +76,8 @@ impl Secret {
             has_previous: client.has_previous_secret(),
             is_of_previous_owner: client.has_secret_of_previous_owner(),
         };
-        (client.client_type() == ClientType::Confidential).then_some(made)
+        let has_one = client.client_type() == ClientType::Confidential && client.keys().is_none();
+        has_one.then_some(made)
     }
 }
 
@@ -59,15 +86,28 @@ pub(super) async fn details(
     signed_in: SignedIn,
     Named(id): Named,
 ) -> Result<Response, Failure> {
-    let application = own(&platform, &signed_in.account, &id).await?;
+    let notice = notice::take(&signed_in.visitor.session, &id).await?;
+    show(&platform, &signed_in, &id, notice, Entered::default(), &Problems::default()).await
+}
+
+/// Shows the application; with what was typed, if something is wrong with it.
+pub(super) async fn show(
+    platform: &Platform,
+    signed_in: &SignedIn,
+    id: &ClientId,
+    notice: Option<String>,
+    entered: Entered,
+    problems: &Problems,
+) -> Result<Response, Failure> {
+    let application = own(platform, &signed_in.account, id).await?;
     let config = platform.server.config();
-    let proposed_logo = platform.registrar()?.logo(&id, LogoSlot::Proposed).await.map_err(failure)?;
-    let client = platform.registrar()?.client(&id).await.map_err(failure)?;
+    let proposed_logo = platform.registrar()?.logo(id, LogoSlot::Proposed).await.map_err(failure)?;
+    let client = platform.registrar()?.client(id).await.map_err(failure)?;
     let state = application.state();
     let was_approved = matches!(state, ClientState::Approved | ClientState::Suspended);
-    Ok(page_with_script(&DetailsPage {
+    let mut response = page_with_script(&DetailsPage {
         frame: Frame::for_account(&signed_in.account),
-        notice: notice::take(&signed_in.visitor.session, &id).await?,
+        notice,
         id: id.to_string(),
         state: words::state(state),
         state_class: words::state_class(state),
@@ -77,11 +117,18 @@ pub(super) async fn details(
         rejection: application.rejection().map(|reason| (rejection_heading(state), reason.to_owned())),
         was_approved,
         secret: was_approved.then(|| Secret::of(&client)).flatten(),
+        keys: was_approved.then(|| Keys::of(&client, Some(&entered).filter(|_| !problems.is_empty()))).flatten(),
+        problems,
+        issuer: platform.server.issuer(),
         version: application.version(),
         form: FormWords::new(application.form(), config),
         proposed: application.proposed().map(|form| FormWords::new(form, config)),
         has_proposed_logo: proposed_logo.is_some(),
-    }))
+    });
+    if !problems.is_empty() {
+        *response.status_mut() = StatusCode::UNPROCESSABLE_ENTITY;
+    }
+    Ok(response)
 }
 
 const fn explanation(state: ClientState) -> &'static str {

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use grantor::scope::{ResourceScope, ResourceScopeError, ScopeCatalog};
-use grantor::{ApplicationForm, ApplicationType, CheckedForm, ClientType, Config};
+use grantor::{ApplicationForm, ApplicationType, AuthenticationMethods, CheckedForm, ClientKeys, ClientType, Config};
 
 use crate::registration::problems::{Problems, misleading, without_line_ends};
 
@@ -24,6 +24,10 @@ pub(super) struct Entered {
     pub(super) website: String,
     pub(super) client_type: String,
     pub(super) application_type: String,
+    /// How it proves who it is: `secret` or `key`.
+    pub(super) authentication: String,
+    pub(super) jwks: String,
+    pub(super) jwks_uri: String,
     pub(super) redirect_uris: String,
     /// By the scope's name: nothing, or the token to ask for.
     scopes: BTreeMap<String, String>,
@@ -37,7 +41,8 @@ pub(super) struct Entered {
 impl Entered {
     /// The form of somebody who begins.
     pub(super) fn blank() -> Self {
-        Self { client_type: "confidential".into(), application_type: "web".into(), ..Self::default() }
+        let (client_type, application_type) = ("confidential".into(), "web".into());
+        Self { client_type, application_type, authentication: "secret".into(), ..Self::default() }
     }
 
     pub(super) fn of_form(form: &CheckedForm) -> Self {
@@ -53,12 +58,21 @@ impl Entered {
             client_type: if form.client_type() == ClientType::Public { "public" } else { "confidential" }.to_owned(),
             application_type: if form.application_type() == ApplicationType::Native { "native" } else { "web" }
                 .to_owned(),
+            authentication: if form.authentication_methods() == AuthenticationMethods::KEY { "key" } else { "secret" }
+                .to_owned(),
+            jwks: jwks(form.keys()),
+            jwks_uri: jwks_uri(form.keys()),
             redirect_uris: lines(form.redirect_uris().iter().map(|uri| uri.as_str()).collect()),
             scopes: form.scopes().iter().map(|scope| (scope.name().to_owned(), scope.to_string())).collect(),
             resource_scope: form.resource_scope().as_str().to_owned(),
             resources,
             ..Self::default()
         }
+    }
+
+    /// The two controls of keys alone.
+    pub(super) fn of_keys(jwks: &str, jwks_uri: &str) -> Self {
+        Self { jwks: jwks.to_owned(), jwks_uri: jwks_uri.to_owned(), ..Self::default() }
     }
 
     pub(super) fn of_texts(texts: Vec<(String, String)>) -> Self {
@@ -72,6 +86,9 @@ impl Entered {
                 "website" => entered.website = text,
                 "client_type" => entered.client_type = text,
                 "application_type" => entered.application_type = text,
+                "authentication" => entered.authentication = text,
+                "jwks" => entered.jwks = text,
+                "jwks_uri" => entered.jwks_uri = text,
                 "redirect_uris" => entered.redirect_uris = text,
                 "resource_scope" => entered.resource_scope = text,
                 "resources" => entered.resources = text,
@@ -119,8 +136,28 @@ impl Entered {
         // Its methods of authentication are those of the client type that it had.
         if let Some(before) = before.filter(|before| before.client_type() == form.client_type) {
             form.authentication_methods = before.authentication_methods();
+            form.signing_algorithm = before.signing_algorithm();
+            form.require_pushed_authorization_requests = before.requires_pushed_requests();
+            form.dpop_bound_access_tokens = before.requires_bound_tokens();
+        }
+        if form.client_type == ClientType::Confidential {
+            self.choose_authentication(&mut form);
         }
         form
+    }
+
+    /// What was typed about keys is sent even if the secret is chosen, so that it is not lost without a word.
+    fn choose_authentication(&self, form: &mut ApplicationForm) {
+        let had_key = form.authentication_methods == AuthenticationMethods::KEY;
+        let has_key = self.authentication == "key";
+        if has_key {
+            form.authentication_methods = AuthenticationMethods::KEY;
+        } else if had_key {
+            form.authentication_methods = AuthenticationMethods::SECRET;
+            form.signing_algorithm = None;
+        }
+        form.jwks = Some(self.jwks.trim().to_owned());
+        form.jwks_uri = Some(self.jwks_uri.trim().to_owned());
     }
 
     fn tokens(&self, catalog: &ScopeCatalog) -> String {
@@ -171,6 +208,16 @@ impl Entered {
         problems.push("resources", text);
         None
     }
+}
+
+/// The keys as the text of a control.
+pub(super) fn jwks(keys: Option<&ClientKeys>) -> String {
+    if let Some(ClientKeys::Set(set)) = keys { set.as_str().to_owned() } else { String::new() }
+}
+
+/// The address of the keys as the text of a control.
+pub(super) fn jwks_uri(keys: Option<&ClientKeys>) -> String {
+    if let Some(ClientKeys::Url(url)) = keys { url.to_string() } else { String::new() }
 }
 
 /// The lines of a text that have something on them.

@@ -4,6 +4,7 @@ mod details;
 mod drafts;
 mod entered;
 mod form;
+mod keys;
 mod list;
 mod secret;
 mod submit;
@@ -36,6 +37,7 @@ pub(crate) fn routes() -> Router<Platform> {
         .route("/applications/{id}/change", get(submit::edit).post(submit::change))
         .route("/applications/{id}/secret", post(secret::make))
         .route("/applications/{id}/retire-secret", post(secret::retire))
+        .route("/applications/{id}/keys", post(keys::replace))
         .route("/applications/{id}/delete", post(secret::delete))
         .route("/applications/{id}/logo", get(logo_in_force))
         .route("/applications/{id}/logo/proposed", get(proposed_logo))

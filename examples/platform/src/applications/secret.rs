@@ -94,6 +94,9 @@ async fn back(
             "Nothing was done: the application was changed after you opened this page, perhaps by this very form. A \
              secret is shown once; if it was lost, make a new one below."
         }
+        Err(RegistrarError::NoSecret) => {
+            "Nothing was done: the application authenticates with its key and has no secret."
+        }
         Err(error) => return Err(failure(error)),
     };
     to_application(session, id, text).await

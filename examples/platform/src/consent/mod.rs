@@ -47,17 +47,17 @@ async fn question(
     before: Option<&Form>,
 ) -> Result<Response, Failure> {
     let server = &platform.server;
-    let signed_in = visitor.account.as_ref().map_or(*request, |account| request.subject(&account.subject));
+    let browser = visitor.browser().await?;
+    let brought = request.session(browser.as_bytes());
+    let signed_in = visitor.account.as_ref().map_or(brought, |account| brought.subject(&account.subject));
     let pending = match server.authorize(&signed_in).await {
         Ok(pending) => pending,
         Err(error) if visitor.account.is_none() && error.needs_sign_in() => {
-            return Err(Failure::SignInFirst { next: way_back, sent: Sent::Nothing });
+            return Err(sign_in_first(visitor, &browser, way_back).await?);
         }
         Err(error) => return Ok(refusal::answer(visitor, error, None)),
     };
-    let Some(account) = &visitor.account else {
-        return Err(Failure::SignInFirst { next: way_back, sent: Sent::Nothing });
-    };
+    let Some(account) = &visitor.account else { return Err(sign_in_first(visitor, &browser, way_back).await?) };
     let (description, publisher) = described(platform, &pending).await?;
     let repositories = repositories::all_of(&platform.database, &account.subject).await?;
     match server.hold(&pending, &account.subject, &visitor.session_octets()).await {
@@ -75,6 +75,16 @@ async fn question(
         }
         Err(error) => Ok(refusal::answer(visitor, error, None)),
     }
+}
+
+/// Has the user sign in. If the request was pushed, the same browser may come back with it after its end.
+async fn sign_in_first(visitor: &Visitor, browser: &str, way_back: String) -> Result<Failure, Failure> {
+    let query = way_back.split_once('?').map_or("", |(_, query)| query);
+    let is_reference = |piece: &str| piece.strip_prefix("request_uri=").is_some_and(|uri| !uri.is_empty());
+    if query.split('&').any(is_reference) {
+        visitor.keep_browser(browser).await?;
+    }
+    Ok(Failure::SignInFirst { next: way_back, sent: Sent::Nothing })
 }
 
 /// What the developer said about the application, and who the developer is. `None` for an unreviewed application, which

@@ -14,6 +14,7 @@ pub(crate) struct FormWords {
     pub(crate) website: String,
     pub(crate) client_type: &'static str,
     pub(crate) application_type: &'static str,
+    pub(crate) authentication: Vec<String>,
     pub(crate) redirect_uris: Vec<String>,
     /// Where answers can go, as users are told.
     pub(crate) hosts: BTreeSet<String>,
@@ -32,6 +33,7 @@ impl FormWords {
             website: form.website().to_owned(),
             client_type: words::client_type(form.client_type()),
             application_type: words::application_type(form.application_type()),
+            authentication: words::authentication(form),
             redirect_uris: uris.iter().map(|uri| uri.as_str().to_owned()).collect(),
             hosts,
             scopes: words::scope_groups(&config.scopes, form.scopes()),
@@ -39,7 +41,7 @@ impl FormWords {
         }
     }
 
-    fn rows(&self) -> [(&'static str, Vec<String>); 6] {
+    fn rows(&self) -> [(&'static str, Vec<String>); 7] {
         let scopes = self.scopes.iter().flat_map(|group| {
             let line = |scope: &words::ScopeWords| {
                 format!("{}, {}: {} ({})", group.title, scope.title, scope.permission.to_lowercase(), scope.token)
@@ -51,6 +53,7 @@ impl FormWords {
             ("Name", vec![self.name.clone()]),
             ("Description", self.description.iter().cloned().collect()),
             ("Website", vec![self.website.clone()]),
+            ("Proves who it is", self.authentication.clone()),
             ("Redirect URIs", self.redirect_uris.clone()),
             ("Scopes", scopes.collect()),
             ("Resources", resources.collect()),

@@ -1,7 +1,7 @@
 //! What is wrong with a form, in words, each at its field.
 
 use grantor::scope::ScopeError;
-use grantor::{ApplicationForm, Field, FieldError, Problem, TextError, TextFault};
+use grantor::{ApplicationForm, Field, FieldError, JwkError, JwkSetError, Problem, TextError, TextFault};
 
 /// Everything that is wrong with a form, in the order of its fields.
 #[derive(Debug, Default)]
@@ -20,6 +20,7 @@ impl FieldProblem {
             "resource_scope" => "resource_scope-all",
             "client_type" => "client_type-confidential",
             "application_type" => "application_type-web",
+            "authentication_methods" => "authentication-secret",
             field => field,
         }
     }
@@ -62,13 +63,16 @@ impl Problems {
 }
 
 /// The fields in the order in which the page shows them.
-const FIELDS: [&str; 11] = [
+const FIELDS: [&str; 14] = [
     "name",
     "logo",
     "description",
     "website",
     "client_type",
     "application_type",
+    "authentication_methods",
+    "jwks",
+    "jwks_uri",
     "redirect_uris",
     "scopes",
     "resource_scope",
@@ -93,6 +97,20 @@ pub(crate) fn words(error: &FieldError, form: &ApplicationForm) -> String {
              shows it."
         ),
         Problem::Fixed => format!("{subject} cannot change any more, since the application was approved."),
+        Problem::KeySet(error) => key_set(*error, form.jwks.as_deref().unwrap_or_default()),
+        Problem::KeysNotUsed => "You chose a secret: leave this empty, or choose the public key above.".into(),
+        Problem::NoAcceptedKey { .. } => {
+            "None of the keys is of a kind that is accepted: use P-256, Ed25519, or RSA for PS256.".into()
+        }
+        Problem::NoFetcher => "Keys cannot be fetched from an address here; paste them instead.".into(),
+        Problem::NoKeyForAlgorithm { algorithm } => {
+            format!("None of the keys is for {algorithm}, which the application registered to sign with.")
+        }
+        Problem::NoKeys => "Paste the public key, or give its address.".into(),
+        Problem::NotAnHttpsAddress => {
+            "Enter the whole address, beginning with https://, without # and without spaces.".into()
+        }
+        Problem::TwoKeySets => "Give the keys or their address, not both.".into(),
         Problem::NotAnImage => "The file is no PNG, JPEG, GIF or WebP image.".into(),
         Problem::NotAWebAddress => "Enter the whole address, beginning with https:// or http://.".into(),
         Problem::NotOffered | Problem::PublicClientsOff | Problem::ClientCredentialsOff => {
@@ -120,6 +138,32 @@ pub(crate) fn words(error: &FieldError, form: &ApplicationForm) -> String {
         Problem::TooManyValues { limit } => format!("There may be at most {limit} redirect URIs."),
         Problem::UserInfo => "The address has a user name in it, which hides where it leads; leave it out.".into(),
         other => format!("{subject} {other}."),
+    }
+}
+
+/// Says what is wrong with the keys; `text` is what was typed.
+pub(crate) fn key_set(error: JwkSetError, text: &str) -> String {
+    let begins = |start: &str| text.trim_start().starts_with(start);
+    match error {
+        JwkSetError::NotASet if begins("-----BEGIN") => "This is a key in PEM form. Write it as a JWK Set, which is JSON: \
+             in Node.js, crypto.createPublicKey(pem).export({format: \"jwk\"}) makes the key that stands in {\"keys\":[…]}."
+            .into(),
+        JwkSetError::NotASet if begins("{") && text.contains("\"kty\"") && !text.contains("\"keys\"") => {
+            "This is one key. Put it into a set: {\"keys\":[…]} with the key in place of the dots.".into()
+        }
+        JwkSetError::NotASet => "This is no JWK Set. It looks like this: {\"keys\":[{\"kty\":…}]}.".into(),
+        JwkSetError::Key(number, JwkError::Private) => format!(
+            "Key {number} is a private key, or one that two sides share. Keep it to yourself, paste the public key \
+             alone, and make a new one, as this one has left your machine."
+        ),
+        JwkSetError::Key(number, error) => format!("Key {number} cannot be used: {error}."),
+        JwkSetError::TooLarge(limit) => format!("The keys are larger than {}.", size(limit)),
+        JwkSetError::TooManyKeys(limit) => format!("There may be at most {limit} keys."),
+        JwkSetError::KeyIdTwice => "Two of the keys have the same “kid”: give each a name of its own.".into(),
+        JwkSetError::NoUsableKey => {
+            "None of the keys can verify a signature: use P-256, Ed25519 or RSA, with “use” left out or “sig”.".into()
+        }
+        other => format!("The keys cannot be used: {other}."),
     }
 }
 
@@ -175,6 +219,7 @@ const fn subject(field: Field) -> &'static str {
         Field::ResourceScope => "The choice of resources",
         Field::ClientType => "The answer to whether it can keep a secret",
         Field::ApplicationType => "The answer to where it runs",
+        Field::AuthenticationMethods => "The answer to how it proves who it is",
         Field::Reason => "The reason",
         _ => "This field",
     }

@@ -220,6 +220,7 @@ fn plain_words(error: RegistrarError) -> Result<&'static str, Failure> {
         RegistrarError::NothingProposed => {
             "Nothing was done: this was decided already, and nothing else awaits review."
         }
+        RegistrarError::NoSecret => "Nothing was done: the application authenticates with its key and has no secret.",
         RegistrarError::FirstParty => "The platform describes this application itself: change its description.",
         RegistrarError::PublicClient => {
             "Only a web application with a secret of its own can introspect. A native application has none: every \

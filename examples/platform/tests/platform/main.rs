@@ -2,8 +2,10 @@
 
 #[cfg(target_os = "linux")]
 mod hung_up;
+mod keys;
 mod open_clients;
 mod pages;
+mod pushed;
 mod sessions;
 mod sign_in_limits;
 mod third_party;

@@ -231,7 +231,7 @@ async fn question(platform: &Started, cookies: &str) -> Answer {
     Request::to("GET", ask(platform)).cookies(cookies).send().await
 }
 
-async fn get(platform: &Started, path: &str, cookies: &str) -> Answer {
+pub(crate) async fn get(platform: &Started, path: &str, cookies: &str) -> Answer {
     Request::to("GET", platform.url(path)).cookies(cookies).send().await
 }
 
@@ -260,7 +260,11 @@ async fn approve(cookies: &str, question: &Url) -> Url {
 }
 
 /// Registers an application as its developer and approves it as an administrator; gives its client id.
-async fn register_and_approve(platform: &Started, [devon, admin]: [&str; 2], fields: &[(&str, &str)]) -> String {
+pub(crate) async fn register_and_approve(
+    platform: &Started,
+    [devon, admin]: [&str; 2],
+    fields: &[(&str, &str)],
+) -> String {
     let answer = register(platform, devon, fields).await;
     let id = location(platform, &answer).path().rsplit('/').next().unwrap().to_owned();
     let approval = [("version", "1"), ("scope", "repo-issue:r")];
@@ -271,7 +275,7 @@ async fn register_and_approve(platform: &Started, [devon, admin]: [&str; 2], fie
 }
 
 /// Sends the registration form of an application that reads issues, with these fields besides and no file.
-async fn register(platform: &Started, cookies: &str, fields: &[(&str, &str)]) -> Answer {
+pub(crate) async fn register(platform: &Started, cookies: &str, fields: &[(&str, &str)]) -> Answer {
     let common = [
         ("name", "Changelog"),
         ("website", "https://changelog.example"),

@@ -8,12 +8,12 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use grantor::store::{
     Authorization, ClientRegistry, ClientStore, CodeStore, Grant, Insertion, LastPurge, Page, Purge, PurgeStore,
-    Registration, Replacement, Replay, ReplayStore, StoreError, TokenStore,
+    PushedRequest, PushedRequestStore, Registration, Replacement, Replay, ReplayStore, StoreError, TokenStore,
 };
 use grantor::testing::SeededEntropy;
 use grantor::{
     Application, ApplicationFilter, AuthorizationId, AuthorizationServer, Builder, Client, ClientId, GrantId, Logo,
-    LogoSlot, Subject, Timestamp,
+    LogoSlot, PushedRequestId, Subject, Timestamp,
 };
 
 use crate::world::{AnyStore, World};
@@ -239,6 +239,34 @@ impl<S: Script> TokenStore for Intercepted<S> {
 
     async fn purge_expired(&self, now: Timestamp, limit: usize) -> Result<Purge, StoreError> {
         self.call("tokens.purge", || TokenStore::purge_expired(&self.store, now, limit)).await
+    }
+}
+
+#[async_trait]
+impl<S: Script> PushedRequestStore for Intercepted<S> {
+    fn reads_settled(&self) -> bool {
+        self.script.reads_settled()
+    }
+
+    async fn find(&self, id: &PushedRequestId) -> Result<Option<Arc<PushedRequest>>, StoreError> {
+        self.call("pushed_requests.find", || PushedRequestStore::find(&self.store, id)).await
+    }
+
+    async fn insert(&self, record: Arc<PushedRequest>) -> Result<Insertion, StoreError> {
+        self.call("pushed_requests.insert", || PushedRequestStore::insert(&self.store, record.clone())).await
+    }
+
+    async fn replace(&self, version: u32, record: Arc<PushedRequest>) -> Result<Replacement, StoreError> {
+        let replace = || PushedRequestStore::replace(&self.store, version, record.clone());
+        self.call("pushed_requests.replace", replace).await
+    }
+
+    async fn confirm(&self, record: Arc<PushedRequest>) -> Result<Replacement, StoreError> {
+        self.call("pushed_requests.confirm", || PushedRequestStore::confirm(&self.store, record.clone())).await
+    }
+
+    async fn purge_expired(&self, now: Timestamp, limit: usize) -> Result<Purge, StoreError> {
+        self.call("pushed_requests.purge", || PushedRequestStore::purge_expired(&self.store, now, limit)).await
     }
 }
 

@@ -1,6 +1,8 @@
-//! Both example services answer what the core answers, octet by octet, to the same octets on a socket.
+//! Both example services answer what the core answers, octet by octet, to the same octets on a socket;
+//! and each adapter serves and stops as its framework does.
 
 mod authorization;
+mod bound;
 mod consent;
 mod direct;
 mod documents;
@@ -9,5 +11,6 @@ mod open_clients;
 mod registration;
 mod resource;
 mod routes;
+mod serving;
 mod trio;
 mod trouble;

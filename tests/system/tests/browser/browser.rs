@@ -216,6 +216,7 @@ impl Browser {
     async fn look(&self, name: &str) {
         let folder = target().join("screenshots");
         std::fs::create_dir_all(&folder).unwrap();
+        self.add_axe().await;
         for screen in SCREENS {
             for scheme in SCHEMES {
                 self.on_screen(screen, scheme).await;
@@ -259,11 +260,17 @@ impl Browser {
         assert!(entries.is_empty(), "in the console at {}: {entries:#?}", self.url().await);
     }
 
-    async fn assert_accessible(&self, name: &str, scheme: &str) {
+    /// Adds axe to the page, which keeps it on every screen.
+    async fn add_axe(&self) {
         let axe = std::fs::read_to_string(target().join("axe/node_modules/axe-core/axe.min.js"))
             .expect("axe-core is installed: npm install --prefix target/axe axe-core@4.14.1");
         self.driver.execute(axe, vec![]).await.unwrap();
-        let run = "const done = arguments[arguments.length - 1]; axe.run().then(result => done(result.violations));";
+    }
+
+    async fn assert_accessible(&self, name: &str, scheme: &str) {
+        // Of all else it looks into one element alone.
+        let run = "const done = arguments[arguments.length - 1];
+            axe.run({ resultTypes: ['violations'] }).then(result => done(result.violations));";
         let violations: Vec<Value> = self.driver.execute_async(run, vec![]).await.unwrap().convert().unwrap();
         let serious: Vec<_> = violations
             .iter()

@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use support::keys::Signer;
+
 use crate::authorization::{ask_for_consent, assert_connected};
 use crate::browser::Browser;
 use crate::platform::Platform;
@@ -113,6 +115,48 @@ async fn from_the_registration_to_a_connected_user_and_to_the_disconnection() {
     assert_connected(&browser, &platform).await;
     browser.press("Disconnect").await;
     browser.assert_sees("Disconnected.").await;
+}
+
+/// 7591-2-20
+#[tokio::test]
+#[ignore = "needs chromium, chromedriver and axe-core"]
+async fn a_developer_registers_a_public_key_and_replaces_it() {
+    let (platform, browser) = (Platform::start("public-key"), Browser::start("public-key").await);
+    let (old, new) = (Signer::es256(), Signer::ed25519());
+    browser.sign_in(&platform, "devon", "devon-likes-rust").await;
+    browser.press("My applications").await;
+    browser.press("Register an application").await;
+    fill_form(&browser, "Changelog", "https://changelog.example/callback").await;
+    browser.tick("With a private key of its own").await;
+    browser.press("Check and preview").await;
+    browser.assert_sees("Paste the public key, or give its address.").await;
+    browser.inspect_error("application-without-key", 422).await;
+    browser.fill("Public keys", &old.key_set()).await;
+    browser.press("Submit for review").await;
+    assert_eq!(browser.heading().await, "Changelog");
+    browser.press("Sign out").await;
+
+    browser.sign_in(&platform, "admin", "ada-likes-order").await;
+    browser.press("Review").await;
+    browser.press("Changelog").await;
+    browser.assert_sees("With its key. The public one:").await;
+    browser.inspect("review-of-keys").await;
+    browser.press("Approve").await;
+    browser.assert_sees("it authenticates with its key").await;
+    browser.press("Sign out").await;
+
+    browser.sign_in(&platform, "devon", "devon-likes-rust").await;
+    browser.press("My applications").await;
+    browser.press("Changelog").await;
+    browser.assert_sees("It has no secret.").await;
+    browser.inspect("application-with-keys").await;
+    browser.fill("Public keys", "no keys").await;
+    browser.press("Save the keys").await;
+    browser.assert_sees("This is no JWK Set.").await;
+    browser.inspect_error("keys-refused", 422).await;
+    browser.fill("Public keys", &new.key_set()).await;
+    browser.press("Save the keys").await;
+    browser.assert_sees("Saved: from now on these keys count.").await;
 }
 
 #[tokio::test]

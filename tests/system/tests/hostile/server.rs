@@ -6,10 +6,11 @@ use std::sync::LazyLock;
 use futures::executor::block_on;
 use grantor::scope::{ResourceScope, ScopeCatalog};
 use grantor::{
-    ApproveWithin, AuthorizationServer, Client, ClientId, ClientSecret, Config, MemoryStore, RegisteredRedirectUri,
-    RegistrationBounds,
+    ApproveWithin, AuthenticationMethod, AuthenticationMethods, AuthorizationServer, BoundTokens, Client, ClientId,
+    ClientKeys, ClientSecret, Config, JwkSet, MemoryStore, RegisteredRedirectUri, RegistrationBounds,
 };
 use support::http::{Answer, Request, value_after};
+use support::keys::Signer;
 use system::Thin;
 use url::Url;
 
@@ -117,16 +118,23 @@ impl Server {
     }
 }
 
+/// The client of [`Server::open`] that authenticates with a key.
+pub(crate) const KEY_ID: &str = "demo-with-a-key";
+/// What the server of [`Server::open`] calls itself.
+pub(crate) const ISSUER: &str = "http://127.0.0.1";
 const ID: &str = "demo";
 const SECRET: &str = "a-secret-of-43-characters-that-nobody-draws";
 
 /// As the thin servers make it, with registration on and without a throttle.
 async fn open_server() -> AuthorizationServer {
-    let mut config = Config::platform("http://127.0.0.1");
+    let mut config = Config::platform(ISSUER);
     config.development = true;
     config.public_clients = true;
     config.dynamic_registration = true;
+    config.bound_tokens = BoundTokens::Optional;
     config.registration_management = true;
+    config.pushed_requests = true;
+    config.authentication_methods = AuthenticationMethods::SECRET.with(AuthenticationMethod::PrivateKeyJwt);
     config.held_requests = usize::MAX;
     config.held_requests_per_client = usize::MAX;
     config.grants_per_client = usize::MAX;
@@ -142,6 +150,17 @@ async fn open_server() -> AuthorizationServer {
         .secret(&ClientSecret::new(SECRET))
         .unwrap()
         .build();
-    server.registrar().unwrap().ensure_client(&client).await.unwrap();
+    let keys = JwkSet::parse(Signer::es256().key_set()).unwrap();
+    let with_key = Client::builder(ClientId::new(KEY_ID).unwrap())
+        .name("Demo Application with a key")
+        .redirect_uri(RegisteredRedirectUri::parse(HOME, &server.config().redirect_uris).unwrap())
+        .scopes(client.scopes().clone())
+        .resource_scope(ResourceScope::All)
+        .authentication_methods(AuthenticationMethods::KEY)
+        .keys(ClientKeys::Set(keys))
+        .build();
+    for client in [client, with_key] {
+        server.registrar().unwrap().ensure_client(&client).await.unwrap();
+    }
     server
 }

@@ -7,8 +7,9 @@ use async_trait::async_trait;
 use grantor::scope::ResourceScope;
 use grantor::wire::{Body, Endpoint, Request, Response};
 use grantor::{
-    Approval, ApproveWithin, Attempt, ClientId, Consent, Decision, Event, EventSink, InitialAccessTokenTerms, Profile,
-    RegistrationBounds, Subject, Throttle, ThrottleDecision, TracingEvents,
+    Approval, ApproveWithin, Attempt, AuthenticationMethod, AuthenticationMethods, BoundTokens, ClientId, Clock as _,
+    Consent, Decision, Event, EventSink, InitialAccessTokenTerms, Profile, RegistrationBounds, Subject, Throttle,
+    ThrottleDecision, TracingEvents,
 };
 use serde_json::{Value, json};
 
@@ -17,11 +18,13 @@ use crate::logs;
 use crate::misplaced;
 use crate::stores::Store;
 use crate::types;
+use support::keys::{Signer, unchanged};
 use support::world::{
     Credentials, PKCE, Pair, Reviewer as _, SCOPES, SESSION, VERIFIER, World, code, config_of, form, logo, pair,
     public_form, text,
 };
 
+pub(crate) const JWT_BEARER: &str = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
 const STATE: &str = "state-DVGyRq7nbLkPw3-of-the-client";
 pub(crate) const WRONG: &str = "wrong-9sJvXc4TqZm1-typed-in-by-somebody";
 
@@ -68,6 +71,9 @@ pub(crate) async fn run(store: Store, profile: Profile) {
     config.dynamic_registration = true;
     config.registration_management = true;
     config.require_initial_access_token = true;
+    config.authentication_methods = AuthenticationMethods::SECRET.with(AuthenticationMethod::PrivateKeyJwt);
+    config.bound_tokens = BoundTokens::Optional;
+    config.pushed_requests = true;
     let bounds = RegistrationBounds::new(config.scopes.parse(SCOPES.as_bytes()).unwrap(), ResourceScope::All);
     let policy = ApproveWithin::new(bounds);
     let hooks =
@@ -76,8 +82,11 @@ pub(crate) async fn run(store: Store, profile: Profile) {
     let mut flow = Flow { world, exposure: Exposure::default(), store, watch };
     flow.registration().await;
     flow.open_client().await;
+    flow.assertions().await;
     let code = flow.authorization().await;
     let pairs = flow.exchange(&code).await;
+    flow.proofs().await;
+    flow.pushes().await;
     flow.refusals(&code, &pairs).await;
     flow.endings(&code, &pairs).await;
     flow.store.statements(&mut flow.exposure).await;
@@ -92,7 +101,7 @@ impl Flow {
         self.exposure.answer(what, response)
     }
 
-    async fn look_at_store(&mut self) {
+    pub(crate) async fn look_at_store(&mut self) {
         self.store.dump(&self.world, &mut self.exposure).await;
     }
 
@@ -155,6 +164,26 @@ impl Flow {
         let id = ClientId::new(&id).unwrap();
         self.exposure.debug("Application", &registrar.application(&id).await.unwrap());
         self.exposure.debug("Client", &registrar.client(&id).await.unwrap());
+        self.look_at_store().await;
+    }
+
+    /// A client with a key sends an assertion that works, the same once more, and a forged one.
+    async fn assertions(&mut self) {
+        let signer = Signer::es256();
+        let mut form = form();
+        form.authentication_methods = AuthenticationMethods::KEY;
+        form.jwks = Some(signer.key_set());
+        let client = self.world.register(form).await;
+        let now = self.world.clock.now().seconds().into();
+        let of = |signer: &Signer| signer.assertion(&client.id, self.world.server.issuer(), now, unchanged);
+        let (good, forged) = (of(&signer), of(&signer.another()));
+        for (assertion, status) in [(&good, 200), (&good, 401), (&forged, 401)] {
+            self.exposure.secret("assertion", assertion, None);
+            let form = [("token", "x"), ("client_assertion_type", JWT_BEARER), ("client_assertion", assertion)];
+            let answer = self.world.post(Endpoint::Revocation, &form).send().await;
+            assert_eq!(answer.status(), status);
+            self.answer("the answer to an assertion", &answer);
+        }
         self.look_at_store().await;
     }
 

@@ -9,5 +9,6 @@ mod flow;
 mod forms;
 mod logs;
 mod misplaced;
+mod proofs;
 mod stores;
 mod types;

@@ -5,7 +5,8 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use grantor::store::{
-    ClientRegistry, ClientStore, CodeStore, Insertion, LogoWrite, Page, Registration, Replay, ReplayStore, TokenStore,
+    ClientRegistry, ClientStore, CodeStore, Insertion, LogoWrite, Page, PushedRequestStore, Registration, Replay,
+    ReplayStore, TokenStore,
 };
 use grantor::testing::records;
 use grantor::{
@@ -86,7 +87,9 @@ async fn what_a_store_writes_is_read_by_another() {
     let store = RedisStore::connect(&written.address(), &RedisOptions::new()).await.unwrap();
     let grant = Arc::new(records::grant(&alice(), END));
     let authorization = Arc::new(records::authorization(&alice(), END));
+    let pushed = Arc::new(records::pushed_request(END));
     let replay = Replay::new(&[b"client", b"jti"], END);
+    assert_eq!(PushedRequestStore::insert(&store, pushed.clone()).await.unwrap(), Insertion::Inserted);
     assert_eq!(TokenStore::insert(&store, grant.clone()).await.unwrap(), Insertion::Inserted);
     assert_eq!(CodeStore::insert(&store, authorization).await.unwrap(), Insertion::Inserted);
     let registration = records::registration(&alice());
@@ -99,6 +102,7 @@ async fn what_a_store_writes_is_read_by_another() {
     fill(&read, &commands);
     let another = RedisStore::connect(&read.address(), &RedisOptions::new()).await.unwrap();
     assert_eq!(another.grants_of(&alice(), Page::first(10)).await.unwrap(), [grant]);
+    assert_eq!(PushedRequestStore::find(&another, &pushed.id()).await.unwrap(), Some(pushed));
 }
 
 #[tokio::test]

@@ -1,5 +1,6 @@
 //! The families of cases, and how many there are.
 
+mod assertions;
 mod bodies;
 mod consent;
 mod credentials;
@@ -10,6 +11,8 @@ mod media_types;
 mod methods;
 mod parameters;
 mod platform;
+mod proofs;
+mod pushes;
 mod raw;
 mod redirects;
 mod registration;

@@ -1,0 +1,137 @@
+//! The rules for a client's assertion, except for key and signature [RFC 7523 section 3, RFC 10070].
+
+use std::borrow::Cow;
+use std::time::Duration;
+
+use crate::clock::{ALLOWED_SKEW, Timestamp};
+use crate::config::{AssertionAudience, Config};
+use crate::id::ClientId;
+use crate::jose::{Claims, JoseError, Jws};
+use crate::record::Replay;
+use crate::wire::Endpoint;
+
+/// The type of assertions that are for client authentication and nothing else [RFC 10070].
+const OWN_TYPE: &str = "client-authentication+jwt";
+/// The maximum length of a `jti` in bytes.
+const MOST_JTI_OCTETS: usize = 256;
+
+/// An assertion that was parsed. Nothing in it is verified yet.
+pub(crate) struct Assertion<'a> {
+    jws: Jws<'a>,
+}
+
+impl<'a> Assertion<'a> {
+    /// Parses an assertion, and refuses it if its header is not that of an assertion.
+    pub(crate) fn read(octets: &'a [u8], config: &Config) -> Result<Self, Cow<'static, str>> {
+        let jws = Jws::parse(octets, config.assertion_octets).map_err(text_of)?;
+        // A token of another type is not an assertion, even if the client signed it [RFC 8725 section 3.11].
+        match jws.typ() {
+            Some(OWN_TYPE) => {}
+            None | Some("jwt") if !config.require_assertion_type => {}
+            None | Some(_) => return Err("typ is of another kind of token".into()),
+        }
+        if !config.assertion_algorithms().any(|algorithm| algorithm == jws.algorithm()) {
+            return Err("alg is not accepted".into());
+        }
+        Ok(Self { jws })
+    }
+
+    /// The client that it claims to be from: `sub`.
+    pub(crate) fn client(&self) -> Result<&str, Cow<'static, str>> {
+        needed(self.claims(), "sub", "sub is missing")
+    }
+
+    pub(crate) const fn jws(&self) -> &Jws<'a> {
+        &self.jws
+    }
+
+    fn claims(&self) -> &Claims {
+        self.jws.claims()
+    }
+
+    /// Checks the claims in the order of RFC 7523 section 3. Returns the record of its use, which prevents a second
+    /// one.
+    pub(crate) fn judge(
+        &self,
+        client: &ClientId,
+        endpoint: Endpoint,
+        config: &Config,
+        now: Timestamp,
+    ) -> Result<Replay, Cow<'static, str>> {
+        let claims = self.claims();
+        if needed(claims, "iss", "iss is missing")? != client.as_str() {
+            return Err("iss is not the client".into());
+        }
+        if self.client()? != client.as_str() {
+            return Err("sub is not the client".into());
+        }
+        self.judge_audience(endpoint, config)?;
+        let end = judge_times(claims, config, now)?;
+        let jti = needed(claims, "jti", "jti is missing")?;
+        if jti.len() > MOST_JTI_OCTETS {
+            return Err("jti is too long".into());
+        }
+        // Kept until the assertion has expired by the clocks of all servers, since any of them may remove the record.
+        let end = end.plus(Duration::from_secs(ALLOWED_SKEW.into()));
+        Ok(Replay::new(&[client.as_str().as_bytes(), jti.as_bytes()], end))
+    }
+
+    /// > The authorization server MUST reject any JWT that does not contain its own identity as the intended audience.
+    ///
+    /// [RFC 7523 section 3], and the issuer is the only such identity [RFC 10070].
+    fn judge_audience(&self, endpoint: Endpoint, config: &Config) -> Result<(), Cow<'static, str>> {
+        let (values, is_list) = self.claims().audience().map_err(text_of)?.ok_or("aud is missing")?;
+        let [audience] = values[..] else { return Err("aud has not exactly one value".into()) };
+        if is_list && config.assertion_audience == AssertionAudience::IssuerString {
+            return Err("aud is a list".into());
+        }
+        let is_legacy = config.assertion_audience == AssertionAudience::Legacy && self.jws.typ() != Some(OWN_TYPE);
+        if audience == config.issuer || is_legacy && is_url_of(audience, endpoint, config) {
+            return Ok(());
+        }
+        Err("aud is not the issuer".into())
+    }
+}
+
+/// Whether it is the URL of the token endpoint, or, at the endpoint for pushed requests, the URL of that endpoint.
+fn is_url_of(audience: &str, endpoint: Endpoint, config: &Config) -> bool {
+    let path = audience.strip_prefix(config.issuer.trim_end_matches('/'));
+    let is_pushed = endpoint == Endpoint::PushedAuthorization && path == Some(endpoint.path());
+    is_pushed || path == Some(Endpoint::Token.path())
+}
+
+/// Checks `exp`, `nbf` and `iat`, and returns when the assertion expires. Clocks differ, so `clock_skew` is allowed for
+/// `exp`, and for times in the future.
+fn judge_times(claims: &Claims, config: &Config, now: Timestamp) -> Result<Timestamp, Cow<'static, str>> {
+    let time = |name| claims.time(name).map_err(text_of);
+    let (now, skew) = (u64::from(now.seconds()), config.clock_skew.as_secs());
+    let longest = config.assertion_lifetime.as_secs();
+    let exp = time("exp")?.ok_or("exp is missing")?;
+    let end = exp.saturating_add(skew);
+    if now >= end {
+        return Err("it has expired".into());
+    }
+    if exp > now.saturating_add(longest).saturating_add(skew) {
+        return Err("exp is too far ahead".into());
+    }
+    let (nbf, iat) = (time("nbf")?, time("iat")?);
+    if [nbf, iat].into_iter().flatten().any(|time| time > now.saturating_add(skew)) {
+        return Err("nbf or iat is in the future".into());
+    }
+    if [nbf, iat].into_iter().flatten().any(|time| time >= exp) {
+        return Err("exp is not later than nbf and iat".into());
+    }
+    if iat.is_some_and(|iat| iat.saturating_add(longest) < now) {
+        return Err("iat is too old".into());
+    }
+    Ok(Timestamp::from_seconds(u32::try_from(end).unwrap_or(u32::MAX)))
+}
+
+/// Returns a claim that has to be a string, and not empty.
+fn needed<'c>(claims: &'c Claims, name: &'static str, missing: &'static str) -> Result<&'c str, Cow<'static, str>> {
+    claims.text(name).map_err(text_of)?.filter(|text| !text.is_empty()).ok_or_else(|| missing.into())
+}
+
+fn text_of(error: JoseError) -> Cow<'static, str> {
+    error.to_string().into()
+}

@@ -1,0 +1,163 @@
+//! `private_key_jwt`: the client sends an assertion that it signed with its private key [RFC 7523 section 2.2].
+
+use std::sync::Arc;
+
+use crate::client::{AuthenticationMethod, Client, ClientKeys, KeyFetchError};
+use crate::client_auth::assertion::Assertion;
+use crate::client_auth::credentials::{Credentials, Definition, Evidence, Presented, Reading};
+use crate::context::Context;
+use crate::error::Reason;
+use crate::hooks::Event;
+use crate::jose::{Jwk, SigningAlgorithm};
+use crate::key_sets::FetchedSet;
+use crate::record::Replay;
+use crate::wire::Endpoint;
+
+const ASSERTION: &str = "client_assertion";
+const ASSERTION_TYPE: &str = "client_assertion_type";
+
+/// The only type of assertion [RFC 7523 section 2.2].
+const JWT_BEARER: &[u8] = b"urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
+
+/// How many keys are tried if the header has no `kid`. Each of them costs one signature check.
+const MOST_TRIES: usize = 4;
+
+pub(crate) const DEFINITION: Definition = Definition {
+    parameters: &[ASSERTION, ASSERTION_TYPE],
+    is_offered: |config, _| config.authentication_methods.contains(AuthenticationMethod::PrivateKeyJwt),
+    is_used: |presented| [ASSERTION, ASSERTION_TYPE].iter().any(|name| presented.form.octets(name).is_some()),
+    read,
+};
+
+fn read<'a>(presented: &Presented<'a>) -> Result<Credentials<'a>, Reason> {
+    let octets = |name| presented.form.octets(name).ok_or(Reason::MissingParameter(name));
+    let (assertion, assertion_type) = (octets(ASSERTION)?, octets(ASSERTION_TYPE)?);
+    if assertion_type != JWT_BEARER {
+        return Err(Reason::UnsupportedAuthentication);
+    }
+    let assertion = Assertion::read(assertion, presented.config).map_err(Reason::MalformedAssertion)?;
+    let id = assertion.client().map_err(Reason::MalformedAssertion)?.to_owned();
+    Ok(Credentials::one(Reading { id: id.into(), evidence: Evidence::Assertion(Box::new(assertion)) }))
+}
+
+/// Verifies the assertion of a client that is registered for the method, and returns the record of its use. What can be
+/// checked without the key is checked first, so that nothing is fetched for an assertion that is refused anyway.
+pub(crate) async fn verify(
+    context: &Context,
+    endpoint: Endpoint,
+    client: &Client,
+    assertion: &Assertion<'_>,
+) -> Result<Replay, Reason> {
+    let now = context.now();
+    let replay = assertion.judge(&client.id, endpoint, &context.config, now).map_err(Reason::ClientAssertion)?;
+    let algorithm = assertion.jws().algorithm();
+    let registered = client.signing_algorithm();
+    if registered.is_some_and(|registered| registered != algorithm) {
+        return Err(refused("alg is not the registered one"));
+    }
+    let rule = KeyRule { key_id: assertion.jws().key_id(), algorithm, has_registered_it: registered.is_some() };
+    match client.keys() {
+        None => Err(refused("the client has no keys")),
+        Some(ClientKeys::Set(set)) => rule.verify(assertion, set.keys()).map_err(NotSigned::reason),
+        Some(ClientKeys::Url(url)) => verify_by_url(context, client, url, assertion, rule).await,
+    }?;
+    Ok(replay)
+}
+
+/// > a JWK Set document [...] containing the client's public keys
+///
+/// [RFC 7591 section 2]. If no key of the cached set can have made the signature, the client may have published a new
+/// one since.
+async fn verify_by_url(
+    context: &Context,
+    client: &Client,
+    url: &str,
+    assertion: &Assertion<'_>,
+    rule: KeyRule<'_>,
+) -> Result<(), Reason> {
+    let sets = context.key_sets.as_ref().ok_or_else(|| Arc::new(KeyFetchError::NoFetcher))?;
+    let set = sets.get(client, url).await?;
+    report(context, client, &set);
+    let not_signed = match rule.verify(assertion, set.keys()) {
+        Ok(()) => return Ok(()),
+        Err(not_signed) => not_signed,
+    };
+    if !rule.may_be_by_a_newer_key(not_signed) {
+        return Err(not_signed.reason());
+    }
+    let newer = sets.newer(client, url, &set).await.ok_or_else(|| not_signed.reason())?;
+    report(context, client, &newer);
+    rule.verify(assertion, newer.keys()).map_err(NotSigned::reason)
+}
+
+fn report(context: &Context, client: &Client, set: &FetchedSet) {
+    let keys = set.newly_left_out();
+    if keys > 0 {
+        context.raise(&Event::KeysLeftOut { client: &client.id, keys });
+    }
+}
+
+/// Which keys of a set may have signed an assertion.
+#[derive(Clone, Copy, Debug)]
+struct KeyRule<'a> {
+    key_id: Option<&'a str>,
+    algorithm: SigningAlgorithm,
+    /// Whether the algorithm is the client's `token_endpoint_auth_signing_alg`.
+    has_registered_it: bool,
+}
+
+impl KeyRule<'_> {
+    /// Verifies the signature with the keys that this rule admits.
+    fn verify(self, assertion: &Assertion<'_>, keys: &[Jwk]) -> Result<(), NotSigned> {
+        let mut candidates = keys.iter().filter(|key| self.admits(key));
+        let tried: Vec<_> = candidates.by_ref().take(MOST_TRIES).collect();
+        if candidates.next().is_some() {
+            return Err(NotSigned::TooManyKeys);
+        }
+        if tried.is_empty() {
+            return Err(NotSigned::NoKey);
+        }
+        let is_signed = tried.iter().any(|key| assertion.jws().is_signed_by(key, self.algorithm));
+        if is_signed { Ok(()) } else { Err(NotSigned::WrongSignature) }
+    }
+
+    /// Whether the key has the `kid` of the header, and is for the algorithm. Without a registered algorithm, it has to
+    /// be that of the key: its `alg`, or else the default of its type.
+    fn admits(self, key: &Jwk) -> bool {
+        let is_named = self.key_id.is_none_or(|key_id| key.key_id() == Some(key_id));
+        is_named && key.fits(self.algorithm) && (self.has_registered_it || key.algorithm() == self.algorithm)
+    }
+
+    /// Whether a newer set may have the key: the `kid` is unknown, or there is none.
+    fn may_be_by_a_newer_key(self, not_signed: NotSigned) -> bool {
+        match not_signed {
+            NotSigned::NoKey => true,
+            NotSigned::WrongSignature => self.key_id.is_none(),
+            NotSigned::TooManyKeys => false,
+        }
+    }
+}
+
+/// Why no key of a set signed an assertion.
+#[derive(Clone, Copy, Debug)]
+enum NotSigned {
+    /// No key has that `kid` and fits the algorithm.
+    NoKey,
+    /// More than [`MOST_TRIES`] keys fit.
+    TooManyKeys,
+    WrongSignature,
+}
+
+impl NotSigned {
+    fn reason(self) -> Reason {
+        refused(match self {
+            Self::NoKey => "no key of the client has that kid and fits alg",
+            Self::TooManyKeys => "more than four keys of the client fit; kid has to name one",
+            Self::WrongSignature => "the signature is wrong",
+        })
+    }
+}
+
+fn refused(why: &'static str) -> Reason {
+    Reason::ClientAssertion(why.into())
+}

@@ -1,0 +1,36 @@
+//! Which keys clients may register, according to the settings.
+
+use crate::client::{AssuranceRules, AuthenticationMethod, ClientType};
+use crate::config::{BoundTokens, Config};
+use crate::jose::{IS_AVAILABLE, JwkSetBounds, SigningAlgorithm};
+
+impl Config {
+    /// The algorithms that clients may sign assertions with.
+    pub(crate) fn assertion_algorithms(&self) -> impl Iterator<Item = SigningAlgorithm> {
+        let has_rs256 = self.rs256_assertions;
+        let all = SigningAlgorithm::ALL.iter().copied();
+        all.filter(move |algorithm| *algorithm != SigningAlgorithm::Rs256 || has_rs256)
+    }
+
+    /// The methods that the client of a metadata document may have: those without a shared secret.
+    pub(crate) fn document_methods(&self) -> Vec<AuthenticationMethod> {
+        let offered = [
+            (AuthenticationMethod::PrivateKeyJwt, self.assurance_rules(true).offers_keys()),
+            (AuthenticationMethod::None, self.serves(ClientType::Public)),
+        ];
+        offered.into_iter().filter(|(_, is_offered)| *is_offered).map(|(method, _)| method).collect()
+    }
+
+    /// The rules for keys. Without a fetcher, no client may have a `jwks_uri`.
+    pub(crate) fn assurance_rules(&self, has_fetcher: bool) -> AssuranceRules {
+        let methods = self.authentication_methods;
+        AssuranceRules {
+            methods: if IS_AVAILABLE { methods } else { methods.without(AuthenticationMethod::PrivateKeyJwt) },
+            algorithms: self.assertion_algorithms().collect(),
+            key_set: JwkSetBounds { bytes: self.key_sets.most_octets, keys: self.key_sets.most_keys },
+            has_fetcher,
+            pushed_requests: self.pushed_requests,
+            bound_tokens: self.bound_tokens != BoundTokens::Off,
+        }
+    }
+}

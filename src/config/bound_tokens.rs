@@ -1,0 +1,161 @@
+//! Checks the settings of DPoP, and the parts that it needs [RFC 9449].
+
+use std::ops::RangeInclusive;
+use std::time::Duration;
+
+use crate::config::error::{ConfigError, seconds};
+use crate::config::{BoundTokens, Config, Profile};
+use crate::jose;
+
+/// The longest time is for clients that are asleep between making a proof and sending it.
+pub(crate) const LONGEST_PROOF_AGE: Duration = Duration::from_secs(300);
+/// A proof is made for one request, which begins at once.
+const PROOF_AGES: RangeInclusive<Duration> = Duration::from_secs(10)..=LONGEST_PROOF_AGE;
+/// A proof with an RSA key of 8192 bits has about 3500 bytes.
+const PROOF_OCTETS: RangeInclusive<usize> = 1024..=16_384;
+/// FAPI 2.0 Security Profile section 5.3.2.1, entry 13: clocks that are 10 s ahead have to be accepted.
+const LEAST_FAPI_CLOCK_SKEW: Duration = Duration::from_secs(10);
+/// A nonce is accepted for one to two periods. The clocks of servers on one store may be a minute apart, which is one period
+/// at most: a new nonce of each is accepted by all.
+const NONCE_PERIODS: RangeInclusive<Duration> = Duration::from_secs(60)..=Duration::from_secs(600);
+/// The key in use, the last one, and the next one.
+const NONCE_KEYS: RangeInclusive<usize> = 1..=3;
+const FEATURE: &str = "Off is accepted, or any value with the feature `jose` of this crate";
+const REPLAY_STORE: &str = "Off is accepted, or a store that keeps used proofs: Stores::with_replays(…)";
+
+/// Which parts of the server are there that DPoP needs.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ProofNeeds {
+    pub(crate) has_replays: bool,
+}
+
+impl Config {
+    /// Returns whether DPoP proofs are read.
+    pub(crate) const fn reads_proofs(&self) -> bool {
+        match self.bound_tokens {
+            BoundTokens::Off => false,
+            BoundTokens::Optional | BoundTokens::Required => true,
+        }
+    }
+
+    /// Checks that the server has the parts that proofs need.
+    pub(crate) fn check_proofs(&self, needs: ProofNeeds) -> Result<(), ConfigError> {
+        let refused = |remedy| Err(ConfigError::new("bound_tokens", format!("{:?}", self.bound_tokens), remedy));
+        match needs {
+            _ if !self.reads_proofs() => Ok(()),
+            _ if !jose::IS_AVAILABLE => refused(FEATURE),
+            ProofNeeds { has_replays: false } => refused(REPLAY_STORE),
+            ProofNeeds { has_replays: true } => Ok(()),
+        }
+    }
+
+    /// Checks the settings of proofs.
+    pub(super) fn check_proof_settings(&self) -> Result<(), ConfigError> {
+        if !PROOF_AGES.contains(&self.proof_age) {
+            return Err(ConfigError::new("proof_age", seconds(self.proof_age), "10 to 300 s are accepted"));
+        }
+        if !PROOF_OCTETS.contains(&self.proof_octets) {
+            return Err(ConfigError::new("proof_octets", self.proof_octets, "1024 to 16384 are accepted"));
+        }
+        if self.reads_proofs() && self.proof_octets >= self.body_octets {
+            let remedy = format!("less than body_octets ({}) is accepted", self.body_octets);
+            return Err(ConfigError::new("proof_octets", self.proof_octets, remedy));
+        }
+        if self.profile == Profile::Fapi && self.clock_skew < LEAST_FAPI_CLOCK_SKEW {
+            let remedy = "10 to 60 s are accepted in the FAPI profile (FAPI 2.0 section 5.3.2.1)";
+            return Err(ConfigError::new("clock_skew", seconds(self.clock_skew), remedy));
+        }
+        let Some(nonces) = &self.dpop_nonce else { return Ok(()) };
+        if !NONCE_PERIODS.contains(&nonces.period) {
+            return Err(ConfigError::new("dpop_nonce.period", seconds(nonces.period), "60 to 600 s are accepted"));
+        }
+        // Keys are secrets, so the error has only their number.
+        if !NONCE_KEYS.contains(&nonces.keys.len()) {
+            let value = format!("a list of {}", nonces.keys.len());
+            return Err(ConfigError::new("dpop_nonce.keys", value, "one to three keys are accepted"));
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::DpopNonces;
+    use crate::secret::nonce::NonceKey;
+
+    type Change = fn(&mut Config);
+
+    fn nonces(period: u64, keys: usize) -> Option<DpopNonces> {
+        let keys = (0..keys).map(|_| NonceKey::new([1; 32]));
+        Some(DpopNonces { period: Duration::from_secs(period), ..DpopNonces::new(keys) })
+    }
+
+    fn refused(mut config: Config, change: Change) -> Option<String> {
+        change(&mut config);
+        config.check_proof_settings().err().map(|error| error.to_string())
+    }
+
+    /// FAPI-5.3.2.1-13, 9449-8-02
+    #[test]
+    fn settings_of_proofs_are_bounded() {
+        let cases: [(Change, Option<&str>); 17] = [
+            (|_| {}, None),
+            (|config| config.proof_age = Duration::from_secs(9), Some("proof_age is 9 s; 10 to 300 s are accepted")),
+            (|config| config.proof_age = Duration::from_secs(10), None),
+            (|config| config.proof_age = Duration::from_secs(300), None),
+            (
+                |config| config.proof_age = Duration::from_secs(301),
+                Some("proof_age is 301 s; 10 to 300 s are accepted"),
+            ),
+            (|config| config.proof_octets = 1023, Some("proof_octets is 1023; 1024 to 16384 are accepted")),
+            (|config| config.proof_octets = 1024, None),
+            (|config| config.proof_octets = 16_385, Some("proof_octets is 16385; 1024 to 16384 are accepted")),
+            (|config| config.body_octets = 4096, None),
+            (
+                |config| (config.body_octets, config.bound_tokens) = (4096, BoundTokens::Optional),
+                Some("proof_octets is 4096; less than body_octets (4096) is accepted"),
+            ),
+            (|config| config.clock_skew = Duration::ZERO, None),
+            (|config| config.dpop_nonce = nonces(60, 1), None),
+            (|config| config.dpop_nonce = nonces(600, 3), None),
+            (|config| config.dpop_nonce = nonces(59, 1), Some("dpop_nonce.period is 59 s; 60 to 600 s are accepted")),
+            (|config| config.dpop_nonce = nonces(601, 1), Some("dpop_nonce.period is 601 s; 60 to 600 s are accepted")),
+            (
+                |config| config.dpop_nonce = nonces(120, 0),
+                Some("dpop_nonce.keys is a list of 0; one to three keys are accepted"),
+            ),
+            (
+                |config| config.dpop_nonce = nonces(120, 4),
+                Some("dpop_nonce.keys is a list of 4; one to three keys are accepted"),
+            ),
+        ];
+        for (number, (change, expected)) in cases.into_iter().enumerate() {
+            let refused = refused(Config::strict("https://auth.example"), change);
+            assert_eq!(refused.as_deref(), expected, "{number}");
+        }
+    }
+
+    /// FAPI-5.3.2.1-13
+    #[test]
+    fn the_fapi_profile_accepts_ten_seconds_of_skew() {
+        let skew = |skew: Change| refused(Config::fapi("https://auth.example"), skew);
+        assert_eq!(skew(|_| {}), None);
+        assert_eq!(skew(|config| config.clock_skew = Duration::from_secs(10)), None);
+        assert_eq!(skew(|config| config.clock_skew = Duration::from_secs(60)), None);
+        let below = skew(|config| config.clock_skew = Duration::from_secs(9)).unwrap();
+        assert!(below.starts_with("clock_skew is 9 s; 10 to 60 s are accepted in the FAPI profile"), "{below}");
+    }
+
+    /// 9449-11.1-02
+    #[test]
+    fn proofs_need_a_replay_store() {
+        let mut config = Config::strict("https://auth.example");
+        assert_eq!(config.check_proofs(ProofNeeds { has_replays: false }), Ok(()), "they are not read");
+        config.bound_tokens = BoundTokens::Optional;
+        let error = config.check_proofs(ProofNeeds { has_replays: false }).unwrap_err();
+        let remedy = if jose::IS_AVAILABLE { REPLAY_STORE } else { FEATURE };
+        assert_eq!((error.field(), error.value(), error.remedy()), ("bound_tokens", "Optional", remedy));
+        assert_eq!(config.check_proofs(ProofNeeds { has_replays: true }).is_ok(), jose::IS_AVAILABLE);
+    }
+}

@@ -1,0 +1,132 @@
+//! What the FAPI profile promises, in addition to what the strict profile does.
+
+use std::fmt;
+use std::time::Duration;
+
+use crate::client::AuthenticationMethods;
+use crate::config::error::{ConfigError, quoted, seconds};
+use crate::config::{AssertionAudience, AuthorizationErrors, BoundTokens, Config, Profile};
+
+impl Config {
+    /// Checks the promises of [`Config::fapi`]. `clock_skew` is checked with the settings of proofs, and redirect URIs
+    /// and PKCE with those of the strict profile.
+    pub(super) fn check_fapi(&self) -> Result<(), ConfigError> {
+        if self.profile != Profile::Fapi {
+            return Ok(());
+        }
+        let promises = self.promises_about_clients().into_iter();
+        let promises = promises.chain(self.promises_about_requests()).chain(self.promises_about_tokens());
+        match promises.into_iter().find(|promise| !promise.is_kept) {
+            None => Ok(()),
+            Some(Promise { setting, value, accepted, section, .. }) => {
+                let rule = format!("{accepted} in the FAPI profile (FAPI 2.0 Security Profile section {section})");
+                Err(ConfigError::new(setting, value, rule))
+            }
+        }
+    }
+
+    fn promises_about_clients(&self) -> [Promise; 5] {
+        let methods = self.authentication_methods;
+        let audience = self.assertion_audience;
+        [
+            // Every endpoint is reached over TLS.
+            off("development", self.development, "5.2.1"),
+            // Confidential clients only.
+            off("public_clients", self.public_clients, "5.3.2.1"),
+            // Clients authenticate with a key: `private_key_jwt`, since mutual TLS is not supported.
+            Promise::new("authentication_methods", methods, methods == AuthenticationMethods::KEY, "5.3.2.1")
+                .accepts("only {PrivateKeyJwt} is accepted"),
+            // The `aud` of an assertion is the issuer, as a string.
+            Promise::new("assertion_audience", audience, audience == AssertionAudience::IssuerString, "5.3.2.1")
+                .accepts("only IssuerString is accepted"),
+            // Signatures are PS256, ES256 or EdDSA.
+            off("rs256_assertions", self.rs256_assertions, "5.4.1"),
+        ]
+    }
+
+    fn promises_about_requests(&self) -> [Promise; 9] {
+        let (uris, errors) = (&self.redirect_uris, self.authorization_errors);
+        let named = uris.named_schemes.first().map(|scheme| quoted(scheme));
+        [
+            // Requests are pushed, and others are refused.
+            on("pushed_requests", self.pushed_requests, "5.3.2.2"),
+            on("require_pushed_requests", self.require_pushed_requests, "5.3.2.2"),
+            // No plain http. The profile's exception is for native clients, which have no secret here and are not
+            // served.
+            off("redirect_uris.loopback_http", uris.loopback_http, "5.3.2.2"),
+            off("redirect_uris.private_use_schemes", uris.private_use_schemes, "5.3.2.2"),
+            Promise::shown(
+                "redirect_uris.named_schemes",
+                named.unwrap_or_default(),
+                uris.named_schemes.is_empty(),
+                "5.3.2.2",
+            )
+            .accepts("no scheme is accepted"),
+            Promise::new("authorization_errors", errors, errors == AuthorizationErrors::Rfc6749, "5.3.2.2")
+                .accepts("only Rfc6749 is accepted"),
+            // The answer has the parameters of RFC 6749 and RFC 9207 and nothing behind them.
+            off("dummy_fragment", self.dummy_fragment, "5.3.2.2"),
+            // The profile sets no length, and its section on the authorization code flow is only the nearest one: the
+            // conformance suite of the OpenID Foundation sends a long `state`.
+            Promise::new("state_octets", self.state_octets, self.state_octets >= LEAST_STATE_OCTETS, "5.3.2.2")
+                .accepts("at least 1000 is accepted"),
+            // RFC 9207.
+            on("response_issuer", self.response_issuer, "5.3.2.2"),
+        ]
+    }
+
+    fn promises_about_tokens(&self) -> [Promise; 4] {
+        let (code, grace) = (self.code_lifetime, self.grace.refresh_token);
+        [
+            // Codes live for 60 s at most.
+            Promise::shown("code_lifetime", seconds(code), code <= LONGEST_CODE_LIFETIME, "5.3.2.1")
+                .accepts("at most 60 s is accepted"),
+            // Every access token is bound to a key, by DPoP.
+            Promise::new("bound_tokens", self.bound_tokens, self.bound_tokens == BoundTokens::Required, "5.3.2.1")
+                .accepts("only Required is accepted"),
+            // Resources accept access tokens only in the header.
+            off("bearer_in_body", self.bearer_in_body, "5.3.4"),
+            // Where refresh tokens are rotated for a time, a client can use the old one again. They may be rotated for one
+            // client alone, whatever the server's setting is.
+            Promise::shown("grace.refresh_token", seconds(grace), grace >= LEAST_GRACE, "5.3.2.1")
+                .accepts("at least 60 s is accepted"),
+        ]
+    }
+}
+
+/// A setting that the profile fixes.
+struct Promise {
+    setting: &'static str,
+    value: String,
+    accepted: &'static str,
+    is_kept: bool,
+    section: &'static str,
+}
+
+impl Promise {
+    fn new(setting: &'static str, value: impl fmt::Debug, is_kept: bool, section: &'static str) -> Self {
+        Self::shown(setting, format!("{value:?}"), is_kept, section)
+    }
+
+    fn shown(setting: &'static str, value: String, is_kept: bool, section: &'static str) -> Self {
+        Self { setting, value, accepted: "", is_kept, section }
+    }
+
+    fn accepts(self, accepted: &'static str) -> Self {
+        Self { accepted, ..self }
+    }
+}
+
+fn on(setting: &'static str, is_on: bool, section: &'static str) -> Promise {
+    Promise::new(setting, is_on, is_on, section).accepts("only true is accepted")
+}
+
+fn off(setting: &'static str, is_on: bool, section: &'static str) -> Promise {
+    Promise::new(setting, is_on, !is_on, section).accepts("only false is accepted")
+}
+
+const LONGEST_CODE_LIFETIME: Duration = Duration::from_secs(60);
+/// The conformance suite sends a `state` of 1000 characters.
+const LEAST_STATE_OCTETS: usize = 1000;
+/// A client that lost the response to a refresh tries again within a minute.
+const LEAST_GRACE: Duration = Duration::from_secs(60);

@@ -1,0 +1,206 @@
+//! Nonces for DPoP proofs [RFC 9449 sections 8 and 9]. They derive from the time and a key, and are not stored.
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use hkdf::Hkdf;
+use sha2::Sha256;
+
+use crate::clock::Timestamp;
+use crate::config::{Config, DpopNonces};
+use crate::secret::is_equal;
+use crate::secret::nonce::NonceKey;
+
+/// The response header with a nonce [RFC 9449 section 8.1].
+pub(crate) const HEADER: &str = "DPoP-Nonce";
+
+/// Separates this use of a key from all others.
+const LABEL: &[u8] = b"DPoP-Nonce";
+const TAG_BYTES: usize = 32;
+const BUCKET_BYTES: usize = 4;
+const BYTES: usize = BUCKET_BYTES + TAG_BYTES;
+/// The characters of [`BYTES`] as base64url.
+const CHARACTERS: usize = 48;
+
+/// Which role of the server demands the nonce. A nonce of one role is not valid for the other [RFC 9449 section 9].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Role {
+    AuthorizationServer,
+    Resource,
+}
+
+impl Role {
+    const fn octet(self) -> u8 {
+        match self {
+            Self::AuthorizationServer => 1,
+            Self::Resource => 2,
+        }
+    }
+}
+
+/// Returns the nonce that is handed out now; `None` if proofs need no nonce.
+pub(crate) fn current(config: &Config, role: Role, now: Timestamp) -> Option<String> {
+    let nonces = config.dpop_nonce.as_ref().filter(|_| config.reads_proofs())?;
+    let bucket = bucket(nonces, now);
+    let mut bytes = [0; BYTES];
+    let (number, tag) = bytes.split_at_mut(BUCKET_BYTES);
+    number.copy_from_slice(&bucket.to_be_bytes());
+    tag.copy_from_slice(&make_tag(nonces.keys.first()?, role, bucket));
+    Some(URL_SAFE_NO_PAD.encode(bytes))
+}
+
+/// Returns when a nonce expires that was handed out in this period or in the last one, or in the next one by a server whose
+/// clock is ahead; `None` for any other text.
+pub(crate) fn expiry(nonces: &DpopNonces, role: Role, nonce: &str, now: Timestamp) -> Option<Timestamp> {
+    if nonce.len() != CHARACTERS {
+        return None;
+    }
+    let mut bytes = [0; BYTES];
+    let written = URL_SAFE_NO_PAD.decode_slice(nonce, &mut bytes).ok()?;
+    let (number, tag) = bytes.split_first_chunk().filter(|_| written == BYTES)?;
+    let made = u32::from_be_bytes(*number);
+    let current = bucket(nonces, now);
+    let accepted = current.saturating_sub(1)..=current.saturating_add(1);
+    let tag = tag.first_chunk()?;
+    let is_own = nonces.keys.iter().any(|key| is_equal(&make_tag(key, role, made), tag));
+    let end = made.saturating_add(2).saturating_mul(period(nonces));
+    (is_own && accepted.contains(&made)).then(|| Timestamp::from_seconds(end))
+}
+
+fn bucket(nonces: &DpopNonces, now: Timestamp) -> u32 {
+    now.seconds() / period(nonces)
+}
+
+/// The period in seconds, which `build` has checked to be 30 to 600.
+fn period(nonces: &DpopNonces) -> u32 {
+    u32::try_from(nonces.period.as_secs()).unwrap_or(u32::MAX).max(1)
+}
+
+/// HMAC-SHA-256, which is the first step of HKDF with the key as its salt [RFC 5869 section 2.2].
+fn make_tag(key: &NonceKey, role: Role, bucket: u32) -> [u8; TAG_BYTES] {
+    let message = [LABEL, &[role.octet()], &bucket.to_be_bytes()].concat();
+    Hkdf::<Sha256>::extract(Some(key.bytes()), &message).0.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::config::BoundTokens;
+
+    fn config(keys: &[u8]) -> Config {
+        let mut config = Config::strict("https://auth.example");
+        config.bound_tokens = BoundTokens::Optional;
+        config.dpop_nonce = Some(DpopNonces::new(keys.iter().map(|key| NonceKey::new([*key; 32]))));
+        config
+    }
+
+    fn at(seconds: u32) -> Timestamp {
+        Timestamp::from_seconds(seconds)
+    }
+
+    fn expires(config: &Config, role: Role, nonce: &str, seconds: u32) -> Option<u32> {
+        expiry(config.dpop_nonce.as_ref().unwrap(), role, nonce, at(seconds)).map(Timestamp::seconds)
+    }
+
+    /// 9449-8-02
+    #[test]
+    fn a_nonce_is_accepted_for_one_to_two_periods() {
+        let config = config(&[1]);
+        let role = Role::AuthorizationServer;
+        let early = current(&config, role, at(1200)).unwrap();
+        let late = current(&config, role, at(1319)).unwrap();
+        assert_eq!(early, late, "one nonce for a period of 120 s");
+        assert_ne!(early, current(&config, role, at(1320)).unwrap());
+        for (seconds, expected) in [(1200, Some(1440)), (1439, Some(1440)), (1440, None), (9999, None)] {
+            assert_eq!(expires(&config, role, &early, seconds), expected, "{seconds}");
+        }
+    }
+
+    /// 9449-8-02
+    #[test]
+    fn a_nonce_of_a_server_a_minute_ahead_or_behind_is_accepted() {
+        let role = Role::AuthorizationServer;
+        for period in [60, 120, 600] {
+            let mut config = config(&[1]);
+            config.dpop_nonce.as_mut().unwrap().period = Duration::from_secs(period);
+            for seconds in 6000..6600 {
+                for other in [seconds - 60, seconds + 60] {
+                    let nonce = current(&config, role, at(other)).unwrap();
+                    assert!(expires(&config, role, &nonce, seconds).is_some(), "{period}: {other} at {seconds}");
+                }
+            }
+        }
+        let nonce = current(&config(&[1]), role, at(1200)).unwrap();
+        assert_eq!(expires(&config(&[1]), role, &nonce, 1080), Some(1440));
+        assert_eq!(expires(&config(&[1]), role, &nonce, 1079), None, "two periods ahead");
+    }
+
+    /// 9449-8-02
+    #[test]
+    fn the_first_key_makes_nonces_and_all_verify() {
+        let role = Role::AuthorizationServer;
+        let old = current(&config(&[1]), role, at(1200)).unwrap();
+        assert_eq!(current(&config(&[1, 9]), role, at(1200)).unwrap(), old, "another server with the key");
+        assert!(expires(&config(&[2, 1]), role, &old, 1200).is_some());
+        assert_ne!(current(&config(&[2, 1]), role, at(1200)).unwrap(), old);
+        assert_eq!(expires(&config(&[2]), role, &old, 1200), None);
+    }
+
+    /// 9449-9-01
+    #[test]
+    fn each_role_has_nonces_of_its_own() {
+        let config = config(&[1]);
+        let nonce = current(&config, Role::Resource, at(1200)).unwrap();
+        assert!(expires(&config, Role::Resource, &nonce, 1200).is_some());
+        assert_eq!(expires(&config, Role::AuthorizationServer, &nonce, 1200), None);
+    }
+
+    /// 9449-8-01
+    #[test]
+    fn an_altered_nonce_is_refused() {
+        let config = config(&[1]);
+        let role = Role::AuthorizationServer;
+        let nonce = current(&config, role, at(1200)).unwrap();
+        assert!(nonce.bytes().all(|byte| matches!(byte, 0x21 | 0x23..=0x5b | 0x5d..=0x7e)), "{nonce}");
+        assert_eq!(nonce.len(), CHARACTERS);
+        for position in 0..nonce.len() {
+            let mut altered = nonce.clone().into_bytes();
+            altered[position] = if altered[position] == b'A' { b'B' } else { b'A' };
+            let altered = String::from_utf8(altered).unwrap();
+            assert_eq!(expires(&config, role, &altered, 1200), None, "{altered}");
+        }
+        for other in ["", "x", &nonce[1..], &format!("{nonce}A"), &format!("{}=", &nonce[1..])] {
+            assert_eq!(expires(&config, role, other, 1200), None, "{other}");
+        }
+    }
+
+    /// 9449-8-02
+    #[test]
+    fn there_is_no_nonce_while_nonces_or_proofs_are_off() {
+        let role = Role::AuthorizationServer;
+        let mut config = config(&[1]);
+        config.bound_tokens = BoundTokens::Off;
+        assert_eq!(current(&config, role, at(1200)), None);
+        config.bound_tokens = BoundTokens::Required;
+        assert!(current(&config, role, at(1200)).is_some());
+        config.dpop_nonce = None;
+        assert_eq!(current(&config, role, at(1200)), None);
+    }
+
+    /// RFC 4231 section 4.3: HMAC-SHA-256 with the key `Jefe`.
+    #[test]
+    fn the_extract_step_is_hmac() {
+        let tag: [u8; 32] = Hkdf::<Sha256>::extract(Some(b"Jefe"), b"what do ya want for nothing?").0.into();
+        assert_eq!(tag[..4], [0x5b, 0xdc, 0xc1, 0x46]);
+        assert_eq!(tag[28..], [0x64, 0xec, 0x38, 0x43]);
+    }
+
+    #[test]
+    fn the_last_periods_of_time_have_nonces_too() {
+        let mut config = config(&[1]);
+        config.dpop_nonce.as_mut().unwrap().period = Duration::from_secs(60);
+        let nonce = current(&config, Role::Resource, at(u32::MAX)).unwrap();
+        assert_eq!(expires(&config, Role::Resource, &nonce, u32::MAX), Some(u32::MAX));
+    }
+}

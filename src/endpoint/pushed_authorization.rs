@@ -1,0 +1,303 @@
+//! The endpoint for pushed authorization requests [RFC 9126 section 2].
+//!
+//! The requests of a client are in slots, whose ids derive from the client id. So they are counted by primary key,
+//! without a list: a request takes a slot that is free, and there are no more slots than it may have open requests. A
+//! push reads some of the slots and not all. If none of them is free, it is refused; but anybody can push for a public
+//! client, so its requests replace each other instead.
+
+use std::io::Write as _;
+use std::sync::Arc;
+
+use crate::claim::{ATTEMPTS, After, Flow, Seen, Step, claim};
+use crate::clock::Timestamp;
+use crate::config::Profile;
+use crate::context::Context;
+use crate::endpoint::authorization_request::{self, Fault, NoDestination, names};
+use crate::endpoint::caller::{self, Caller};
+use crate::endpoint::pushed::REQUEST_URI_PREFIX;
+use crate::endpoint::{proof, submitted};
+use crate::entropy::Entropy;
+use crate::error::Reason;
+use crate::id::{ClientId, IdText, PushedRequestId};
+use crate::record::PushedRequest;
+use crate::secret::Digest;
+use crate::secret::opaque::{self, MintedOpaque};
+use crate::wire::params::Params;
+use crate::wire::{Endpoint, Request, Response};
+
+/// The parameters that are refused in a pushed request.
+const REFUSED: [&str; 2] = ["request_uri", "request"];
+/// Slots that are tried at random: while half of them are free, all but one of 256 requests find one.
+const DRAWS: usize = 8;
+/// Slots that are tried in turn after that: while one of ten is free, all but one of thirty requests find it. More would
+/// let each push to a client that is at its bound cost the store more.
+const STEPS: usize = 24;
+/// Separates this use of SHA-256 from all others.
+const LABEL: &[u8] = b"pushed request";
+
+pub(crate) async fn serve(context: &Context, request: &Request<'_>) -> Response {
+    const ENDPOINT: Endpoint = Endpoint::PushedAuthorization;
+    let names = names(&context.config).iter().copied().chain(REFUSED);
+    let refuse = |client: Option<&ClientId>, reason| submitted::refused(context, request, ENDPOINT, client, &reason);
+    let form = match submitted::read(context, request, ENDPOINT, names) {
+        Ok(form) => form,
+        Err(reason) => return refuse(None, reason),
+    };
+    let caller = match caller::identify(context, request, ENDPOINT, &form).await {
+        Ok(caller) => caller,
+        Err(reason) => return refuse(None, reason),
+    };
+    let client = &caller.client.id;
+    let judged = match judge(context, &caller, &form) {
+        Ok(()) => push(context, &caller, &form).await,
+        Err(reason) => Err(reason),
+    };
+    match judged {
+        Ok(request_uri) => {
+            let response = created(context, &request_uri);
+            if caller.key.is_some() { proof::with_nonce(context, response) } else { response }
+        }
+        Err(reason @ Reason::RedirectUri(_)) => {
+            submitted::refused_for_uri(context, request, ENDPOINT, client, form.octets("redirect_uri"), &reason)
+        }
+        Err(reason) => refuse(Some(client), reason),
+    }
+}
+
+/// § 2.1: refuses what may not be pushed, and then everything that the authorization endpoint would refuse.
+fn judge(context: &Context, caller: &Caller, form: &Params<'_>) -> Result<(), Reason> {
+    let client = &caller.client;
+    // > The request_uri authorization request parameter is one exception, and it MUST NOT be provided.
+    if form.octets("request_uri").is_some() {
+        return Err(Reason::PushedRequestUri);
+    }
+    if form.octets("request").is_some() {
+        return Err(Reason::RequestObject);
+    }
+    // Client authentication has compared it with the credentials.
+    if form.octets("client_id").is_none() {
+        return Err(Reason::MissingParameter("client_id"));
+    }
+    // > shall require the redirect_uri parameter in pushed authorization requests
+    //
+    // FAPI 2.0 Security Profile section 5.3.2.2
+    if context.config.profile == Profile::Fapi && form.octets("redirect_uri").is_none() {
+        return Err(Reason::MissingRedirectUri);
+    }
+    authorization_request::redirect_uri(context, client, form).map_err(|refused| match refused {
+        NoDestination::Missing => Reason::MissingRedirectUri,
+        NoDestination::Refused(_, error) => Reason::RedirectUri(error),
+    })?;
+    let asked = authorization_request::judge(context, client, form).map_err(Fault::into_reason)?;
+    // > If both mechanisms are used at the same time, the authorization server MUST reject the request if the JWK
+    // > Thumbprint in dpop_jkt does not match the public key in the DPoP header.
+    //
+    // RFC 9449 section 10.1
+    match (asked.key, caller.key) {
+        (Some(named), Some(proven)) if named != proven => Err(Reason::DpopKey),
+        (Some(_) | None, _) => Ok(()),
+    }
+}
+
+/// Stores the request in a free slot, and returns its `request_uri`.
+async fn push(context: &Context, caller: &Caller, form: &Params<'_>) -> Result<String, Reason> {
+    let (client, now) = (&*caller.client, context.now());
+    let end = now.plus(context.config.request_uri_lifetime);
+    let minted = opaque::mint(&*context.entropy);
+    let Drawn { slots, version } = draw(&*context.entropy, context.config.pushed_requests_per_client);
+    let record = PushedRequest {
+        id: slot_id(&client.id, 0),
+        version,
+        client: client.id.clone(),
+        epoch: client.epoch,
+        secret: minted.digest,
+        created: now,
+        end,
+        open_until: end,
+        // No credential is among these names.
+        parameters: form.to_query(names(&context.config).iter().copied()).into(),
+        key: caller.key,
+        visits: Vec::new(),
+        used_by: None,
+    };
+    let mut met = Met { first_end: Timestamp::from_seconds(u32::MAX), replaceable: None };
+    let is_public = client.counts_as_public();
+    for slot in slots {
+        let record = PushedRequest { id: slot_id(&client.id, slot), ..record.clone() };
+        match fill(context, record, is_public, None).await? {
+            Filled::Pushed(request) => return Ok(uri_of(&minted, request)),
+            Filled::Open(open) => met.note(open),
+        }
+    }
+    if let Some(replaceable) = met.replaceable {
+        let record = PushedRequest { id: replaceable.id, ..record };
+        match fill(context, record, is_public, Some(replaceable.secret)).await? {
+            Filled::Pushed(request) => return Ok(uri_of(&minted, request)),
+            Filled::Open(open) => met.note(open),
+        }
+    }
+    Err(Reason::TooManyPushedRequests { retry_after: met.first_end.seconds_since(now).max(1) })
+}
+
+fn uri_of(minted: &MintedOpaque, id: PushedRequestId) -> String {
+    minted.text(REQUEST_URI_PREFIX, &IdText::of(id.octets()))
+}
+
+async fn fill(
+    context: &Context,
+    record: PushedRequest,
+    is_public: bool,
+    replaced: Option<Digest>,
+) -> Result<Filled, Reason> {
+    claim(&context.stores, &mut Filling { context, record, is_public, replaced }, Some(ATTEMPTS)).await
+}
+
+/// Puts one request into a slot.
+struct Filling<'a> {
+    context: &'a Context,
+    record: PushedRequest,
+    /// Whether anybody may push for the client.
+    is_public: bool,
+    /// The secret of the request that it replaces although it is open.
+    replaced: Option<Digest>,
+}
+
+enum Filled {
+    Pushed(PushedRequestId),
+    /// Another request is in the slot.
+    Open(Open),
+}
+
+/// A request that is in a slot.
+struct Open {
+    /// Until when it may be decided.
+    until: Timestamp,
+    /// What a push for a public client may replace.
+    replaceable: Option<Replaceable>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Replaceable {
+    /// The oldest goes first.
+    created: Timestamp,
+    id: PushedRequestId,
+    secret: Digest,
+}
+
+impl Replaceable {
+    /// What is held waits for the decision of a user who is signed in, and stays. A visit does not make it stay, since it
+    /// costs a stranger no more than a push.
+    fn of(found: &PushedRequest) -> Option<Self> {
+        let replaceable = Self { created: found.created, id: found.id, secret: found.secret };
+        (!found.is_held()).then_some(replaceable)
+    }
+}
+
+/// The open requests that a push has met.
+struct Met {
+    first_end: Timestamp,
+    replaceable: Option<Replaceable>,
+}
+
+impl Met {
+    fn note(&mut self, open: Open) {
+        self.first_end = self.first_end.min(open.until);
+        self.replaceable = self.replaceable.into_iter().chain(open.replaceable).min_by_key(|found| found.created);
+    }
+}
+
+impl Flow for Filling<'_> {
+    type Row = PushedRequest;
+    type Won = Filled;
+    type Error = Reason;
+
+    async fn look(&mut self) -> Result<Seen<PushedRequest>, Reason> {
+        Ok(self.context.stores.pushed_requests()?.find(&self.record.id).await?.into())
+    }
+
+    fn judge(&mut self, seen: &Seen<PushedRequest>) -> Result<Step<PushedRequest, Filled>, Reason> {
+        let (now, pushed) = (self.record.created, Filled::Pushed(self.record.id));
+        Ok(match seen {
+            Seen::Found(found) => {
+                let replaceable = Replaceable::of(found).filter(|_| self.is_public);
+                let is_replaced = replaceable.is_some_and(|found| self.replaced == Some(found.secret));
+                if found.is_open(now) && !is_replaced {
+                    return Ok(Step::Leave(Filled::Open(Open { until: found.last_use(), replaceable })));
+                }
+                let version = found.version.saturating_add(1);
+                Step::Replace(Arc::new(PushedRequest { version, ..self.record.clone() }), pushed)
+            }
+            Seen::Unread | Seen::Missing | Seen::Torn => Step::Insert(Arc::new(self.record.clone()), pushed),
+        })
+    }
+
+    fn is_done(&self, found: &PushedRequest, meant: &PushedRequest, _: After) -> bool {
+        found.secret == meant.secret
+    }
+}
+
+/// The id of a slot. It recurs with each request in the slot.
+fn slot_id(client: &ClientId, slot: usize) -> PushedRequestId {
+    let slot = u16::try_from(slot).unwrap_or_default().to_be_bytes();
+    let digest = Digest::of(&[LABEL, &slot, client.as_str().as_bytes()].concat());
+    let mut id = [0; 16];
+    id.iter_mut().zip(digest.octets()).for_each(|(to, from)| *to = *from);
+    PushedRequestId::from_octets(id)
+}
+
+struct Drawn<S> {
+    /// The slots in the order in which they are tried.
+    slots: S,
+    /// The version of the first record in a slot. An id recurs after a purge, so its versions start at a random number
+    /// below 2^31: a late write to the old row does not match the new one.
+    version: u32,
+}
+
+fn draw(entropy: &dyn Entropy, slots: usize) -> Drawn<impl Iterator<Item = usize> + Send> {
+    let mut bytes = [[0; 4]; DRAWS + 1];
+    entropy.fill(bytes.as_flattened_mut());
+    let [version, drawn @ ..] = bytes;
+    let drawn = drawn.map(|bytes| usize::try_from(u32::from_be_bytes(bytes)).unwrap_or_default() % slots);
+    let start = drawn.into_iter().sum::<usize>();
+    let in_turn = (0..slots.min(STEPS)).map(move |step| (start + step) % slots);
+    Drawn { slots: drawn.into_iter().chain(in_turn), version: u32::from_be_bytes(version) >> 1 }
+}
+
+/// § 2.2, written directly: no value in it can hold a quote or a backslash.
+fn created(context: &Context, request_uri: &str) -> Response {
+    let mut json = Vec::with_capacity(160);
+    let expires_in = context.config.request_uri_lifetime.as_secs();
+    // A vector takes whatever is written.
+    write!(json, "{{\"request_uri\":\"{request_uri}\",\"expires_in\":{expires_in}}}").unwrap_or_default();
+    Response::token_json(201, json)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use crate::entropy::SystemEntropy;
+
+    /// 9126-2.3-01
+    #[test]
+    fn few_slots_are_all_tried_and_of_many_no_more_than_32() {
+        for slots in [1, 2, 7, STEPS] {
+            let Drawn { slots: tried, version } = draw(&SystemEntropy, slots);
+            let tried: Vec<_> = tried.collect();
+            assert_eq!(tried.len(), DRAWS + slots);
+            assert_eq!(tried.into_iter().collect::<BTreeSet<_>>(), (0..slots).collect());
+            assert!(version < 1 << 31);
+        }
+        let tried: Vec<_> = draw(&SystemEntropy, 1000).slots.collect();
+        assert_eq!(tried.len(), 32);
+        assert!(tried.into_iter().all(|slot| slot < 1000));
+    }
+
+    #[test]
+    fn the_slots_of_a_client_are_its_own() {
+        let clients = ["own", "other"].map(|id| ClientId::new(id).unwrap());
+        let ids = clients.iter().flat_map(|client| (0..1000).map(|slot| slot_id(client, slot)));
+        assert_eq!(ids.collect::<BTreeSet<_>>().len(), 2000);
+    }
+}

@@ -1,0 +1,5 @@
+//! What is fetched and shared: concurrent requests wait for one fetch, and its outcome is cached.
+
+pub(crate) mod cache;
+pub(crate) mod flight;
+pub(crate) mod flights;

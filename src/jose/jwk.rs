@@ -1,0 +1,117 @@
+//! One public key [RFC 7517 section 4].
+
+use std::collections::BTreeMap;
+
+use crate::jose::material::Material;
+use crate::jose::{JwkError, JwkThumbprint, SigningAlgorithm, signature};
+use crate::json::Json;
+
+/// The maximum length of a `kid` in bytes.
+pub(super) const KEY_ID_BYTES: usize = 256;
+
+/// The members that only private and symmetric keys have [RFC 7518 sections 6.2.2, 6.3.2 and 6.4.1].
+const PRIVATE: [&str; 8] = ["d", "p", "q", "dp", "dq", "qi", "oth", "k"];
+
+/// A public key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Jwk {
+    material: Material,
+    key_id: Option<Box<str>>,
+    algorithm: Option<SigningAlgorithm>,
+}
+
+impl Jwk {
+    /// Whether it is a private or symmetric key: by `kty`, or by a member that only those have.
+    pub(crate) fn is_private(members: &BTreeMap<String, Json>) -> bool {
+        let is_symmetric = members.get("kty").and_then(Json::as_text) == Some("oct");
+        is_symmetric || PRIVATE.iter().any(|name| members.contains_key(*name))
+    }
+
+    /// Reads a public key that may verify signatures. Unknown members are ignored.
+    ///
+    /// It does not check whether a point is on its curve: [`is_on_curve`](Self::is_on_curve) and every verification do.
+    pub(super) fn read(members: &BTreeMap<String, Json>) -> Result<Self, JwkError> {
+        if Self::is_private(members) {
+            return Err(JwkError::Private);
+        }
+        let kind = required(members, "kty")?;
+        if !is_for_signatures(members)? {
+            return Err(JwkError::NotUsed);
+        }
+        let algorithm = text(members, "alg")?;
+        let algorithm = algorithm.map(|name| SigningAlgorithm::parse(name).ok_or(JwkError::NotUsed)).transpose()?;
+        let key_id = text(members, "kid")?;
+        if key_id.is_some_and(|key_id| key_id.len() > KEY_ID_BYTES) {
+            return Err(JwkError::Member("kid"));
+        }
+        let curve = || required(members, "crv");
+        let material = match kind {
+            "EC" if curve()? == "P-256" => Material::p256(required(members, "x")?, required(members, "y")?)?,
+            "RSA" => Material::rsa(required(members, "n")?, required(members, "e")?)?,
+            "OKP" if curve()? == "Ed25519" => Material::ed25519(required(members, "x")?)?,
+            _ => return Err(JwkError::NotUsed),
+        };
+        let key = Self { material, key_id: key_id.map(Box::from), algorithm };
+        if algorithm.is_some_and(|algorithm| !key.material.fits(algorithm)) {
+            return Err(JwkError::NotUsed);
+        }
+        Ok(key)
+    }
+
+    /// The `kid` of the key.
+    pub(crate) fn key_id(&self) -> Option<&str> {
+        self.key_id.as_deref()
+    }
+
+    /// The `alg` of the key, or else the default of its type: PS256 for RSA keys.
+    pub(crate) fn algorithm(&self) -> SigningAlgorithm {
+        self.algorithm.unwrap_or_else(|| self.material.algorithm())
+    }
+
+    /// Whether the type and the `alg` of the key allow it to verify signatures of that algorithm. An RSA key without
+    /// `alg` fits PS256 and RS256.
+    pub(crate) fn fits(&self, algorithm: SigningAlgorithm) -> bool {
+        self.material.fits(algorithm) && self.algorithm.is_none_or(|own| own == algorithm)
+    }
+
+    /// The SHA-256 thumbprint of the required members [RFC 7638 section 3].
+    pub(crate) fn thumbprint(&self) -> JwkThumbprint {
+        JwkThumbprint::of(&format!("{{{}}}", self.material.members()))
+    }
+
+    /// Whether the point of a P-256 key is on the curve; `true` for all other keys.
+    pub(super) fn is_on_curve(&self) -> bool {
+        match &self.material {
+            Material::P256(point) => signature::is_on_p256(point),
+            Material::Rsa { .. } | Material::Ed25519(_) => true,
+        }
+    }
+
+    pub(super) const fn material(&self) -> &Material {
+        &self.material
+    }
+
+    /// The key as JSON: the required members, then `kid` and `alg`.
+    pub(super) fn to_json(&self) -> String {
+        let key_id = self.key_id().map(|key_id| format!(",\"kid\":{}", serde_json::Value::from(key_id)));
+        let algorithm = self.algorithm.map(|algorithm| format!(",\"alg\":\"{algorithm}\""));
+        let members = self.material.members();
+        format!("{{{members}{}{}}}", key_id.unwrap_or_default(), algorithm.unwrap_or_default())
+    }
+}
+
+/// Whether `use` and `key_ops` allow the key to verify signatures [RFC 7517 sections 4.2 and 4.3].
+fn is_for_signatures(members: &BTreeMap<String, Json>) -> Result<bool, JwkError> {
+    let operations =
+        members.get("key_ops").map(|texts| texts.as_texts().ok_or(JwkError::Member("key_ops"))).transpose()?;
+    let is_for_verifying = operations.is_none_or(|operations| operations.contains(&"verify"));
+    Ok(is_for_verifying && text(members, "use")?.is_none_or(|usage| usage == "sig"))
+}
+
+fn required<'a>(members: &'a BTreeMap<String, Json>, name: &'static str) -> Result<&'a str, JwkError> {
+    text(members, name)?.ok_or(JwkError::Member(name))
+}
+
+fn text<'a>(members: &'a BTreeMap<String, Json>, name: &'static str) -> Result<Option<&'a str>, JwkError> {
+    members.get(name).map(|value| value.as_text().ok_or(JwkError::Member(name))).transpose()
+}

@@ -1,0 +1,118 @@
+//! A compact JWS [RFC 7515 section 3.1] whose payload is a claims set [RFC 7519 section 4].
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use crate::jose::claims::Claims;
+use crate::jose::jwk::KEY_ID_BYTES;
+use crate::jose::{DEPTH, JoseError, Jwk, JwkError, SigningAlgorithm, base64url, signature};
+use crate::json::Json;
+
+/// The prefix of a media type, which `typ` may leave out [RFC 7515 section 4.1.9].
+const MEDIA_TYPE: &str = "application/";
+
+/// A signed token that was read, and is not verified.
+pub(crate) struct Jws<'a> {
+    /// The bytes that are signed: the encoded header, a period, and the encoded payload.
+    signed: &'a [u8],
+    signature: Vec<u8>,
+    header: BTreeMap<String, Json>,
+    algorithm: SigningAlgorithm,
+    typ: Option<String>,
+    claims: Claims,
+}
+
+impl fmt::Debug for Jws<'_> {
+    /// Shows no part that could be used again.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { algorithm, typ, .. } = self;
+        f.debug_struct("Jws").field("alg", algorithm).field("typ", typ).finish_non_exhaustive()
+    }
+}
+
+impl<'a> Jws<'a> {
+    /// Parses a token of at most `most` bytes.
+    ///
+    /// # Errors
+    ///
+    /// [`JoseError`], which names the first rule that is broken.
+    pub(crate) fn parse(text: &'a [u8], most: usize) -> Result<Self, JoseError> {
+        if text.len() > most {
+            return Err(JoseError::TooLong(most));
+        }
+        let mut parts = text.split(|byte| *byte == b'.');
+        let (Some(header), Some(payload), Some(signature), None) =
+            (parts.next(), parts.next(), parts.next(), parts.next())
+        else {
+            return Err(JoseError::Form);
+        };
+        let signed = text.get(..=header.len() + payload.len()).ok_or(JoseError::Form)?;
+        if header.is_empty() || payload.is_empty() || signature.is_empty() {
+            return Err(JoseError::Form);
+        }
+        let header = object(header)?;
+        // [RFC 7515 section 4.1.11]: "If any of the listed extension Header Parameters are not understood and supported
+        // by the recipient, then the JWS is invalid." None is supported.
+        if header.contains_key("crit") || header.contains_key("b64") {
+            return Err(JoseError::Critical);
+        }
+        let algorithm = text_of(&header, "alg")?.and_then(SigningAlgorithm::parse).ok_or(JoseError::Algorithm)?;
+        if text_of(&header, "kid")?.is_some_and(|key_id| key_id.len() > KEY_ID_BYTES) {
+            return Err(JoseError::Header("kid"));
+        }
+        let typ = text_of(&header, "typ")?.map(|typ| {
+            let typ = typ.to_ascii_lowercase();
+            typ.strip_prefix(MEDIA_TYPE).map(str::to_owned).unwrap_or(typ)
+        });
+        let claims = Claims::new(object(payload)?);
+        let signature = base64url::decode(signature).ok_or(JoseError::Base64Url)?;
+        Ok(Self { signed, signature, header, algorithm, typ, claims })
+    }
+
+    /// The `alg` of the header.
+    pub(crate) const fn algorithm(&self) -> SigningAlgorithm {
+        self.algorithm
+    }
+
+    /// The `kid` of the header, of at most 256 bytes.
+    pub(crate) fn key_id(&self) -> Option<&str> {
+        self.header.get("kid").and_then(Json::as_text)
+    }
+
+    /// The `typ` of the header, in lower case and without `application/`.
+    pub(crate) fn typ(&self) -> Option<&str> {
+        self.typ.as_deref()
+    }
+
+    /// The public key in the header. It is for DPoP proofs only, because the sender of the token chooses it.
+    ///
+    /// # Errors
+    ///
+    /// [`JoseError`] if there is none, or if it is not a public key for the algorithm of the header.
+    pub(crate) fn embedded_key(&self) -> Result<Jwk, JoseError> {
+        let members = self.header.get("jwk").and_then(Json::as_object).ok_or(JoseError::Header("jwk"))?;
+        let key = Jwk::read(members).map_err(JoseError::Key)?;
+        if key.fits(self.algorithm) { Ok(key) } else { Err(JoseError::Key(JwkError::NotUsed)) }
+    }
+
+    /// The claims. They prove nothing until the signature is verified.
+    pub(crate) const fn claims(&self) -> &Claims {
+        &self.claims
+    }
+
+    /// Verifies the signature with `algorithm`. The header has to name the same algorithm, and the key has to fit it.
+    pub(crate) fn is_signed_by(&self, key: &Jwk, algorithm: SigningAlgorithm) -> bool {
+        self.algorithm == algorithm
+            && key.fits(algorithm)
+            && signature::is_valid(algorithm, key.material(), self.signed, &self.signature)
+    }
+}
+
+fn object(part: &[u8]) -> Result<BTreeMap<String, Json>, JoseError> {
+    let json = base64url::decode(part).ok_or(JoseError::Base64Url)?;
+    Json::read_object(&json, DEPTH).ok_or(JoseError::Json)
+}
+
+fn text_of<'a>(header: &'a BTreeMap<String, Json>, name: &'static str) -> Result<Option<&'a str>, JoseError> {
+    header.get(name).map(|value| value.as_text().ok_or(JoseError::Header(name))).transpose()
+}

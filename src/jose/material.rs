@@ -1,0 +1,135 @@
+//! The parameters of a public key [RFC 7518 section 6, RFC 8037 section 2].
+
+use std::ops::RangeInclusive;
+
+use crate::jose::{JwkError, SigningAlgorithm, base64url};
+
+/// The length of a coordinate of P-256, and of an Ed25519 key, in bytes.
+const COORDINATE_BYTES: usize = 32;
+/// The length of an uncompressed point in bytes: a prefix byte, `x`, `y`.
+const POINT_BYTES: usize = 1 + 2 * COORDINATE_BYTES;
+/// The prefix byte of an uncompressed point [SEC 1 section 2.3.3].
+const UNCOMPRESSED: u8 = 4;
+/// The length of an RSA modulus in bytes: 2048 bits or more [RFC 7518 section 3.5], and at most the 8192 bits that ring
+/// verifies.
+const MODULUS_BYTES: RangeInclusive<usize> = 256..=1024;
+/// The bit of an Ed25519 key that is the sign of its `x` coordinate [RFC 8032 section 5.1.2].
+const SIGN: u8 = 0x80;
+
+/// The encodings of the points of small order, without the sign bit: the `y` coordinates of the points of order 1, 2, 4
+/// and 8, and the two encodings that are not below the prime and are reduced to 0 and 1.
+const SMALL_ORDER: [[u8; COORDINATE_BYTES]; 7] = [
+    filled(0x00, 0x00, 0x00),
+    filled(0x01, 0x00, 0x00),
+    filled(0xec, 0xff, 0x7f),
+    filled(0xed, 0xff, 0x7f),
+    filled(0xee, 0xff, 0x7f),
+    [
+        0x26, 0xe8, 0x95, 0x8f, 0xc2, 0xb2, 0x27, 0xb0, 0x45, 0xc3, 0xf4, 0x89, 0xf2, 0xef, 0x98, 0xf0, 0xd5, 0xdf,
+        0xac, 0x05, 0xd3, 0xc6, 0x33, 0x39, 0xb1, 0x38, 0x02, 0x88, 0x6d, 0x53, 0xfc, 0x05,
+    ],
+    [
+        0xc7, 0x17, 0x6a, 0x70, 0x3d, 0x4d, 0xd8, 0x4f, 0xba, 0x3c, 0x0b, 0x76, 0x0d, 0x10, 0x67, 0x0f, 0x2a, 0x20,
+        0x53, 0xfa, 0x2c, 0x39, 0xcc, 0xc6, 0x4e, 0xc7, 0xfd, 0x77, 0x92, 0xac, 0x03, 0x7a,
+    ],
+];
+
+/// The parameters of a public key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Material {
+    /// An uncompressed point of P-256.
+    P256([u8; POINT_BYTES]),
+    Rsa {
+        modulus: Box<[u8]>,
+        exponent: Box<[u8]>,
+    },
+    Ed25519([u8; COORDINATE_BYTES]),
+}
+
+impl Material {
+    pub(super) fn p256(x: &str, y: &str) -> Result<Self, JwkError> {
+        let (x, y) = (coordinate(x, "x")?, coordinate(y, "y")?);
+        let mut point = [UNCOMPRESSED; POINT_BYTES];
+        for (to, from) in point.iter_mut().skip(1).zip(x.into_iter().chain(y)) {
+            *to = from;
+        }
+        Ok(Self::P256(point))
+    }
+
+    pub(super) fn rsa(modulus: &str, exponent: &str) -> Result<Self, JwkError> {
+        let modulus = number(modulus, "n")?;
+        let exponent = number(exponent, "e")?;
+        let is_odd = |number: &[u8]| number.last().is_some_and(|last| last % 2 == 1);
+        let is_shorter = modulus.len() == *MODULUS_BYTES.start() && modulus.first().is_some_and(|first| *first < 0x80);
+        if is_shorter || !MODULUS_BYTES.contains(&modulus.len()) || !is_odd(&modulus) {
+            return Err(JwkError::Modulus);
+        }
+        if exponent.len() > 4 || !is_odd(&exponent) || *exponent == [1] {
+            return Err(JwkError::Exponent);
+        }
+        Ok(Self::Rsa { modulus, exponent })
+    }
+
+    pub(super) fn ed25519(x: &str) -> Result<Self, JwkError> {
+        let key = coordinate(x, "x")?;
+        let mut unsigned = key;
+        if let Some(last) = unsigned.last_mut() {
+            *last &= !SIGN;
+        }
+        if SMALL_ORDER.contains(&unsigned) { Err(JwkError::SmallOrder) } else { Ok(Self::Ed25519(key)) }
+    }
+
+    /// The algorithm of a key without `alg`.
+    pub(super) const fn algorithm(&self) -> SigningAlgorithm {
+        match self {
+            Self::P256(_) => SigningAlgorithm::Es256,
+            Self::Rsa { .. } => SigningAlgorithm::Ps256,
+            Self::Ed25519(_) => SigningAlgorithm::EdDsa,
+        }
+    }
+
+    /// Whether keys of this type can verify signatures of the algorithm.
+    pub(super) const fn fits(&self, algorithm: SigningAlgorithm) -> bool {
+        match algorithm {
+            SigningAlgorithm::Es256 => matches!(self, Self::P256(_)),
+            SigningAlgorithm::Ps256 | SigningAlgorithm::Rs256 => matches!(self, Self::Rsa { .. }),
+            SigningAlgorithm::EdDsa => matches!(self, Self::Ed25519(_)),
+        }
+    }
+
+    /// The required members of the key type as JSON, in the order of their names and without white space
+    /// [RFC 7638 sections 3.2 and 3.3].
+    pub(super) fn members(&self) -> String {
+        match self {
+            Self::P256(point) => {
+                let (_, coordinates) = point.split_at(1);
+                let (x, y) = coordinates.split_at(COORDINATE_BYTES);
+                let (x, y) = (base64url::encode(x), base64url::encode(y));
+                format!(r#""crv":"P-256","kty":"EC","x":"{x}","y":"{y}""#)
+            }
+            Self::Rsa { modulus, exponent } => {
+                let (n, e) = (base64url::encode(modulus), base64url::encode(exponent));
+                format!(r#""e":"{e}","kty":"RSA","n":"{n}""#)
+            }
+            Self::Ed25519(key) => format!(r#""crv":"Ed25519","kty":"OKP","x":"{}""#, base64url::encode(key)),
+        }
+    }
+}
+
+fn coordinate(text: &str, name: &'static str) -> Result<[u8; COORDINATE_BYTES], JwkError> {
+    base64url::decode(text).and_then(|bytes| bytes.try_into().ok()).ok_or(JwkError::Member(name))
+}
+
+/// Reads a positive number without leading zeros [RFC 7518 section 2, Base64urlUInt].
+fn number(text: &str, name: &'static str) -> Result<Box<[u8]>, JwkError> {
+    let bytes = base64url::decode(text).ok_or(JwkError::Member(name))?;
+    if bytes.first().is_none_or(|first| *first == 0) { Err(JwkError::Member(name)) } else { Ok(bytes.into()) }
+}
+
+/// Returns `first`, thirty times `middle`, then `last`.
+const fn filled(first: u8, middle: u8, last: u8) -> [u8; COORDINATE_BYTES] {
+    let mut bytes = [middle; COORDINATE_BYTES];
+    bytes[0] = first;
+    bytes[COORDINATE_BYTES - 1] = last;
+    bytes
+}

@@ -1,0 +1,150 @@
+//! The record that a DPoP proof was used: a store that fails there refuses, and a request that is dropped there costs
+//! neither code nor refresh token [RFC 9449 section 11.1].
+
+use std::future::poll_fn;
+use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::Poll;
+
+use async_trait::async_trait;
+use grantor::wire::Response;
+use grantor::{BoundTokens, Clock, Profile};
+use support::intercepted::{Failure, Fate, Script, over};
+use support::keys::{Signer, unchanged};
+use support::world::{VERIFIER, World, e400, ok, pair};
+
+/// What becomes of the record of a use.
+#[derive(Debug)]
+struct OfReplays(Fate);
+
+#[async_trait]
+impl Script for OfReplays {
+    async fn before(&self, call: &'static str) -> Fate {
+        if call == "replays.insert" { self.0 } else { Fate::Done }
+    }
+
+    async fn after(&self, _: &'static str) {}
+}
+
+/// Waits before and after each call, and counts the waits.
+#[derive(Debug, Default)]
+struct Waiting(AtomicUsize);
+
+impl Waiting {
+    async fn wait(&self) {
+        self.0.fetch_add(1, Ordering::SeqCst);
+        tokio::task::yield_now().await;
+    }
+}
+
+#[async_trait]
+impl Script for Waiting {
+    async fn before(&self, _: &'static str) -> Fate {
+        self.wait().await;
+        Fate::Done
+    }
+
+    async fn after(&self, _: &'static str) {
+        self.wait().await;
+    }
+}
+
+async fn world() -> World {
+    World::with(Profile::Platform, |config| config.bound_tokens = BoundTokens::Optional).await
+}
+
+fn proof(world: &World) -> String {
+    let url = format!("{}/oauth2/token", world.server.issuer());
+    Signer::es256().proof("POST", &url, world.clock.now().seconds().into(), unchanged)
+}
+
+/// What a token request presents.
+#[derive(Clone, Debug)]
+enum Presented {
+    Code(String),
+    RefreshToken(String),
+}
+
+impl Presented {
+    async fn both(world: &World) -> [Self; 2] {
+        let first = pair(&Self::Code(world.code().await).send(world, &proof(world)).await);
+        [Self::Code(world.code().await), Self::RefreshToken(first.refresh)]
+    }
+
+    async fn send(&self, world: &World, proof: &str) -> Response {
+        let form = match self {
+            Self::Code(code) => vec![("grant_type", "authorization_code"), ("code", code), ("code_verifier", VERIFIER)],
+            Self::RefreshToken(token) => vec![("grant_type", "refresh_token"), ("refresh_token", token)],
+        };
+        world.token(&form).client(&world.client).header("DPoP", proof.as_bytes()).send().await
+    }
+}
+
+/// 9449-11.1-02
+#[tokio::test]
+async fn a_record_that_fails_is_told_as_trouble_and_consumes_nothing() {
+    for (failure, status) in [(Failure::Transient, 503), (Failure::Permanent, 500)] {
+        for (fate, is_used) in [(Fate::FailsBefore(failure), false), (Fate::FailsAfter(failure), true)] {
+            let world = world().await;
+            for presented in Presented::both(&world).await {
+                let proof_once = proof(&world);
+                let response = presented.send(&over(&world, OfReplays(fate)), &proof_once).await;
+                assert_eq!(response.status(), status, "{fate:?}: {presented:?}");
+                if is_used {
+                    e400(&presented.send(&world, &proof_once).await, "invalid_dpop_proof");
+                }
+                ok(&presented.send(&world, &proof(&world)).await);
+            }
+        }
+    }
+}
+
+/// 9449-11.1-01
+#[tokio::test]
+async fn a_record_that_is_sent_twice_counts_as_used() {
+    let world = world().await;
+    for presented in Presented::both(&world).await {
+        let response = presented.send(&over(&world, OfReplays(Fate::Repeated)), &proof(&world)).await;
+        e400(&response, "invalid_dpop_proof");
+        ok(&presented.send(&world, &proof(&world)).await);
+    }
+}
+
+/// 9449-11.1-02
+#[tokio::test]
+async fn a_request_that_is_dropped_anywhere_can_be_sent_again_with_a_new_proof() {
+    let world = world().await;
+    for presented in Presented::both(&world).await {
+        for waits in 1.. {
+            // A code that was exchanged by a dropped request is spent, so each drop has one of its own.
+            let presented = match &presented {
+                Presented::Code(_) => Presented::Code(world.code().await),
+                Presented::RefreshToken(token) => Presented::RefreshToken(token.clone()),
+            };
+            let script = Arc::new(Waiting::default());
+            let waiting = over(&world, script.clone());
+            let proof_once = proof(&world);
+            let is_done = {
+                let mut future = pin!(presented.send(&waiting, &proof_once));
+                poll_fn(|context| match future.as_mut().poll(context) {
+                    Poll::Ready(_) => Poll::Ready(true),
+                    Poll::Pending if script.0.load(Ordering::SeqCst) >= waits => Poll::Ready(false),
+                    Poll::Pending => Poll::Pending,
+                })
+                .await
+            };
+            if is_done {
+                assert!(waits > 4, "the client, the record and the grant were awaited");
+                break;
+            }
+            let again = presented.send(&world, &proof(&world)).await;
+            match presented {
+                Presented::RefreshToken(_) => drop(ok(&again)),
+                Presented::Code(_) if again.status() == 200 => {}
+                // The dropped request may have exchanged it.
+                Presented::Code(_) => e400(&again, "invalid_grant"),
+            }
+        }
+    }
+}

@@ -1,0 +1,205 @@
+//! A pushed request while a call of the store fails, or the future of a step is dropped.
+
+use std::future::poll_fn;
+use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::Poll;
+
+use async_trait::async_trait;
+use grantor::{AuthorizationError, Consent, Decision, Profile};
+
+use support::intercepted::step::Answer;
+use support::intercepted::{Failure, Fate, Script, over};
+use support::world::{PKCE, SESSION, World};
+
+const FATES: [Fate; 5] = [
+    Fate::FailsBefore(Failure::Transient),
+    Fate::FailsBefore(Failure::Permanent),
+    Fate::FailsAfter(Failure::Transient),
+    Fate::FailsAfter(Failure::Permanent),
+    Fate::Repeated,
+];
+
+/// What is done to a pushed request, one after the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Taken {
+    Push,
+    /// A browser brings it before its user has signed in.
+    Visit,
+    Hold,
+    Approve,
+    Deny,
+}
+
+const ALL: [Taken; 5] = [Taken::Push, Taken::Visit, Taken::Hold, Taken::Approve, Taken::Deny];
+
+/// A pushed request with two open pages.
+struct Scene {
+    world: World,
+    uri: String,
+    handles: [String; 2],
+}
+
+impl Scene {
+    async fn new() -> Self {
+        let world = World::with(Profile::Strict, |config| config.pushed_requests = true).await;
+        let uri = world.push().await;
+        let mut handles = [String::new(), String::new()];
+        for handle in &mut handles {
+            *handle = hold(&world, &uri).await.unwrap();
+        }
+        Self { world, uri, handles }
+    }
+
+    /// Does it on a world with that scene's store.
+    async fn take(&self, taken: Taken, world: &World) -> Answer {
+        let done = Answer { status: 200, ..Answer::default() };
+        let told = |result: Result<String, AuthorizationError>| result.map_or_else(Answer::from, |_| done.clone());
+        match taken {
+            Taken::Push => {
+                let answer = Answer::from(world.par(&world.client, &PKCE).send().await);
+                if answer.status == 201 { done } else { answer }
+            }
+            Taken::Visit => told(world.visit(&world.reference(&self.uri), b"new", None).await.map(|_| String::new())),
+            Taken::Hold => told(hold(world, &self.uri).await),
+            Taken::Approve => decide(world, &self.handles[0], Decision::Approve(Consent::to_everything())).await,
+            Taken::Deny => {
+                let answer = decide(world, &self.handles[0], Decision::Deny).await;
+                if answer.error == "access_denied" { done } else { answer }
+            }
+        }
+    }
+
+    async fn codes(&self) -> usize {
+        self.world.server.authorizations_of(&self.world.alice).await.unwrap().len()
+    }
+
+    /// Nothing that happened, and no other page, makes a second code, or one after a refusal.
+    async fn assert_sound(&self, taken: Taken, what: &str) {
+        let before = self.codes().await;
+        let other = decide(&self.world, &self.handles[1], Decision::Approve(Consent::to_everything())).await;
+        let expected = match taken {
+            Taken::Push | Taken::Visit | Taken::Hold => (0, true, 1),
+            Taken::Approve => (1, false, 1),
+            Taken::Deny => (0, false, 0),
+        };
+        assert_eq!((before, other.is_good(), self.codes().await), expected, "{what}: {other:?}");
+    }
+}
+
+async fn hold(world: &World, uri: &str) -> Result<String, AuthorizationError> {
+    let pending = world.visit(&world.reference(uri), SESSION, Some(&world.alice)).await?;
+    Ok(world.server.hold(&pending, &world.alice, SESSION).await?.expose().to_owned())
+}
+
+async fn decide(world: &World, handle: &str, decision: Decision) -> Answer {
+    match world.server.decide(handle, &world.alice, SESSION, &decision).await {
+        Ok(response) => response.into(),
+        Err(error) => error.into(),
+    }
+}
+
+/// Lets one call meet a fate.
+#[derive(Debug)]
+struct One {
+    calls: AtomicUsize,
+    call: usize,
+    fate: Fate,
+}
+
+#[async_trait]
+impl Script for One {
+    async fn before(&self, _: &'static str) -> Fate {
+        if self.calls.fetch_add(1, Ordering::SeqCst) == self.call { self.fate } else { Fate::Done }
+    }
+
+    async fn after(&self, _: &'static str) {}
+}
+
+/// 9126-2.3-01, 9126-4-03
+#[tokio::test]
+async fn a_single_failure_is_told_and_the_next_try_works() {
+    for taken in ALL {
+        for fate in FATES {
+            for call in 0.. {
+                let scene = Scene::new().await;
+                let script = Arc::new(One { calls: AtomicUsize::new(0), call, fate });
+                let first = scene.take(taken, &over(&scene.world, script.clone())).await;
+                if script.calls.load(Ordering::SeqCst) <= call {
+                    assert!(call > 0, "{taken:?} calls the store");
+                    break;
+                }
+                let what = format!("{taken:?}, call {call}, {fate:?}: {first:?}");
+                assert!(first.is_good() || first.is_trouble(), "{what}");
+                if !first.is_good() {
+                    scene.take(taken, &scene.world).await.good();
+                }
+                scene.assert_sound(taken, &what).await;
+            }
+        }
+    }
+}
+
+/// Every call waits before and after its effect.
+#[derive(Debug)]
+struct Waiting;
+
+#[async_trait]
+impl Script for Waiting {
+    async fn before(&self, _: &'static str) -> Fate {
+        pending_once().await;
+        Fate::Done
+    }
+
+    async fn after(&self, _: &'static str) {
+        pending_once().await;
+    }
+}
+
+async fn pending_once() {
+    let mut waited = false;
+    poll_fn(|context| {
+        if std::mem::replace(&mut waited, true) {
+            return Poll::Ready(());
+        }
+        context.waker().wake_by_ref();
+        Poll::Pending
+    })
+    .await;
+}
+
+/// 9126-4-03: a dropped decision was taken or not; the same page, or nobody, has the code.
+#[tokio::test]
+async fn a_dropped_step_never_leaves_two_codes() {
+    for taken in ALL {
+        for polls in 1.. {
+            let scene = Scene::new().await;
+            let world = over(&scene.world, Waiting);
+            let mut left = polls;
+            let is_complete = {
+                let mut step = pin!(scene.take(taken, &world));
+                poll_fn(|context| {
+                    if step.as_mut().poll(context).is_ready() {
+                        return Poll::Ready(true);
+                    }
+                    left -= 1;
+                    if left == 0 { Poll::Ready(false) } else { Poll::Pending }
+                })
+                .await
+            };
+            let what = format!("{taken:?}, dropped at wait {polls}");
+            if !is_complete {
+                let again = scene.take(taken, &scene.world).await;
+                // What was applied before the drop is told as decided.
+                let is_decided = again.status == 400 && matches!(taken, Taken::Approve | Taken::Deny);
+                assert!(again.is_good() || is_decided, "{what}: {again:?}");
+            }
+            scene.assert_sound(taken, &what).await;
+            if is_complete {
+                assert!(polls > 2, "{taken:?} waits for the store");
+                break;
+            }
+        }
+    }
+}

@@ -1,0 +1,245 @@
+//! RFC 7523, section 2.2, with RFC 10070: clients that authenticate with a key.
+
+mod claims;
+mod fetched;
+mod form;
+mod keys;
+mod metadata;
+mod methods;
+mod replays;
+mod settings;
+mod times;
+mod tokens;
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+
+use grantor::scope::{ResourceScope, ScopeCatalog};
+use grantor::store::{ClientStore, StoreError, Stores};
+use grantor::testing::SeededEntropy;
+use grantor::wire::{Endpoint, Response};
+use grantor::{
+    AuthenticationMethod, AuthenticationMethods, AuthorizationServer, Builder, Client, ClientBuilder, ClientId,
+    ClientKeys, Config, JwkSet, Profile, RedirectUriPolicy, RegisteredRedirectUri,
+};
+use serde_json::{Value, json};
+
+use crate::cimd::web::Web;
+use support::keys::Signer;
+use support::world::{Call, Credentials, ISSUER, REDIRECT_URI, SCOPES, START, World, config_of, e400, r401};
+
+/// The client of these tests.
+const ID: &str = "app";
+/// Another one, with the other key of the same algorithm.
+const OTHER: &str = "other";
+/// Where the key set of [`by_url`] is.
+const KEYS_URL: &str = "https://app.example/keys.json";
+const JWT_BEARER: &str = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
+
+/// A world whose clients are in a directory, and a web with their key sets.
+struct Scene {
+    world: World,
+    directory: Directory,
+    web: Web,
+    signer: Signer,
+}
+
+impl Scene {
+    async fn new() -> Self {
+        Self::with(|_| {}).await
+    }
+
+    /// A scene of the strict profile with changed settings, where every method is accepted.
+    async fn with(change: impl FnOnce(&mut Config)) -> Self {
+        let mut config = config_of(Profile::Strict);
+        config.authentication_methods = AuthenticationMethods::SECRET.with(AuthenticationMethod::PrivateKeyJwt);
+        change(&mut config);
+        Self::built(config, |builder| builder).await
+    }
+
+    /// A scene with what the FAPI profile says about the authentication of clients.
+    async fn fapi() -> Self {
+        let fapi = Config::fapi(ISSUER);
+        Self::with(|config| {
+            config.authentication_methods = fapi.authentication_methods;
+            config.assertion_audience = fapi.assertion_audience;
+            config.assertion_lifetime = fapi.assertion_lifetime;
+            config.clock_skew = fapi.clock_skew;
+            config.rs256_assertions = fapi.rs256_assertions;
+        })
+        .await
+    }
+
+    async fn built(config: Config, hooks: impl FnOnce(Builder) -> Builder) -> Self {
+        let mut world = World::strict().await;
+        let (directory, web) = (Directory::default(), Web::default());
+        let signer = Signer::es256().named("one");
+        directory.put(by_value(ID, &[&signer]));
+        directory.put(by_value(OTHER, &[&signer.another().named("two")]));
+        let store = || world.store.clone();
+        let stores = Stores::new(directory.clone(), store(), store(), store()).with_replays(store());
+        let stores = stores.with_pushed_requests(store());
+        let builder = AuthorizationServer::builder(config, stores).clock(world.clock.clone());
+        let builder = builder.entropy(SeededEntropy::new(8)).events(world.events.clone()).fetcher(web.clone());
+        world.server = hooks(builder).build().unwrap();
+        world.client = Credentials { id: ID.into(), secret: String::new() };
+        Self { world, directory, web, signer }
+    }
+
+    /// Gives the client its keys by URL, and publishes the signer's.
+    async fn by_url() -> Self {
+        let scene = Self::new().await;
+        scene.directory.put(by_url(ID, KEYS_URL));
+        scene.publish(&[&scene.signer]);
+        scene
+    }
+
+    /// Publishes the keys of [`KEYS_URL`].
+    fn publish(&self, signers: &[&Signer]) {
+        self.web.publish(KEYS_URL, key_set(signers));
+    }
+
+    fn advance(&self, seconds: u64) {
+        self.world.advance(seconds);
+    }
+
+    /// An assertion of the client that is good now.
+    fn good(&self) -> String {
+        self.by(&self.signer)
+    }
+
+    fn by(&self, signer: &Signer) -> String {
+        self.of(signer, |_, _| {})
+    }
+
+    /// An assertion of the client with something changed.
+    fn changed(&self, change: impl FnOnce(&mut Value, &mut Value)) -> String {
+        self.of(&self.signer, change)
+    }
+
+    /// An assertion of the client with claims set; null leaves one out.
+    fn claiming(&self, claims: Value) -> String {
+        self.changed(|_, own| set(own, &claims))
+    }
+
+    /// An assertion of the client with members of the header set; null leaves one out.
+    fn headed(&self, header: Value) -> String {
+        self.changed(|own, _| set(own, &header))
+    }
+
+    fn of(&self, signer: &Signer, change: impl FnOnce(&mut Value, &mut Value)) -> String {
+        signer.assertion(ID, ISSUER, self.now(), change)
+    }
+
+    fn now(&self) -> u64 {
+        use grantor::Clock as _;
+
+        self.world.clock.now().seconds().into()
+    }
+
+    fn post(&self, endpoint: Endpoint, assertion: &str) -> Call<'_> {
+        let form = [("token", "x"), ("grant_type", "refresh_token"), ("refresh_token", "x")];
+        asserted(self.world.post(endpoint, &form), assertion)
+    }
+
+    /// Whether the client of the assertion is authenticated. If not, the answer is the one for every cause.
+    async fn accepts(&self, assertion: &str) -> bool {
+        let response = self.post(Endpoint::Revocation, assertion).send().await;
+        if response.status() == 200 {
+            return true;
+        }
+        self.refuses(&response);
+        false
+    }
+
+    /// `EIC` of the revocation endpoint.
+    fn refuses(&self, response: &Response) {
+        if self.offers(AuthenticationMethod::ClientSecretBasic) {
+            r401(response);
+        } else {
+            e400(response, "invalid_client");
+        }
+        let body = String::from_utf8_lossy(response.body());
+        assert!(body.contains("client authentication failed"), "{body}");
+    }
+
+    fn offers(&self, method: AuthenticationMethod) -> bool {
+        self.world.server.config().authentication_methods.contains(method)
+    }
+
+    /// The reason of the one authentication that failed since the last call.
+    fn reason(&self) -> String {
+        let events = self.world.events.take();
+        let failed: Vec<_> = events.iter().filter(|event| event.starts_with("AuthenticationFailed")).collect();
+        assert_eq!(failed.len(), 1, "{events:?}");
+        failed[0].clone()
+    }
+}
+
+/// Adds the assertion to a form.
+fn asserted<'w>(call: Call<'w>, assertion: &str) -> Call<'w> {
+    call.field("client_assertion_type", JWT_BEARER).field("client_assertion", assertion)
+}
+
+/// Sets members; null leaves one out.
+fn set(object: &mut Value, members: &Value) {
+    let object = object.as_object_mut().unwrap();
+    for (name, value) in members.as_object().unwrap() {
+        if value.is_null() {
+            object.remove(name);
+        } else {
+            object.insert(name.clone(), value.clone());
+        }
+    }
+}
+
+fn key_set(signers: &[&Signer]) -> Value {
+    json!({"keys": signers.iter().map(|signer| signer.jwk()).collect::<Vec<_>>()})
+}
+
+fn builder(id: &str) -> ClientBuilder {
+    let scopes = ScopeCatalog::platform().parse(SCOPES.as_bytes()).unwrap();
+    Client::builder(ClientId::new(id).unwrap())
+        .scopes(scopes)
+        .resource_scope(ResourceScope::All)
+        .redirect_uri(RegisteredRedirectUri::parse(REDIRECT_URI, &RedirectUriPolicy::default()).unwrap())
+        .authentication_methods(AuthenticationMethods::KEY)
+}
+
+fn with_set(builder: ClientBuilder, set: &Value) -> Client {
+    builder.keys(ClientKeys::Set(JwkSet::parse(set.to_string()).unwrap())).build()
+}
+
+fn by_value(id: &str, signers: &[&Signer]) -> Client {
+    with_set(builder(id), &key_set(signers))
+}
+
+fn by_url(id: &str, url: &str) -> Client {
+    builder(id).keys(ClientKeys::Url(url.into())).build()
+}
+
+/// Clients that are kept elsewhere. Clones share them.
+#[derive(Clone, Debug, Default)]
+struct Directory(Arc<Mutex<BTreeMap<String, Arc<Client>>>>);
+
+impl Directory {
+    fn put(&self, client: Client) {
+        self.0.lock().unwrap().insert(client.id().to_string(), Arc::new(client));
+    }
+}
+
+#[async_trait::async_trait]
+impl ClientStore for Directory {
+    async fn find(&self, id: &ClientId) -> Result<Option<Arc<Client>>, StoreError> {
+        Ok(self.0.lock().unwrap().get(id.as_str()).cloned())
+    }
+
+    async fn current(&self, id: &ClientId) -> Result<Option<Arc<Client>>, StoreError> {
+        self.find(id).await
+    }
+}
+
+/// A number of seconds in the time of the world's start.
+fn start() -> u64 {
+    START.into()
+}

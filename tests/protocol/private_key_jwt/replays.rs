@@ -1,0 +1,279 @@
+//! An assertion is used once.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use async_trait::async_trait;
+use futures::future::join_all;
+use grantor::store::{Insertion, Purge, Replay, ReplayStore, StoreError, Stores};
+use grantor::testing::SeededEntropy;
+use grantor::wire::Endpoint;
+use grantor::{
+    Attempt, AuthenticationMethods, AuthorizationServer, BoundTokens, Config, DpopNonces, MemoryStore, NonceKey,
+    Throttle, ThrottleDecision, Timestamp,
+};
+use serde_json::json;
+
+use super::{OTHER, Scene, asserted};
+use support::keys::Signer;
+use support::world::{ISSUER, PKCE, VERIFIER, World, config_of, e400, ok};
+
+/// 7523-3-03, NEG-7523-01
+#[tokio::test]
+async fn an_assertion_works_once() {
+    let scene = Scene::new().await;
+    let first = scene.good();
+    assert!(scene.accepts(&first).await);
+    scene.world.events.take();
+    assert!(!scene.accepts(&first).await);
+    assert!(scene.reason().contains("used before"));
+    for endpoint in [Endpoint::Token, Endpoint::Introspection] {
+        let again = scene.post(endpoint, &first).send().await;
+        assert_eq!((again.status(), scene.post(endpoint, &first).send().await), (401, again));
+    }
+    // Its identifier is used up, whatever else the assertion says.
+    let id = |jti: &str| scene.claiming(json!({"jti": jti, "exp": scene.now() + 500}));
+    assert!(scene.accepts(&id("7")).await);
+    assert!(!scene.accepts(&scene.claiming(json!({"jti": "7"}))).await);
+    assert!(scene.accepts(&id("07")).await);
+    let of_other = scene.signer.another().named("two").assertion(OTHER, ISSUER, scene.now(), |_, claims| {
+        claims["jti"] = json!("7");
+    });
+    assert!(scene.accepts(&of_other).await, "each client has its own identifiers");
+}
+
+/// 7523-3-03
+#[tokio::test]
+async fn the_record_lasts_as_long_as_the_assertion() {
+    let scene = Scene::new().await;
+    let assertion = scene.good();
+    assert!(scene.accepts(&assertion).await);
+    // 60 s of life and 30 s of skew.
+    scene.advance(89);
+    let _ = scene.world.purge(100).await;
+    assert!(!scene.accepts(&assertion).await);
+    assert!(scene.world.events.take().join(" ").contains("used before"));
+    scene.advance(1);
+    let _ = scene.world.purge(100).await;
+    assert!(!scene.accepts(&assertion).await);
+    assert!(scene.reason().contains("expired"));
+}
+
+/// 7523-3-03
+///
+/// Clocks of servers may differ by a minute: what one of them purges is expired for all.
+#[tokio::test]
+async fn a_purge_by_a_fast_clock_frees_no_assertion() {
+    let scene = Scene::new().await;
+    let assertion = scene.good();
+    assert!(scene.accepts(&assertion).await);
+    scene.advance(89 + 60);
+    let _ = scene.world.purge(100).await;
+    scene.world.clock.set(Timestamp::from_seconds(support::world::START + 89));
+    scene.world.events.take();
+    assert!(!scene.accepts(&assertion).await);
+    assert!(scene.reason().contains("used before"));
+}
+
+/// 7523-3-07, NEG-7523-01
+#[tokio::test]
+async fn a_demand_for_a_nonce_uses_up_no_assertion() {
+    let scene = Scene::with(|config| {
+        config.bound_tokens = BoundTokens::Required;
+        config.dpop_nonce = Some(DpopNonces::new([NonceKey::new([1; 32])]));
+    })
+    .await;
+    let world = &scene.world;
+    let code = world.code_for(&world.query(&PKCE)).await;
+    let form = [("grant_type", "authorization_code"), ("code", &*code), ("code_verifier", VERIFIER)];
+    let assertion = scene.good();
+    let url = "https://auth.example/oauth2/token";
+    let key = Signer::es256().another();
+    let proven = |nonce: serde_json::Value| {
+        let proof = key.proof("POST", url, scene.now(), |_, claims| super::set(claims, &json!({"nonce": nonce})));
+        asserted(world.token(&form), &assertion).header("DPoP", proof.as_bytes())
+    };
+    let demand = proven(json!(null)).send().await;
+    e400(&demand, "use_dpop_nonce");
+    let nonce = json!(demand.header("DPoP-Nonce").unwrap());
+    // Nor does a proof that is refused, or missing.
+    e400(&proven(json!("another")).send().await, "use_dpop_nonce");
+    e400(&asserted(world.token(&form), &assertion).header("DPoP", b"x").send().await, "invalid_dpop_proof");
+    e400(&asserted(world.token(&form), &assertion).send().await, "invalid_dpop_proof");
+    let granted = ok(&proven(nonce.clone()).send().await);
+    assert_eq!(granted.token_type, grantor::message::TokenType::Dpop);
+    assert_eq!(proven(nonce).send().await.status(), 401, "it is used up now");
+}
+
+/// 7523-3-03
+#[tokio::test]
+async fn an_identifier_has_1_to_256_bytes() {
+    let scene = Scene::new().await;
+    for (jti, is_accepted) in [
+        (json!("x".repeat(256)), true),
+        (json!("x".repeat(257)), false),
+        (json!("\u{e4}".repeat(128)), true),
+        (json!("\u{e4}".repeat(129)), false),
+        (json!("\u{0}"), true),
+        (json!(""), false),
+        (json!(7), false),
+    ] {
+        assert_eq!(scene.accepts(&scene.claiming(json!({"jti": jti}))).await, is_accepted, "{jti}");
+    }
+}
+
+/// 7523-3-03
+#[tokio::test(flavor = "multi_thread")]
+async fn of_fifty_at_once_one_is_accepted() {
+    let scene = Arc::new(Scene::new().await);
+    let assertion = scene.good();
+    let tasks = (0..50).map(|_| {
+        let (scene, assertion) = (Arc::clone(&scene), assertion.clone());
+        tokio::spawn(async move { scene.post(Endpoint::Revocation, &assertion).send().await.status() })
+    });
+    let statuses: Vec<_> = join_all(tasks).await.into_iter().map(Result::unwrap).collect();
+    assert_eq!(statuses.iter().filter(|status| **status == 200).count(), 1, "{statuses:?}");
+    assert!(statuses.iter().all(|status| [200, 401].contains(status)));
+}
+
+/// A replay store that can be made to fail, and counts.
+#[derive(Clone, Debug, Default)]
+struct Failing {
+    store: Arc<MemoryStore>,
+    fails: Arc<AtomicBool>,
+    inserts: Arc<AtomicUsize>,
+}
+
+#[async_trait]
+impl ReplayStore for Failing {
+    async fn insert(&self, record: Replay) -> Result<Insertion, StoreError> {
+        self.inserts.fetch_add(1, Ordering::SeqCst);
+        if self.fails.load(Ordering::SeqCst) {
+            return Err(StoreError::transient("the connection was lost"));
+        }
+        ReplayStore::insert(&*self.store, record).await
+    }
+
+    async fn purge_expired(&self, now: Timestamp, limit: usize) -> Result<Purge, StoreError> {
+        ReplayStore::purge_expired(&*self.store, now, limit).await
+    }
+}
+
+/// The scene on a replay store that can fail.
+async fn failing() -> (Scene, Failing) {
+    let mut scene = Scene::new().await;
+    let replays = Failing::default();
+    let store = || scene.world.store.clone();
+    let stores = Stores::new(scene.directory.clone(), store(), store(), store()).with_replays(replays.clone());
+    let builder = AuthorizationServer::builder(scene.world.server.config().clone(), stores);
+    let builder = builder.clock(scene.world.clock.clone()).entropy(SeededEntropy::new(9));
+    scene.world.server = builder.events(scene.world.events.clone()).build().unwrap();
+    (scene, replays)
+}
+
+/// 7523-3-07, NEG-7523-01
+#[tokio::test]
+async fn a_failing_replay_store_refuses() {
+    let (scene, replays) = failing().await;
+    replays.fails.store(true, Ordering::SeqCst);
+    let assertion = scene.good();
+    for endpoint in [Endpoint::Token, Endpoint::Revocation, Endpoint::Introspection] {
+        let response = scene.post(endpoint, &assertion).send().await;
+        assert_eq!((response.status(), response.header("Retry-After")), (503, Some("1")));
+        assert!(!String::from_utf8_lossy(response.body()).contains("invalid_client"));
+    }
+    let events = scene.world.events.take().join(" ");
+    assert!(events.contains("Refused") && !events.contains("AuthenticationFailed"), "{events}");
+    replays.fails.store(false, Ordering::SeqCst);
+    assert!(scene.accepts(&assertion).await);
+}
+
+/// 7523-3-07
+#[tokio::test]
+async fn a_refused_assertion_uses_up_nothing() {
+    let (scene, replays) = failing().await;
+    let jti = json!({"jti": "one"});
+    let wrong = scene.of(&scene.signer.another().named("one"), |_, claims| super::set(claims, &jti));
+    assert!(!scene.accepts(&wrong).await);
+    for claims in [json!({"aud": "x"}), json!({"exp": 1}), json!({"iss": OTHER}), json!({"sub": OTHER})] {
+        let claims = [jti.clone(), claims].into_iter().fold(json!({}), |mut all, some| {
+            super::set(&mut all, &some);
+            all
+        });
+        assert!(!scene.accepts(&scene.claiming(claims)).await);
+    }
+    assert_eq!(replays.inserts.load(Ordering::SeqCst), 0);
+    assert!(scene.accepts(&scene.claiming(jti)).await);
+    assert_eq!(replays.inserts.load(Ordering::SeqCst), 1);
+}
+
+/// 7523-3-07, NEG-7523-01
+#[tokio::test]
+async fn no_server_is_built_without_a_replay_store() {
+    let world = World::strict().await;
+    let store = || world.store.clone();
+    let mut config = config_of(grantor::Profile::Strict);
+    config.authentication_methods = AuthenticationMethods::KEY;
+    let stores = Stores::new(store(), store(), store(), store());
+    let error = AuthorizationServer::new(config.clone(), stores.clone()).unwrap_err();
+    assert_eq!((error.field(), error.value()), ("authentication_methods", "private_key_jwt"));
+    assert!(error.remedy().contains("with_replays"), "{error}");
+    assert!(AuthorizationServer::new(config, stores.clone().with_replays(store())).is_ok());
+    assert!(AuthorizationServer::new(Config::strict(ISSUER), stores).is_ok());
+}
+
+/// Counts what it is told.
+#[derive(Clone, Debug, Default)]
+struct Counting(Arc<[AtomicUsize; 3]>);
+
+impl Counting {
+    fn take(&self) -> [usize; 3] {
+        [0, 1, 2].map(|place: usize| self.0[place].swap(0, Ordering::SeqCst))
+    }
+}
+
+#[async_trait]
+impl Throttle for Counting {
+    async fn check(&self, _: &Attempt<'_>) -> ThrottleDecision {
+        self.0[0].fetch_add(1, Ordering::SeqCst);
+        ThrottleDecision::Allow
+    }
+
+    async fn failed(&self, attempt: &Attempt<'_>) {
+        assert_eq!(attempt.client, Some(super::ID));
+        self.0[1].fetch_add(1, Ordering::SeqCst);
+    }
+
+    async fn authenticated(&self, attempt: &Attempt<'_>) {
+        assert_eq!(attempt.client, Some(super::ID));
+        self.0[2].fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+/// 7523-3-03
+///
+/// The throttle hears of a success only after the assertion was recorded, so that a captured one wins nothing.
+#[tokio::test]
+async fn the_throttle_counts_a_second_use_as_a_failure() {
+    let counting = Counting::default();
+    let config = Scene::new().await.world.server.config().clone();
+    let scene = Scene::built(config, |builder| builder.throttle(counting.clone())).await;
+    let assertion = scene.good();
+    assert!(scene.accepts(&assertion).await);
+    assert_eq!(counting.take(), [1, 0, 1]);
+    assert!(!scene.accepts(&assertion).await);
+    assert_eq!(counting.take(), [1, 1, 0]);
+    assert!(!scene.accepts(&scene.claiming(json!({"aud": "x"}))).await);
+    assert_eq!(counting.take(), [1, 1, 0]);
+}
+
+/// 7523-3-03
+#[tokio::test]
+async fn a_client_that_sends_a_new_assertion_each_time_goes_on() {
+    let scene = Scene::new().await;
+    for _ in 0..3 {
+        assert!(scene.accepts(&scene.good()).await);
+    }
+    let world = World::strict().await;
+    ok(&world.exchange(&world.code().await).await);
+}

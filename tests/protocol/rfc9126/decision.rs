@@ -1,0 +1,172 @@
+//! Section 4: the decision uses the request up.
+
+use std::sync::Arc;
+
+use futures::future::join_all;
+use grantor::{Consent, Decision, Subject};
+
+use super::{already_answered, approved, codes, decided, held, opened, rows, stored, world};
+use support::intercepted::{self, Failure, Fate, Script};
+use support::world::{PKCE, SESSION, World, code, page, red};
+
+/// 9126-4-03, 9126-4-01
+#[tokio::test]
+async fn of_several_pages_the_first_decision_counts() {
+    let world = world().await;
+    let uri = world.push().await;
+    let (first, second) = (held(&world, &uri).await, held(&world, &uri).await);
+    code(&approved(&world, &second).await);
+    already_answered(&approved(&world, &first).await);
+    already_answered(&decided(&world, &first, Decision::Deny).await);
+    already_answered(&approved(&world, &second).await);
+    let error = world.visit(&world.reference(&uri), SESSION, None).await.unwrap_err();
+    assert!(!error.needs_sign_in());
+    page(&error.response(None));
+    assert_eq!(codes(&world).await, 1);
+}
+
+/// 9126-4-03
+/// A refusal counts too, and nobody can undo it.
+#[tokio::test]
+async fn a_refusal_uses_the_request_up() {
+    let world = world().await;
+    let uri = world.push().await;
+    let (first, second) = (held(&world, &uri).await, held(&world, &uri).await);
+    // A page that was asked for before the refusal, and is shown after it.
+    let late = world.visit(&world.reference(&uri), SESSION, Some(&world.alice)).await.unwrap();
+    red(&decided(&world, &first, Decision::Deny).await, "access_denied");
+    already_answered(&approved(&world, &second).await);
+    page(&opened(&world, &uri, SESSION, &world.alice).await.unwrap_err());
+    let error = world.server.hold(&late, &world.alice, SESSION).await.unwrap_err();
+    already_answered(&error.response(Some(&world.alice)));
+    assert!(stored(&world, &uri).await.unwrap().is_used());
+    assert_eq!(codes(&world).await, 0);
+}
+
+/// 9126-4-03
+/// Another user's decision counts as well.
+#[tokio::test]
+async fn one_user_of_several_decides() {
+    let world = world().await;
+    let bob = Subject::new("bob").unwrap();
+    let uri = world.push().await;
+    let own = held(&world, &uri).await;
+    let theirs = opened(&world, &uri, b"theirs", &bob).await.unwrap();
+    let agreed = Decision::Approve(Consent::to_everything());
+    code(&world.server.decide(&theirs, &bob, b"theirs", &agreed).await.unwrap());
+    already_answered(&approved(&world, &own).await);
+}
+
+/// 9126-4-03
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn twenty_decisions_at_once_make_one_code() {
+    for round in 0..20 {
+        let world = Arc::new(world().await);
+        let uri = world.push().await;
+        let mut handles = Vec::new();
+        for _ in 0..5 {
+            handles.push(held(&world, &uri).await);
+        }
+        let calls = (0..20).map(|number| {
+            let (world, handle) = (world.clone(), handles[number % 5].clone());
+            tokio::spawn(async move { approved(&world, &handle).await })
+        });
+        let answers = join_all(calls).await;
+        let redirected = answers.iter().filter(|answer| answer.as_ref().unwrap().header("Location").is_some()).count();
+        assert_eq!((redirected, codes(&world).await), (1, 1), "round {round}");
+        for answer in answers {
+            let answer = answer.unwrap();
+            if answer.header("Location").is_none() {
+                already_answered(&answer);
+            }
+        }
+    }
+}
+
+/// 9126-4-03
+/// An id of a held request that another takes over is not the one that was refused.
+#[tokio::test]
+async fn a_held_request_that_takes_over_a_record_is_another() {
+    let world = world().await;
+    let uri = world.push().await;
+    let late = world.visit(&world.reference(&uri), SESSION, Some(&world.alice)).await.unwrap();
+    let refused = held(&world, &uri).await;
+    let again = world.server.hold(&late, &world.alice, SESSION).await.unwrap();
+    red(&decided(&world, &refused, Decision::Deny).await, "access_denied");
+    assert_eq!(rows(&world).await, 2);
+    // The next request is held in the record of the refused one.
+    let plain = world.authorize(&world.query(&PKCE)).await.unwrap();
+    let plain = world.server.hold(&plain, &world.alice, SESSION).await.unwrap();
+    assert_eq!(rows(&world).await, 2);
+    already_answered(&approved(&world, again.expose()).await);
+    code(&approved(&world, plain.expose()).await);
+}
+
+/// 9126-4-03
+/// The claim comes before the code. A crash between the two costs another start, never a second code.
+#[tokio::test]
+async fn a_crash_between_claim_and_decision_makes_no_second_code() {
+    for fate in [Fate::FailsBefore(Failure::Transient), Fate::FailsBefore(Failure::Permanent)] {
+        let world = world().await;
+        let uri = world.push().await;
+        let (first, second) = (held(&world, &uri).await, held(&world, &uri).await);
+        let failing = intercepted::over(&world, Fails { call: "codes.replace", fate });
+        let answer = approved(&failing, &first).await;
+        assert!(answer.header("Location").is_some_and(|location| location.contains("error=")), "{answer:?}");
+        already_answered(&approved(&world, &second).await);
+        page(&opened(&world, &uri, SESSION, &world.alice).await.unwrap_err());
+        assert_eq!(codes(&world).await, 0);
+        // The same page can still be answered.
+        code(&approved(&world, &first).await);
+        assert_eq!(codes(&world).await, 1);
+    }
+}
+
+/// 9126-4-03
+/// While the claim fails nothing is decided.
+#[tokio::test]
+async fn a_claim_that_fails_decides_nothing() {
+    let world = world().await;
+    let uri = world.push().await;
+    let handle = held(&world, &uri).await;
+    for call in ["pushed_requests.find", "pushed_requests.replace"] {
+        let failing = intercepted::over(&world, Fails { call, fate: Fate::FailsBefore(Failure::Transient) });
+        red(&approved(&failing, &handle).await, "temporarily_unavailable");
+        red(&decided(&failing, &handle, Decision::Deny).await, "temporarily_unavailable");
+        assert!(!stored(&world, &uri).await.unwrap().is_used(), "{call}");
+    }
+    let lost = Fails { call: "pushed_requests.replace", fate: Fate::FailsAfter(Failure::Transient) };
+    code(&approved(&intercepted::over(&world, lost), &handle).await);
+}
+
+/// Lets every call of that name meet the same fate.
+#[derive(Debug)]
+struct Fails {
+    call: &'static str,
+    fate: Fate,
+}
+
+#[async_trait::async_trait]
+impl Script for Fails {
+    async fn before(&self, call: &'static str) -> Fate {
+        if call == self.call { self.fate } else { Fate::Done }
+    }
+
+    async fn after(&self, _: &'static str) {}
+}
+
+/// 9126-4-03
+/// The slot of a used request is another request.
+#[tokio::test]
+async fn a_slot_that_is_used_again_belongs_to_its_new_request() {
+    let world: World = super::world_with(|config| config.pushed_requests_per_client = 1).await;
+    let first = world.push().await;
+    let (handle, other) = (held(&world, &first).await, held(&world, &first).await);
+    code(&approved(&world, &handle).await);
+    let second = world.push().await;
+    assert_eq!(first[..first.len() - 43], second[..second.len() - 43], "there is one slot");
+    page(&opened(&world, &first, SESSION, &world.alice).await.unwrap_err());
+    already_answered(&approved(&world, &other).await);
+    assert!(!stored(&world, &second).await.unwrap().is_used());
+    code(&approved(&world, &held(&world, &second).await).await);
+}

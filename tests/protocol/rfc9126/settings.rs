@@ -1,0 +1,107 @@
+//! Section 5: pushing as the only way, and what the metadata says.
+
+use grantor::store::Stores;
+use grantor::wire::{Endpoint, Request};
+use grantor::{AuthorizationServer, Config, Cors, MemoryStore, Profile};
+use serde_json::Value;
+
+use super::{approved, held, world_with};
+use support::world::{ISSUER, PKCE, World, code, page, red};
+
+async fn metadata(world: &World) -> Value {
+    let response = world.server.serve(Endpoint::Metadata, &Request::new("GET")).await;
+    serde_json::from_slice(response.body()).unwrap()
+}
+
+/// 9126-5-01, FAPI-5.3.2.2-03
+/// In every profile, since no parameter of the service's own is wrong.
+#[tokio::test]
+async fn a_plain_request_is_refused_where_pushing_is_the_only_way() {
+    for profile in [Profile::Strict, Profile::Platform, Profile::Mcp] {
+        let world = World::with(profile, |config| {
+            (config.pushed_requests, config.require_pushed_requests) = (true, true);
+        })
+        .await;
+        let query = world.query(&[PKCE[0], PKCE[1], ("state", "s")]);
+        let error = world.authorize(&query).await.unwrap_err();
+        assert!(error.redirects());
+        let parameters = red(&error.response(Some(&world.alice)), "invalid_request");
+        assert_eq!(support::world::text(&parameters, "state"), "s");
+        let elsewhere = world.query(&[PKCE[0], PKCE[1], ("redirect_uri", "https://evil.example/cb")]);
+        page(&world.refused(&elsewhere).await);
+        let uri = world.push().await;
+        code(&approved(&world, &held(&world, &uri).await).await);
+    }
+}
+
+/// 9126-5-01
+/// One client may demand it of itself.
+#[tokio::test]
+async fn a_client_may_have_to_push_alone() {
+    let mut world = world_with(|_| ()).await;
+    let plain = world.client.clone();
+    let mut demanding = support::world::form();
+    demanding.name = "Pushing App".into();
+    demanding.require_pushed_authorization_requests = true;
+    world.client = world.register(demanding).await;
+    let query = world.query(&[PKCE[0], PKCE[1], ("state", "s")]);
+    let parameters = red(&world.refused(&query).await, "invalid_request");
+    assert_eq!(support::world::text(&parameters, "state"), "s");
+    let elsewhere = world.query(&[PKCE[0], PKCE[1], ("redirect_uri", "https://evil.example/cb")]);
+    page(&world.refused(&elsewhere).await);
+    let uri = world.push().await;
+    code(&approved(&world, &held(&world, &uri).await).await);
+    // The others need not.
+    code(&world.approve(&world.query_of(&plain, &PKCE)).await);
+    assert!(metadata(&world).await["require_pushed_authorization_requests"].is_null());
+}
+
+/// 9126-5-01
+#[tokio::test]
+async fn the_metadata_says_whether_and_who_has_to_push() {
+    for (offered, demanded) in [(false, false), (true, false), (true, true)] {
+        let world = world_with(|config| {
+            (config.pushed_requests, config.require_pushed_requests) = (offered, demanded);
+        })
+        .await;
+        let document = metadata(&world).await;
+        let endpoint = offered.then(|| format!("{ISSUER}/oauth2/par"));
+        assert_eq!(document["pushed_authorization_request_endpoint"].as_str(), endpoint.as_deref());
+        assert_eq!(document["require_pushed_authorization_requests"].as_bool(), demanded.then_some(true));
+        assert!(document["request_parameter_supported"].is_null());
+        let paths: Vec<_> = offered.then(|| "/oauth2/par".to_owned()).into_iter().collect();
+        assert_eq!(world.server.paths(Endpoint::PushedAuthorization), paths);
+    }
+}
+
+/// 9126-5-01
+/// Without a store there are no pushed requests.
+#[test]
+fn pushed_requests_need_a_store() {
+    let store = MemoryStore::new();
+    let stores = || Stores::new(store.clone(), store.clone(), store.clone(), store.clone());
+    let config = || {
+        let mut config = Config::strict(ISSUER);
+        config.pushed_requests = true;
+        config
+    };
+    let error = AuthorizationServer::new(config(), stores()).unwrap_err();
+    assert_eq!(error.field(), "pushed_requests");
+    let built = AuthorizationServer::builder(config(), stores().with_pushed_requests(store.clone()));
+    assert!(built.build().is_ok());
+}
+
+/// CORS-02: a page may push with what it has itself, as it may exchange a code.
+#[tokio::test]
+async fn pages_of_other_origins_may_push() {
+    let world = world_with(|config| config.cors = Cors::AnyOrigin).await;
+    for (client, status) in
+        [(world.client.clone(), 201), (support::world::Credentials { id: "x".into(), secret: "y".into() }, 401)]
+    {
+        let response = world.par(&client, &PKCE).header("Origin", b"https://page.example").send().await;
+        assert_eq!((response.status(), response.header("Access-Control-Allow-Origin")), (status, Some("*")));
+    }
+    let preflight = world.par(&world.client, &[]).method("OPTIONS").header("Access-Control-Request-Method", b"POST");
+    let preflight = preflight.header("Origin", b"https://page.example").send().await;
+    assert_eq!((preflight.status(), preflight.header("Access-Control-Allow-Methods")), (204, Some("POST")));
+}

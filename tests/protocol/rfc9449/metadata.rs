@@ -1,0 +1,50 @@
+//! What a protected resource publishes about proofs [RFC 9728 section 2], and where it may be.
+
+use grantor::wire::{Endpoint, Request};
+use grantor::{AuthorizationServer, BoundTokens, Config, MemoryStore, Profile, ProtectedResource};
+use serde_json::{Value, json};
+
+use support::world::{ISSUER, config_of};
+
+/// 9728-2-11
+#[tokio::test]
+async fn the_metadata_of_a_resource_names_the_algorithms_of_proofs() {
+    let algorithms = json!(["ES256", "PS256", "EdDSA", "Ed25519"]);
+    for (setting, expected) in [
+        (BoundTokens::Off, [Value::Null, Value::Null]),
+        (BoundTokens::Optional, [algorithms.clone(), Value::Null]),
+        (BoundTokens::Required, [algorithms.clone(), json!(true)]),
+    ] {
+        let mut config = config_of(Profile::Platform);
+        config.bound_tokens = setting;
+        config.resources = vec![ProtectedResource::new(format!("{ISSUER}/api"), "API")];
+        let server = AuthorizationServer::new(config, MemoryStore::new()).unwrap();
+        let request = Request::new("GET").path("/.well-known/oauth-protected-resource/api");
+        let answer = server.serve(Endpoint::ResourceMetadata, &request).await;
+        let document: Value = serde_json::from_slice(answer.body()).unwrap();
+        let members = ["dpop_signing_alg_values_supported", "dpop_bound_access_tokens_required"];
+        assert_eq!(members.map(|name| document[name].clone()), expected, "{setting:?}");
+    }
+}
+
+/// FAPI-5.2-01
+#[test]
+fn addresses_of_the_fapi_profile_are_https() {
+    let build = |change: fn(&mut Config)| {
+        let mut config = Config::fapi(ISSUER);
+        config.scopes = config_of(Profile::Platform).scopes;
+        change(&mut config);
+        AuthorizationServer::new(config, MemoryStore::new())
+    };
+    assert!(build(|_| {}).is_ok());
+    let refused = |change| build(change).expect_err("plain http").to_string();
+    assert!(refused(|config| config.issuer = "http://auth.example".into()).contains("issuer"));
+    assert!(refused(|config| config.issuer = "http://127.0.0.1:8080".into()).contains("issuer"));
+    for identifier in ["http://api.example/v1", "http://127.0.0.1:8080/v1"] {
+        let mut config = Config::fapi(ISSUER);
+        config.scopes = config_of(Profile::Platform).scopes;
+        config.resources = vec![ProtectedResource::new(identifier, "API")];
+        let error = AuthorizationServer::new(config, MemoryStore::new()).expect_err(identifier).to_string();
+        assert!(error.contains("resources"), "{error}");
+    }
+}

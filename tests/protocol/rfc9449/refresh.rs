@@ -1,0 +1,162 @@
+//! The keys of a grant's tokens through its refreshes [RFC 9449 section 5].
+
+use grantor::{ApplicationType, RefreshRotation};
+use support::keys::Signer;
+use support::world::{Credentials, World, e400, form, public_form};
+
+use super::{bound, bound_pair_of, edp, proven, refresh_form, unbound, world, world_with};
+
+async fn public(world: &World) -> Credentials {
+    world.register(public_form()).await
+}
+
+/// 9449-5-02
+#[tokio::test]
+async fn the_refresh_token_of_a_public_client_is_bound_to_its_first_key() {
+    let world = world().await;
+    let mut native = form();
+    native.application_type = ApplicationType::Native;
+    for client in [public(&world).await, world.register(native).await] {
+        let (own, other) = (Signer::es256(), Signer::ed25519());
+        let mut refresh = bound_pair_of(&world, &client, &own).await.refresh;
+        for _ in 0..3 {
+            e400(&proven(&world, &client, &refresh_form(&refresh), &other).await, "invalid_grant");
+            assert!(world.events.saw("AnotherDpopKey"));
+            edp(&world.refresh_as(&client, &refresh).await);
+            refresh = bound(&proven(&world, &client, &refresh_form(&refresh), &own).await).refresh;
+        }
+    }
+}
+
+/// 9449-5-02
+#[tokio::test]
+async fn the_first_proof_of_a_public_client_may_come_with_a_refresh() {
+    let world = world().await;
+    let client = public(&world).await;
+    let first = world.pair_of(&client).await;
+    let next = unbound(&world.refresh_as(&client, &first.refresh).await);
+    let own = Signer::es256();
+    let last = bound(&proven(&world, &client, &refresh_form(&next.refresh), &own).await);
+    for token in [&first, &next, &last] {
+        e400(&proven(&world, &client, &refresh_form(&token.refresh), &own.another()).await, "invalid_grant");
+        edp(&world.refresh_as(&client, &token.refresh).await);
+    }
+    bound(&proven(&world, &client, &refresh_form(&last.refresh), &own).await);
+}
+
+/// 9449-5-02
+#[tokio::test]
+async fn a_confidential_client_may_bring_another_key_each_time() {
+    let world = world().await;
+    let mut refresh = bound_pair_of(&world, &world.client, &Signer::es256()).await.refresh;
+    for signer in [Signer::ps256(), Signer::ed25519(), Signer::es256().another()] {
+        refresh = bound(&proven(&world, &world.client, &refresh_form(&refresh), &signer).await).refresh;
+    }
+    assert!(!world.events.saw("AnotherDpopKey"));
+}
+
+/// 9449-5-04
+#[tokio::test]
+async fn a_wrong_key_is_refused_before_reuse_is_judged() {
+    let world = world().await;
+    let client = public(&world).await;
+    let own = Signer::es256();
+    let first = bound_pair_of(&world, &client, &own).await;
+    let next = bound(&proven(&world, &client, &refresh_form(&first.refresh), &own).await);
+    // Past grace and margin.
+    world.advance(86_400);
+    world.events.take();
+    e400(&proven(&world, &client, &refresh_form(&first.refresh), &own.another()).await, "invalid_grant");
+    edp(&world.refresh_as(&client, &first.refresh).await);
+    let events = world.events.take();
+    assert!(events.iter().any(|event| event.starts_with("AnotherDpopKey")), "{events:?}");
+    assert!(!events.iter().any(|event| event.contains("Reused") || event.contains("Revoked")), "{events:?}");
+    let last = bound(&proven(&world, &client, &refresh_form(&next.refresh), &own).await);
+    // With the right key it is a reuse.
+    e400(&proven(&world, &client, &refresh_form(&first.refresh), &own).await, "invalid_grant");
+    assert!(world.events.saw("GrantRevoked"), "the grant of a public client is revoked");
+    e400(&proven(&world, &client, &refresh_form(&last.refresh), &own).await, "invalid_grant");
+}
+
+/// 9449-5-04, 9700-4.14.2-01
+#[tokio::test]
+async fn a_thief_who_binds_the_grant_hides_no_reuse() {
+    for refreshes_of_the_thief in [1, 3] {
+        let world = world().await;
+        let client = public(&world).await;
+        let first = world.pair_of(&client).await;
+        let theirs = Signer::es256();
+        let mut stolen = bound(&proven(&world, &client, &refresh_form(&first.refresh), &theirs).await);
+        world.events.take();
+        edp(&world.refresh_as(&client, &first.refresh).await);
+        assert!(world.events.saw("AnotherDpopKey"), "in grace an event tells of it");
+        for _ in 1..refreshes_of_the_thief {
+            // The first pair leaves the record.
+            world.advance(86_400);
+            stolen = bound(&proven(&world, &client, &refresh_form(&stolen.refresh), &theirs).await);
+        }
+        world.advance(86_400);
+        world.events.take();
+        e400(&world.refresh_as(&client, &first.refresh).await, "invalid_grant");
+        let events = world.events.take();
+        assert!(events.iter().any(|event| event.starts_with("RefreshTokenReused")), "{events:?}");
+        assert!(events.iter().any(|event| event.starts_with("GrantRevoked")), "{events:?}");
+        e400(&proven(&world, &client, &refresh_form(&stolen.refresh), &theirs).await, "invalid_grant");
+    }
+}
+
+/// 9449-5-04
+#[tokio::test]
+async fn a_token_that_no_grant_made_says_nothing_of_keys() {
+    let world = world().await;
+    let client = public(&world).await;
+    let first = bound_pair_of(&world, &client, &Signer::es256()).await;
+    let mut altered = first.refresh.clone();
+    let last = if altered.pop() == Some('A') { 'B' } else { 'A' };
+    altered.push(last);
+    e400(&world.refresh_as(&client, &altered).await, "invalid_grant");
+    e400(&world.refresh_as(&world.client, &first.refresh).await, "invalid_grant");
+}
+
+/// 9449-5-02, 9449-5-04
+#[tokio::test]
+async fn a_retry_with_the_same_key_gets_the_same_pair() {
+    let world = world().await;
+    let (own, other) = (Signer::es256(), Signer::ed25519());
+    let first = bound_pair_of(&world, &world.client, &own).await;
+    let form = refresh_form(&first.refresh);
+    let next = bound(&proven(&world, &world.client, &form, &own).await);
+    assert_eq!(bound(&proven(&world, &world.client, &form, &own).await), next);
+    // With another key, the newest pair is not what the request would be given: it is rotated.
+    let rotated = bound(&proven(&world, &world.client, &form, &other).await);
+    assert_ne!(rotated, next);
+    assert_eq!(bound(&proven(&world, &world.client, &form, &other).await), rotated);
+    edp(&world.refresh(&first.refresh).await);
+}
+
+/// 9449-5-01, 9449-5-03
+#[tokio::test]
+async fn a_retry_after_the_step_up_needs_the_key() {
+    let world = world().await;
+    let first = unbound(&world.exchange(&world.code().await).await);
+    let own = Signer::es256();
+    let next = bound(&proven(&world, &world.client, &refresh_form(&first.refresh), &own).await);
+    edp(&world.refresh(&first.refresh).await);
+    assert_eq!(bound(&proven(&world, &world.client, &refresh_form(&first.refresh), &own).await), next);
+}
+
+/// 9449-5-02, FAPI-KEEP-01
+#[tokio::test]
+async fn a_kept_refresh_token_gives_access_tokens_with_their_own_keys() {
+    let world = world_with(|config| config.refresh_rotation = RefreshRotation::Keep).await;
+    let first = bound_pair_of(&world, &world.client, &Signer::es256()).await;
+    for signer in [Signer::ed25519(), Signer::es256().another(), Signer::es256()] {
+        let next = bound(&proven(&world, &world.client, &refresh_form(&first.refresh), &signer).await);
+        assert_eq!(next.refresh, first.refresh);
+        edp(&world.refresh(&first.refresh).await);
+    }
+    let unbound_first = unbound(&world.exchange(&world.code().await).await);
+    unbound(&world.refresh(&unbound_first.refresh).await);
+    bound(&proven(&world, &world.client, &refresh_form(&unbound_first.refresh), &Signer::es256()).await);
+    edp(&world.refresh(&unbound_first.refresh).await);
+}

@@ -1,0 +1,72 @@
+//! The adapter behind `HttpServer`.
+
+use std::net::{SocketAddr, TcpListener};
+use std::time::Duration;
+
+use actix_web::dev::ServerHandle;
+use actix_web::middleware::from_fn;
+use actix_web::web::{self, ReqData};
+use actix_web::{App, HttpServer};
+use grantor::Authenticated;
+use grantor_actix::{RequireScope, RequiredScope, require_scope};
+use tokio::net::TcpStream;
+use tokio::task::JoinHandle;
+use tokio::time::{sleep, timeout};
+
+use super::{Begun, Notes, assert_served_and_guarded, authorization_server};
+
+impl RequiredScope for Notes {
+    const NAME: &str = "notes";
+}
+
+async fn by_extractor(guarded: RequireScope<Notes>) -> String {
+    guarded.token.client_id().to_string()
+}
+
+async fn by_middleware(token: ReqData<Authenticated>) -> String {
+    token.client_id().to_string()
+}
+
+/// A server on a port of its own.
+struct Served {
+    address: SocketAddr,
+    handle: ServerHandle,
+    stopped: JoinHandle<std::io::Result<()>>,
+}
+
+impl Served {
+    async fn start() -> Self {
+        let server = authorization_server().await;
+        let app = move || {
+            let guarded = web::scope("/middleware").wrap(from_fn(require_scope::<Notes>));
+            App::new()
+                .configure(grantor_actix::configure(&server))
+                .route("/extractor", web::get().to(by_extractor))
+                .service(guarded.route("", web::get().to(by_middleware)))
+        };
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let server = HttpServer::new(app).workers(1).disable_signals().listen_auto_h2c(listener).unwrap().run();
+        Self { address, handle: server.handle(), stopped: tokio::spawn(server) }
+    }
+}
+
+#[tokio::test]
+async fn both_versions_of_http_are_served_and_guarded() {
+    let served = Served::start().await;
+    assert_served_and_guarded("HttpServer", served.address, ["/extractor", "/middleware"]).await;
+}
+
+/// A request that has begun is answered, and nothing new is accepted.
+#[tokio::test]
+async fn shutdown_completes_what_has_begun() {
+    let Served { address, handle, stopped } = Served::start().await;
+    let begun = Begun::send(address, "Connection: close\r\n").await;
+    let stopping = tokio::spawn(handle.stop(true));
+    sleep(Duration::from_millis(200)).await;
+    assert!(!stopped.is_finished(), "it waits for the request");
+    begun.assert_is_answered("HttpServer").await;
+    timeout(Duration::from_secs(5), stopping).await.expect("it ends with its last connection").unwrap();
+    timeout(Duration::from_secs(5), stopped).await.expect("it ends with its last connection").unwrap().unwrap();
+    assert!(TcpStream::connect(address).await.is_err(), "it accepts after the shutdown");
+}
