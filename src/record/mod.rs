@@ -44,10 +44,14 @@ pub(crate) trait Record: Sized + Send + Sync + 'static {
     fn subject(&self) -> Option<&Subject>;
     fn created(&self) -> Timestamp;
     fn state(&self) -> &'static str;
-    fn revoked(&self) -> Option<Revocation>;
     fn purge_after(&self) -> Timestamp;
+    fn revoked(&self) -> Option<Revocation> {
+        None
+    }
     /// Whether the record may go much sooner than the version before it.
-    fn is_due_sooner(&self) -> bool;
+    fn is_due_sooner(&self) -> bool {
+        self.revoked().is_some()
+    }
     fn encode(&self) -> Vec<u8>;
     fn decode(bytes: &[u8]) -> Result<Self, DecodeError>;
 }
@@ -77,16 +81,8 @@ impl Record for Authorization {
         self.stage.as_str()
     }
 
-    fn revoked(&self) -> Option<Revocation> {
-        None
-    }
-
     fn purge_after(&self) -> Timestamp {
         self.purge_after()
-    }
-
-    fn is_due_sooner(&self) -> bool {
-        false
     }
 
     fn encode(&self) -> Vec<u8> {
@@ -131,10 +127,6 @@ impl Record for Grant {
         self.purge_after()
     }
 
-    fn is_due_sooner(&self) -> bool {
-        self.revoked.is_some()
-    }
-
     fn encode(&self) -> Vec<u8> {
         self.encode()
     }
@@ -169,16 +161,8 @@ impl Record for PushedRequest {
         if self.is_used() { "used" } else { "pushed" }
     }
 
-    fn revoked(&self) -> Option<Revocation> {
-        None
-    }
-
     fn purge_after(&self) -> Timestamp {
         self.purge_after()
-    }
-
-    fn is_due_sooner(&self) -> bool {
-        false
     }
 
     fn encode(&self) -> Vec<u8> {

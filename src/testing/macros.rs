@@ -132,20 +132,10 @@ macro_rules! store_tests {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __record_rules {
-    ([$($then:tt)+] $($given:tt)*) => {
-        $($then)+! {
-            $($given)*
+    ($then:tt $($given:tt)*) => {
+        $crate::__unlisted_record_rules! {
+            beside $then
             [
-                insert_leaves_the_row_that_is_there
-                insert_leaves_what_was_revoked
-                ids_are_told_apart
-                replace_of_a_missing_row_is_lost
-                replace_of_another_version_is_lost
-                large_versions_are_compared
-                a_confirm_leaves_the_row_as_it_is
-                a_confirm_of_another_row_is_lost
-                every_field_comes_back
-                the_largest_record_comes_back
                 rows_of_every_kind_are_listed
                 a_list_is_of_one_subject
                 a_list_is_in_the_order_of_ids
@@ -154,38 +144,25 @@ macro_rules! __record_rules {
                 a_page_starts_after_an_id_that_is_gone
                 pages_miss_nothing_that_stays
                 a_purge_leaves_no_list_entry
-                a_purge_waits_for_the_end
                 a_purge_takes_rows_without_a_subject
-                a_purge_follows_a_moved_end
-                a_purge_takes_rows_of_every_kind
-                a_purge_is_bounded_and_finishes
-                a_purge_steps_over_nothing_alive
             ]
             [
-                insert_has_one_winner
-                replace_has_one_winner
-                no_update_is_lost
-                confirms_at_once_all_succeed
-                a_confirm_undoes_no_write
-                acknowledged_writes_are_found
-                losers_find_the_winner
-                readers_never_go_back
                 a_row_is_listed_at_once
-                a_purge_loses_no_write
-                purges_share_the_work
             ]
+            $($given)*
         }
     };
 }
 
-/// The same for records that are on no list.
+/// The same for records that are on no list; with `beside`, two lists of further names are added.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __unlisted_record_rules {
-    ([$($then:tt)+] $($given:tt)*) => {
+    (beside [$($then:tt)+] [$($of_one:ident)*] [$($of_two:ident)*] $($given:tt)*) => {
         $($then)+! {
             $($given)*
             [
+                $($of_one)*
                 insert_leaves_the_row_that_is_there
                 insert_leaves_what_was_revoked
                 ids_are_told_apart
@@ -203,6 +180,7 @@ macro_rules! __unlisted_record_rules {
                 a_purge_steps_over_nothing_alive
             ]
             [
+                $($of_two)*
                 insert_has_one_winner
                 replace_has_one_winner
                 no_update_is_lost
@@ -215,6 +193,9 @@ macro_rules! __unlisted_record_rules {
                 purges_share_the_work
             ]
         }
+    };
+    ($then:tt $($given:tt)*) => {
+        $crate::__unlisted_record_rules! { beside $then [] [] $($given)* }
     };
 }
 
