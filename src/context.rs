@@ -96,15 +96,19 @@ impl Context {
         }
     }
 
-    /// Records that an identifier was used; [`Insertion::Exists`] means that it was used before.
+    /// Records that an identifier was used.
     ///
     /// # Errors
     ///
-    /// [`StoreError`] if the store failed: the identifier may count as used.
-    pub(crate) async fn use_once(&self, identifier: Replay) -> Result<Insertion, StoreError> {
+    /// `used_before` if it was; [`Reason::Store`] if the store failed: the identifier may count as used.
+    pub(crate) async fn use_once(&self, identifier: Replay, used_before: Reason) -> Result<(), Reason> {
         // The server is not built without a replay store if a setting needs one.
         let replays = self.stores.replays.as_deref();
-        replays.ok_or_else(|| StoreError::permanent("there is no replay store"))?.insert(identifier).await
+        let replays = replays.ok_or_else(|| StoreError::permanent("there is no replay store"))?;
+        match replays.insert(identifier).await? {
+            Insertion::Inserted => Ok(()),
+            Insertion::Exists => Err(used_before),
+        }
     }
 
     /// Asks the throttle; refused attempts raise an event.

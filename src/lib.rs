@@ -139,6 +139,7 @@ mod registrar;
 pub mod scope;
 mod secret;
 mod server;
+mod slot;
 mod span;
 pub mod store;
 mod subject;

@@ -3,12 +3,11 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use crate::client::{AuthenticationMethod, Client};
+use crate::client::Client;
 use crate::client_auth;
 use crate::clock::{Clock, SystemClock};
 use crate::config::Config;
-use crate::config::authentication::AuthenticationNeeds;
-use crate::config::bound_tokens::ProofNeeds;
+use crate::config::authentication::KeyParts;
 use crate::config::check::RegistrationNeeds;
 use crate::config::document_needs::DocumentNeeds;
 use crate::config::error::ConfigError;
@@ -604,12 +603,12 @@ impl Builder {
             has_fetcher: fetcher.is_some(),
             reaches_loopback: fetcher.as_ref().is_some_and(|fetcher| fetcher.reaches_loopback()),
         })?;
-        let has_replays = stores.replays.is_some();
-        config.check_authentication(AuthenticationNeeds { has_replays, has_jose: jose::IS_AVAILABLE })?;
-        config.check_proofs(ProofNeeds { has_replays })?;
+        let parts = KeyParts { has_jose: jose::IS_AVAILABLE, has_replays: stores.replays.is_some() };
+        config.check_authentication(parts)?;
+        config.check_proofs(parts)?;
         let of_documents = fetcher.clone().filter(|_| config.client_id_metadata_documents);
         let documents = of_documents.map(|fetcher| Documents::new(&config, fetcher, Arc::clone(&clock)));
-        let of_keys = fetcher.filter(|_| config.authentication_methods.contains(AuthenticationMethod::PrivateKeyJwt));
+        let of_keys = fetcher.filter(|_| config.accepts_assertions());
         let key_sets =
             of_keys.map(|fetcher| KeySets::new(config.key_sets, fetcher, Arc::clone(&clock), throttle.clone()));
         let metadata = metadata::document(&config);

@@ -94,6 +94,17 @@ pub(crate) struct Assurance {
     pub(crate) keys_of_previous_owner: Option<ClientKeys>,
 }
 
+impl Assurance {
+    /// That of most clients.
+    pub(crate) const NONE: &Self = &Self {
+        keys: None,
+        signing_algorithm: None,
+        requires_pushed_requests: false,
+        requires_bound_tokens: false,
+        keys_of_previous_owner: None,
+    };
+}
+
 /// Why the key set at the `jwks_uri` of a client is not available. It is not in the response to the client.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]

@@ -288,7 +288,7 @@ impl Client {
     /// Returns where the client's public keys are, if it has any [RFC 7591 section 2].
     #[must_use]
     pub fn keys(&self) -> Option<&ClientKeys> {
-        self.assurance.as_ref().and_then(|assurance| assurance.keys.as_ref())
+        self.assurance().keys.as_ref()
     }
 
     /// Returns whether the client's keys were registered under a previous owner of the application, who may have the
@@ -296,27 +296,31 @@ impl Client {
     /// those keys, or with another URL.
     #[must_use]
     pub fn has_keys_of_previous_owner(&self) -> bool {
-        self.assurance.as_ref().is_some_and(|assurance| assurance.keys_of_previous_owner.is_some())
+        self.assurance().keys_of_previous_owner.is_some()
     }
 
     /// Returns the only algorithm that the client signs its assertions with, if it registered one:
     /// `token_endpoint_auth_signing_alg` [RFC 7591 section 2].
     #[must_use]
     pub fn signing_algorithm(&self) -> Option<SigningAlgorithm> {
-        self.assurance.as_ref().and_then(|assurance| assurance.signing_algorithm)
+        self.assurance().signing_algorithm
     }
 
     /// Returns whether the client has to push its authorization requests [RFC 9126 section 6].
     #[must_use]
     pub fn requires_pushed_requests(&self) -> bool {
-        self.assurance.as_ref().is_some_and(|assurance| assurance.requires_pushed_requests)
+        self.assurance().requires_pushed_requests
     }
 
     /// Returns whether the client gets only tokens that are bound to a key, `dpop_bound_access_tokens`
     /// [RFC 9449 section 5.2].
     #[must_use]
     pub fn requires_bound_tokens(&self) -> bool {
-        self.assurance.as_ref().is_some_and(|assurance| assurance.requires_bound_tokens)
+        self.assurance().requires_bound_tokens
+    }
+
+    fn assurance(&self) -> &Assurance {
+        self.assurance.as_deref().unwrap_or(Assurance::NONE)
     }
 
     fn assurance_mut(&mut self) -> &mut Assurance {

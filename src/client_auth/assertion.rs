@@ -13,7 +13,7 @@ use crate::wire::Endpoint;
 /// The type of assertions that are for client authentication and nothing else [RFC 10070].
 const OWN_TYPE: &str = "client-authentication+jwt";
 /// The maximum length of a `jti` in bytes.
-const MOST_JTI_OCTETS: usize = 256;
+const MOST_JTI_BYTES: usize = 256;
 
 /// An assertion that was parsed. Nothing in it is verified yet.
 pub(crate) struct Assertion<'a> {
@@ -68,7 +68,7 @@ impl<'a> Assertion<'a> {
         self.judge_audience(endpoint, config)?;
         let end = judge_times(claims, config, now)?;
         let jti = needed(claims, "jti", "jti is missing")?;
-        if jti.len() > MOST_JTI_OCTETS {
+        if jti.len() > MOST_JTI_BYTES {
             return Err("jti is too long".into());
         }
         // Kept until the assertion has expired by the clocks of all servers, since any of them may remove the record.
@@ -95,9 +95,8 @@ impl<'a> Assertion<'a> {
 
 /// Whether it is the URL of the token endpoint, or, at the endpoint for pushed requests, the URL of that endpoint.
 fn is_url_of(audience: &str, endpoint: Endpoint, config: &Config) -> bool {
-    let path = audience.strip_prefix(config.issuer.trim_end_matches('/'));
-    let is_pushed = endpoint == Endpoint::PushedAuthorization && path == Some(endpoint.path());
-    is_pushed || path == Some(Endpoint::Token.path())
+    let is_pushed = endpoint == Endpoint::PushedAuthorization && audience == config.url_of(endpoint);
+    is_pushed || audience == config.url_of(Endpoint::Token)
 }
 
 /// Checks `exp`, `nbf` and `iat`, and returns when the assertion expires. Clocks differ, so `clock_skew` is allowed for

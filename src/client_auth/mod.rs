@@ -26,7 +26,7 @@ use crate::id::ClientId;
 use crate::jose::SigningAlgorithm;
 use crate::record::Replay;
 use crate::secret::Digest;
-use crate::store::{Insertion, StoreError};
+use crate::store::StoreError;
 use crate::wire::params::Params;
 use crate::wire::request::HeaderLine;
 use crate::wire::{Endpoint, Request};
@@ -86,7 +86,8 @@ impl Authenticated<'_> {
         let attempt = Attempt { client: self.named.as_deref(), peer: self.peer, ..begun };
         if let Some(use_of_assertion) = self.assertion {
             // In a box, because most requests have no assertion.
-            let recorded = Box::pin(record_assertion(context, use_of_assertion)).await;
+            let used_before = Reason::ClientAssertion("it was used before".into());
+            let recorded = Box::pin(context.use_once(use_of_assertion, used_before)).await;
             if let Err(reason) = recorded {
                 note_failure(context, &attempt, &reason).await;
                 return Err(reason);
@@ -152,13 +153,6 @@ fn read<'a>(
     let definition = definition(method);
     let is_offered = method == AuthenticationMethod::None || (definition.is_offered)(presented.config, endpoint);
     if is_offered { (definition.read)(presented) } else { Err(Reason::UnsupportedAuthentication) }
-}
-
-async fn record_assertion(context: &Context, use_of_assertion: Replay) -> Result<(), Reason> {
-    match context.use_once(use_of_assertion).await? {
-        Insertion::Inserted => Ok(()),
-        Insertion::Exists => Err(Reason::ClientAssertion("it was used before".into())),
-    }
 }
 
 async fn note_failure(context: &Context, attempt: &Attempt<'_>, reason: &Reason) {

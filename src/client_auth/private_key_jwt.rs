@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::client::{AuthenticationMethod, Client, ClientKeys, KeyFetchError};
+use crate::client::{Client, ClientKeys, KeyFetchError};
 use crate::client_auth::assertion::Assertion;
 use crate::client_auth::credentials::{Credentials, Definition, Evidence, Presented, Reading};
 use crate::context::Context;
@@ -24,7 +24,7 @@ const MOST_TRIES: usize = 4;
 
 pub(crate) const DEFINITION: Definition = Definition {
     parameters: &[ASSERTION, ASSERTION_TYPE],
-    is_offered: |config, _| config.authentication_methods.contains(AuthenticationMethod::PrivateKeyJwt),
+    is_offered: |config, _| config.accepts_assertions(),
     is_used: |presented| [ASSERTION, ASSERTION_TYPE].iter().any(|name| presented.form.octets(name).is_some()),
     read,
 };

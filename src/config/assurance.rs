@@ -1,7 +1,7 @@
 //! Which keys clients may register, according to the settings.
 
 use crate::client::{AssuranceRules, AuthenticationMethod, ClientType};
-use crate::config::{BoundTokens, Config};
+use crate::config::Config;
 use crate::jose::{IS_AVAILABLE, JwkSetBounds, SigningAlgorithm};
 
 impl Config {
@@ -15,7 +15,7 @@ impl Config {
     /// The methods that the client of a metadata document may have: those without a shared secret.
     pub(crate) fn document_methods(&self) -> Vec<AuthenticationMethod> {
         let offered = [
-            (AuthenticationMethod::PrivateKeyJwt, self.assurance_rules(true).offers_keys()),
+            (AuthenticationMethod::PrivateKeyJwt, IS_AVAILABLE && self.accepts_assertions()),
             (AuthenticationMethod::None, self.serves(ClientType::Public)),
         ];
         offered.into_iter().filter(|(_, is_offered)| *is_offered).map(|(method, _)| method).collect()
@@ -30,7 +30,7 @@ impl Config {
             key_set: JwkSetBounds { bytes: self.key_sets.most_octets, keys: self.key_sets.most_keys },
             has_fetcher,
             pushed_requests: self.pushed_requests,
-            bound_tokens: self.bound_tokens != BoundTokens::Off,
+            bound_tokens: self.reads_proofs(),
         }
     }
 }

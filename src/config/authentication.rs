@@ -7,15 +7,20 @@ use crate::client::{AuthenticationMethod, AuthenticationMethods};
 use crate::config::error::{ConfigError, seconds};
 use crate::config::{Config, KeySets};
 
-/// Which parts of the server are there that the methods need.
+/// Which parts of the server are there that assertions and proofs need.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct AuthenticationNeeds {
+pub(crate) struct KeyParts {
     /// Whether signatures can be verified.
     pub(crate) has_jose: bool,
     pub(crate) has_replays: bool,
 }
 
 impl Config {
+    /// Returns whether clients may authenticate with their keys.
+    pub(crate) fn accepts_assertions(&self) -> bool {
+        self.authentication_methods.contains(AuthenticationMethod::PrivateKeyJwt)
+    }
+
     /// Checks the methods and the rules for assertions.
     pub(crate) fn check_assertions(&self) -> Result<(), ConfigError> {
         let methods = self.authentication_methods;
@@ -34,8 +39,7 @@ impl Config {
             let remedy = "1024 to 16384 are accepted";
             return Err(ConfigError::new("assertion_octets", self.assertion_octets, remedy));
         }
-        let is_on = methods.contains(AuthenticationMethod::PrivateKeyJwt);
-        if is_on && self.assertion_octets >= self.body_octets {
+        if self.accepts_assertions() && self.assertion_octets >= self.body_octets {
             let remedy = format!("less than body_octets ({}) is accepted", self.body_octets);
             return Err(ConfigError::new("assertion_octets", self.assertion_octets, remedy));
         }
@@ -43,13 +47,14 @@ impl Config {
     }
 
     /// Checks that the server has the parts that the methods need.
-    pub(crate) fn check_authentication(&self, needs: AuthenticationNeeds) -> Result<(), ConfigError> {
-        let methods = self.authentication_methods;
-        let needed = [(needs.has_jose, JOSE), (needs.has_replays, REPLAYS)];
-        let is_on = methods.contains(AuthenticationMethod::PrivateKeyJwt);
-        match needed.into_iter().find(|(is_there, _)| is_on && !is_there) {
-            Some((_, remedy)) => Err(ConfigError::new("authentication_methods", shown(methods), remedy)),
-            None => Ok(()),
+    pub(crate) fn check_authentication(&self, parts: KeyParts) -> Result<(), ConfigError> {
+        let refused =
+            |remedy| Err(ConfigError::new("authentication_methods", shown(self.authentication_methods), remedy));
+        match parts {
+            _ if !self.accepts_assertions() => Ok(()),
+            KeyParts { has_jose: false, .. } => refused(JOSE),
+            KeyParts { has_replays: false, .. } => refused(REPLAYS),
+            KeyParts { has_jose: true, has_replays: true } => Ok(()),
         }
     }
 }
@@ -117,7 +122,7 @@ const REPLAYS: &str =
 mod tests {
     use super::*;
 
-    const ALL: AuthenticationNeeds = AuthenticationNeeds { has_jose: true, has_replays: true };
+    const ALL: KeyParts = KeyParts { has_jose: true, has_replays: true };
 
     fn refused(change: impl FnOnce(&mut Config)) -> Option<String> {
         let mut config = Config::strict("https://auth.example");
@@ -172,10 +177,9 @@ mod tests {
     fn private_key_jwt_needs_the_feature_and_a_replay_store() {
         let mut config = Config::fapi("https://auth.example");
         assert_eq!(config.check_authentication(ALL), Ok(()));
-        for (needs, remedy) in [
-            (AuthenticationNeeds { has_jose: false, ..ALL }, JOSE),
-            (AuthenticationNeeds { has_replays: false, ..ALL }, REPLAYS),
-        ] {
+        for (needs, remedy) in
+            [(KeyParts { has_jose: false, ..ALL }, JOSE), (KeyParts { has_replays: false, ..ALL }, REPLAYS)]
+        {
             let error = config.check_authentication(needs).unwrap_err();
             let expected = ("authentication_methods", "private_key_jwt", remedy);
             assert_eq!((error.field(), error.value(), error.remedy()), expected);

@@ -3,9 +3,10 @@
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
+use crate::config::authentication::KeyParts;
 use crate::config::error::{ConfigError, seconds};
-use crate::config::{BoundTokens, Config, Profile};
-use crate::jose;
+use crate::config::{BoundTokens, Config};
+use crate::jose::SigningAlgorithm;
 
 /// The longest time is for clients that are asleep between making a proof and sending it.
 pub(crate) const LONGEST_PROOF_AGE: Duration = Duration::from_secs(300);
@@ -13,8 +14,6 @@ pub(crate) const LONGEST_PROOF_AGE: Duration = Duration::from_secs(300);
 const PROOF_AGES: RangeInclusive<Duration> = Duration::from_secs(10)..=LONGEST_PROOF_AGE;
 /// A proof with an RSA key of 8192 bits has about 3500 bytes.
 const PROOF_OCTETS: RangeInclusive<usize> = 1024..=16_384;
-/// FAPI 2.0 Security Profile section 5.3.2.1, entry 13: clocks that are 10 s ahead have to be accepted.
-const LEAST_FAPI_CLOCK_SKEW: Duration = Duration::from_secs(10);
 /// A nonce is accepted for one to two periods. The clocks of servers on one store may be a minute apart, which is one period
 /// at most: a new nonce of each is accepted by all.
 const NONCE_PERIODS: RangeInclusive<Duration> = Duration::from_secs(60)..=Duration::from_secs(600);
@@ -23,10 +22,13 @@ const NONCE_KEYS: RangeInclusive<usize> = 1..=3;
 const FEATURE: &str = "Off is accepted, or any value with the feature `jose` of this crate";
 const REPLAY_STORE: &str = "Off is accepted, or a store that keeps used proofs: Stores::with_replays(…)";
 
-/// Which parts of the server are there that DPoP needs.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct ProofNeeds {
-    pub(crate) has_replays: bool,
+/// The algorithms that proofs may be signed with.
+pub(crate) const PROOF_ALGORITHMS: [SigningAlgorithm; 3] =
+    [SigningAlgorithm::Es256, SigningAlgorithm::Ps256, SigningAlgorithm::EdDsa];
+
+/// Their names, as metadata and challenges list them.
+pub(crate) fn proof_algorithm_names() -> Vec<&'static str> {
+    PROOF_ALGORITHMS.into_iter().flat_map(SigningAlgorithm::names).copied().collect()
 }
 
 impl Config {
@@ -39,13 +41,13 @@ impl Config {
     }
 
     /// Checks that the server has the parts that proofs need.
-    pub(crate) fn check_proofs(&self, needs: ProofNeeds) -> Result<(), ConfigError> {
+    pub(crate) fn check_proofs(&self, parts: KeyParts) -> Result<(), ConfigError> {
         let refused = |remedy| Err(ConfigError::new("bound_tokens", format!("{:?}", self.bound_tokens), remedy));
-        match needs {
+        match parts {
             _ if !self.reads_proofs() => Ok(()),
-            _ if !jose::IS_AVAILABLE => refused(FEATURE),
-            ProofNeeds { has_replays: false } => refused(REPLAY_STORE),
-            ProofNeeds { has_replays: true } => Ok(()),
+            KeyParts { has_jose: false, .. } => refused(FEATURE),
+            KeyParts { has_replays: false, .. } => refused(REPLAY_STORE),
+            KeyParts { has_jose: true, has_replays: true } => Ok(()),
         }
     }
 
@@ -60,10 +62,6 @@ impl Config {
         if self.reads_proofs() && self.proof_octets >= self.body_octets {
             let remedy = format!("less than body_octets ({}) is accepted", self.body_octets);
             return Err(ConfigError::new("proof_octets", self.proof_octets, remedy));
-        }
-        if self.profile == Profile::Fapi && self.clock_skew < LEAST_FAPI_CLOCK_SKEW {
-            let remedy = "10 to 60 s are accepted in the FAPI profile (FAPI 2.0 section 5.3.2.1)";
-            return Err(ConfigError::new("clock_skew", seconds(self.clock_skew), remedy));
         }
         let Some(nonces) = &self.dpop_nonce else { return Ok(()) };
         if !NONCE_PERIODS.contains(&nonces.period) {
@@ -96,7 +94,7 @@ mod tests {
         config.check_proof_settings().err().map(|error| error.to_string())
     }
 
-    /// FAPI-5.3.2.1-13, 9449-8-02
+    /// 9449-8-02
     #[test]
     fn settings_of_proofs_are_bounded() {
         let cases: [(Change, Option<&str>); 17] = [
@@ -136,26 +134,20 @@ mod tests {
         }
     }
 
-    /// FAPI-5.3.2.1-13
-    #[test]
-    fn the_fapi_profile_accepts_ten_seconds_of_skew() {
-        let skew = |skew: Change| refused(Config::fapi("https://auth.example"), skew);
-        assert_eq!(skew(|_| {}), None);
-        assert_eq!(skew(|config| config.clock_skew = Duration::from_secs(10)), None);
-        assert_eq!(skew(|config| config.clock_skew = Duration::from_secs(60)), None);
-        let below = skew(|config| config.clock_skew = Duration::from_secs(9)).unwrap();
-        assert!(below.starts_with("clock_skew is 9 s; 10 to 60 s are accepted in the FAPI profile"), "{below}");
-    }
-
     /// 9449-11.1-02
     #[test]
     fn proofs_need_a_replay_store() {
+        const ALL: KeyParts = KeyParts { has_jose: true, has_replays: true };
         let mut config = Config::strict("https://auth.example");
-        assert_eq!(config.check_proofs(ProofNeeds { has_replays: false }), Ok(()), "they are not read");
+        let none = KeyParts { has_jose: false, has_replays: false };
+        assert_eq!(config.check_proofs(none), Ok(()), "they are not read");
         config.bound_tokens = BoundTokens::Optional;
-        let error = config.check_proofs(ProofNeeds { has_replays: false }).unwrap_err();
-        let remedy = if jose::IS_AVAILABLE { REPLAY_STORE } else { FEATURE };
-        assert_eq!((error.field(), error.value(), error.remedy()), ("bound_tokens", "Optional", remedy));
-        assert_eq!(config.check_proofs(ProofNeeds { has_replays: true }).is_ok(), jose::IS_AVAILABLE);
+        for (parts, remedy) in
+            [(KeyParts { has_replays: false, ..ALL }, REPLAY_STORE), (KeyParts { has_jose: false, ..ALL }, FEATURE)]
+        {
+            let error = config.check_proofs(parts).unwrap_err();
+            assert_eq!((error.field(), error.value(), error.remedy()), ("bound_tokens", "Optional", remedy));
+        }
+        assert_eq!(config.check_proofs(ALL), Ok(()));
     }
 }

@@ -8,8 +8,7 @@ use crate::config::error::{ConfigError, quoted, seconds};
 use crate::config::{AssertionAudience, AuthorizationErrors, BoundTokens, Config, Profile};
 
 impl Config {
-    /// Checks the promises of [`Config::fapi`]. `clock_skew` is checked with the settings of proofs, and redirect URIs
-    /// and PKCE with those of the strict profile.
+    /// Checks the promises of [`Config::fapi`]. Redirect URIs and PKCE are checked with those of the strict profile.
     pub(super) fn check_fapi(&self) -> Result<(), ConfigError> {
         if self.profile != Profile::Fapi {
             return Ok(());
@@ -25,9 +24,9 @@ impl Config {
         }
     }
 
-    fn promises_about_clients(&self) -> [Promise; 5] {
+    fn promises_about_clients(&self) -> [Promise; 6] {
         let methods = self.authentication_methods;
-        let audience = self.assertion_audience;
+        let (audience, skew) = (self.assertion_audience, self.clock_skew);
         [
             // Every endpoint is reached over TLS.
             off("development", self.development, "5.2.1"),
@@ -41,6 +40,9 @@ impl Config {
                 .accepts("only IssuerString is accepted"),
             // Signatures are PS256, ES256 or EdDSA.
             off("rs256_assertions", self.rs256_assertions, "5.4.1"),
+            // Clocks that are 10 s ahead are accepted.
+            Promise::shown("clock_skew", seconds(skew), skew >= LEAST_CLOCK_SKEW, "5.3.2.1")
+                .accepts("10 to 60 s are accepted"),
         ]
     }
 
@@ -125,8 +127,26 @@ fn off(setting: &'static str, is_on: bool, section: &'static str) -> Promise {
     Promise::new(setting, is_on, !is_on, section).accepts("only false is accepted")
 }
 
+const LEAST_CLOCK_SKEW: Duration = Duration::from_secs(10);
 const LONGEST_CODE_LIFETIME: Duration = Duration::from_secs(60);
 /// The conformance suite sends a `state` of 1000 characters.
 const LEAST_STATE_OCTETS: usize = 1000;
 /// A client that lost the response to a refresh tries again within a minute.
 const LEAST_GRACE: Duration = Duration::from_secs(60);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// FAPI-5.3.2.1-13
+    #[test]
+    fn ten_seconds_of_skew_are_accepted() {
+        let refused = |seconds| {
+            let config = Config { clock_skew: Duration::from_secs(seconds), ..Config::fapi("https://auth.example") };
+            config.check_fapi().err().map(|error| error.to_string())
+        };
+        assert_eq!([10, 30, 60].map(refused), [None, None, None]);
+        let below = refused(9).unwrap();
+        assert!(below.starts_with("clock_skew is 9 s; 10 to 60 s are accepted in the FAPI profile"), "{below}");
+    }
+}

@@ -23,8 +23,8 @@ use crate::protected_resource::ProtectedResource;
 use crate::scope::ScopeCatalog;
 use crate::secret::derive::DerivationKey;
 use crate::secret::nonce::NonceKey;
-use crate::wire::RedirectStatus;
 use crate::wire::cors::Cors;
+use crate::wire::{Endpoint, RedirectStatus};
 
 /// A set of settings that belong together: which constructor a [`Config`] came from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -499,6 +499,20 @@ impl Config {
     /// Returns whether some clients get a new refresh token at each refresh.
     pub(crate) fn rotates_by_itself(&self) -> bool {
         self.refresh_rotation == RefreshRotation::Rotate || self.profile != Profile::Fapi
+    }
+
+    /// Returns the published URL of an endpoint: the issuer, with the path of the endpoint behind it.
+    pub(crate) fn url_of(&self, endpoint: Endpoint) -> String {
+        format!("{}{}", self.issuer.trim_end_matches('/'), endpoint.path())
+    }
+
+    /// Returns whether a pushed request has to name its redirect URI, also if only one is registered.
+    ///
+    /// > shall require the redirect_uri parameter in pushed authorization requests
+    ///
+    /// [FAPI 2.0 Security Profile section 5.3.2.2]
+    pub(crate) fn needs_pushed_redirect_uri(&self) -> bool {
+        self.profile == Profile::Fapi
     }
 
     /// Returns which constructor the settings came from.

@@ -3,8 +3,8 @@
 use std::fmt;
 use std::time::Duration;
 
+use crate::client::RefreshRotation;
 use crate::client::redirect_uri::{RedirectUriComparison, WebUri};
-use crate::client::{AuthenticationMethod, RefreshRotation};
 use crate::config::{
     AssertionAudience, AuthorizationErrors, BasicReading, Config, ExchangeRedirectUri, PkceRequirement, Profile,
     ReuseResponse, StateCharacters,
@@ -56,7 +56,7 @@ impl Config {
         let refresh_grace = self.grace.refresh_token.max(self.grace.public_refresh_token);
         let rotates = self.rotates_by_itself();
         let is_fapi = self.profile == Profile::Fapi;
-        let takes_assertions = self.authentication_methods.contains(AuthenticationMethod::PrivateKeyJwt);
+        let takes_assertions = self.accepts_assertions();
         [
             (domain, DOMAIN_RULE),
             (domain && uris.any_port, ANY_PORT),

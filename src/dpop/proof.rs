@@ -9,10 +9,11 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use crate::clock::{ALLOWED_SKEW, Timestamp};
 use crate::config::Config;
 use crate::config::bound_tokens::LONGEST_PROOF_AGE;
+use crate::config::bound_tokens::PROOF_ALGORITHMS;
 use crate::dpop::nonce::{self, Role};
 use crate::dpop::target_uri::TargetUri;
 use crate::error::Reason;
-use crate::jose::{Claims, JoseError, Jwk, JwkThumbprint, Jws, SigningAlgorithm};
+use crate::jose::{Claims, JoseError, Jwk, JwkThumbprint, Jws};
 use crate::record::Replay;
 use crate::secret::Digest;
 
@@ -82,7 +83,7 @@ fn verify_signature(jws: &Jws<'_>) -> Result<Jwk, Reason> {
         return Err(refused("its typ is not dpop+jwt"));
     }
     let algorithm = jws.algorithm();
-    if algorithm == SigningAlgorithm::Rs256 {
+    if !PROOF_ALGORITHMS.contains(&algorithm) {
         return Err(refused("its alg is not accepted for proofs"));
     }
     let key = jws.embedded_key().map_err(malformed)?;

@@ -1,7 +1,6 @@
 //! The URL that a proof is for, `htu` [RFC 9449 section 4.2], normalized for comparison.
 
 use crate::client::redirect_uri::{WebScheme, WebUri, check_host};
-use crate::wire::Endpoint;
 
 /// An absolute `http` or `https` URL without query and fragment, normalized.
 ///
@@ -32,11 +31,6 @@ impl TargetUri {
         } else {
             format!("{scheme}://{host}:{}{path}", uri.port)
         }))
-    }
-
-    /// Returns the published URL of an endpoint: the issuer, followed by the path of the endpoint.
-    pub(crate) fn of_endpoint(issuer: &str, endpoint: Endpoint) -> Option<Self> {
-        Self::parse(&format!("{}{}", issuer.trim_end_matches('/'), endpoint.path()))
     }
 
     pub(crate) fn as_str(&self) -> &str {
@@ -91,6 +85,8 @@ fn without_dot_segments(path: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::Config;
+    use crate::wire::Endpoint;
 
     fn normalized(text: &str) -> Option<String> {
         TargetUri::parse(text).map(|uri| uri.0)
@@ -161,7 +157,7 @@ mod tests {
     /// 9449-4.3-04
     #[test]
     fn the_url_of_an_endpoint_follows_the_issuer() {
-        let url = |issuer| TargetUri::of_endpoint(issuer, Endpoint::Token).map(|uri| uri.0);
+        let url = |issuer| TargetUri::parse(&Config::strict(issuer).url_of(Endpoint::Token)).map(|uri| uri.0);
         assert_eq!(url("https://auth.example").as_deref(), Some("https://auth.example/oauth2/token"));
         assert_eq!(url("https://auth.example/").as_deref(), Some("https://auth.example/oauth2/token"));
         assert_eq!(url("https://auth.example/tenant").as_deref(), Some("https://auth.example/tenant/oauth2/token"));

@@ -1,11 +1,11 @@
 //! What clients learn about the server [RFC 8414]: only what is switched on.
 
 use crate::client_auth;
+use crate::config::bound_tokens::proof_algorithm_names;
 use crate::config::{BoundTokens, Config};
 use crate::context::Context;
 use crate::error::{Reason, delivery};
 use crate::grant;
-use crate::jose::SigningAlgorithm;
 use crate::message::{Metadata, ResourceMetadata};
 use crate::pkce::CodeChallenge;
 use crate::protected_resource::ProtectedResource;
@@ -28,8 +28,7 @@ pub(crate) fn document(config: &Config) -> Box<[u8]> {
 pub(crate) fn of_resource(config: &Config, resource: &ProtectedResource) -> ResourceMetadata {
     let mut metadata = resource.metadata(&config.issuer);
     if config.reads_proofs() {
-        metadata.dpop_signing_alg_values_supported =
-            SigningAlgorithm::NAMES_FOR_PROOFS.iter().map(ToString::to_string).collect();
+        metadata.dpop_signing_alg_values_supported = texts(&proof_algorithm_names());
     }
     metadata.dpop_bound_access_tokens_required = config.bound_tokens == BoundTokens::Required;
     metadata
@@ -41,10 +40,12 @@ pub(crate) fn issuer_path(issuer: &str) -> String {
     path.unwrap_or_default().trim_end_matches('/').to_owned()
 }
 
+fn texts(texts: &[&str]) -> Vec<String> {
+    texts.iter().map(|&text| text.to_owned()).collect()
+}
+
 fn metadata(config: &Config) -> Metadata {
-    let base = config.issuer.trim_end_matches('/');
-    let url = |endpoint: Endpoint| Some(format!("{base}{}", endpoint.path()));
-    let texts = |texts: &[&str]| texts.iter().map(|&text| text.to_owned()).collect::<Vec<_>>();
+    let url = |endpoint| Some(config.url_of(endpoint));
     let methods = |endpoint| client_auth::offered(config, endpoint).map(|method| method.to_string()).collect();
     let algorithms = |endpoint| client_auth::algorithms(config, endpoint).map(str::to_owned).collect();
     let mut metadata = Metadata::new(config.issuer.as_str());
@@ -73,7 +74,7 @@ fn metadata(config: &Config) -> Metadata {
         metadata.protected_resources = config.resources.iter().map(|resource| resource.identifier.clone()).collect();
     }
     if config.reads_proofs() {
-        metadata.dpop_signing_alg_values_supported = texts(&SigningAlgorithm::NAMES_FOR_PROOFS);
+        metadata.dpop_signing_alg_values_supported = texts(&proof_algorithm_names());
     }
     metadata.authorization_response_iss_parameter_supported = config.response_issuer;
     metadata

@@ -11,7 +11,6 @@ use crate::jose::JwkThumbprint;
 use crate::protected_resource::origin_of;
 use crate::record::Replay;
 use crate::wire::Request;
-use crate::wire::request::HeaderLine;
 
 /// Verifies the proof of a request with an access token that is bound to a key, and then records that it was used.
 ///
@@ -43,11 +42,7 @@ fn judge(
     token: &[u8],
     key: &JwkThumbprint,
 ) -> Result<Replay, Reason> {
-    let header = match request.dpop() {
-        HeaderLine::Absent => return Err(Reason::MissingDpopProof),
-        HeaderLine::One(header) => header,
-        HeaderLine::Several => return Err(Reason::DpopProof("there is more than one DPoP header")),
-    };
+    let header = proof::sent(request)?.ok_or(Reason::MissingDpopProof)?;
     let url = target(&url(context, at, request)?)?;
     let expected = Expected { method: request.method(), url: &url, access_token: Some(token), role: Role::Resource };
     let proof = dpop::verify(header, &expected, &context.config, context.now())?;

@@ -6,28 +6,29 @@ use crate::context::Context;
 use crate::dpop::{self, Expected, Proof, Role, TargetUri, nonce};
 use crate::error::Reason;
 use crate::record::Replay;
-use crate::store::Insertion;
 use crate::wire::request::HeaderLine;
 use crate::wire::{Endpoint, Request, Response};
 
-/// Returns the value of the `DPoP` header, if the endpoint reads it and it was sent.
+/// Returns the value of the `DPoP` header, if it was sent.
 ///
 /// > There is not more than one DPoP HTTP request header field.
 ///
 /// [RFC 9449 section 4.3]
-pub(crate) fn header<'a>(
-    context: &Context,
-    request: &Request<'a>,
-    endpoint: Endpoint,
-) -> Result<Option<&'a [u8]>, Reason> {
-    if !(context.config.reads_proofs() && endpoint.reads_proofs()) {
-        return Ok(None);
-    }
+pub(crate) fn sent<'a>(request: &Request<'a>) -> Result<Option<&'a [u8]>, Reason> {
     match request.dpop() {
         HeaderLine::Absent => Ok(None),
         HeaderLine::One(value) => Ok(Some(value)),
         HeaderLine::Several => Err(Reason::DpopProof("there is more than one DPoP header")),
     }
+}
+
+/// Returns the value of the `DPoP` header, if the endpoint reads it and it was sent.
+pub(crate) fn header<'a>(
+    context: &Context,
+    request: &Request<'a>,
+    endpoint: Endpoint,
+) -> Result<Option<&'a [u8]>, Reason> {
+    if context.config.reads_proofs() && endpoint.reads_proofs() { sent(request) } else { Ok(None) }
 }
 
 /// Verifies that proof, except that it was not used before: [`record`] checks that.
@@ -38,7 +39,7 @@ pub(crate) fn verify(
     header: &[u8],
 ) -> Result<Proof, Reason> {
     let config = &context.config;
-    let url = TargetUri::of_endpoint(&config.issuer, endpoint);
+    let url = TargetUri::parse(&config.url_of(endpoint));
     let url = url.ok_or(Reason::DpopProof("the issuer is no URL that a proof can name"))?;
     let role = Role::AuthorizationServer;
     let expected = Expected { method: request.method(), url: &url, access_token: None, role };
@@ -62,10 +63,7 @@ pub(crate) fn check_absence(context: &Context, endpoint: Endpoint, client: &Clie
 ///
 /// [`Reason::DpopProof`] if it was used before; the store's error.
 pub(crate) async fn record(context: &Context, replay: Replay) -> Result<(), Reason> {
-    match context.use_once(replay).await? {
-        Insertion::Inserted => Ok(()),
-        Insertion::Exists => Err(Reason::DpopProof("it was used before")),
-    }
+    context.use_once(replay, Reason::DpopProof("it was used before")).await
 }
 
 /// Adds the current nonce to an answer, if nonces are on.

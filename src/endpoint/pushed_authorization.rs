@@ -10,7 +10,6 @@ use std::sync::Arc;
 
 use crate::claim::{ATTEMPTS, After, Flow, Seen, Step, claim};
 use crate::clock::Timestamp;
-use crate::config::Profile;
 use crate::context::Context;
 use crate::endpoint::authorization_request::{self, Fault, NoDestination, names};
 use crate::endpoint::caller::{self, Caller};
@@ -22,6 +21,7 @@ use crate::id::{ClientId, IdText, PushedRequestId};
 use crate::record::PushedRequest;
 use crate::secret::Digest;
 use crate::secret::opaque::{self, MintedOpaque};
+use crate::slot;
 use crate::wire::params::Params;
 use crate::wire::{Endpoint, Request, Response};
 
@@ -32,7 +32,7 @@ const DRAWS: usize = 8;
 /// Slots that are tried in turn after that: while one of ten is free, all but one of thirty requests find it. More would
 /// let each push to a client that is at its bound cost the store more.
 const STEPS: usize = 24;
-/// Separates this use of SHA-256 from all others.
+/// Separates these slots from those of other records.
 const LABEL: &[u8] = b"pushed request";
 
 pub(crate) async fn serve(context: &Context, request: &Request<'_>) -> Response {
@@ -78,10 +78,7 @@ fn judge(context: &Context, caller: &Caller, form: &Params<'_>) -> Result<(), Re
     if form.octets("client_id").is_none() {
         return Err(Reason::MissingParameter("client_id"));
     }
-    // > shall require the redirect_uri parameter in pushed authorization requests
-    //
-    // FAPI 2.0 Security Profile section 5.3.2.2
-    if context.config.profile == Profile::Fapi && form.octets("redirect_uri").is_none() {
+    if context.config.needs_pushed_redirect_uri() && form.octets("redirect_uri").is_none() {
         return Err(Reason::MissingRedirectUri);
     }
     authorization_request::redirect_uri(context, client, form).map_err(|refused| match refused {
@@ -239,17 +236,13 @@ impl Flow for Filling<'_> {
 /// The id of a slot. It recurs with each request in the slot.
 fn slot_id(client: &ClientId, slot: usize) -> PushedRequestId {
     let slot = u16::try_from(slot).unwrap_or_default().to_be_bytes();
-    let digest = Digest::of(&[LABEL, &slot, client.as_str().as_bytes()].concat());
-    let mut id = [0; 16];
-    id.iter_mut().zip(digest.octets()).for_each(|(to, from)| *to = *from);
-    PushedRequestId::from_octets(id)
+    PushedRequestId::from_octets(slot::id(LABEL, &slot, client))
 }
 
 struct Drawn<S> {
     /// The slots in the order in which they are tried.
     slots: S,
-    /// The version of the first record in a slot. An id recurs after a purge, so its versions start at a random number
-    /// below 2^31: a late write to the old row does not match the new one.
+    /// The version of the first record in a slot.
     version: u32,
 }
 
@@ -260,7 +253,7 @@ fn draw(entropy: &dyn Entropy, slots: usize) -> Drawn<impl Iterator<Item = usize
     let drawn = drawn.map(|bytes| usize::try_from(u32::from_be_bytes(bytes)).unwrap_or_default() % slots);
     let start = drawn.into_iter().sum::<usize>();
     let in_turn = (0..slots.min(STEPS)).map(move |step| (start + step) % slots);
-    Drawn { slots: drawn.into_iter().chain(in_turn), version: u32::from_be_bytes(version) >> 1 }
+    Drawn { slots: drawn.into_iter().chain(in_turn), version: slot::first_version(version) }
 }
 
 /// § 2.2, written directly: no value in it can hold a quote or a backslash.

@@ -98,5 +98,5 @@ pub(crate) fn information(
 
 /// The address at which the client manages its registration. It is made from the settings, never from a header.
 fn configuration_uri(config: &Config, client: &Client) -> String {
-    format!("{}{}/{}", config.issuer.trim_end_matches('/'), Endpoint::Registration.path(), client.id())
+    format!("{}/{}", config.url_of(Endpoint::Registration), client.id())
 }

@@ -1,9 +1,9 @@
 //! How an error leaves: JSON, page, redirect or challenge, each with its status and headers.
 
 use crate::client::AuthenticationMethod;
+use crate::config::bound_tokens::proof_algorithm_names;
 use crate::config::{BoundTokens, Config};
 use crate::error::{ErrorCode, Reason};
-use crate::jose::SigningAlgorithm;
 use crate::message::ErrorResponse;
 use crate::wire::challenge::{TokenScheme, challenge};
 use crate::wire::page::{PageKind, error_page};
@@ -130,7 +130,7 @@ fn challenge_of(reason: &Reason, with: Challenge<'_>, config: &Config) -> String
     let (error, description) = if is_silent { ("", "") } else { (told.code.as_str(), told.description) };
     let algorithms = match with.scheme {
         TokenScheme::Bearer => String::new(),
-        TokenScheme::Dpop => SigningAlgorithm::NAMES_FOR_PROOFS.join(" "),
+        TokenScheme::Dpop => proof_algorithm_names().join(" "),
     };
     let attributes = [
         ("realm", config.realm.as_str()),

@@ -20,9 +20,9 @@ use crate::jose::JwkThumbprint;
 use crate::protected_resource::{Audience, Named, ResourceTable};
 use crate::record::{AccessPart, FurtherAccess, Grant, Pairs, TokenPair};
 use crate::scope::{ConsentedResources, ResourceScope, ScopeSet};
-use crate::secret::Digest;
 use crate::secret::opaque::{self, MintedOpaque};
 use crate::secret::refresh::Family;
+use crate::slot;
 use crate::store::StoreError;
 use crate::wire::params::{Params, RESOURCE};
 
@@ -32,7 +32,7 @@ pub(crate) const DEFINITION: Definition =
 /// The number of grants that hold the tokens of one client. With eight, a read or write moves an eighth of the tokens,
 /// and eight requests can write at once.
 const SLOTS: usize = 8;
-/// Separates this use of SHA-256 from all others.
+/// Separates these slots from those of other records.
 const LABEL: &[u8] = b"client credentials";
 
 /// When a live access token of a client itself was issued and expires, for a page that lists such tokens. It does
@@ -267,10 +267,7 @@ fn pairs_of(tokens: Vec<FurtherAccess>, of_slot: &ScopeSet) -> Pairs {
 /// The id of a slot: it recurs after a purge.
 fn slot_id(client: &ClientId, slot: usize) -> GrantId {
     let slot = u8::try_from(slot).unwrap_or_default();
-    let digest = Digest::of(&[LABEL, &[slot], client.as_str().as_bytes()].concat());
-    let mut id = [0; 16];
-    id.iter_mut().zip(digest.octets()).for_each(|(to, from)| *to = *from);
-    GrantId::from_octets(id)
+    GrantId::from_octets(slot::id(LABEL, &[slot], client))
 }
 
 /// Live tokens that a slot may hold, so that all slots hold `machine_tokens`.
@@ -278,13 +275,12 @@ fn room(config: &Config, slot: usize) -> usize {
     config.machine_tokens / SLOTS + usize::from(slot < config.machine_tokens % SLOTS)
 }
 
-/// Draws the slot to start with, and the version of a new slot. An id recurs after a purge, so its versions start at
-/// a random number below 2^31: a late write to the old row does not match the new one.
+/// Draws the slot to start with, and the version of the first row in a slot.
 fn draw(entropy: &dyn Entropy) -> (usize, u32) {
     let mut bytes = [0; 5];
     entropy.fill(&mut bytes);
     let [slot, version @ ..] = bytes;
-    (usize::from(slot) % SLOTS, u32::from_be_bytes(version) >> 1)
+    (usize::from(slot) % SLOTS, slot::first_version(version))
 }
 
 /// The live tokens of a client, the oldest first.
@@ -317,6 +313,7 @@ mod tests {
     use crate::entropy::SystemEntropy;
     use crate::grant::fixtures::{at, no_resources, scopes};
     use crate::record::{Revocation, RevocationReason};
+    use crate::secret::Digest;
 
     fn client() -> Client {
         Client::builder(ClientId::new("machine").unwrap())

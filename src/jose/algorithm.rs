@@ -20,9 +20,6 @@ pub enum SigningAlgorithm {
 impl SigningAlgorithm {
     pub(crate) const ALL: &'static [Self] = &[Self::Es256, Self::Ps256, Self::EdDsa, Self::Rs256];
 
-    /// The names of the algorithms that DPoP proofs may be signed with, as metadata and challenges list them.
-    pub(crate) const NAMES_FOR_PROOFS: [&str; 4] = ["ES256", "PS256", "EdDSA", "Ed25519"];
-
     /// Returns the name in the IANA registry "JSON Web Signature and Encryption Algorithms"; `EdDSA` for Ed25519.
     #[must_use]
     pub const fn as_str(self) -> &'static str {

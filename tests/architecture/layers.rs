@@ -17,7 +17,7 @@ hooks       hooks -> error -> store -> record   policy   documents -> fetched
 settings    config
 model       protected_resource -> client
 messages    message -> pkce
-vocabulary  scope -> text -> secret -> id -> entropy, clock   codec -> clock   fetch   jose -> json   wire -> subject   span
+vocabulary  slot, scope -> text -> secret -> id -> entropy, clock   codec -> clock   fetch   jose -> json   wire -> subject   span
 ";
 
 /// Imported by the crate's root alone.

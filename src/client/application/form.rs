@@ -384,25 +384,29 @@ impl CheckedForm {
     /// Returns where the client's public keys are, if it has any [RFC 7591 section 2].
     #[must_use]
     pub fn keys(&self) -> Option<&ClientKeys> {
-        self.assurance.as_ref().and_then(|assurance| assurance.keys.as_ref())
+        self.assurance().keys.as_ref()
     }
 
     /// Returns the only algorithm of the client's assertions, if one was chosen.
     #[must_use]
     pub fn signing_algorithm(&self) -> Option<SigningAlgorithm> {
-        self.assurance.as_ref().and_then(|assurance| assurance.signing_algorithm)
+        self.assurance().signing_algorithm
     }
 
     /// Returns whether the client has to push its authorization requests [RFC 9126 section 6].
     #[must_use]
     pub fn requires_pushed_requests(&self) -> bool {
-        self.assurance.as_ref().is_some_and(|assurance| assurance.requires_pushed_requests)
+        self.assurance().requires_pushed_requests
     }
 
     /// Returns whether the client gets only tokens that are bound to a key [RFC 9449 section 5.2].
     #[must_use]
     pub fn requires_bound_tokens(&self) -> bool {
-        self.assurance.as_ref().is_some_and(|assurance| assurance.requires_bound_tokens)
+        self.assurance().requires_bound_tokens
+    }
+
+    fn assurance(&self) -> &Assurance {
+        self.assurance.as_deref().unwrap_or(Assurance::NONE)
     }
 
     /// Writes the form as it would be submitted, to be edited or checked again.
