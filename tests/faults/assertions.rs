@@ -13,7 +13,8 @@ use support::intercepted::{Failure, Fate, Script, over};
 use support::keys::{Signer, unchanged};
 use support::world::{Credentials, PKCE, Pair, VERIFIER, World, e401, form, ok, pair};
 
-use crate::documents::{At, Waiting, Yielding};
+use crate::documents::{At, Yielding};
+use crate::waiting::Waiting;
 
 const JWT_BEARER: &str = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
 

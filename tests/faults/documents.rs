@@ -1,11 +1,11 @@
 //! The row of a client with a metadata document is written once, even if the store fails or the request is dropped.
 
-use std::future::poll_fn;
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Waker};
 
+use crate::waiting::Waiting;
 use async_trait::async_trait;
 use futures::future::join_all;
 use grantor::scope::{ResourceScope, ScopeCatalog};
@@ -137,27 +137,6 @@ async fn decided(world: &World, handle: &AuthorizationHandle) {
     let code = support::world::text(&code(&redirect), "code");
     let client = support::world::Credentials { id: URL.to_owned(), secret: String::new() };
     ok(&world.exchange_as(&client, &code).await);
-}
-
-/// Every call waits before it is made and after its effect.
-#[derive(Debug)]
-pub(crate) struct Waiting;
-
-#[async_trait]
-impl Script for Waiting {
-    async fn before(&self, _: &'static str) -> Fate {
-        pending_once().await;
-        Fate::Done
-    }
-
-    async fn after(&self, _: &'static str) {
-        pending_once().await;
-    }
-}
-
-async fn pending_once() {
-    let mut waited = false;
-    poll_fn(|_| if std::mem::replace(&mut waited, true) { Poll::Ready(()) } else { Poll::Pending }).await;
 }
 
 #[tokio::test]

@@ -7,3 +7,4 @@ mod failing;
 mod proofs;
 mod pushed;
 mod races;
+mod waiting;

@@ -9,6 +9,7 @@ use std::task::Poll;
 use async_trait::async_trait;
 use grantor::{AuthorizationError, Consent, Decision, Profile};
 
+use crate::waiting::Waiting;
 use support::intercepted::step::Answer;
 use support::intercepted::{Failure, Fate, Script, over};
 use support::world::{PKCE, SESSION, World};
@@ -139,34 +140,6 @@ async fn a_single_failure_is_told_and_the_next_try_works() {
             }
         }
     }
-}
-
-/// Every call waits before and after its effect.
-#[derive(Debug)]
-struct Waiting;
-
-#[async_trait]
-impl Script for Waiting {
-    async fn before(&self, _: &'static str) -> Fate {
-        pending_once().await;
-        Fate::Done
-    }
-
-    async fn after(&self, _: &'static str) {
-        pending_once().await;
-    }
-}
-
-async fn pending_once() {
-    let mut waited = false;
-    poll_fn(|context| {
-        if std::mem::replace(&mut waited, true) {
-            return Poll::Ready(());
-        }
-        context.waker().wake_by_ref();
-        Poll::Pending
-    })
-    .await;
 }
 
 /// 9126-4-03: a dropped decision was taken or not; the same page, or nobody, has the code.

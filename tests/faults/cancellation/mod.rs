@@ -17,6 +17,7 @@ use async_trait::async_trait;
 use grantor::store::{ClientRegistry, ClientStore, CodeStore, Insertion, Page, Registration, Replacement, TokenStore};
 use grantor::{ApplicationFilter, ClientState, LogoSlot, Subject, Timestamp};
 
+use crate::waiting::pending_once;
 use support::intercepted::step::{Answer, Step};
 use support::intercepted::{Fate, Script, copy, over};
 use support::world::{Credentials, Pair, Reviewer as _, World, e401, form, logo, public_form};
@@ -47,18 +48,6 @@ impl Script for Interrupted {
         self.pass();
         pending_once().await;
     }
-}
-
-async fn pending_once() {
-    let mut waited = false;
-    poll_fn(|context| {
-        if std::mem::replace(&mut waited, true) {
-            return Poll::Ready(());
-        }
-        context.waker().wake_by_ref();
-        Poll::Pending
-    })
-    .await;
 }
 
 /// Where a step waits: the places that it has passed, and how often it has waited since the last of them.

@@ -12,9 +12,11 @@ mod refresh;
 mod resource;
 mod token;
 
+use async_trait::async_trait;
 use grantor::message::TokenType;
+use grantor::store::{Insertion, Purge, Replay, ReplayStore, StoreError};
 use grantor::wire::{Endpoint, Response};
-use grantor::{BoundTokens, Config, Profile};
+use grantor::{BoundTokens, Config, Profile, Timestamp};
 
 use support::keys::{Signer, unchanged};
 use support::world::{Call, Credentials, Pair, VERIFIER, World, e400, ok, pair};
@@ -32,6 +34,21 @@ pub(crate) async fn world_with(change: impl FnOnce(&mut Config)) -> World {
         change(config);
     })
     .await
+}
+
+/// A store of used identifiers that is down.
+#[derive(Debug)]
+pub(crate) struct Broken;
+
+#[async_trait]
+impl ReplayStore for Broken {
+    async fn insert(&self, _: Replay) -> Result<Insertion, StoreError> {
+        Err(StoreError::transient("down"))
+    }
+
+    async fn purge_expired(&self, _: Timestamp, _: usize) -> Result<Purge, StoreError> {
+        Err(StoreError::transient("down"))
+    }
 }
 
 /// The seconds of the world's clock.

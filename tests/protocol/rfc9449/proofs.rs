@@ -3,15 +3,16 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use async_trait::async_trait;
-use grantor::store::{Insertion, Purge, Replay, ReplayStore, StoreError, Stores};
-use grantor::{AuthorizationServer, BoundTokens, Profile, Timestamp};
+use grantor::store::Stores;
+use grantor::{AuthorizationServer, BoundTokens, Profile};
 use serde_json::{Value, json};
 use support::keys::{Signer, encode, new_id, unchanged};
 use support::world::{World, e400, ok};
 use tokio::sync::Barrier;
 
-use super::{TOKEN_URL, bound, call, edp, exchange_form, exchange_with, now, proof, unbound, world, world_with};
+use super::{
+    Broken, TOKEN_URL, bound, call, edp, exchange_form, exchange_with, now, proof, unbound, world, world_with,
+};
 use crate::interleaved::CALLERS;
 
 type Change = fn(&mut Value, &mut Value);
@@ -273,21 +274,6 @@ async fn a_copy_is_refused_to_its_last_second_and_across_purges() {
     assert_eq!(world.purge(1000).await.removed(), 0);
     world.advance(1);
     assert!(world.purge(1000).await.removed() > 0, "the record of the use has expired");
-}
-
-/// A store of replays that fails.
-#[derive(Debug)]
-struct Broken;
-
-#[async_trait]
-impl ReplayStore for Broken {
-    async fn insert(&self, _: Replay) -> Result<Insertion, StoreError> {
-        Err(StoreError::transient("down"))
-    }
-
-    async fn purge_expired(&self, _: Timestamp, _: usize) -> Result<Purge, StoreError> {
-        Err(StoreError::transient("down"))
-    }
 }
 
 fn stores(world: &World) -> Stores {

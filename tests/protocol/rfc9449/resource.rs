@@ -2,20 +2,19 @@
 
 use std::sync::Arc;
 
-use async_trait::async_trait;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use futures::future::join_all;
-use grantor::store::{Insertion, Purge, Replay, ReplayStore, StoreError, Stores};
+use grantor::store::Stores;
 use grantor::wire::{Body, Endpoint, Request};
 use grantor::{
     AuthorizationServer, BoundTokens, Config, Cors, DpopNonces, NonceKey, Profile, ProtectedResource, Reason,
-    ResourceError, Timestamp,
+    ResourceError,
 };
 use serde_json::Value;
 
 use crate::rfc9449::at_resource::{PATH, challenges, get, proof, proof_for, show, url, wd};
-use crate::rfc9449::{bound, bound_pair_of, now, proven, refresh_form, world, world_with};
+use crate::rfc9449::{Broken, bound, bound_pair_of, now, proven, refresh_form, world, world_with};
 use support::keys::{Signer, token_hash, unchanged};
 use support::world::{FORM, ISSUER, World, config_of, e400, encode, wa};
 
@@ -471,19 +470,4 @@ fn settings(change: impl FnOnce(&mut Config)) -> Config {
 /// Another server on the store of that world, with changed settings.
 fn server_on(world: &World, change: impl FnOnce(&mut Config)) -> AuthorizationServer {
     AuthorizationServer::builder(settings(change), world.store.clone()).clock(world.clock.clone()).build().unwrap()
-}
-
-/// A store of used identifiers that is down.
-#[derive(Debug)]
-struct Broken;
-
-#[async_trait]
-impl ReplayStore for Broken {
-    async fn insert(&self, _: Replay) -> Result<Insertion, StoreError> {
-        Err(StoreError::transient("down"))
-    }
-
-    async fn purge_expired(&self, _: Timestamp, _: usize) -> Result<Purge, StoreError> {
-        Err(StoreError::transient("down"))
-    }
 }

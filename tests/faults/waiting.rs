@@ -1,0 +1,37 @@
+//! Calls that wait, so that a request can be dropped there.
+
+use std::future::poll_fn;
+use std::task::Poll;
+
+use async_trait::async_trait;
+
+use support::intercepted::{Fate, Script};
+
+/// Every call waits before it is made and after its effect.
+#[derive(Debug)]
+pub(crate) struct Waiting;
+
+#[async_trait]
+impl Script for Waiting {
+    async fn before(&self, _: &'static str) -> Fate {
+        pending_once().await;
+        Fate::Done
+    }
+
+    async fn after(&self, _: &'static str) {
+        pending_once().await;
+    }
+}
+
+/// Waits once, and wakes its task at once.
+pub(crate) async fn pending_once() {
+    let mut waited = false;
+    poll_fn(|context| {
+        if std::mem::replace(&mut waited, true) {
+            return Poll::Ready(());
+        }
+        context.waker().wake_by_ref();
+        Poll::Pending
+    })
+    .await;
+}
