@@ -6,9 +6,9 @@ use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use chacha20::ChaCha20Rng;
 use grantor::SystemEntropy;
 use grantor::wire::Endpoint;
-use rand_chacha::ChaCha20Rng;
 use rand_core::{Rng, SeedableRng};
 
 use crate::floor::{self, Floor};

@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::fmt;
 
-use rand_chacha::ChaCha20Rng;
+use chacha20::ChaCha20Rng;
 use rand_core::{Rng, SeedableRng};
 
 /// A cryptographic source of random octets.
@@ -14,7 +14,7 @@ use rand_core::{Rng, SeedableRng};
 /// ```
 /// use std::sync::Mutex;
 ///
-/// use rand_chacha::ChaCha20Rng;
+/// use chacha20::ChaCha20Rng;
 /// use rand_core::Rng;
 ///
 /// #[derive(Debug)]
