@@ -220,7 +220,9 @@ pub(crate) struct IdText([u8; ID_CHARACTERS]);
 
 impl IdText {
     pub(crate) fn of(id: &[u8; ID_OCTETS]) -> Self {
-        Self(base64url(id))
+        let mut text = [0; ID_CHARACTERS];
+        write_base64url(id, &mut text);
+        Self(text)
     }
 
     pub(crate) const fn octets(&self) -> &[u8; ID_CHARACTERS] {
@@ -228,12 +230,10 @@ impl IdText {
     }
 }
 
-/// Writes bytes as the `N` characters of base64url that they fill.
-pub(crate) fn base64url<const N: usize>(octets: &[u8]) -> [u8; N] {
-    let mut text = [0; N];
-    let written = URL_SAFE_NO_PAD.encode_slice(octets, &mut text);
-    debug_assert_eq!(written, Ok(N), "the length of the octets decides that of their text");
-    text
+/// Writes bytes as base64url; they fill the text.
+pub(crate) fn write_base64url(octets: &[u8], text: &mut [u8]) {
+    let written = URL_SAFE_NO_PAD.encode_slice(octets, text);
+    debug_assert_eq!(written, Ok(text.len()), "the length of the octets decides that of their text");
 }
 
 /// Draws `N` letters and digits, each with the same chance: 5.95 random bits a character.

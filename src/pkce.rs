@@ -8,7 +8,7 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
-use crate::id::base64url;
+use crate::id::write_base64url;
 use crate::secret::{Digest, is_equal};
 
 /// Characters of an S256 challenge: 32 octets in base64url without padding.
@@ -53,14 +53,14 @@ impl CodeVerifier {
     /// wiped.
     pub fn new(text: impl Into<String>) -> Result<Self, CodeVerifierError> {
         let verifier = Self(text.into());
-        Self::check(&verifier.0).map(|()| verifier)
+        Self::check(verifier.0.as_bytes()).map(|()| verifier)
     }
 
-    fn check(text: &str) -> Result<(), CodeVerifierError> {
+    fn check(text: &[u8]) -> Result<(), CodeVerifierError> {
         if !(Self::MIN_CHARACTERS..=Self::MAX_CHARACTERS).contains(&text.len()) {
             return Err(CodeVerifierError::Length);
         }
-        if !text.bytes().fold(true, |sound, octet| sound & is_unreserved(octet)) {
+        if !text.iter().fold(true, |sound, octet| sound & is_unreserved(*octet)) {
             return Err(CodeVerifierError::Character);
         }
         Ok(())
@@ -85,7 +85,7 @@ impl CodeVerifier {
     /// Computes the challenge that goes into the authorization request [RFC 7636 section 4.2].
     #[must_use]
     pub fn challenge(&self) -> CodeChallenge {
-        CodeChallenge::of(&self.0)
+        CodeChallenge::of(self.0.as_bytes())
     }
 }
 
@@ -119,8 +119,10 @@ impl CodeChallenge {
         Ok(Self(text))
     }
 
-    fn of(verifier: &str) -> Self {
-        Self(base64url(Digest::of(verifier.as_bytes()).octets()))
+    fn of(verifier: &[u8]) -> Self {
+        let mut text = [0; CHALLENGE_CHARACTERS];
+        write_base64url(Digest::of(verifier).octets(), &mut text);
+        Self(text)
     }
 
     /// Returns the text, 43 characters of base64url.
@@ -137,11 +139,11 @@ impl CodeChallenge {
     /// The time taken depends on the length of the verifier, never on where the two texts differ.
     #[must_use]
     pub fn is_met_by(&self, verifier: &CodeVerifier) -> bool {
-        self.is_met_by_text(&verifier.0)
+        self.is_met_by_octets(verifier.0.as_bytes())
     }
 
-    /// The same for a text that was sent, which need not be a verifier.
-    pub(crate) fn is_met_by_text(&self, verifier: &str) -> bool {
+    /// The same for octets that were sent, which need not be a verifier.
+    pub(crate) fn is_met_by_octets(&self, verifier: &[u8]) -> bool {
         CodeVerifier::check(verifier).is_ok() && is_equal(&self.0, &Self::of(verifier).0)
     }
 }

@@ -6,6 +6,7 @@ use std::mem;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use memchr::memchr;
 use zeroize::{Zeroize, Zeroizing};
 
 use crate::client::AuthenticationMethod;
@@ -64,8 +65,8 @@ fn decoded_half(half: &str) -> Option<Zeroizing<String>> {
 
 /// Both halves as they stand; the id stays in the memory of the pair, the secret behind it is wiped.
 fn raw(mut pair: Zeroizing<String>) -> Option<Reading<'static>> {
-    let (id, secret) = pair.split_once(':')?;
-    let end = id.len();
+    let end = memchr(b':', pair.as_bytes())?;
+    let (_, secret) = pair.split_at_checked(end + 1)?;
     let reading = Reading::new(Cow::Borrowed(""), secret.as_bytes());
     if let Some((_, secret)) = pair.split_at_mut_checked(end) {
         secret.zeroize();

@@ -68,11 +68,13 @@ impl<'a> Credentials<'a> {
     }
 
     pub(crate) fn first_id(&self) -> Option<&str> {
-        self.readings.iter().flatten().next().map(|reading| &*reading.id)
+        let [first, second] = &self.readings;
+        first.as_ref().or(second.as_ref()).map(|reading| &*reading.id)
     }
 
     pub(crate) fn into_first_id(self) -> Option<Cow<'a, str>> {
-        self.readings.into_iter().flatten().next().map(|reading| reading.id)
+        let [first, second] = self.readings;
+        first.or(second).map(|reading| reading.id)
     }
 
     pub(crate) fn may_be_of(&self, id: &str) -> bool {

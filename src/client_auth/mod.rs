@@ -42,7 +42,7 @@ const fn definition(method: AuthenticationMethod) -> &'static Definition {
 }
 
 /// The parameters that authentication reads from a form.
-pub(crate) fn parameters() -> impl Iterator<Item = &'static str> + Clone {
+pub(crate) fn parameters() -> impl Iterator<Item = &'static str> {
     let of_methods = AuthenticationMethod::ALL.iter().flat_map(|method| definition(*method).parameters);
     iter::once(CLIENT_ID).chain(of_methods.copied())
 }

@@ -78,7 +78,7 @@ async fn authorize_pushed(
 
 /// Size, form encoding, and repeats of what decides where an answer may go.
 fn read<'a>(octets: &'a [u8], names: &[&'static str], limits: &ParamLimits) -> Result<Params<'a>, Reason> {
-    let query = Params::parse(octets, names.iter().copied(), limits).map_err(|_| Reason::MalformedParameters)?;
+    let query = Params::parse(octets, names, limits).map_err(|_| Reason::MalformedParameters)?;
     match ["client_id", "redirect_uri", REQUEST_URI].into_iter().find(|name| query.is_repeated(name)) {
         Some(name) => Err(Reason::RepeatedParameter(name)),
         None => Ok(query),

@@ -9,7 +9,7 @@ use crate::wire::{Body, Endpoint, Request};
 pub(crate) fn read<'a>(
     request: &Request<'a>,
     endpoint: Endpoint,
-    known: impl Iterator<Item = &'static str> + Clone,
+    known: &[&'static str],
     config: &Config,
 ) -> Result<Params<'a>, Reason> {
     if !endpoint.allows(request.method()) {
@@ -24,7 +24,7 @@ pub(crate) fn read<'a>(
         return Err(Reason::MediaType);
     }
     let limits = ParamLimits { octets: config.body_octets, parameters: config.parameters };
-    let params = Params::parse(octets, known, &limits).map_err(|_| Reason::MalformedParameters)?;
+    let Ok(params) = Params::parse(octets, known, &limits) else { return Err(Reason::MalformedParameters) };
     if !params.all_utf8() {
         return Err(Reason::MalformedParameters);
     }

@@ -1,5 +1,7 @@
 //! The introspection endpoint [RFC 7662]: what an access token may do, for resource servers elsewhere.
 
+use std::sync::LazyLock;
+
 use crate::access_token::{self, UsableToken};
 use crate::client::Client;
 use crate::context::Context;
@@ -13,13 +15,13 @@ use crate::scope::ResourceScope;
 use crate::wire::params::{Params, RESOURCE};
 use crate::wire::{Endpoint, Request, Response};
 
-const NAMES: [&str; 3] = ["token", "token_type_hint", RESOURCE];
+static NAMES: LazyLock<Vec<&str>> = LazyLock::new(|| submitted::names(["token", "token_type_hint", RESOURCE]));
 
 pub(crate) async fn serve(context: &Context, request: &Request<'_>) -> Response {
     let refuse = |client: Option<&ClientId>, reason| {
         submitted::refused(context, request, Endpoint::Introspection, client, &reason)
     };
-    let form = match submitted::read(context, request, Endpoint::Introspection, NAMES.into_iter()) {
+    let form = match submitted::read(context, request, Endpoint::Introspection, &NAMES) {
         Ok(form) => form,
         Err(reason) => return refuse(None, reason),
     };

@@ -37,9 +37,9 @@ const LABEL: &[u8] = b"pushed request";
 
 pub(crate) async fn serve(context: &Context, request: &Request<'_>) -> Response {
     const ENDPOINT: Endpoint = Endpoint::PushedAuthorization;
-    let names = names(&context.config).iter().copied().chain(REFUSED);
+    let names = submitted::names(names(&context.config).iter().copied().chain(REFUSED));
     let refuse = |client: Option<&ClientId>, reason| submitted::refused(context, request, ENDPOINT, client, &reason);
-    let form = match submitted::read(context, request, ENDPOINT, names) {
+    let form = match submitted::read(context, request, ENDPOINT, &names) {
         Ok(form) => form,
         Err(reason) => return refuse(None, reason),
     };
@@ -112,7 +112,7 @@ async fn push(context: &Context, caller: &Caller, form: &Params<'_>) -> Result<S
         end,
         open_until: end,
         // No credential is among these names.
-        parameters: form.to_query(names(&context.config).iter().copied()).into(),
+        parameters: form.to_query(names(&context.config)).into(),
         key: caller.key,
         visits: Vec::new(),
         used_by: None,

@@ -442,6 +442,6 @@ fn form<'a>(context: &Context, request: &Request<'a>) -> Result<Option<Params<'a
     }
     let limits = ParamLimits { octets: context.config.body_octets, parameters: context.config.parameters };
     // A form that cannot be read is the resource's own business.
-    let Ok(params) = Params::parse(octets, ["access_token"].into_iter(), &limits) else { return Ok(None) };
+    let Ok(params) = Params::parse(octets, &["access_token"], &limits) else { return Ok(None) };
     if params.is_repeated("access_token") { Err(Reason::MalformedBearer) } else { Ok(Some(params)) }
 }

@@ -1,5 +1,7 @@
 //! The revocation endpoint [RFC 7009].
 
+use std::sync::LazyLock;
+
 use crate::client::Client;
 use crate::context::Context;
 use crate::endpoint::{caller, submitted};
@@ -12,12 +14,12 @@ use crate::wire::params::{Params, RESOURCE};
 use crate::wire::{Endpoint, Request, Response};
 
 /// `token_type_hint` is known so that a repeat is an error, and never looked at: the token tells.
-const NAMES: [&str; 3] = ["token", "token_type_hint", RESOURCE];
+static NAMES: LazyLock<Vec<&str>> = LazyLock::new(|| submitted::names(["token", "token_type_hint", RESOURCE]));
 
 pub(crate) async fn serve(context: &Context, request: &Request<'_>) -> Response {
     let refuse =
         |client: Option<&ClientId>, reason| submitted::refused(context, request, Endpoint::Revocation, client, &reason);
-    let form = match submitted::read(context, request, Endpoint::Revocation, NAMES.into_iter()) {
+    let form = match submitted::read(context, request, Endpoint::Revocation, &NAMES) {
         Ok(form) => form,
         Err(reason) => return refuse(None, reason),
     };

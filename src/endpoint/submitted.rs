@@ -9,15 +9,20 @@ use crate::id::ClientId;
 use crate::wire::params::Params;
 use crate::wire::{Endpoint, Request, Response};
 
+/// The parameters that an endpoint knows: those that it reads itself, then those of client authentication.
+pub(crate) fn names(own: impl IntoIterator<Item = &'static str>) -> Vec<&'static str> {
+    own.into_iter().chain(client_auth::parameters()).collect()
+}
+
 /// Reads the form of a request, before its client is authenticated; `names` are the parameters that the
-/// endpoint reads itself.
+/// endpoint [knows](names).
 pub(crate) fn read<'a>(
     context: &Context,
     request: &Request<'a>,
     endpoint: Endpoint,
-    names: impl Iterator<Item = &'static str> + Clone,
+    names: &[&'static str],
 ) -> Result<Params<'a>, Reason> {
-    form::read(request, endpoint, names.chain(client_auth::parameters()), &context.config)
+    form::read(request, endpoint, names, &context.config)
 }
 
 /// Answers a refused request and raises the event for it.

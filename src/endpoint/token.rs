@@ -2,7 +2,7 @@
 
 use std::io::Write as _;
 use std::iter;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use crate::client::{Client, GrantType};
 use crate::context::Context;
@@ -18,11 +18,13 @@ use crate::secret::refresh::MintedRefresh;
 use crate::wire::params::Params;
 use crate::wire::{Endpoint, Request, Response};
 
+static NAMES: LazyLock<Vec<&str>> =
+    LazyLock::new(|| submitted::names(iter::once("grant_type").chain(grant::parameters())));
+
 pub(crate) async fn serve(context: &Arc<Context>, request: &Request<'_>) -> Response {
     let refuse =
         |client: Option<&ClientId>, reason| submitted::refused(context, request, Endpoint::Token, client, &reason);
-    let names = iter::once("grant_type").chain(grant::parameters());
-    let form = match submitted::read(context, request, Endpoint::Token, names) {
+    let form = match submitted::read(context, request, Endpoint::Token, &NAMES) {
         Ok(form) => form,
         Err(reason) => return refuse(None, reason),
     };

@@ -38,7 +38,7 @@ pub(crate) struct Exchange<'a> {
     pub(crate) key: Option<&'a JwkThumbprint>,
     pub(crate) code: &'a [u8],
     pub(crate) redirect_uri: Option<&'a [u8]>,
-    pub(crate) verifier: Option<&'a str>,
+    pub(crate) verifier: Option<&'a [u8]>,
     pub(crate) resources: Named<'a>,
 }
 
@@ -53,7 +53,7 @@ impl<'a> Exchange<'a> {
             key,
             code: form.octets("code").ok_or(Reason::MissingParameter("code"))?,
             redirect_uri: form.octets("redirect_uri"),
-            verifier: form.text("code_verifier"),
+            verifier: form.octets("code_verifier"),
             resources: Named::of(form),
         })
     }
@@ -85,8 +85,7 @@ pub(crate) async fn exchange(context: &Context, request: &Exchange<'_>) -> Resul
     context.check_subject(authorization.subject(), request.client).await?;
 
     let (grant, issued) = first_pair(context, request, &authorization, exchanged, now);
-    let mut flow =
-        Inserting { context, grant: Arc::new(grant), code_end: authorization.end, has_looked: false, found: None };
+    let mut flow = Inserting { context, grant, code_end: authorization.end, has_looked: false, found: None };
     match claim(&context.stores, &mut flow, Some(ATTEMPTS)).await {
         Ok(()) => {}
         Err(Reason::CodeReplayed) => return Err(flow.replayed().await?),
@@ -180,13 +179,13 @@ fn judge_redirect_uri(authorization: &Authorization, sent: Option<&[u8]>, config
 }
 
 /// RFC 7636 section 4.6; a verifier exactly when there is a challenge [OAuth 2.1 § 4.1.3].
-fn judge_verifier(authorization: &Authorization, sent: Option<&str>) -> Result<(), Reason> {
+fn judge_verifier(authorization: &Authorization, sent: Option<&[u8]>) -> Result<(), Reason> {
     match (&authorization.challenge, sent) {
         (None, None) => Ok(()),
         (None, Some(_)) => Err(Reason::UnexpectedVerifier),
         (Some(_), None) => Err(Reason::MissingVerifier),
         (Some(challenge), Some(verifier)) => {
-            if challenge.is_met_by_text(verifier) {
+            if challenge.is_met_by_octets(verifier) {
                 Ok(())
             } else {
                 Err(Reason::WrongVerifier)
@@ -237,7 +236,7 @@ fn first_pair(
     authorization: &Authorization,
     exchanged: Exchanged,
     now: Timestamp,
-) -> (Grant, Issued) {
+) -> (Arc<Grant>, Issued) {
     let client = request.client;
     let Exchanged { granted, scopes, audience } = exchanged;
     let id = GrantId::from(authorization.id);
@@ -261,7 +260,7 @@ fn first_pair(
     if !authorization.audience.is_unset() {
         record = record.of_grant_for(authorization.audience.clone());
     }
-    let grant = Grant {
+    let grant = Arc::new(Grant {
         id,
         version: 1,
         client: client.id.clone(),
@@ -275,7 +274,7 @@ fn first_pair(
         pairs_made: 1,
         pairs: Pairs::one(record),
         revoked: None,
-    };
+    });
     (grant, issued)
 }
 
@@ -397,7 +396,7 @@ mod tests {
             key: scene.key.as_ref(),
             code: b"",
             redirect_uri: scene.redirect_uri.map(str::as_bytes),
-            verifier: scene.verifier,
+            verifier: scene.verifier.map(str::as_bytes),
             resources: Named::NONE,
         };
         let digest = Digest::of(scene.code);
@@ -491,7 +490,7 @@ mod tests {
     fn a_narrowed_client_gets_what_is_left() {
         let mut scene = faultless();
         scene.client.scopes = scopes("repo-issue:r account-profile:r");
-        let (client, verifier) = (&scene.client, scene.verifier);
+        let (client, verifier) = (&scene.client, scene.verifier.map(str::as_bytes));
         let resources = Named::NONE;
         let request = Exchange { client, key: Some(&KEY), code: b"", redirect_uri: None, verifier, resources };
         let rules = Rules { config: &scene.config, resources: &no_resources() };

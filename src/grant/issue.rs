@@ -56,16 +56,22 @@ pub(crate) struct NewPair {
 pub(crate) fn pair(config: &Config, secrets: PairSecrets, place: Place<'_>) -> NewPair {
     let access_end = access_end(config, place.created, place.now);
     let refresh_end = place.now.plus(config.refresh_token_lifetime).min(last_end(config, place.created));
-    let refresh_token = place.client.grant_types.contains(GrantType::RefreshToken).then(|| {
-        let position = Position { end: refresh_end, number: place.number };
-        refresh::mint(position, place.lineage, &secrets.fresh, place.tag_key)
-    });
-    let mut record = TokenPair::new(secrets.access.digest, place.now, access_end);
-    if let Some(refresh) = &refresh_token {
+    let has_refresh_token = place.client.grant_types.contains(GrantType::RefreshToken);
+    let position = Position { end: refresh_end, number: place.number };
+    // The tokens are made where they stay: a compiler may move their text byte by byte.
+    let issued = Issued {
+        grant: place.grant,
+        refresh_token: has_refresh_token.then(|| refresh::mint(position, place.lineage, &secrets.fresh, place.tag_key)),
+        access_token: secrets.access,
+        expires_in: access_end.seconds_since(place.now),
+        scopes: place.scopes,
+    };
+    let mut record = TokenPair::new(issued.access_token.digest, place.now, access_end);
+    if let Some(refresh) = &issued.refresh_token {
         record = record.with_refresh(refresh.digest, refresh_end);
     }
-    if place.scopes != *place.granted {
-        record = record.narrowed_to(place.scopes.clone());
+    if issued.scopes != *place.granted {
+        record = record.narrowed_to(issued.scopes.clone());
     }
     if !place.audience.is_unset() {
         record = record.for_audience(place.audience);
@@ -75,13 +81,6 @@ pub(crate) fn pair(config: &Config, secrets: PairSecrets, place: Place<'_>) -> N
     }
     let bound_from = place.bound_from.or_else(|| place.key.and_then(|_| NonZeroU32::new(place.number)));
     record = record.of_grant_bound_from(bound_from);
-    let issued = Issued {
-        grant: place.grant,
-        access_token: secrets.access,
-        refresh_token,
-        expires_in: access_end.seconds_since(place.now),
-        scopes: place.scopes,
-    };
     NewPair { record, issued }
 }
 

@@ -52,7 +52,7 @@ pub(crate) async fn answer(
 }
 
 /// The parameters that the grant types read from a form.
-pub(crate) fn parameters() -> impl Iterator<Item = &'static str> + Clone {
+pub(crate) fn parameters() -> impl Iterator<Item = &'static str> {
     GrantType::ALL.iter().flat_map(|grant_type| definition(*grant_type).parameters).copied()
 }
 

@@ -71,17 +71,19 @@ impl Link {
     /// NIST SP 800-56C section 4.1, option 1: `SHA-256(counter ‖ old fresh part ‖ label ‖ link)`, 55 bytes, one
     /// block each.
     fn plain(&self, old: &Fresh) -> PairSecrets {
-        let block = |counter: u32| {
-            let mut message = Zeroizing::new([0; 4 + FRESH_BYTES + LABEL.len() + Self::BYTES]);
-            let mut rest = message.as_mut_slice();
-            for part in [counter.to_be_bytes().as_slice(), old.bytes(), &LABEL, &self.0] {
-                let (place, after) = rest.split_at_mut(part.len());
-                place.copy_from_slice(part);
-                rest = after;
-            }
-            Zeroizing::new(*Digest::of(message.as_slice()).octets())
-        };
-        PairSecrets::new(&block(1), &block(2))
+        let mut message = Zeroizing::new([0; 4 + FRESH_BYTES + LABEL.len() + Self::BYTES]);
+        let (counter, mut rest) = message.split_at_mut(4);
+        for part in [old.bytes().as_slice(), &LABEL, &self.0] {
+            let (place, after) = rest.split_at_mut(part.len());
+            place.copy_from_slice(part);
+            rest = after;
+        }
+        counter.copy_from_slice(&1_u32.to_be_bytes());
+        let access = Zeroizing::new(*Digest::of(message.as_slice()).octets());
+        let (counter, _) = message.split_at_mut(4);
+        counter.copy_from_slice(&2_u32.to_be_bytes());
+        let fresh = Zeroizing::new(*Digest::of(message.as_slice()).octets());
+        PairSecrets::new(&access, &fresh)
     }
 
     /// RFC 5869 with the key as the salt, the old fresh part as the secret, label and link as the context.
@@ -114,9 +116,7 @@ impl PairSecrets {
     }
 
     fn new(access: &[u8; ACCESS_BYTES], fresh: &[u8; ACCESS_BYTES]) -> Self {
-        let mut part = Zeroizing::new([0; FRESH_BYTES]);
-        part.copy_from_slice(fresh.split_at(FRESH_BYTES).0);
-        Self { access: opaque::of_bytes(access), fresh: Fresh::from_bytes(*part) }
+        Self { access: opaque::of_bytes(access), fresh: Fresh::first_of(fresh) }
     }
 }
 
@@ -185,7 +185,7 @@ mod tests {
     /// Computed with Python's hashlib over the same bytes.
     #[test]
     fn a_successor_is_the_derivation_of_the_standard() {
-        let old = Fresh::from_bytes([7; FRESH_BYTES]);
+        let old = Fresh::first_of(&[7; 32]);
         let link = Link::from_bytes([0; Link::BYTES]);
         let successor = link.follow(&old, &[]).unwrap();
         assert_eq!(hex(successor.fresh.bytes()), "303136c83ab846ec33e24265090084719772c2395555759ed0a201025f96e8");

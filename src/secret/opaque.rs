@@ -5,7 +5,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use zeroize::Zeroizing;
 
 use crate::entropy::Entropy;
-use crate::id::{ID_CHARACTERS, ID_OCTETS, base64url};
+use crate::id::{ID_CHARACTERS, ID_OCTETS, write_base64url};
 use crate::secret::Digest;
 use crate::secret::minted::Minted;
 
@@ -27,7 +27,8 @@ pub(crate) fn mint(entropy: &dyn Entropy) -> MintedOpaque {
 /// Writes the secret that has these bytes.
 #[inline]
 pub(super) fn of_bytes(bytes: &[u8; SECRET_BYTES]) -> MintedOpaque {
-    let secret = Zeroizing::new(base64url(bytes));
+    let mut secret = Zeroizing::new([0; SECRET_CHARACTERS]);
+    write_base64url(bytes, secret.as_mut_slice());
     let digest = Digest::of(secret.as_slice());
     Minted::new(secret, digest)
 }

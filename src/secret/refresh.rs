@@ -15,7 +15,7 @@ use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
 use crate::clock::Timestamp;
 use crate::entropy::Entropy;
-use crate::id::{GrantId, ID_CHARACTERS, base64url};
+use crate::id::{GrantId, ID_CHARACTERS, write_base64url};
 use crate::secret::minted::Minted;
 use crate::secret::opaque::decode_id;
 use crate::secret::{Digest, is_equal};
@@ -164,8 +164,11 @@ impl Fresh {
         Self(bytes)
     }
 
-    pub(super) const fn from_bytes(bytes: [u8; FRESH_BYTES]) -> Self {
-        Self(bytes)
+    /// Takes the first bytes of a longer secret.
+    pub(super) fn first_of(secret: &[u8; 32]) -> Self {
+        let mut fresh = Self([0; FRESH_BYTES]);
+        fresh.0.copy_from_slice(secret.split_at(FRESH_BYTES).0);
+        fresh
     }
 
     pub(super) const fn bytes(&self) -> &[u8; FRESH_BYTES] {
@@ -197,7 +200,9 @@ pub(crate) fn mint(position: Position, lineage: &Lineage, fresh: &Fresh, key: &T
     }
     let digest = Digest::of(body);
     tag.copy_from_slice(&key.tag(&digest));
-    Minted::new(Zeroizing::new(base64url(bytes.as_slice())), digest)
+    let mut secret = Zeroizing::new([0; SECRET_CHARACTERS]);
+    write_base64url(bytes.as_slice(), secret.as_mut_slice());
+    Minted::new(secret, digest)
 }
 
 /// A presented refresh token of the right shape; nothing else is known of it yet.
@@ -225,6 +230,8 @@ impl PresentedRefresh {
         let (lineage, rest) = body.split_first_chunk()?;
         let (end, rest) = rest.split_first_chunk()?;
         let (number, rest) = rest.split_first_chunk()?;
+        let (fresh, tag) = (rest.first_chunk()?, tag.first_chunk()?);
+        let digest = Digest::of(body);
         Some(Self {
             grant: GrantId::from_octets(id),
             lineage: Lineage(*lineage),
@@ -232,9 +239,9 @@ impl PresentedRefresh {
                 end: Timestamp::from_seconds(u32::from_be_bytes(*end)),
                 number: u32::from_be_bytes(*number),
             },
-            fresh: Fresh(*rest.first_chunk()?),
-            digest: Digest::of(body),
-            tag: *tag.first_chunk()?,
+            fresh: Fresh(*fresh),
+            digest,
+            tag: *tag,
         })
     }
 

@@ -21,11 +21,7 @@ pub(crate) struct Params<'a> {
 
 impl<'a> Params<'a> {
     /// Reads a query or body whose reader knows these names.
-    pub(crate) fn parse(
-        octets: &'a [u8],
-        known: impl Iterator<Item = &'static str> + Clone,
-        limits: &ParamLimits,
-    ) -> Result<Self, ParamsError> {
+    pub(crate) fn parse(octets: &'a [u8], known: &[&'static str], limits: &ParamLimits) -> Result<Self, ParamsError> {
         if octets.len() > limits.octets {
             return Err(ParamsError::TooLong);
         }
@@ -44,7 +40,7 @@ impl<'a> Params<'a> {
             }
             parameters += 1;
             let (name, value) = split_at_first(piece, b'=');
-            match find(name, known.clone())? {
+            match find(name, known)? {
                 Some((place, RESOURCE)) => params.add_another(place, value),
                 Some((place, name)) => params.add(place, name, form_decode(value)?),
                 None => check_escapes(value)?,
@@ -54,7 +50,7 @@ impl<'a> Params<'a> {
     }
 
     /// Writes the parameters of these names that have a value, so that [`parse`](Self::parse) reads the same values.
-    pub(crate) fn to_query(&self, names: impl Iterator<Item = &'static str>) -> String {
+    pub(crate) fn to_query(&self, names: &[&str]) -> String {
         let mut query = String::new();
         let mut add = |name: &str, value: &[u8]| {
             if !query.is_empty() {
@@ -65,7 +61,7 @@ impl<'a> Params<'a> {
             form_encode_into(&mut query, value);
         };
         for name in names {
-            match name {
+            match *name {
                 RESOURCE => self.resources().for_each(|value| add(name, value)),
                 _ => self.octets(name).into_iter().for_each(|value| add(name, value)),
             }
@@ -98,14 +94,15 @@ impl<'a> Params<'a> {
 
     /// Returns the first repeated name, in the order of the known names.
     pub(crate) fn first_repeated(&self) -> Option<&'static str> {
+        self.find(|param| param.is_repeated)?;
         let repeated = self.iter().filter(|param| param.is_repeated);
         repeated.min_by_key(|param| param.place).map(|param| param.name)
     }
 
     pub(crate) fn all_utf8(&self) -> bool {
         let is_utf8 = |value: &[u8]| value.is_ascii() || str::from_utf8(value).is_ok();
-        let texts = self.iter().filter(|param| param.name != RESOURCE);
-        texts.filter_map(|param| param.value.as_deref()).all(is_utf8)
+        let is_wrong = |param: &Param<'_>| param.name != RESOURCE && !param.value.as_deref().is_none_or(is_utf8);
+        self.find(is_wrong).is_none()
     }
 
     fn iter(&self) -> impl Iterator<Item = &Param<'a>> {
@@ -113,7 +110,13 @@ impl<'a> Params<'a> {
     }
 
     fn get(&self, name: &str) -> Option<&Param<'a>> {
-        self.iter().find(|param| param.name == name)
+        self.find(|param| param.name == name)
+    }
+
+    /// The same as `iter().find(…)`, which takes 40 to 110 instructions more of a request.
+    fn find(&self, is_meant: impl Fn(&Param<'a>) -> bool) -> Option<&Param<'a>> {
+        let few = self.few.iter().map_while(Option::as_ref).find(|param| is_meant(param));
+        few.or_else(|| self.more.iter().find(|param| is_meant(param)))
     }
 
     /// Adds a value of the one parameter that may be sent several times.
@@ -172,27 +175,31 @@ pub(crate) enum ParamsError {
 
 /// Decodes one name or value: `+` is a space, an escape is an octet [RFC 6749 appendix B].
 pub(crate) fn form_decode(octets: &[u8]) -> Result<Cow<'_, [u8]>, ParamsError> {
-    if !is_encoded(octets) {
-        return Ok(Cow::Borrowed(octets));
-    }
-
+    let Some(mut literal) = literal_octets(octets) else { return Ok(Cow::Borrowed(octets)) };
     let mut decoded = Vec::with_capacity(octets.len());
     let mut rest = octets;
-    while let [first, after @ ..] = rest {
-        let (octet, after) = match first {
-            b'+' => (b' ', after),
-            b'%' => split_escape(after)?,
-            literal => (*literal, after),
+    while let Some((plain, encoded)) = rest.split_at_checked(literal) {
+        decoded.extend_from_slice(plain);
+        let (octet, after) = match encoded {
+            [b'%', after @ ..] => split_escape(after)?,
+            [_, after @ ..] => (b' ', after),
+            [] => break,
         };
         decoded.push(octet);
         rest = after;
+        literal = literal_octets(rest).unwrap_or(rest.len());
     }
     Ok(Cow::Owned(decoded))
 }
 
 /// Returns whether decoding changes anything.
 pub(crate) fn is_encoded(octets: &[u8]) -> bool {
-    memchr2(b'+', b'%', octets).is_some()
+    literal_octets(octets).is_some()
+}
+
+/// How many octets stand before the first that is decoded; `None` if all stand for themselves.
+fn literal_octets(octets: &[u8]) -> Option<usize> {
+    memchr2(b'+', b'%', octets)
 }
 
 /// Encodes one name or value so that form and URI decoders read the same octets [D-08].
@@ -245,11 +252,8 @@ impl Param<'_> {
 }
 
 /// Finds a name among the known ones; those need no escapes, and mostly come without.
-fn find(
-    sent: &[u8],
-    known: impl Iterator<Item = &'static str> + Clone,
-) -> Result<Option<(u16, &'static str)>, ParamsError> {
-    let find = |sent: &[u8]| (0..).zip(known.clone()).find(|(_, name)| name.as_bytes() == sent);
+fn find(sent: &[u8], known: &[&'static str]) -> Result<Option<(u16, &'static str)>, ParamsError> {
+    let find = |sent: &[u8]| (0..).zip(known.iter().copied()).find(|(_, name)| name.as_bytes() == sent);
     match find(sent) {
         None if is_encoded(sent) => Ok(find(&form_decode(sent)?)),
         found => Ok(found),
@@ -305,7 +309,7 @@ mod tests {
     const LIMITS: ParamLimits = ParamLimits { octets: 64, parameters: 4 };
 
     fn parse(octets: &[u8]) -> Result<Params<'_>, ParamsError> {
-        Params::parse(octets, NAMES.iter().copied(), &LIMITS)
+        Params::parse(octets, NAMES, &LIMITS)
     }
 
     /// RFC 6749 appendix B: U+0020, U+0025, U+0026, U+002B, U+00A3 and U+20AC.
@@ -401,13 +405,13 @@ mod tests {
 
     #[test]
     fn what_is_written_is_read_again() {
-        let names = ["state", RESOURCE, "scope", "code"].into_iter();
+        let names = ["state", RESOURCE, "scope", "code"];
         let limits = ParamLimits { octets: 1000, parameters: 100 };
         let form = b"code=&resource=a%26b&x=1&state=a+%26%00%ff&resource=&resource=%zz&scope=b";
-        let query = Params::parse(form, names.clone(), &limits).unwrap().to_query(names.clone());
+        let query = Params::parse(form, &names, &limits).unwrap().to_query(&names);
         assert_eq!(query, "state=a%20%26%00%FF&resource=a%26b&resource=&resource=%25zz&scope=b");
-        let again = Params::parse(query.as_bytes(), names.clone(), &limits).unwrap();
-        assert_eq!(again.to_query(names), query);
+        let again = Params::parse(query.as_bytes(), &names, &limits).unwrap();
+        assert_eq!(again.to_query(&names), query);
     }
 
     #[test]
@@ -446,7 +450,7 @@ mod tests {
         const MANY: [&str; 12] = ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l"];
         let limits = ParamLimits { octets: 1000, parameters: 100 };
         let form = MANY.map(|name| format!("{name}={name}")).join("&") + "&l=&k&m=1&m=2";
-        let params = Params::parse(form.as_bytes(), MANY.into_iter(), &limits).unwrap();
+        let params = Params::parse(form.as_bytes(), &MANY, &limits).unwrap();
         for name in MANY {
             assert_eq!(params.text(name), Some(name));
             assert_eq!(params.is_repeated(name), ["k", "l"].contains(&name), "{name}");
@@ -457,15 +461,15 @@ mod tests {
     /// RFC 8707 section 2
     #[test]
     fn a_resource_may_be_repeated_and_is_judged_elsewhere() {
-        let names = ["state", RESOURCE].into_iter();
+        let names = ["state", RESOURCE];
         let limits = ParamLimits { octets: 1000, parameters: 100 };
         let form = b"resource=a&state=x&resource=&resource=%zz&resource=b%2fc&resource=%ff&resource=a";
-        let params = Params::parse(form, names.clone(), &limits).unwrap();
+        let params = Params::parse(form, &names, &limits).unwrap();
         let values: Vec<_> = params.resources().collect();
         assert_eq!(values, [&b"a"[..], b"", b"%zz", b"b/c", b"\xff", b"a"]);
         assert_eq!((params.first_repeated(), params.all_utf8(), params.text("state")), (None, true, Some("x")));
         let many = "resource=a&".repeat(20) + "state=x&state=y";
-        let params = Params::parse(many.as_bytes(), names, &limits).unwrap();
+        let params = Params::parse(many.as_bytes(), &names, &limits).unwrap();
         assert_eq!((params.resources().count(), params.first_repeated()), (20, Some("state")));
     }
 
