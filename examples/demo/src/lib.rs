@@ -121,4 +121,5 @@ pub struct Me<'a> {
 }
 
 /// The request header that the resource returns in its response, for tests of the FAPI profile.
+#[cfg(any(feature = "actix", feature = "axum"))]
 const INTERACTION: &str = "x-fapi-interaction-id";

@@ -52,7 +52,9 @@ impl Database {
         work: impl FnOnce(&mut Connection) -> rusqlite::Result<T> + Send + 'static,
     ) -> Result<T, DatabaseError> {
         let connection = self.0.clone();
-        let task = move || work(&mut connection.lock().unwrap_or_else(PoisonError::into_inner));
+        // In a box, so that the runtime's code for blocking tasks is compiled for each result and not for each closure.
+        let task: Box<dyn FnOnce() -> rusqlite::Result<T> + Send> =
+            Box::new(move || work(&mut connection.lock().unwrap_or_else(PoisonError::into_inner)));
         let done = tokio::task::spawn_blocking(task).await;
         done.map_err(DatabaseError::from_join)?.map_err(|error| DatabaseError(error.into()))
     }

@@ -62,13 +62,16 @@ impl Store {
         let mut contents = self.contents.lock().await;
         let outcome = change(&mut contents);
         if let Some(file) = self.file.clone() {
-            let octets = serde_json::to_vec(&*contents).expect("every key is a text");
-            let written = tokio::task::spawn_blocking(move || replace(&file, &octets)).await;
-            if let Err(error) = written.unwrap_or_else(|error| Err(io::Error::other(error))) {
-                error!("connections are not kept: {error}");
-            }
+            keep(file, serde_json::to_vec(&*contents).expect("every key is a text")).await;
         }
         outcome
+    }
+}
+
+async fn keep(file: PathBuf, octets: Vec<u8>) {
+    let written = tokio::task::spawn_blocking(move || replace(&file, &octets)).await;
+    if let Err(error) = written.unwrap_or_else(|error| Err(io::Error::other(error))) {
+        error!("connections are not kept: {error}");
     }
 }
 
