@@ -100,7 +100,7 @@ impl Context {
     ///
     /// # Errors
     ///
-    /// `used_before` if it was; [`Reason::Store`] if the store failed: the identifier may count as used.
+    /// `used_before` if it was used before; [`Reason::Store`] if the store failed: the identifier may count as used.
     pub(crate) async fn use_once(&self, identifier: Replay, used_before: Reason) -> Result<(), Reason> {
         // The server is not built without a replay store if a setting needs one.
         let replays = self.stores.replays.as_deref();

@@ -5,11 +5,12 @@ use std::fmt;
 
 use chacha20::ChaCha20Rng;
 use rand_core::{Rng, SeedableRng};
+use zeroize::Zeroizing;
 
 /// A cryptographic source of random octets.
 ///
 /// Ids, codes, tokens and client secrets are drawn from it, so whoever can guess its output can
-/// forge them. To use a generator of your own, wrap it:
+/// forge them. To use a generator of your own, wrap it. This one is of the crate `chacha20` 0.10 with its feature `rng`:
 ///
 /// ```
 /// use std::sync::Mutex;
@@ -68,11 +69,11 @@ impl Generator {
         reason = "a token from a generator without a seed could be guessed; there is no safe answer"
     )]
     fn seeded() -> Self {
-        let mut seed = [0; 32];
-        if let Err(error) = getrandom::fill(&mut seed) {
+        let mut seed = Zeroizing::new([0; 32]);
+        if let Err(error) = getrandom::fill(seed.as_mut_slice()) {
             panic!("the operating system gave no random octets: {error}");
         }
-        Self { stream: ChaCha20Rng::from_seed(seed), left: OCTETS_PER_SEED }
+        Self { stream: ChaCha20Rng::from_seed(*seed), left: OCTETS_PER_SEED }
     }
 
     fn fill(&mut self, octets: &mut [u8]) {

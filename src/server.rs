@@ -7,7 +7,7 @@ use crate::client::Client;
 use crate::client_auth;
 use crate::clock::{Clock, SystemClock};
 use crate::config::Config;
-use crate::config::authentication::KeyParts;
+use crate::config::authentication::KeyNeeds;
 use crate::config::check::RegistrationNeeds;
 use crate::config::document_needs::DocumentNeeds;
 use crate::config::error::ConfigError;
@@ -603,9 +603,9 @@ impl Builder {
             has_fetcher: fetcher.is_some(),
             reaches_loopback: fetcher.as_ref().is_some_and(|fetcher| fetcher.reaches_loopback()),
         })?;
-        let parts = KeyParts { has_jose: jose::IS_AVAILABLE, has_replays: stores.replays.is_some() };
-        config.check_authentication(parts)?;
-        config.check_proofs(parts)?;
+        let needs = KeyNeeds { has_jose: jose::IS_AVAILABLE, has_replays: stores.replays.is_some() };
+        config.check_authentication(needs)?;
+        config.check_proofs(needs)?;
         let of_documents = fetcher.clone().filter(|_| config.client_id_metadata_documents);
         let documents = of_documents.map(|fetcher| Documents::new(&config, fetcher, Arc::clone(&clock)));
         let of_keys = fetcher.filter(|_| config.accepts_assertions());

@@ -1,10 +1,11 @@
-//! Slots: rows of a client whose ids derive from the client id and a number. So they are counted by primary key, without
+//! Slots: rows of a client whose ids derive from the client id and a number. What they hold is counted by primary key, without
 //! a list.
 
 use crate::id::ClientId;
 use crate::secret::Digest;
 
-/// Returns the id of a slot. `label` separates the slots of one kind of record from all others.
+/// Returns the id of a slot. `label` separates the slots of one kind of record from all others: no label begins with another,
+/// and `slot` has the same length in all slots of a label.
 pub(crate) fn id(label: &[u8], slot: &[u8], client: &ClientId) -> [u8; 16] {
     let digest = Digest::of(&[label, slot, client.as_str().as_bytes()].concat());
     let mut id = [0; 16];

@@ -95,7 +95,7 @@ pub(crate) struct Assurance {
 }
 
 impl Assurance {
-    /// That of most clients.
+    /// What most clients registered: nothing.
     pub(crate) const NONE: &Self = &Self {
         keys: None,
         signing_algorithm: None,

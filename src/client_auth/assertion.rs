@@ -7,13 +7,11 @@ use crate::clock::{ALLOWED_SKEW, Timestamp};
 use crate::config::{AssertionAudience, Config};
 use crate::id::ClientId;
 use crate::jose::{Claims, JoseError, Jws};
-use crate::record::Replay;
+use crate::record::{MOST_JTI_BYTES, Replay};
 use crate::wire::Endpoint;
 
 /// The type of assertions that are for client authentication and nothing else [RFC 10070].
 const OWN_TYPE: &str = "client-authentication+jwt";
-/// The maximum length of a `jti` in bytes.
-const MOST_JTI_BYTES: usize = 256;
 
 /// An assertion that was parsed. Nothing in it is verified yet.
 pub(crate) struct Assertion<'a> {

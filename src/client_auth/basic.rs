@@ -75,10 +75,8 @@ fn raw(mut pair: Zeroizing<String>) -> Option<Reading<'static>> {
     Some(Reading { id: mem::take(&mut *pair).into(), ..reading })
 }
 
-/// Most texts are ASCII, whose bytes can be checked many at once.
+/// Most texts are printable ASCII. Their bytes can be checked many at once.
 fn has_control(text: &str) -> bool {
-    if text.is_ascii() {
-        return text.bytes().fold(false, |found, octet| found | octet.is_ascii_control());
-    }
-    text.chars().any(char::is_control)
+    let is_printable = text.bytes().fold(true, |so_far, octet| so_far & matches!(octet, b' '..=b'~'));
+    !is_printable && text.chars().any(char::is_control)
 }

@@ -15,7 +15,7 @@ impl Config {
     /// The methods that the client of a metadata document may have: those without a shared secret.
     pub(crate) fn document_methods(&self) -> Vec<AuthenticationMethod> {
         let offered = [
-            (AuthenticationMethod::PrivateKeyJwt, IS_AVAILABLE && self.accepts_assertions()),
+            (AuthenticationMethod::PrivateKeyJwt, self.assurance_rules(true).offers_keys()),
             (AuthenticationMethod::None, self.serves(ClientType::Public)),
         ];
         offered.into_iter().filter(|(_, is_offered)| *is_offered).map(|(method, _)| method).collect()

@@ -9,7 +9,7 @@ use crate::config::{Config, KeySets};
 
 /// Which parts of the server are there that assertions and proofs need.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct KeyParts {
+pub(crate) struct KeyNeeds {
     /// Whether signatures can be verified.
     pub(crate) has_jose: bool,
     pub(crate) has_replays: bool,
@@ -47,14 +47,14 @@ impl Config {
     }
 
     /// Checks that the server has the parts that the methods need.
-    pub(crate) fn check_authentication(&self, parts: KeyParts) -> Result<(), ConfigError> {
+    pub(crate) fn check_authentication(&self, needs: KeyNeeds) -> Result<(), ConfigError> {
         let refused =
             |remedy| Err(ConfigError::new("authentication_methods", shown(self.authentication_methods), remedy));
-        match parts {
+        match needs {
             _ if !self.accepts_assertions() => Ok(()),
-            KeyParts { has_jose: false, .. } => refused(JOSE),
-            KeyParts { has_replays: false, .. } => refused(REPLAYS),
-            KeyParts { has_jose: true, has_replays: true } => Ok(()),
+            KeyNeeds { has_jose: false, .. } => refused(JOSE),
+            KeyNeeds { has_replays: false, .. } => refused(REPLAYS),
+            KeyNeeds { has_jose: true, has_replays: true } => Ok(()),
         }
     }
 }
@@ -122,7 +122,7 @@ const REPLAYS: &str =
 mod tests {
     use super::*;
 
-    const ALL: KeyParts = KeyParts { has_jose: true, has_replays: true };
+    const ALL: KeyNeeds = KeyNeeds { has_jose: true, has_replays: true };
 
     fn refused(change: impl FnOnce(&mut Config)) -> Option<String> {
         let mut config = Config::strict("https://auth.example");
@@ -178,7 +178,7 @@ mod tests {
         let mut config = Config::fapi("https://auth.example");
         assert_eq!(config.check_authentication(ALL), Ok(()));
         for (needs, remedy) in
-            [(KeyParts { has_jose: false, ..ALL }, JOSE), (KeyParts { has_replays: false, ..ALL }, REPLAYS)]
+            [(KeyNeeds { has_jose: false, ..ALL }, JOSE), (KeyNeeds { has_replays: false, ..ALL }, REPLAYS)]
         {
             let error = config.check_authentication(needs).unwrap_err();
             let expected = ("authentication_methods", "private_key_jwt", remedy);

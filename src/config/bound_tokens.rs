@@ -3,7 +3,7 @@
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
-use crate::config::authentication::KeyParts;
+use crate::config::authentication::KeyNeeds;
 use crate::config::error::{ConfigError, seconds};
 use crate::config::{BoundTokens, Config};
 use crate::jose::SigningAlgorithm;
@@ -26,7 +26,7 @@ const REPLAY_STORE: &str = "Off is accepted, or a store that keeps used proofs: 
 pub(crate) const PROOF_ALGORITHMS: [SigningAlgorithm; 3] =
     [SigningAlgorithm::Es256, SigningAlgorithm::Ps256, SigningAlgorithm::EdDsa];
 
-/// Their names, as metadata and challenges list them.
+/// The names of [`PROOF_ALGORITHMS`], as metadata and challenges list them.
 pub(crate) fn proof_algorithm_names() -> Vec<&'static str> {
     PROOF_ALGORITHMS.into_iter().flat_map(SigningAlgorithm::names).copied().collect()
 }
@@ -41,13 +41,13 @@ impl Config {
     }
 
     /// Checks that the server has the parts that proofs need.
-    pub(crate) fn check_proofs(&self, parts: KeyParts) -> Result<(), ConfigError> {
+    pub(crate) fn check_proofs(&self, needs: KeyNeeds) -> Result<(), ConfigError> {
         let refused = |remedy| Err(ConfigError::new("bound_tokens", format!("{:?}", self.bound_tokens), remedy));
-        match parts {
+        match needs {
             _ if !self.reads_proofs() => Ok(()),
-            KeyParts { has_jose: false, .. } => refused(FEATURE),
-            KeyParts { has_replays: false, .. } => refused(REPLAY_STORE),
-            KeyParts { has_jose: true, has_replays: true } => Ok(()),
+            KeyNeeds { has_jose: false, .. } => refused(FEATURE),
+            KeyNeeds { has_replays: false, .. } => refused(REPLAY_STORE),
+            KeyNeeds { has_jose: true, has_replays: true } => Ok(()),
         }
     }
 
@@ -137,15 +137,15 @@ mod tests {
     /// 9449-11.1-02
     #[test]
     fn proofs_need_a_replay_store() {
-        const ALL: KeyParts = KeyParts { has_jose: true, has_replays: true };
+        const ALL: KeyNeeds = KeyNeeds { has_jose: true, has_replays: true };
         let mut config = Config::strict("https://auth.example");
-        let none = KeyParts { has_jose: false, has_replays: false };
+        let none = KeyNeeds { has_jose: false, has_replays: false };
         assert_eq!(config.check_proofs(none), Ok(()), "they are not read");
         config.bound_tokens = BoundTokens::Optional;
-        for (parts, remedy) in
-            [(KeyParts { has_replays: false, ..ALL }, REPLAY_STORE), (KeyParts { has_jose: false, ..ALL }, FEATURE)]
+        for (needs, remedy) in
+            [(KeyNeeds { has_replays: false, ..ALL }, REPLAY_STORE), (KeyNeeds { has_jose: false, ..ALL }, FEATURE)]
         {
-            let error = config.check_proofs(parts).unwrap_err();
+            let error = config.check_proofs(needs).unwrap_err();
             assert_eq!((error.field(), error.value(), error.remedy()), ("bound_tokens", "Optional", remedy));
         }
         assert_eq!(config.check_proofs(ALL), Ok(()));

@@ -127,6 +127,7 @@ fn off(setting: &'static str, is_on: bool, section: &'static str) -> Promise {
     Promise::new(setting, is_on, !is_on, section).accepts("only false is accepted")
 }
 
+/// FAPI 2.0 Security Profile section 5.3.2.1, entry 13: clocks that are 10 s ahead have to be accepted.
 const LEAST_CLOCK_SKEW: Duration = Duration::from_secs(10);
 const LONGEST_CODE_LIFETIME: Duration = Duration::from_secs(60);
 /// The conformance suite sends a `state` of 1000 characters.

@@ -506,7 +506,7 @@ impl Config {
         format!("{}{}", self.issuer.trim_end_matches('/'), endpoint.path())
     }
 
-    /// Returns whether a pushed request has to name its redirect URI, also if only one is registered.
+    /// Returns whether a pushed request has to name its redirect URI, even if only one is registered.
     ///
     /// > shall require the redirect_uri parameter in pushed authorization requests
     ///

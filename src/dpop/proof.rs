@@ -8,19 +8,16 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
 use crate::clock::{ALLOWED_SKEW, Timestamp};
 use crate::config::Config;
-use crate::config::bound_tokens::LONGEST_PROOF_AGE;
-use crate::config::bound_tokens::PROOF_ALGORITHMS;
+use crate::config::bound_tokens::{LONGEST_PROOF_AGE, PROOF_ALGORITHMS};
 use crate::dpop::nonce::{self, Role};
 use crate::dpop::target_uri::TargetUri;
 use crate::error::Reason;
 use crate::jose::{Claims, JoseError, Jwk, JwkThumbprint, Jws};
-use crate::record::Replay;
+use crate::record::{MOST_JTI_BYTES, Replay};
 use crate::secret::Digest;
 
 /// The `typ` of a proof [RFC 9449 section 4.2].
 const TYPE: &str = "dpop+jwt";
-/// The maximum length of a `jti` in bytes.
-const MOST_JTI_BYTES: usize = 256;
 /// How far ahead an `iat` counts for how long a proof is remembered. Only the clock of a client that is wrong by as much, and
 /// that was served with a nonce, makes a later one.
 const FARTHEST: Duration = Duration::from_secs(3600);

@@ -5,6 +5,7 @@ use std::sync::LazyLock;
 use crate::access_token::{self, UsableToken};
 use crate::client::Client;
 use crate::context::Context;
+use crate::endpoint::submitted::Names;
 use crate::endpoint::{caller, submitted};
 use crate::error::Reason;
 use crate::hooks::Event;
@@ -15,7 +16,7 @@ use crate::scope::ResourceScope;
 use crate::wire::params::{Params, RESOURCE};
 use crate::wire::{Endpoint, Request, Response};
 
-static NAMES: LazyLock<Vec<&str>> = LazyLock::new(|| submitted::names(["token", "token_type_hint", RESOURCE]));
+static NAMES: LazyLock<Names> = LazyLock::new(|| Names::new(["token", "token_type_hint", RESOURCE]));
 
 pub(crate) async fn serve(context: &Context, request: &Request<'_>) -> Response {
     let refuse = |client: Option<&ClientId>, reason| {

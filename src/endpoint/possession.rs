@@ -42,7 +42,7 @@ fn judge(
     token: &[u8],
     key: &JwkThumbprint,
 ) -> Result<Replay, Reason> {
-    let header = proof::sent(request)?.ok_or(Reason::MissingDpopProof)?;
+    let header = proof::dpop_header(request)?.ok_or(Reason::MissingDpopProof)?;
     let url = target(&url(context, at, request)?)?;
     let expected = Expected { method: request.method(), url: &url, access_token: Some(token), role: Role::Resource };
     let proof = dpop::verify(header, &expected, &context.config, context.now())?;

@@ -14,7 +14,7 @@ use crate::wire::{Endpoint, Request, Response};
 /// > There is not more than one DPoP HTTP request header field.
 ///
 /// [RFC 9449 section 4.3]
-pub(crate) fn sent<'a>(request: &Request<'a>) -> Result<Option<&'a [u8]>, Reason> {
+pub(crate) fn dpop_header<'a>(request: &Request<'a>) -> Result<Option<&'a [u8]>, Reason> {
     match request.dpop() {
         HeaderLine::Absent => Ok(None),
         HeaderLine::One(value) => Ok(Some(value)),
@@ -28,7 +28,7 @@ pub(crate) fn header<'a>(
     request: &Request<'a>,
     endpoint: Endpoint,
 ) -> Result<Option<&'a [u8]>, Reason> {
-    if context.config.reads_proofs() && endpoint.reads_proofs() { sent(request) } else { Ok(None) }
+    if context.config.reads_proofs() && endpoint.reads_proofs() { dpop_header(request) } else { Ok(None) }
 }
 
 /// Verifies that proof, except that it was not used before: [`record`] checks that.

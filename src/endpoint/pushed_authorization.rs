@@ -14,6 +14,7 @@ use crate::context::Context;
 use crate::endpoint::authorization_request::{self, Fault, NoDestination, names};
 use crate::endpoint::caller::{self, Caller};
 use crate::endpoint::pushed::REQUEST_URI_PREFIX;
+use crate::endpoint::submitted::Names;
 use crate::endpoint::{proof, submitted};
 use crate::entropy::Entropy;
 use crate::error::Reason;
@@ -37,7 +38,7 @@ const LABEL: &[u8] = b"pushed request";
 
 pub(crate) async fn serve(context: &Context, request: &Request<'_>) -> Response {
     const ENDPOINT: Endpoint = Endpoint::PushedAuthorization;
-    let names = submitted::names(names(&context.config).iter().copied().chain(REFUSED));
+    let names = Names::new(names(&context.config).iter().copied().chain(REFUSED));
     let refuse = |client: Option<&ClientId>, reason| submitted::refused(context, request, ENDPOINT, client, &reason);
     let form = match submitted::read(context, request, ENDPOINT, &names) {
         Ok(form) => form,

@@ -6,7 +6,6 @@ use std::sync::Arc;
 use crate::access_token::{self, UsableToken};
 use crate::client::Client;
 use crate::clock::Timestamp;
-use crate::config::BoundTokens;
 use crate::config::error::ConfigError;
 use crate::context::Context;
 use crate::endpoint::{bearer, possession};
@@ -408,8 +407,7 @@ pub(crate) fn require_subject<'t>(context: &Context, token: &'t Authenticated) -
 async fn look_up(context: &Context, at: Option<usize>, request: &Request<'_>) -> Result<Authenticated, Reason> {
     let in_body = if context.config.bearer_in_body { form(context, request)? } else { None };
     let in_body = in_body.as_ref().and_then(|params| params.octets("access_token"));
-    let bound_tokens = context.config.bound_tokens;
-    let is_accepted = |scheme| scheme == TokenScheme::Bearer || bound_tokens != BoundTokens::Off;
+    let is_accepted = |scheme| scheme == TokenScheme::Bearer || context.config.reads_proofs();
     let (scheme, sent) = match (bearer::token(request, is_accepted)?, in_body) {
         (Some(_), Some(_)) => return Err(Reason::MalformedBearer),
         (Some(in_header), None) => in_header,

@@ -4,6 +4,7 @@ use std::sync::LazyLock;
 
 use crate::client::Client;
 use crate::context::Context;
+use crate::endpoint::submitted::Names;
 use crate::endpoint::{caller, submitted};
 use crate::error::Reason;
 use crate::grant::revocation;
@@ -14,7 +15,7 @@ use crate::wire::params::{Params, RESOURCE};
 use crate::wire::{Endpoint, Request, Response};
 
 /// `token_type_hint` is known so that a repeat is an error, and never looked at: the token tells.
-static NAMES: LazyLock<Vec<&str>> = LazyLock::new(|| submitted::names(["token", "token_type_hint", RESOURCE]));
+static NAMES: LazyLock<Names> = LazyLock::new(|| Names::new(["token", "token_type_hint", RESOURCE]));
 
 pub(crate) async fn serve(context: &Context, request: &Request<'_>) -> Response {
     let refuse =

@@ -9,20 +9,23 @@ use crate::id::ClientId;
 use crate::wire::params::Params;
 use crate::wire::{Endpoint, Request, Response};
 
-/// The parameters that an endpoint knows: those that it reads itself, then those of client authentication.
-pub(crate) fn names(own: impl IntoIterator<Item = &'static str>) -> Vec<&'static str> {
-    own.into_iter().chain(client_auth::parameters()).collect()
+/// The parameters that an endpoint for clients knows: those that it reads itself, and those of client authentication.
+pub(crate) struct Names(Vec<&'static str>);
+
+impl Names {
+    pub(crate) fn new(own: impl IntoIterator<Item = &'static str>) -> Self {
+        Self(own.into_iter().chain(client_auth::parameters()).collect())
+    }
 }
 
-/// Reads the form of a request, before its client is authenticated; `names` are the parameters that the
-/// endpoint [knows](names).
+/// Reads the form of a request, before its client is authenticated.
 pub(crate) fn read<'a>(
     context: &Context,
     request: &Request<'a>,
     endpoint: Endpoint,
-    names: &[&'static str],
+    names: &Names,
 ) -> Result<Params<'a>, Reason> {
-    form::read(request, endpoint, names, &context.config)
+    form::read(request, endpoint, &names.0, &context.config)
 }
 
 /// Answers a refused request and raises the event for it.

@@ -7,6 +7,7 @@ use std::sync::{Arc, LazyLock};
 use crate::client::{Client, GrantType};
 use crate::context::Context;
 use crate::endpoint::caller::{self, Caller};
+use crate::endpoint::submitted::Names;
 use crate::endpoint::{proof, submitted, used};
 use crate::error::Reason;
 use crate::grant;
@@ -18,8 +19,7 @@ use crate::secret::refresh::MintedRefresh;
 use crate::wire::params::Params;
 use crate::wire::{Endpoint, Request, Response};
 
-static NAMES: LazyLock<Vec<&str>> =
-    LazyLock::new(|| submitted::names(iter::once("grant_type").chain(grant::parameters())));
+static NAMES: LazyLock<Names> = LazyLock::new(|| Names::new(iter::once("grant_type").chain(grant::parameters())));
 
 pub(crate) async fn serve(context: &Arc<Context>, request: &Request<'_>) -> Response {
     let refuse =

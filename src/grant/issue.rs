@@ -58,7 +58,7 @@ pub(crate) fn pair(config: &Config, secrets: PairSecrets, place: Place<'_>) -> N
     let refresh_end = place.now.plus(config.refresh_token_lifetime).min(last_end(config, place.created));
     let has_refresh_token = place.client.grant_types.contains(GrantType::RefreshToken);
     let position = Position { end: refresh_end, number: place.number };
-    // The tokens are made where they stay: a compiler may move their text byte by byte.
+    // Built first, with the refresh token in it: a token that was kept in a variable was copied byte by byte (`tests/limits`).
     let issued = Issued {
         grant: place.grant,
         refresh_token: has_refresh_token.then(|| refresh::mint(position, place.lineage, &secrets.fresh, place.tag_key)),

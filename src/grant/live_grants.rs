@@ -40,7 +40,10 @@ async fn surplus(context: &Context, subject: &Subject, new: &Grant) -> Result<Ve
         }
     }
     list.finish()?;
-    let Some(too_many) = live.len().checked_sub(most).filter(|too_many| *too_many > 0) else { return Ok(Vec::new()) };
+    let too_many = live.len().saturating_sub(most);
+    if too_many == 0 {
+        return Ok(Vec::new());
+    }
     live.retain(|grant| grant.id != new.id);
     // Those of the future, which a clock that leapt left behind, go first: they cannot be used.
     live.sort_by_key(|grant| (grant.refreshed().has_come(now), grant.refreshed(), grant.created, grant.id));

@@ -23,6 +23,7 @@ pub use self::last_purge::LastPurge;
 pub(crate) use self::pairs::{AccessPart, FurtherAccess, GraceEnds, Pairs, Placed, SupersededPair, TokenPair};
 pub use self::pushed_request::PushedRequest;
 pub(crate) use self::pushed_request::{VISITS, Visit};
+pub(crate) use self::replay::MOST_JTI_BYTES;
 pub use self::replay::Replay;
 
 /// A store applies a write within this time from its call, or never.
@@ -44,11 +45,9 @@ pub(crate) trait Record: Sized + Send + Sync + 'static {
     fn subject(&self) -> Option<&Subject>;
     fn created(&self) -> Timestamp;
     fn state(&self) -> &'static str;
+    fn revoked(&self) -> Option<Revocation>;
     fn purge_after(&self) -> Timestamp;
-    fn revoked(&self) -> Option<Revocation> {
-        None
-    }
-    /// Whether the record may go much sooner than the version before it.
+    /// Whether the record may go much sooner than the version before it. By default, if it was revoked.
     fn is_due_sooner(&self) -> bool {
         self.revoked().is_some()
     }
@@ -79,6 +78,10 @@ impl Record for Authorization {
 
     fn state(&self) -> &'static str {
         self.stage.as_str()
+    }
+
+    fn revoked(&self) -> Option<Revocation> {
+        None
     }
 
     fn purge_after(&self) -> Timestamp {
@@ -159,6 +162,10 @@ impl Record for PushedRequest {
 
     fn state(&self) -> &'static str {
         if self.is_used() { "used" } else { "pushed" }
+    }
+
+    fn revoked(&self) -> Option<Revocation> {
+        None
     }
 
     fn purge_after(&self) -> Timestamp {

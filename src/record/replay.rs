@@ -6,6 +6,9 @@ use crate::clock::Timestamp;
 use crate::codec::{DecodeError, Reader, Writer, kind};
 use crate::secret::Digest;
 
+/// The maximum length in bytes of the `jti` of an assertion or a proof.
+pub(crate) const MOST_JTI_BYTES: usize = 256;
+
 /// The digest of an identifier that may be used once, and the time until which it is remembered
 /// [RFC 9449 section 11.1].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -20,6 +20,7 @@ use crate::secret::refresh::{FRESH_BYTES, Fresh};
 const LABEL: [u8; 4] = *b"next";
 const NONCE_BYTES: usize = 12;
 const NAME_BYTES: usize = 4;
+const COUNTER_BYTES: usize = 4;
 /// Bytes of the secret of an access token.
 const ACCESS_BYTES: usize = 32;
 
@@ -71,19 +72,19 @@ impl Link {
     /// NIST SP 800-56C section 4.1, option 1: `SHA-256(counter ‖ old fresh part ‖ label ‖ link)`, 55 bytes, one
     /// block each.
     fn plain(&self, old: &Fresh) -> PairSecrets {
-        let mut message = Zeroizing::new([0; 4 + FRESH_BYTES + LABEL.len() + Self::BYTES]);
-        let (counter, mut rest) = message.split_at_mut(4);
+        let mut message = Zeroizing::new([0; COUNTER_BYTES + FRESH_BYTES + LABEL.len() + Self::BYTES]);
+        let (_, mut rest) = message.split_at_mut(COUNTER_BYTES);
         for part in [old.bytes().as_slice(), &LABEL, &self.0] {
             let (place, after) = rest.split_at_mut(part.len());
             place.copy_from_slice(part);
             rest = after;
         }
-        counter.copy_from_slice(&1_u32.to_be_bytes());
-        let access = Zeroizing::new(*Digest::of(message.as_slice()).octets());
-        let (counter, _) = message.split_at_mut(4);
-        counter.copy_from_slice(&2_u32.to_be_bytes());
-        let fresh = Zeroizing::new(*Digest::of(message.as_slice()).octets());
-        PairSecrets::new(&access, &fresh)
+        let mut block = |number: u32| {
+            let (counter, _) = message.split_at_mut(COUNTER_BYTES);
+            counter.copy_from_slice(&number.to_be_bytes());
+            Zeroizing::new(*Digest::of(message.as_slice()).octets())
+        };
+        PairSecrets::new(&block(1), &block(2))
     }
 
     /// RFC 5869 with the key as the salt, the old fresh part as the secret, label and link as the context.

@@ -231,6 +231,7 @@ impl PresentedRefresh {
         let (end, rest) = rest.split_first_chunk()?;
         let (number, rest) = rest.split_first_chunk()?;
         let (fresh, tag) = (rest.first_chunk()?, tag.first_chunk()?);
+        // Before the value is built, or the parts are copied byte by byte (`tests/limits`).
         let digest = Digest::of(body);
         Some(Self {
             grant: GrantId::from_octets(id),

@@ -40,7 +40,7 @@ impl<'a> Params<'a> {
             }
             parameters += 1;
             let (name, value) = split_at_first(piece, b'=');
-            match find(name, known)? {
+            match known_name(name, known)? {
                 Some((place, RESOURCE)) => params.add_another(place, value),
                 Some((place, name)) => params.add(place, name, form_decode(value)?),
                 None => check_escapes(value)?,
@@ -94,15 +94,17 @@ impl<'a> Params<'a> {
 
     /// Returns the first repeated name, in the order of the known names.
     pub(crate) fn first_repeated(&self) -> Option<&'static str> {
-        self.find(|param| param.is_repeated)?;
+        // Most forms have none.
+        self.first(|param| param.is_repeated)?;
         let repeated = self.iter().filter(|param| param.is_repeated);
         repeated.min_by_key(|param| param.place).map(|param| param.name)
     }
 
     pub(crate) fn all_utf8(&self) -> bool {
         let is_utf8 = |value: &[u8]| value.is_ascii() || str::from_utf8(value).is_ok();
-        let is_wrong = |param: &Param<'_>| param.name != RESOURCE && !param.value.as_deref().is_none_or(is_utf8);
-        self.find(is_wrong).is_none()
+        let is_wrong =
+            |param: &Param<'_>| param.name != RESOURCE && param.value.as_deref().is_some_and(|value| !is_utf8(value));
+        self.first(is_wrong).is_none()
     }
 
     fn iter(&self) -> impl Iterator<Item = &Param<'a>> {
@@ -110,11 +112,11 @@ impl<'a> Params<'a> {
     }
 
     fn get(&self, name: &str) -> Option<&Param<'a>> {
-        self.find(|param| param.name == name)
+        self.first(|param| param.name == name)
     }
 
-    /// The same as `iter().find(…)`, which takes 40 to 110 instructions more of a request.
-    fn find(&self, is_meant: impl Fn(&Param<'a>) -> bool) -> Option<&Param<'a>> {
+    /// Returns the first parameter of which that is true. The same as `iter().find(…)`, which takes 40 to 110 instructions more of a request.
+    fn first(&self, is_meant: impl Fn(&Param<'a>) -> bool) -> Option<&Param<'a>> {
         let few = self.few.iter().map_while(Option::as_ref).find(|param| is_meant(param));
         few.or_else(|| self.more.iter().find(|param| is_meant(param)))
     }
@@ -175,30 +177,34 @@ pub(crate) enum ParamsError {
 
 /// Decodes one name or value: `+` is a space, an escape is an octet [RFC 6749 appendix B].
 pub(crate) fn form_decode(octets: &[u8]) -> Result<Cow<'_, [u8]>, ParamsError> {
-    let Some(mut literal) = literal_octets(octets) else { return Ok(Cow::Borrowed(octets)) };
+    let mut next = first_encoded(octets);
+    if next.is_none() {
+        return Ok(Cow::Borrowed(octets));
+    }
     let mut decoded = Vec::with_capacity(octets.len());
     let mut rest = octets;
-    while let Some((plain, encoded)) = rest.split_at_checked(literal) {
+    while let Some((plain, encoded)) = next.and_then(|place| rest.split_at_checked(place)) {
         decoded.extend_from_slice(plain);
         let (octet, after) = match encoded {
             [b'%', after @ ..] => split_escape(after)?,
-            [_, after @ ..] => (b' ', after),
-            [] => break,
+            [b'+', after @ ..] => (b' ', after),
+            _ => break,
         };
         decoded.push(octet);
         rest = after;
-        literal = literal_octets(rest).unwrap_or(rest.len());
+        next = first_encoded(rest);
     }
+    decoded.extend_from_slice(rest);
     Ok(Cow::Owned(decoded))
 }
 
 /// Returns whether decoding changes anything.
 pub(crate) fn is_encoded(octets: &[u8]) -> bool {
-    literal_octets(octets).is_some()
+    first_encoded(octets).is_some()
 }
 
-/// How many octets stand before the first that is decoded; `None` if all stand for themselves.
-fn literal_octets(octets: &[u8]) -> Option<usize> {
+/// Returns the place of the first octet that does not stand for itself.
+fn first_encoded(octets: &[u8]) -> Option<usize> {
     memchr2(b'+', b'%', octets)
 }
 
@@ -252,7 +258,7 @@ impl Param<'_> {
 }
 
 /// Finds a name among the known ones; those need no escapes, and mostly come without.
-fn find(sent: &[u8], known: &[&'static str]) -> Result<Option<(u16, &'static str)>, ParamsError> {
+fn known_name(sent: &[u8], known: &[&'static str]) -> Result<Option<(u16, &'static str)>, ParamsError> {
     let find = |sent: &[u8]| (0..).zip(known.iter().copied()).find(|(_, name)| name.as_bytes() == sent);
     match find(sent) {
         None if is_encoded(sent) => Ok(find(&form_decode(sent)?)),
