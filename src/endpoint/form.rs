@@ -24,7 +24,7 @@ pub(crate) fn read<'a>(
         return Err(Reason::MediaType);
     }
     let limits = ParamLimits { octets: config.body_octets, parameters: config.parameters };
-    let Ok(params) = Params::parse(octets, known, &limits) else { return Err(Reason::MalformedParameters) };
+    let params = Params::parse(octets, known, &limits).map_err(|_| Reason::MalformedParameters)?;
     if !params.all_utf8() {
         return Err(Reason::MalformedParameters);
     }

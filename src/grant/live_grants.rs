@@ -41,9 +41,6 @@ async fn surplus(context: &Context, subject: &Subject, new: &Grant) -> Result<Ve
     }
     list.finish()?;
     let too_many = live.len().saturating_sub(most);
-    if too_many == 0 {
-        return Ok(Vec::new());
-    }
     live.retain(|grant| grant.id != new.id);
     // Those of the future, which a clock that leapt left behind, go first: they cannot be used.
     live.sort_by_key(|grant| (grant.refreshed().has_come(now), grant.refreshed(), grant.created, grant.id));

@@ -115,7 +115,7 @@ impl<'a> Params<'a> {
         self.first(|param| param.name == name)
     }
 
-    /// Returns the first parameter of which that is true. The same as `iter().find(…)`, which takes 40 to 110 instructions more of a request.
+    /// Returns the first parameter of which that is true, in 40 to 110 instructions less than `iter().find(…)`.
     fn first(&self, is_meant: impl Fn(&Param<'a>) -> bool) -> Option<&Param<'a>> {
         let few = self.few.iter().map_while(Option::as_ref).find(|param| is_meant(param));
         few.or_else(|| self.more.iter().find(|param| is_meant(param)))
@@ -177,35 +177,27 @@ pub(crate) enum ParamsError {
 
 /// Decodes one name or value: `+` is a space, an escape is an octet [RFC 6749 appendix B].
 pub(crate) fn form_decode(octets: &[u8]) -> Result<Cow<'_, [u8]>, ParamsError> {
-    let mut next = first_encoded(octets);
-    if next.is_none() {
+    if !is_encoded(octets) {
         return Ok(Cow::Borrowed(octets));
     }
+
     let mut decoded = Vec::with_capacity(octets.len());
     let mut rest = octets;
-    while let Some((plain, encoded)) = next.and_then(|place| rest.split_at_checked(place)) {
-        decoded.extend_from_slice(plain);
-        let (octet, after) = match encoded {
-            [b'%', after @ ..] => split_escape(after)?,
-            [b'+', after @ ..] => (b' ', after),
-            _ => break,
+    while let [first, after @ ..] = rest {
+        let (octet, after) = match first {
+            b'+' => (b' ', after),
+            b'%' => split_escape(after)?,
+            literal => (*literal, after),
         };
         decoded.push(octet);
         rest = after;
-        next = first_encoded(rest);
     }
-    decoded.extend_from_slice(rest);
     Ok(Cow::Owned(decoded))
 }
 
 /// Returns whether decoding changes anything.
 pub(crate) fn is_encoded(octets: &[u8]) -> bool {
-    first_encoded(octets).is_some()
-}
-
-/// Returns the place of the first octet that does not stand for itself.
-fn first_encoded(octets: &[u8]) -> Option<usize> {
-    memchr2(b'+', b'%', octets)
+    memchr2(b'+', b'%', octets).is_some()
 }
 
 /// Encodes one name or value so that form and URI decoders read the same octets [D-08].
