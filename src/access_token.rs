@@ -44,21 +44,21 @@ pub(crate) async fn find(context: &Context, token: &[u8]) -> Result<Option<Usabl
     let Some(presented) = Presented::parse(&context.config.prefixes.access_token, token) else { return Ok(None) };
     let id = GrantId::from_octets(presented.id);
     let Some(grant) = context.stores.tokens.find(&id).await? else { return Ok(None) };
-    let part = live_part(&grant, &presented.digest, context.now());
+    let Some(part) = live_part(&grant, &presented.digest, context.now()) else { return Ok(None) };
     // An unbound token may be from before the setting.
-    let may_be_unbound = context.config.bound_tokens != BoundTokens::Required;
-    let Some(part) = part.filter(|part| part.key.is_some() || may_be_unbound) else { return Ok(None) };
-    let client = match context.stores.clients.find(&grant.client).await? {
-        // It was cached before its grants were withdrawn, its resources replaced or its registration prolonged.
-        Some(client)
-            if client.epoch < grant.epoch || !client.has_list_of(&grant.resources) || context.is_gone(&client) =>
-        {
-            context.stores.clients.current(&grant.client).await?
-        }
-        client => client,
-    };
-    let is_usable = |client: &Arc<Client>| is_served(client, &grant) && !context.is_gone(client);
-    let Some(client) = client.filter(is_usable) else { return Ok(None) };
+    if part.key.is_none() && context.config.bound_tokens == BoundTokens::Required {
+        return Ok(None);
+    }
+    let clients = &context.stores.clients;
+    let Some(mut client) = clients.find(&grant.client).await? else { return Ok(None) };
+    // It was cached before its grants were withdrawn, its resources replaced or its registration prolonged.
+    if client.epoch < grant.epoch || !client.has_list_of(&grant.resources) || context.is_gone(&client) {
+        let Some(current) = clients.current(&grant.client).await? else { return Ok(None) };
+        client = current;
+    }
+    if !is_served(&client, &grant) || context.is_gone(&client) {
+        return Ok(None);
+    }
     let token = UsableToken { grant, client, part };
     if context.resources.covers_any(token.audience(), token.client()) { Ok(Some(token)) } else { Ok(None) }
 }

@@ -414,7 +414,7 @@ async fn look_up(context: &Context, at: Option<usize>, request: &Request<'_>) ->
         (None, Some(token)) => (TokenScheme::Bearer, token),
         (None, None) => return Err(Reason::NoAccessToken),
     };
-    let token = access_token::find(context, sent).await?.ok_or(Reason::InvalidAccessToken)?;
+    let Some(token) = access_token::find(context, sent).await? else { return Err(Reason::InvalidAccessToken) };
     let is_for_it = match at {
         Some(place) => context.resources.covers(token.audience(), token.client(), place),
         None => context.resources.is_empty(),

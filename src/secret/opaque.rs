@@ -1,11 +1,9 @@
 //! The text of handles, codes and access tokens: `prefix | id | 43 characters of random base64url`.
 
-use base64::Engine;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use zeroize::Zeroizing;
 
 use crate::entropy::Entropy;
-use crate::id::{ID_CHARACTERS, ID_OCTETS, write_base64url};
+use crate::id::{ID_CHARACTERS, ID_OCTETS, decode_id, write_base64url};
 use crate::secret::Digest;
 use crate::secret::minted::Minted;
 
@@ -49,13 +47,6 @@ impl Presented {
         let (id_text, secret) = text.split_at_checked(ID_CHARACTERS)?;
         Some(Self { id: decode_id(id_text)?, digest: Digest::of(secret) })
     }
-}
-
-/// Decodes the id in front of every secret; only its canonical text counts.
-pub(crate) fn decode_id(text: &[u8]) -> Option<[u8; ID_OCTETS]> {
-    let mut id = [0; ID_OCTETS];
-    let written = URL_SAFE_NO_PAD.decode_slice(text, &mut id).ok()?;
-    (written == ID_OCTETS).then_some(id)
 }
 
 #[cfg(test)]

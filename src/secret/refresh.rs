@@ -15,9 +15,8 @@ use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
 use crate::clock::Timestamp;
 use crate::entropy::Entropy;
-use crate::id::{GrantId, ID_CHARACTERS, write_base64url};
+use crate::id::{GrantId, ID_CHARACTERS, decode_id, write_base64url};
 use crate::secret::minted::Minted;
-use crate::secret::opaque::decode_id;
 use crate::secret::{Digest, is_equal};
 
 const LINEAGE_BYTES: usize = 16;
