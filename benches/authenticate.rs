@@ -20,7 +20,7 @@ pub(crate) fn measure(options: &Options, report: &mut Report) {
     }
 }
 
-/// Live tokens in a shuffled order; gives the time on one thread.
+/// Checks live tokens in a shuffled order, and returns the time on one thread.
 fn at(size: usize, grants: &Grants, options: &Options, report: &mut Report) -> f64 {
     let count = options.operations() * 10;
     let times = in_turns(
@@ -58,7 +58,7 @@ fn floor(grants: &Grants, operations: usize) -> Lap {
     let ((), time) = timed(|| {
         for _ in 0..passes {
             for header in headers.clone() {
-                let token = grants.floor.authenticate(header, now).expect("a good token");
+                let token = grants.floor.authenticate(header, now).expect("a valid token");
                 assert!(token.expires > now && !token.consent.subject.is_empty());
             }
         }
@@ -76,7 +76,7 @@ fn split(operations: usize, tokens: &Tokens) -> (usize, usize) {
 #[inline(never)]
 fn authenticate(world: &World, header: &[u8]) {
     let token = ready(world.server.authenticate(&Request::new("GET").header("Authorization", header)));
-    let token = token.expect("a good token");
+    let token = token.expect("a valid token");
     assert_eq!(token.client_id().as_str(), world.client.id);
     black_box(token);
 }

@@ -1,6 +1,6 @@
 //! The token endpoint: a code becomes the first pair of tokens.
 //!
-//! Random octets come from the system's generator, since drawing them is part of the operation.
+//! Random bytes come from the system's generator, since drawing them is part of the operation.
 
 use grantor::wire::Endpoint;
 
@@ -66,7 +66,7 @@ fn floor(grants: &Grants, count: usize) -> Lap {
     let query = world::query(&world.client);
     let forms = Texts::new((0..count).map(|number| {
         let subject = world::subject(number);
-        let location = floor.authorize(query.as_bytes(), subject.as_str(), START).expect("a good request");
+        let location = floor.authorize(query.as_bytes(), subject.as_str(), START).expect("a valid request");
         world::exchange_form(&world.client, world::code_of(&location))
     }));
     let ((), time) = timed(|| {

@@ -1,13 +1,13 @@
-//! The floor: the work of an operation written out flat, by hand, without the library.
+//! The floor: the minimal work of each operation, written without the library.
 //!
-//! It reads the same octets and writes the same answers: the form split by hand, the client's secret hashed
-//! and compared in constant time, PKCE, a code that works once, the two tokens drawn, hashed and stored, the
-//! refresh token with its lineage, number and tag, the next pair derived from it and given again in its grace, JSON. It has one row a
-//! grant in a sharded table, and no index beside it.
+//! It reads the same bytes and writes the same answers. It splits the form itself, hashes the client's secret and
+//! compares it in constant time, checks PKCE, and accepts a code once. It draws, hashes and stores both tokens. A
+//! refresh token has its lineage, number and tag. The next pair is derived from it, and returned again in its grace.
+//! The answer is JSON. Each grant is one row in a sharded table without other indexes.
 //!
-//! What it leaves out is what a library is for: judging scopes and redirect URIs, telling what was wrong,
-//! hooks, events, stores to choose from, lists of a user's grants, removal of what is over, secrets wiped
-//! from memory. What it does not take it refuses without a word.
+//! It leaves out what a library is for: the checks of scopes and redirect URIs, error messages, hooks, events, a choice
+//! of stores, lists of a user's grants, removal of expired records, and secrets wiped from memory. It refuses a request
+//! without a reason.
 
 mod clients;
 mod form;
@@ -38,7 +38,7 @@ pub(crate) struct Floor {
     grants: Table<Grant>,
 }
 
-/// What never changes from the consent on.
+/// The part of a grant that does not change after the consent.
 pub(crate) struct Consent {
     pub(crate) subject: Box<str>,
     scopes: Box<str>,
@@ -56,7 +56,7 @@ struct Code {
 struct Grant {
     consent: Arc<Consent>,
     newest: Pair,
-    /// The one before, while it is in grace, and what led from it to the newest.
+    /// The previous pair while it is in grace, and the link from it to the newest.
     previous: Option<(Pair, Link)>,
     lineage: [u8; 16],
     tag_key: TagKey,
@@ -72,20 +72,20 @@ struct Pair {
     refresh_end: u32,
 }
 
-/// What a good access token stands for.
+/// What a valid access token grants.
 pub(crate) struct Authenticated {
     pub(crate) consent: Arc<Consent>,
     pub(crate) expires: u32,
 }
 
 impl Floor {
-    /// A floor that knows this client alone.
+    /// Returns a floor with this client only.
     pub(crate) fn new(client: &Credentials) -> Self {
         Self { clients: Clients::new(client), codes: Table::new(), grants: Table::new() }
     }
 
-    /// Checks an authorization request and gives the redirect with the code: one row, where the library
-    /// writes two, since here nobody looks at a consent page in between.
+    /// Checks an authorization request and returns the redirect with the code. It writes one row. The library writes
+    /// two, because its users see a consent page in between.
     #[inline(never)]
     pub(crate) fn authorize(&self, query: &[u8], subject: &str, now: u32) -> Option<String> {
         const NAMES: [&[u8]; 7] = [
@@ -129,8 +129,8 @@ impl Floor {
 
     /// Exchanges a code.
     #[inline(never)]
-    pub(crate) fn exchange(&self, octets: &[u8], now: u32) -> Option<Vec<u8>> {
-        let [grant_type, code, redirect_uri, verifier, _, _, client, secret] = form::read(octets, &TOKEN_FORM)?;
+    pub(crate) fn exchange(&self, bytes: &[u8], now: u32) -> Option<Vec<u8>> {
+        let [grant_type, code, redirect_uri, verifier, _, _, client, secret] = form::read(bytes, &TOKEN_FORM)?;
         if grant_type.as_deref() != Some(b"authorization_code") {
             return None;
         }
@@ -166,10 +166,10 @@ impl Floor {
         Some(answer.0)
     }
 
-    /// Gives the next pair for a refresh token; within the grace of the pair before, the newest again.
+    /// Returns the next pair for a refresh token, or the newest pair again while the previous one is in grace.
     #[inline(never)]
-    pub(crate) fn refresh(&self, octets: &[u8], now: u32) -> Option<Vec<u8>> {
-        let [grant_type, _, _, _, token, _, client, secret] = form::read(octets, &TOKEN_FORM)?;
+    pub(crate) fn refresh(&self, bytes: &[u8], now: u32) -> Option<Vec<u8>> {
+        let [grant_type, _, _, _, token, _, client, secret] = form::read(bytes, &TOKEN_FORM)?;
         if grant_type.as_deref() != Some(b"refresh_token") {
             return None;
         }
@@ -183,7 +183,7 @@ impl Floor {
             _ if is_newest => tokens::link(),
             Some((previous, link)) if is_usable(previous) => *link,
             _ => {
-                // An old token of this grant, used again, takes the grant with it.
+                // The reuse of an old token revokes the grant.
                 grant.revoked |= same(&grant.lineage, &lineage.digest()) && same(&grant.tag_key.tag(&digest), &tag);
                 return None;
             }
@@ -213,7 +213,7 @@ impl Floor {
         Some(answer.0)
     }
 
-    /// Finds out what the access token of an `Authorization` header stands for.
+    /// Returns what the access token in an `Authorization` header grants.
     #[inline(never)]
     pub(crate) fn authenticate(&self, header: &[u8], now: u32) -> Option<Authenticated> {
         let (id, digest) = tokens::read(tokens::ACCESS, header.strip_prefix(b"Bearer ")?)?;

@@ -16,14 +16,14 @@ use crate::heap::{self, Heap};
 use crate::texts::Texts;
 use crate::world::{self, REFRESH_FORM, START, World};
 
-/// Grants whose tokens are remembered, at most: so many that no cache holds their rows.
+/// The maximum number of grants whose tokens are kept: so many that no cache holds their rows.
 const REMEMBERED: usize = 200_000;
 /// Grants that are made between two removals of their spent codes.
 const BATCH: usize = 10_000;
-/// The grants are a day younger than what the rounds make, which can so be removed by its age.
+/// The grants are a day younger than those that the rounds make, so those can be removed by their age.
 const FILLED: u32 = START + 86_400;
 
-/// As many grants with one pair each, in both tables, one user a grant, all of one client.
+/// The same number of grants in both tables. Each has one pair and its own user; all are of one client.
 pub(crate) struct Grants {
     pub(crate) world: World,
     pub(crate) floor: Floor,
@@ -33,7 +33,7 @@ pub(crate) struct Grants {
     pub(crate) heap: Heap,
 }
 
-/// Tokens of remembered grants, as a client sends them.
+/// Tokens of some grants, as a client sends them.
 pub(crate) struct Tokens {
     /// Values of the `Authorization` header.
     pub(crate) headers: Texts,
@@ -46,13 +46,13 @@ pub(crate) struct Tokens {
 
 static MADE: Mutex<BTreeMap<usize, Grants>> = Mutex::new(BTreeMap::new());
 
-/// Does the work on so many grants; they are made once and kept.
+/// Does the work on `size` grants. They are made once and kept.
 pub(crate) fn with<T>(size: usize, work: impl FnOnce(&mut Grants) -> T) -> T {
     let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
     work(made.entry(size).or_insert_with(|| Grants::new(size)))
 }
 
-/// Gives the memory of all that were made back.
+/// Frees the memory of all grants that were made.
 pub(crate) fn release() {
     MADE.lock().unwrap_or_else(PoisonError::into_inner).clear();
 }
@@ -74,7 +74,7 @@ impl Grants {
                 let response = world.post(Endpoint::Token, form.as_bytes());
                 assert_eq!(response.status(), 200);
                 if number.is_multiple_of(every) {
-                    kept += heap::of(|| ours.push(Box::from(response.body()))).1.octets;
+                    kept += heap::of(|| ours.push(Box::from(response.body()))).1.bytes;
                 }
                 if (number + 1).is_multiple_of(BATCH) || number + 1 == size {
                     world.purge_as_after(Duration::from_secs(2 * 60 * 60));
@@ -83,7 +83,7 @@ impl Grants {
         });
         assert_eq!((world.store.grant_count(), world.store.authorization_count()), (size, 0));
         let blocks_kept = ours.iter().map(|answer| heap::block(answer.len())).sum::<i64>();
-        heap.octets -= kept;
+        heap.bytes -= kept;
         heap.blocks -= blocks_kept;
         let flat = fill_floor(&floor, &world, size, every);
         let (ours, flat) = (Tokens::new(&world, ours), Tokens::new(&world, flat));
@@ -97,9 +97,9 @@ fn fill_floor(floor: &Floor, world: &World, size: usize, every: usize) -> Vec<Bo
     let mut answers = Vec::with_capacity(size.min(REMEMBERED));
     for number in 0..size {
         let subject = world::subject(number);
-        let location = floor.authorize(query.as_bytes(), subject.as_str(), FILLED).expect("a good request");
+        let location = floor.authorize(query.as_bytes(), subject.as_str(), FILLED).expect("a valid request");
         let form = world::exchange_form(&world.client, world::code_of(&location));
-        let answer = floor.exchange(form.as_bytes(), FILLED).expect("a good code");
+        let answer = floor.exchange(form.as_bytes(), FILLED).expect("a valid code");
         if number.is_multiple_of(every) {
             answers.push(answer.into_boxed_slice());
         }
@@ -120,7 +120,7 @@ impl Tokens {
         Self { headers: Texts::new(headers), refreshes: Texts::new(refreshes), layout, next: Cell::new(0) }
     }
 
-    /// The first of the next so many, which are at the beginning again once the end is reached.
+    /// Returns the index of the next `count` tokens. After the last one it starts over.
     pub(crate) fn advance(&self, count: usize) -> usize {
         let next = self.next.get();
         let first = if next + count > self.headers.len() { 0 } else { next };
@@ -129,7 +129,7 @@ impl Tokens {
     }
 }
 
-/// Where the tokens stand in an answer of the token endpoint: in all of them at the same place.
+/// Where the tokens are in an answer of the token endpoint: the same place in every answer.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Layout {
     access: Range<usize>,
@@ -139,7 +139,7 @@ pub(crate) struct Layout {
 impl Layout {
     /// # Panics
     ///
-    /// If it is no token response.
+    /// If it is not a token response.
     pub(crate) fn of(answer: &[u8]) -> Self {
         let answer = str::from_utf8(answer).expect("JSON");
         let value = |name: &str| {

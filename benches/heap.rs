@@ -1,4 +1,4 @@
-//! Counts what is allocated, each thread for itself; it adds a nanosecond or two to an allocation.
+//! Counts allocations, separately for each thread. It adds a nanosecond or two to an allocation.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -9,34 +9,34 @@ use crate::measure;
 static COUNTING: Counting = Counting;
 
 thread_local! {
-    static COUNT: Cell<Heap> = const { Cell::new(Heap { allocations: 0, octets: 0, blocks: 0 }) };
+    static COUNT: Cell<Heap> = const { Cell::new(Heap { allocations: 0, bytes: 0, blocks: 0 }) };
 }
 
 /// What this thread allocated, less what it freed.
 #[derive(Clone, Copy)]
 pub(crate) struct Heap {
-    /// Calls that asked for memory; freeing takes none of them back.
+    /// Calls that asked for memory. Freeing does not reduce this count.
     pub(crate) allocations: i64,
-    /// Octets that were asked for.
-    pub(crate) octets: i64,
-    /// Octets of the blocks that glibc's malloc takes for them.
+    /// Bytes that were asked for.
+    pub(crate) bytes: i64,
+    /// Bytes of the blocks that glibc's malloc takes for them.
     pub(crate) blocks: i64,
 }
 
-/// Does the work and tells what it left on the heap.
+/// Does the work, and returns its result and what it left on the heap.
 pub(crate) fn of<T>(work: impl FnOnce() -> T) -> (T, Heap) {
     let before = COUNT.get();
     let done = work();
     let after = COUNT.get();
     let heap = Heap {
         allocations: after.allocations - before.allocations,
-        octets: after.octets - before.octets,
+        bytes: after.bytes - before.bytes,
         blocks: after.blocks - before.blocks,
     };
     (done, heap)
 }
 
-/// The allocations of the one operation in the middle, of so many.
+/// Returns the median number of allocations of an operation.
 pub(crate) fn allocations(operations: impl Iterator<Item = ()>) -> f64 {
     let mut operations = operations;
     let mut counts = Vec::new();
@@ -46,14 +46,14 @@ pub(crate) fn allocations(operations: impl Iterator<Item = ()>) -> f64 {
     measure::median(counts)
 }
 
-/// The octets of the block that glibc's malloc takes for so many: eight more, in steps of 16, at least 32.
+/// Returns the size of the block that glibc's malloc takes for `size` bytes: eight more, in steps of 16, at least 32.
 pub(crate) fn block(size: usize) -> i64 {
     if size == 0 { 0 } else { (size + 8).next_multiple_of(16).max(32) as i64 }
 }
 
 struct Counting;
 
-#[expect(unsafe_code, reason = "allocations can be counted nowhere else; every call goes on to the system as it came")]
+#[expect(unsafe_code, reason = "allocations can be counted nowhere else; every call is passed to the system unchanged")]
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count(1, layout.size(), 0);
@@ -80,7 +80,7 @@ fn count(allocations: i64, more: usize, less: usize) {
     let before = COUNT.get();
     COUNT.set(Heap {
         allocations: before.allocations + allocations,
-        octets: before.octets + more as i64 - less as i64,
+        bytes: before.bytes + more as i64 - less as i64,
         blocks: before.blocks + block(more) - block(less),
     });
 }

@@ -1,8 +1,8 @@
-//! What the figures are of: the machine, and how busy it was.
+//! The machine that is measured, and how busy it was.
 
 use std::{env, fs, thread};
 
-/// The machine in one sentence, and another if it has more to do than the bench.
+/// Describes the machine in one sentence, and adds another if other programs keep it busy.
 pub(crate) fn remark() -> String {
     let processors = thread::available_parallelism().map_or(1, usize::from);
     let model = model().unwrap_or_else(|| "unknown".to_owned());
@@ -16,14 +16,14 @@ pub(crate) fn remark() -> String {
     }
 }
 
-/// The processor's name, where Linux tells it.
+/// Returns the processor's name, if Linux reports it.
 fn model() -> Option<String> {
     let text = fs::read_to_string("/proc/cpuinfo").ok()?;
     let line = text.lines().find(|line| line.starts_with("model name"))?;
     Some(line.split_once(": ")?.1.to_owned())
 }
 
-/// The mean count of tasks that could run in the last minute, where Linux tells it.
+/// Returns the load average of the last minute, if Linux reports it.
 fn load() -> Option<f64> {
     fs::read_to_string("/proc/loadavg").ok()?.split(' ').next()?.parse().ok()
 }

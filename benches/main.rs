@@ -51,7 +51,7 @@ const AREAS: &[Area] = &[
     ("params", params::measure),
     ("secret", secret::measure),
     ("dispatch", dispatch::measure),
-    // Before any other area refreshes the grants that are made once for all.
+    // First, because other areas refresh the grants that all of them share.
     ("memory", memory::measure),
     ("whole_flow", whole_flow::measure),
     ("exchange", exchange::measure),
@@ -76,9 +76,9 @@ fn main() -> io::Result<ExitCode> {
     report.remark(machine::remark());
     let mut exit_code = ExitCode::SUCCESS;
     for (name, measure) in AREAS.iter().filter(|(name, _)| options.wants(name)) {
-        // What the other areas measured is kept.
+        // A panic must not lose the figures of the other areas.
         if let Err(panic) = catch_unwind(AssertUnwindSafe(|| measure(&options, &mut report))) {
-            report.remark(format!("{name} failed, figures of it are missing: {}", message(&*panic)));
+            report.remark(format!("{name} failed, so some of its figures are missing: {}", message(&*panic)));
             exit_code = ExitCode::FAILURE;
         }
     }
@@ -91,8 +91,8 @@ fn main() -> io::Result<ExitCode> {
     Ok(exit_code)
 }
 
-/// What a panic said.
+/// The message of a panic.
 fn message(panic: &(dyn Any + Send)) -> &str {
     let text = panic.downcast_ref::<String>().map(String::as_str);
-    text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("it did not say why")
+    text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no message")
 }

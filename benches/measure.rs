@@ -1,10 +1,10 @@
-//! Rounds that alternate between what is compared, so that noise of the machine hits all of them alike.
+//! Rounds that alternate between the contenders, so that noise of the machine affects all of them equally.
 
 use std::sync::Barrier;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// One of the things that are compared: it does some operations and says how many.
+/// One of the things that are compared. Its round does some operations and returns how many.
 pub(crate) struct Contender<'a> {
     pub(crate) name: &'static str,
     pub(crate) round: &'a mut dyn FnMut() -> u64,
@@ -28,14 +28,14 @@ pub(crate) fn interleaved(rounds: usize, contenders: &mut [Contender<'_>]) -> Ve
     in_turns(rounds, &mut laps)
 }
 
-/// What one round did, and how long that took, its preparation left out.
+/// The number of operations of a round, and how long they took without the preparation.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Lap {
     pub(crate) operations: u64,
     pub(crate) time: Duration,
 }
 
-/// As [`interleaved`], for rounds that have something to prepare or to put away.
+/// Like [`interleaved`], for rounds with preparation or cleanup.
 pub(crate) fn in_turns(rounds: usize, contenders: &mut [&mut dyn FnMut() -> Lap]) -> Vec<f64> {
     for contender in contenders.iter_mut() {
         contender();
@@ -50,7 +50,7 @@ pub(crate) fn in_turns(rounds: usize, contenders: &mut [&mut dyn FnMut() -> Lap]
     times.into_iter().map(median).collect()
 }
 
-/// Does the work and tells how long it took.
+/// Does the work and returns how long it took.
 #[expect(clippy::disallowed_methods, reason = "a bench measures the time that passes")]
 pub(crate) fn timed<T>(work: impl FnOnce() -> T) -> (T, Duration) {
     let begun = Instant::now();
@@ -58,8 +58,8 @@ pub(crate) fn timed<T>(work: impl FnOnce() -> T) -> (T, Duration) {
     (done, begun.elapsed())
 }
 
-/// Does each part on a thread of its own, all at once; a single part on this thread. Tells the time from
-/// the first begin to the last end, as the threads themselves saw them.
+/// Does all parts at once, each on its own thread. A single part runs on this thread. Returns the time from the first
+/// start to the last end, as measured by the threads themselves.
 #[expect(clippy::disallowed_methods, reason = "a bench measures the time that passes")]
 pub(crate) fn at_once<T: Send>(parts: Vec<T>, work: impl Fn(T) + Sync) -> Duration {
     if parts.len() < 2 {

@@ -1,4 +1,4 @@
-//! What the command line and the environment ask for.
+//! Options from the command line and the environment.
 
 use std::env;
 
@@ -28,12 +28,12 @@ impl Options {
         self.wanted.is_empty() || self.wanted.iter().any(|wanted| area.contains(wanted.as_str()))
     }
 
-    /// Measured rounds of each contender, none of which takes more than some hundredths of a second.
+    /// Measured rounds of each contender, if a round takes at most some hundredths of a second.
     pub(crate) fn short_rounds(&self) -> usize {
         if self.short { 1 } else { 21 }
     }
 
-    /// How many grants the table holds in which operations are measured, the fewest first.
+    /// The table sizes that operations are measured with, in grants, the smallest first.
     pub(crate) fn sizes(&self) -> &'static [usize] {
         match (self.short, self.large) {
             (true, _) => &[400],
@@ -42,12 +42,12 @@ impl Options {
         }
     }
 
-    /// The most grants of those.
+    /// The largest of these sizes.
     pub(crate) fn largest(&self) -> usize {
         self.sizes().iter().copied().max().unwrap_or_default()
     }
 
-    /// Operations of a round, where each takes about a microsecond.
+    /// Operations of a round, if each takes about a microsecond.
     pub(crate) fn operations(&self) -> usize {
         if self.short { 100 } else { 10_000 }
     }

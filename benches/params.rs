@@ -18,14 +18,14 @@ pub(crate) fn measure(options: &Options, report: &mut Report) {
     let cases = [
         // Spaces and slashes escaped, as clients do.
         ("query/7 parameters", query.clone(), true),
-        // Every octet of the state is an escape of three.
+        // Every byte of the state is an escape of three.
         ("query/state of 1000 escapes", query.replace("state=", &format!("state={}", "%C3".repeat(1000))), true),
         // The most parameters that are read.
         ("query/100 parameters", format!("{query}{unknown}"), true),
         // One more than that is refused.
         ("query/101 parameters", format!("{query}{unknown}&one=more"), false),
         // Refused as soon as its length is known.
-        ("query/32769 octets", format!("{query}&{}", "a".repeat(32_768 - query.len())), false),
+        ("query/32769 bytes", format!("{query}&{}", "a".repeat(32_768 - query.len())), false),
     ];
     let count = options.operations() as u64 / 4;
     let mut rounds: Vec<_> = cases

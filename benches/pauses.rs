@@ -1,8 +1,7 @@
 //! What other callers wait for: the longest single step of the memory store while it grows and is cleaned up.
 //!
-//! The same grants are put into several stores, one after the other. The store takes its long steps at the
-//! same grants each time, while the machine interrupts the bench anywhere, so of each step the shortest time
-//! counts.
+//! The same grants are put into several stores, one after the other. The long steps of the store happen at the same
+//! grants each time, but the machine interrupts the bench anywhere. So only the shortest time of each step counts.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,7 +17,7 @@ use crate::report::{Figure, Goal, Report, Unit};
 use crate::texts::Texts;
 use crate::world::{self, START, ready};
 
-/// Grants that one call of a purge looks at, as the guide for operating says.
+/// Grants that one call of a purge examines, as the operations guide recommends.
 const PURGED_AT_ONCE: usize = 1000;
 const FILLS: usize = 3;
 const DUE: Timestamp = Timestamp::from_seconds(START);

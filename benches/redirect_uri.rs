@@ -19,7 +19,7 @@ pub(crate) fn measure(options: &Options, report: &mut Report) {
     let cases = [
         admitted("domain/same text", REGISTERED, REGISTERED),
         admitted("domain/other path", REGISTERED, "https://app.example.com/other?x=1"),
-        admitted("domain/1000 octets", REGISTERED, &long),
+        admitted("domain/1000 bytes", REGISTERED, &long),
         admitted("domain/free port", "http://127.0.0.1/cb", "http://127.0.0.1:51004/cb"),
         Case::new("domain/other host", &domain, REGISTERED, "https://app.example.org/cb", false),
         Case::new("exact/same text", &exact, REGISTERED, REGISTERED, true),

@@ -1,6 +1,6 @@
 //! The token endpoint: a refresh token becomes the next pair of tokens.
 //!
-//! Random octets come from the system's generator, since drawing them is part of the operation.
+//! Random bytes come from the system's generator, since drawing them is part of the operation.
 
 use std::cell::RefCell;
 use std::time::Duration;
@@ -21,8 +21,8 @@ pub(crate) fn measure(options: &Options, report: &mut Report) {
     }
 }
 
-/// Form credentials; each round takes the newest token of grants that no round took for 360 seconds, so that
-/// at most one stale pair is in the record, and leaves again.
+/// Form credentials. Each round uses the newest tokens of grants that no round has used for 360 seconds. So a record
+/// has at most one stale pair, which the refresh removes.
 fn at(size: usize, grants: &mut Grants, options: &Options, report: &mut Report) {
     let count = options.operations();
     let Grants { world, floor, ours, flat, .. } = grants;
@@ -73,7 +73,7 @@ fn round_of_floor(world: &World, floor: &Floor, tokens: &mut Tokens, count: usiz
     let forms = refreshes.parts_mut(first, count, 1).into_iter().flatten();
     let ((), time) = timed(|| {
         for (header, form) in headers.zip(forms) {
-            let answer = floor.refresh(form, now).expect("a good refresh token");
+            let answer = floor.refresh(form, now).expect("a valid refresh token");
             layout.take_over(&answer, header, form);
         }
     });

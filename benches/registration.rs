@@ -1,6 +1,6 @@
 //! Registration: a form is checked, submitted, approved; a secret is rotated.
 //!
-//! Ids and secrets are drawn from a generator that repeats itself.
+//! Ids and secrets come from a deterministic generator.
 
 use grantor::testing::SeededEntropy;
 use grantor::{Approval, ClientId, Config, Subject};
@@ -47,7 +47,7 @@ fn submit(count: usize) -> Lap {
     Lap { operations: count as u64, time }
 }
 
-/// One look and one write.
+/// One read and one write.
 fn approve(count: usize) -> Lap {
     let (world, ids) = submitted(count);
     let registrar = world.server.registrar().expect("the memory store takes registrations");
@@ -59,7 +59,7 @@ fn approve(count: usize) -> Lap {
     Lap { operations: count as u64, time }
 }
 
-/// One look and one write; the secret before stays valid.
+/// One read and one write. The previous secret stays valid.
 fn rotate(count: usize) -> Lap {
     let (world, ids) = submitted(count);
     let registrar = world.server.registrar().expect("the memory store takes registrations");
@@ -79,7 +79,7 @@ fn submitted(count: usize) -> (World, Vec<ClientId>) {
     let world = World::new(SeededEntropy::new(7));
     let registrar = world.server.registrar().expect("the memory store takes registrations");
     let submit = |number| ready(registrar.submit(applicant(number), world::form(), Some(world::logo())));
-    let ids = (0..count).map(|number| submit(number).expect("the form is good")).collect();
+    let ids = (0..count).map(|number| submit(number).expect("the form is valid")).collect();
     (world, ids)
 }
 

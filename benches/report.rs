@@ -39,18 +39,18 @@ pub(crate) enum Unit {
     Milliseconds,
     /// Operations a second.
     PerSecond,
-    /// Octets.
-    Octets,
+    /// Bytes.
+    Bytes,
     /// Allocations an operation.
     Allocations,
     /// A share of one, shown in percent.
-    #[cfg_attr(not(feature = "postgres"), expect(dead_code, reason = "it is of PostgreSQL alone"))]
+    #[cfg_attr(not(feature = "postgres"), expect(dead_code, reason = "only PostgreSQL uses it"))]
     Share,
     /// How many times.
     Times,
 }
 
-/// What a figure is to reach: its ratio to what stands beside it, or the figure itself where nothing does.
+/// The goal of a figure: for its ratio to the figure beside it or, without one, for the figure itself.
 #[derive(Clone, Copy)]
 pub(crate) enum Goal {
     AtMost(f64),
@@ -74,7 +74,7 @@ impl Figure {
         self
     }
 
-    /// How many times what stands beside it the figure is.
+    /// Returns the ratio of the figure to the one beside it.
     fn ratio(&self) -> Option<f64> {
         self.beside.as_ref().map(|beside| self.value / beside.value)
     }
@@ -126,7 +126,7 @@ impl Unit {
         match self {
             Self::Share => format!("{:.0} %", value * 100.0),
             Self::Times => format!("{value:.2} times"),
-            Self::PerSecond | Self::Octets => format!("{} {self}", thousands(value)),
+            Self::PerSecond | Self::Bytes => format!("{} {self}", thousands(value)),
             _ if value >= 100.0 => format!("{} {self}", thousands(value)),
             _ => format!("{value:.1} {self}"),
         }
@@ -140,7 +140,7 @@ impl fmt::Display for Unit {
             Self::Microseconds => "µs",
             Self::Milliseconds => "ms",
             Self::PerSecond => "/s",
-            Self::Octets => "B",
+            Self::Bytes => "B",
             Self::Allocations => "allocations",
             Self::Share => "share",
             Self::Times => "times",

@@ -1,6 +1,6 @@
 //! The revocation endpoint.
 //!
-//! Random octets come from the system's generator; a revocation draws none.
+//! Random bytes come from the system's generator; a revocation draws none.
 
 use grantor::wire::Endpoint;
 
@@ -18,8 +18,8 @@ pub(crate) fn measure(options: &Options, report: &mut Report) {
     }
 }
 
-/// Form credentials. An access token dies alone, a refresh token takes its grant with it; a token that was
-/// never issued, here one with another's id, costs no write.
+/// Form credentials. An access token is revoked alone, a refresh token with its grant. A token that was never issued,
+/// here one with the id of another, costs no write.
 fn at(size: usize, grants: &Grants, options: &Options, report: &mut Report) {
     let count = options.operations();
     let (access, refresh, unknown) = (Presented::Access, Presented::Refresh, Presented::Unknown);

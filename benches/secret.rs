@@ -18,8 +18,8 @@ pub(crate) fn measure(options: &Options, report: &mut Report) {
     refusals(options, report);
 }
 
-/// The blocks that every operation is built from: SHA-256 of a secret's 43 characters, comparison of 32
-/// octets in constant time, 32 octets of the system's generator as it is kept per thread.
+/// The parts of every operation: SHA-256 of a secret's 43 characters, a comparison of 32 bytes in constant time, and 32
+/// bytes from the thread's copy of the system's generator.
 fn blocks(options: &Options, report: &mut Report) {
     let count = options.operations() as u64 * 10;
     let secret = [b'a'; 43];
@@ -37,18 +37,18 @@ fn blocks(options: &Options, report: &mut Report) {
         count
     };
     let mut draw = || {
-        let mut octets = [0; 32];
+        let mut bytes = [0; 32];
         for _ in 0..count {
-            let before = octets;
-            SystemEntropy.fill(&mut octets);
-            assert!(octets != before);
+            let before = bytes;
+            SystemEntropy.fill(&mut bytes);
+            assert!(bytes != before);
         }
         count
     };
     let mut contenders = [
         Contender { name: "digest/43 characters", round: &mut hash },
-        Contender { name: "compare/32 octets", round: &mut compare },
-        Contender { name: "draw/32 octets", round: &mut draw },
+        Contender { name: "compare/32 bytes", round: &mut compare },
+        Contender { name: "draw/32 bytes", round: &mut draw },
     ];
     let times = interleaved(options.short_rounds(), &mut contenders);
     for (contender, time) in contenders.iter().zip(times) {
@@ -56,8 +56,8 @@ fn blocks(options: &Options, report: &mut Report) {
     }
 }
 
-/// A client with the right secret, one with a wrong one and one that nobody knows ask about a token that
-/// nobody knows. The last two get the same answer, and must not be told apart by the time it takes.
+/// A client with the right secret, one with a wrong secret and an unknown client ask about an unknown token. The last
+/// two get the same answer, and the time it takes must not distinguish them.
 fn refusals(options: &Options, report: &mut Report) {
     let world = World::new(SeededEntropy::new(7));
     let Credentials { id, secret } = &world.client;

@@ -27,7 +27,7 @@ const ISSUER: &str = "https://auth.example";
 const CLIENT: &str = "client";
 const PATH: &str = "/api/me";
 const FORM: &[u8] = b"application/x-www-form-urlencoded";
-/// Operations of a round: each takes up to a tenth of a millisecond, and its token is signed for it alone.
+/// Operations of a round. Each takes up to a tenth of a millisecond, and needs its own signed token.
 const OPERATIONS: usize = 100;
 
 pub(crate) fn measure(options: &Options, report: &mut Report) {
@@ -39,7 +39,7 @@ pub(crate) fn measure(options: &Options, report: &mut Report) {
     uses(options, report);
 }
 
-/// Revocations of an unknown token: what they cost is the client's assertion.
+/// Revokes unknown tokens, so the cost is that of the client's assertion.
 fn assertions(world: &World, options: &Options, report: &mut Report) {
     let assertions = Signed::new(options, || world.assertion());
     let forms: Vec<_> = assertions.texts.iter().map(|assertion| world.form(assertion, "token=x")).collect();
@@ -85,7 +85,7 @@ fn proofs(world: &World, options: &Options, report: &mut Report) {
     report.add(Figure::new(format!("signatures/proof/allocations/{algorithm}"), allocations, Unit::Allocations));
 }
 
-/// The record that an identifier was used, in memory.
+/// Records in memory that an identifier was used.
 fn uses(options: &Options, report: &mut Report) {
     let store = MemoryStore::new();
     let mut number = 0_u64;
@@ -112,7 +112,7 @@ fn batch<'t>(texts: &'t [String], next: &mut usize) -> &'t [String] {
     &texts[begin..*next]
 }
 
-/// Tokens for all rounds, and what of each is signed.
+/// Tokens for all rounds, and the signed part of each.
 struct Signed {
     texts: Vec<String>,
     parts: Vec<(Vec<u8>, Vec<u8>)>,
@@ -129,7 +129,7 @@ impl Signed {
         Self { parts: parts.collect(), texts }
     }
 
-    /// The signatures alone.
+    /// Only checks the signatures.
     fn bare(&self, signer: &Signer) -> Lap {
         let parts = &self.parts[..OPERATIONS];
         let ((), time) = timed(|| {
@@ -186,7 +186,7 @@ impl World {
     }
 
     fn post(&self, endpoint: Endpoint, form: &str, proof: Option<&str>) -> Response {
-        let request = Request::new("POST").header("Content-Type", FORM).body(Body::Octets(form.as_bytes()));
+        let request = Request::new("POST").header("Content-Type", FORM).body(Body::Bytes(form.as_bytes()));
         let request = proof.into_iter().fold(request, |request, proof| request.header("DPoP", proof.as_bytes()));
         ready(self.server.serve(endpoint, &request))
     }
@@ -202,7 +202,7 @@ impl World {
     fn show(&self, authorization: &str, proof: Option<&str>) {
         let request = Request::new("GET").path(PATH).header("Authorization", authorization.as_bytes());
         let request = proof.into_iter().fold(request, |request, proof| request.header("DPoP", proof.as_bytes()));
-        black_box(ready(self.server.authenticate(&request)).expect("a good token"));
+        black_box(ready(self.server.authenticate(&request)).expect("a valid token"));
     }
 }
 

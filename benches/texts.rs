@@ -1,7 +1,7 @@
-//! Texts of one length, one after the other in memory, so that reading them costs as little as can be.
+//! Texts of one length, contiguous in memory, so that reading them costs as little as possible.
 
 pub(crate) struct Texts {
-    octets: Vec<u8>,
+    bytes: Vec<u8>,
     width: usize,
 }
 
@@ -11,24 +11,24 @@ impl Texts {
     /// If they are not of one length, or there are none.
     pub(crate) fn new(texts: impl IntoIterator<Item: AsRef<[u8]>>) -> Self {
         let mut texts = texts.into_iter();
-        let mut octets = texts.next().expect("a text").as_ref().to_vec();
-        let width = octets.len();
+        let mut bytes = texts.next().expect("a text").as_ref().to_vec();
+        let width = bytes.len();
         for text in texts {
             assert_eq!(text.as_ref().len(), width, "all texts are of one length");
-            octets.extend_from_slice(text.as_ref());
+            bytes.extend_from_slice(text.as_ref());
         }
-        Self { octets, width }
+        Self { bytes, width }
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.octets.len() / self.width
+        self.bytes.len() / self.width
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = &[u8]> {
-        self.octets.chunks_exact(self.width)
+        self.bytes.chunks_exact(self.width)
     }
 
-    /// `count` texts from `first` on, in as many parts as told, equally large.
+    /// Returns `count` texts from `first` on, in parts of equal size.
     pub(crate) fn parts(
         &self,
         first: usize,
@@ -36,11 +36,11 @@ impl Texts {
         parts: usize,
     ) -> Vec<impl Iterator<Item = &[u8]> + Clone + Send> {
         let (part, width) = (self.part(count, parts), self.width);
-        let octets = &self.octets[first * width..][..count * width];
-        octets.chunks_exact(part).map(|part| part.chunks_exact(width)).collect()
+        let bytes = &self.bytes[first * width..][..count * width];
+        bytes.chunks_exact(part).map(|part| part.chunks_exact(width)).collect()
     }
 
-    /// The same, to be changed.
+    /// The same, mutable.
     pub(crate) fn parts_mut(
         &mut self,
         first: usize,
@@ -48,8 +48,8 @@ impl Texts {
         parts: usize,
     ) -> Vec<impl Iterator<Item = &mut [u8]> + Send> {
         let (part, width) = (self.part(count, parts), self.width);
-        let octets = &mut self.octets[first * width..][..count * width];
-        octets.chunks_exact_mut(part).map(|part| part.chunks_exact_mut(width)).collect()
+        let bytes = &mut self.bytes[first * width..][..count * width];
+        bytes.chunks_exact_mut(part).map(|part| part.chunks_exact_mut(width)).collect()
     }
 
     fn part(&self, count: usize, parts: usize) -> usize {

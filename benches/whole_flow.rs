@@ -1,6 +1,6 @@
 //! From the authorization request to the first pair of tokens: authorize, hold, decide, exchange.
 //!
-//! Random octets come from the system's generator, since drawing them is part of the operation.
+//! Random bytes come from the system's generator, since drawing them is part of the operation.
 
 use grantor::wire::Endpoint;
 
@@ -46,7 +46,7 @@ fn ours(world: &World, count: usize, threads: usize) -> Lap {
     Lap { operations: count as u64, time }
 }
 
-/// The client's own work, to take the code and to write its form, is within.
+/// Includes the client's own work: it reads the code and writes the form.
 fn flow(world: &World, query: &[u8], number: usize) {
     let form = world.exchange_form(query, &world::subject(number));
     let response = world.post(Endpoint::Token, form.as_bytes());
@@ -60,7 +60,7 @@ fn floor(grants: &Grants, count: usize) -> Lap {
     let ((), time) = timed(|| {
         for number in 0..count {
             let subject = world::subject(number);
-            let location = floor.authorize(query.as_bytes(), subject.as_str(), START).expect("a good request");
+            let location = floor.authorize(query.as_bytes(), subject.as_str(), START).expect("a valid request");
             let form = world::exchange_form(&world.client, world::code_of(&location));
             assert!(floor.exchange(form.as_bytes(), START).is_some());
             codes.push(location);

@@ -19,7 +19,7 @@ pub(crate) const SESSION: &[u8] = b"the value of the session cookie";
 /// RFC 7636 appendix B.
 pub(crate) const VERIFIER: &str = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
 const CHALLENGE: &str = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM";
-/// 2001-09-09T01:46:40Z, where what a round makes and puts away again begins.
+/// 2001-09-09T01:46:40Z, the time at which rounds make grants that they remove again.
 pub(crate) const START: u32 = 1_000_000_000;
 const FORM: &[u8] = b"application/x-www-form-urlencoded";
 
@@ -37,7 +37,7 @@ pub(crate) struct Credentials {
 }
 
 impl World {
-    /// A server of the platform profile at [`START`], with that source of random octets.
+    /// A server of the platform profile at [`START`], with that source of random bytes.
     pub(crate) fn new(entropy: impl Entropy) -> Self {
         let store = MemoryStore::new();
         let clock = ManualClock::new(Timestamp::from_seconds(START));
@@ -56,10 +56,10 @@ impl World {
     }
 
     pub(crate) fn authorize(&self, query: &[u8]) -> PendingAuthorization {
-        ready(self.server.authorize(&Request::new("GET").query(query))).expect("the request is good")
+        ready(self.server.authorize(&Request::new("GET").query(query))).expect("the request is valid")
     }
 
-    /// Holds the request and approves it; gives the location to which the browser is sent.
+    /// Holds the request and approves it. Returns the redirect of the browser.
     pub(crate) fn approve(&self, pending: &PendingAuthorization, subject: &Subject) -> Response {
         let handle = ready(self.server.hold(pending, subject, SESSION)).expect("the request is held");
         let decision = Decision::Approve(Consent::to_everything());
@@ -74,7 +74,7 @@ impl World {
     }
 
     pub(crate) fn post(&self, endpoint: Endpoint, form: &[u8]) -> Response {
-        let request = Request::new("POST").header("Content-Type", FORM).body(Body::Octets(form));
+        let request = Request::new("POST").header("Content-Type", FORM).body(Body::Bytes(form));
         ready(self.server.serve(endpoint, &request))
     }
 
@@ -90,7 +90,7 @@ impl World {
         done
     }
 
-    /// Removes what is over once that much time has passed, and sets the clock back.
+    /// Removes what has expired after `span`, and sets the clock back.
     pub(crate) fn purge_as_after(&self, span: Duration) {
         let now = self.clock.now();
         self.clock.advance(span);
@@ -103,7 +103,7 @@ impl World {
 /// Registers and approves an application.
 pub(crate) fn register(server: &AuthorizationServer, applicant: &Subject, approval: Approval) -> Credentials {
     let registrar = server.registrar().expect("the memory store takes registrations");
-    let id = ready(registrar.submit(applicant.clone(), form(), Some(logo()))).expect("the form is good");
+    let id = ready(registrar.submit(applicant.clone(), form(), Some(logo()))).expect("the form is valid");
     ready(registrar.approve(&id, 1, approval)).expect("it awaits its review");
     let claimed = ready(registrar.claim_secret(&id, applicant, 2)).expect("the client is confidential");
     let secret = claimed.expose().to_owned();
@@ -147,7 +147,7 @@ pub(crate) fn exchange_form(client: &Credentials, code: &str) -> String {
     format!("grant_type=authorization_code&code={code}&code_verifier={VERIFIER}&client_id={id}&client_secret={secret}")
 }
 
-/// What stands before the token in the form of a refresh.
+/// The part of a refresh form before the token.
 pub(crate) const REFRESH_FORM: &str = "grant_type=refresh_token&refresh_token=";
 
 /// Four parameters, the client's credentials among them.
@@ -166,7 +166,7 @@ pub(crate) fn code_of(location: &str) -> &str {
     code.split('&').next().unwrap_or(code)
 }
 
-/// What a future gives that never waits, as those of the memory store.
+/// Returns the output of a future that never waits, such as those of the memory store.
 pub(crate) fn ready<T>(future: impl Future<Output = T>) -> T {
     match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(done) => done,

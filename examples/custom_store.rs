@@ -1,6 +1,6 @@
 //! The smallest store that passes the kit, and a flow on it: `cargo run --example custom_store`.
 //!
-//! One lock, held from comparison to write, is what a database does with a transaction. Its tests:
+//! One lock is held from the comparison to the write. A database uses a transaction for that. Its tests:
 //! `cargo test --features testing --example custom_store`.
 
 use std::collections::BTreeMap;
@@ -23,7 +23,7 @@ impl CustomStore {
         self.0.lock().unwrap()
     }
 
-    /// Changes nothing unless the row is as the caller expects it.
+    /// Writes the row if the stored row is the expected one, and returns whether it did.
     fn put_if(&self, mut write: Write, is_expected: impl Fn(Option<&Write>) -> bool) -> bool {
         let rows = &mut self.contents().rows;
         let key = (write.table, write.key.clone());
@@ -31,7 +31,7 @@ impl CustomStore {
         if !is_expected(before) {
             return false;
         }
-        // Parts that the write does not name stay as they are.
+        // Parts that the write does not name are kept.
         let mut kept = before.map(|row| row.parts.clone()).unwrap_or_default();
         kept.retain(|(part, _)| write.parts.iter().all(|(named, _)| named != part));
         write.parts.extend(kept);
@@ -122,7 +122,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
 
     let form = format!("grant_type=authorization_code&code={code}&client_id={id}&client_secret={secret}");
     let request = Request::new("POST").header("Content-Type", b"application/x-www-form-urlencoded");
-    let response = server.serve(Endpoint::Token, &request.body(Body::Octets(form.as_bytes()))).await;
+    let response = server.serve(Endpoint::Token, &request.body(Body::Bytes(form.as_bytes()))).await;
     println!("exchanged      status {}", response.status());
 
     for grant in server.grants_of(&user).await? {

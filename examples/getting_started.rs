@@ -103,7 +103,7 @@ fn exchange(
 async fn tokens(server: &AuthorizationServer, form: &str) -> Result<TokenResponse, Box<dyn Error>> {
     let request = Request::new("POST")
         .header("Content-Type", b"application/x-www-form-urlencoded")
-        .body(Body::Octets(form.as_bytes()));
+        .body(Body::Bytes(form.as_bytes()));
     let response = server.serve(Endpoint::Token, &request).await;
     Ok(serde_json::from_slice(response.body())?)
 }

@@ -1,8 +1,8 @@
-//! A store over single keys with revisions, as etcd and the base tables of DynamoDB are: `put` if the key still has
-//! the revision that was seen, no transaction over two keys, no secondary index.
+//! A store over single keys with revisions, such as etcd and the base tables of DynamoDB. The database writes a key
+//! only if it still has the revision that was read. It has no transaction over two keys, and no secondary index.
 //!
-//! The comments of `RevisionsStore` are the protocol that keeps lists complete on such a database; the guide
-//! `writing_a_store` has its reasons. Its tests: `cargo test --features testing --example revisions_store`.
+//! The comments of `RevisionsStore` are the protocol that keeps lists complete on such a database. The guide
+//! `writing_a_store` explains it. Its tests: `cargo test --features testing --example revisions_store`.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -11,14 +11,14 @@ use std::time::Duration;
 use grantor::store::{Engine, Insertion, List, Part, Purge, Replacement, Row, StoreError, Table, Write};
 use grantor::{AuthorizationServer, Clock, Config, ConfigError, SystemClock, Timestamp};
 
-/// An hour, within which a write is applied or never, and an hour for what clocks of servers differ by and for the one
-/// request that is under way: each has a timeout of seconds.
+/// One hour for a write, which gives up after that, and one hour for the differences between the clocks of servers and
+/// for a request in progress. Each request has a timeout of seconds.
 const STALE_AFTER: Duration = Duration::from_secs(2 * 60 * 60);
 
 /// Three kinds of keys: rows; entries of lists; entries of the purge index, in the order of time.
 ///
-/// A row has all its parts, the names of its lists, which decide what entries are valid, and its exact `due`. The
-/// purge index may hold an earlier time than that, never none.
+/// A row has all its parts, the names of its lists, and its exact `due`. The names decide which entries are valid. The
+/// purge index always has an entry for the row; its time may be earlier than `due`.
 #[derive(Clone, Debug, Default)]
 struct RevisionsStore(Database);
 
@@ -27,10 +27,10 @@ impl RevisionsStore {
         self.0.get(&row_key(table, key)).await.and_then(|found| Some((found.row?, found.revision)))
     }
 
-    /// Writes the entries of a row, before the row: a crash in between leaves an entry too many, never one too few.
+    /// Writes the entries of a row, before the row: a crash in between leaves a surplus entry, never a missing one.
     ///
-    /// An entry that is there already is renewed: its new revision stops any reader that is about to drop it. A
-    /// writer that was held up for an hour between entry and row gives up, since the entry may be dropped soon.
+    /// An existing entry is renewed: its new revision stops any reader that is about to drop it. A writer that was
+    /// delayed for an hour between entry and row gives up, since the entry may be dropped soon.
     async fn enter(&self, write: &Write) -> Result<(), StoreError> {
         let began = SystemClock.now();
         for entry in entries(write) {
@@ -40,8 +40,8 @@ impl RevisionsStore {
         if is_late { Err(StoreError::transient("the write took too long")) } else { Ok(()) }
     }
 
-    /// Drops an entry that was read before its row was found to be gone, or to have left the list, unless a writer
-    /// may be between entry and row: that one has renewed the entry less than two hours ago.
+    /// Drops an entry whose row is gone or has left the list. The entry must have been read before the row. It is kept
+    /// if it was renewed less than two hours ago, since a writer may be between entry and row.
     async fn drop_stale(&self, entry: &Found) {
         if is_stale(entry) {
             self.0.delete(&entry.key, entry.revision).await;
@@ -61,14 +61,14 @@ impl RevisionsStore {
         is_removed
     }
 
-    /// Writes the row anew if it is `wanted`. A revision that was not seen may be a confirm of the same version: the row
-    /// is read again.
+    /// Replaces the row if it is `wanted`. If its revision has changed, perhaps by a confirm of the same version, the
+    /// row is read again.
     async fn swap(&self, wanted: impl Fn(&Write) -> bool, write: &Write) -> Result<Replacement, StoreError> {
         loop {
             let found = self.row(write.table, &write.key).await;
             let Some((row, seen)) = found.filter(|(row, _)| wanted(row)) else { return Ok(Replacement::Lost) };
-            // A refresh moves no list, so it writes one key. The purge index moves when the purge meets the row, or
-            // where it has to be earlier.
+            // A refresh changes no list, so it writes one key. The purge index changes when the purge reaches the row,
+            // or here if the new time is earlier.
             if write.lists_moved || write.due_moved {
                 self.enter(write).await?;
             }
@@ -92,7 +92,7 @@ impl Engine for RevisionsStore {
     async fn insert(&self, write: Write) -> Result<Insertion, StoreError> {
         self.enter(&write).await?;
         let key = row_key(write.table, &write.key);
-        // If the row exists, the entries stay until they are stale: they may be those of its own insert.
+        // If the row exists, the entries stay until they are stale: they may be from the insert of that row.
         Ok(if self.0.put(&key, Some(0), Some(write)).await { Insertion::Inserted } else { Insertion::Exists })
     }
 
@@ -104,7 +104,8 @@ impl Engine for RevisionsStore {
         self.swap(|row| is_same(row, &write), &write).await
     }
 
-    /// An entry counts if the row names the list. Others are passed over, so that a page is full, and dropped if old.
+    /// An entry counts if its row names the list. Other entries are skipped, and dropped if stale. The page is still
+    /// full.
     async fn list(&self, list: &List, after: Option<&[u8]>, limit: usize) -> Result<Vec<Row>, StoreError> {
         let (prefix, part) = (list_key(list.table, &list.name, &[]), list.table.listed_part());
         let mut after = [&prefix, after.unwrap_or_default()].concat();
@@ -124,8 +125,8 @@ impl Engine for RevisionsStore {
         Ok(rows)
     }
 
-    /// Meets entries in the order of time. One whose row lives on moves to the row's time, the new one written first;
-    /// one without a row moves on until it is stale, since its row may be on its way.
+    /// Reads entries in the order of time. If the row is not due yet, its entry moves to the row's time; the new entry
+    /// is written first. An entry without a row is moved until it is stale, since its row may still be written.
     async fn purge(&self, table: Table, now: Timestamp, limit: usize) -> Result<Purge, StoreError> {
         let latest = due_key(table, now, &[]);
         let prefix = &latest[..latest.len() - 4];
@@ -140,7 +141,7 @@ impl Engine for RevisionsStore {
                     let is_removed = self.remove(&row, seen).await;
                     removed += usize::from(is_removed);
                     is_finished &= is_removed;
-                    // If it was written meanwhile, the next step reads it again.
+                    // If the row was written meanwhile, the next step reads it again.
                     (!is_removed).then_some(now)
                 }
                 None => (!is_stale(&entry)).then(|| now.plus(STALE_AFTER)),
@@ -154,7 +155,7 @@ impl Engine for RevisionsStore {
     }
 }
 
-/// Parts that the write does not name stay as they are.
+/// Parts that the write does not name are kept.
 fn over(mut before: Write, mut write: Write) -> Write {
     before.parts.retain(|(part, _)| write.parts.iter().all(|(named, _)| named != part));
     write.parts.extend(before.parts);
@@ -176,7 +177,7 @@ fn row_key(table: Table, key: &[u8]) -> Vec<u8> {
     [b"row/", table.as_str().as_bytes(), b"/", key].concat()
 }
 
-/// The length in front of the name, so that no list begins with the name of another one.
+/// The length precedes the name, so no list key is a prefix of another list's keys.
 fn list_key(table: Table, name: &[u8], key: &[u8]) -> Vec<u8> {
     [b"list/", table.as_str().as_bytes(), b"/", &name.len().to_be_bytes(), name, key].concat()
 }
@@ -185,13 +186,13 @@ fn due_key(table: Table, due: Timestamp, key: &[u8]) -> Vec<u8> {
     [b"due/", table.as_str().as_bytes(), b"/", &due.seconds().to_be_bytes(), key].concat()
 }
 
-/// The simulator: the last revision, which no later value gets again, and ordered keys. A real one keeps bytes.
+/// A simulated database: the last revision, which is never used again, and ordered keys. A real one stores bytes.
 #[derive(Clone, Debug, Default)]
 struct Database(Arc<Mutex<Contents>>);
 
 type Contents = (u64, BTreeMap<Vec<u8>, Found>);
 
-/// A row, or an entry, which has none.
+/// A row, or an entry, which has no `row`.
 #[derive(Clone, Debug)]
 struct Found {
     key: Vec<u8>,
@@ -211,7 +212,7 @@ impl Database {
         self.0.lock().unwrap().1.get(key).cloned()
     }
 
-    /// Writes a key if it has the revision that was seen, where one is named; 0 is that of a missing key.
+    /// Writes a key, if it has the revision `seen`, or without a condition. The revision of a missing key is 0.
     async fn put(&self, key: &[u8], seen: Option<u64>, row: Option<Write>) -> bool {
         tokio::task::yield_now().await;
         let (last, values) = &mut *self.0.lock().unwrap();
@@ -230,7 +231,7 @@ impl Database {
         values.get(key).is_some_and(|found| found.revision == seen) && values.remove(key).is_some()
     }
 
-    /// Returns what is under keys that begin with `prefix` and come after `after`, in order.
+    /// Returns the values of keys that begin with `prefix` and come after `after`, in order.
     async fn range(&self, prefix: &[u8], after: &[u8], limit: usize) -> Vec<Found> {
         tokio::task::yield_now().await;
         let values = &self.0.lock().unwrap().1;
@@ -251,7 +252,7 @@ mod tests {
 
     grantor::store_tests!(#[tokio::test] => store: RevisionsStore::default(), another: store.clone());
 
-    /// An entry too many is neither listed nor counted, and goes when it is old and nobody has renewed it.
+    /// A surplus entry is neither listed nor counted, and is dropped once it is stale.
     #[tokio::test]
     async fn a_stale_entry_is_dropped_unless_it_was_renewed() {
         let (store, alice) = (RevisionsStore::default(), grantor::Subject::new("alice").unwrap());

@@ -31,27 +31,27 @@ struct Part {
     narrowed: Option<ScopeSet>,
     /// Unset where the token is for all of the grant.
     audience: Audience,
-    /// The key that it is bound to; in a box, since most tokens have none, and all would have the room for it.
+    /// The key that the token is bound to. It is boxed, since most tokens have none.
     key: Option<Box<JwkThumbprint>>,
 }
 
-/// Looks a token up; `None` for anything but a live access token.
+/// Looks up a token. Returns `None` for anything but a live access token.
 ///
 /// # Errors
 ///
 /// [`StoreError`] if a store failed.
 pub(crate) async fn find(context: &Context, token: &[u8]) -> Result<Option<UsableToken>, StoreError> {
     let Some(presented) = Presented::parse(&context.config.prefixes.access_token, token) else { return Ok(None) };
-    let id = GrantId::from_octets(presented.id);
+    let id = GrantId::from_bytes(presented.id);
     let Some(grant) = context.stores.tokens.find(&id).await? else { return Ok(None) };
     let Some(part) = live_part(&grant, &presented.digest, context.now()) else { return Ok(None) };
-    // An unbound token may be from before the setting.
+    // An unbound token may be older than the setting.
     if part.key.is_none() && context.config.bound_tokens == BoundTokens::Required {
         return Ok(None);
     }
     let clients = &context.stores.clients;
     let Some(mut client) = clients.find(&grant.client).await? else { return Ok(None) };
-    // It was cached before its grants were withdrawn, its resources replaced or its registration prolonged.
+    // The cached client may predate a withdrawal of its grants, new resources or a prolonged registration.
     if client.epoch < grant.epoch || !client.has_list_of(&grant.resources) || context.is_gone(&client) {
         let Some(current) = clients.current(&grant.client).await? else { return Ok(None) };
         client = current;
@@ -63,7 +63,7 @@ pub(crate) async fn find(context: &Context, token: &[u8]) -> Result<Option<Usabl
     if context.resources.covers_any(token.audience(), token.client()) { Ok(Some(token)) } else { Ok(None) }
 }
 
-/// What the grant says of a token, if it is live.
+/// What the grant records about a token, if it is live.
 fn live_part(grant: &Grant, digest: &Digest, now: Timestamp) -> Option<Part> {
     let access = grant.live_access(digest, now).filter(|access| access.is_usable(now))?;
     Some(Part {
@@ -82,7 +82,7 @@ fn is_served(client: &Client, grant: &Grant) -> bool {
 }
 
 impl UsableToken {
-    /// The user on whose behalf the client acts; `None` where it acts for itself.
+    /// The user on whose behalf the client acts; `None` if it acts for itself.
     pub(crate) fn subject(&self) -> Option<&Subject> {
         self.grant.subject()
     }
@@ -95,7 +95,7 @@ impl UsableToken {
         self.grant.id
     }
 
-    /// The protected resources that the token is for, whatever the server has of them.
+    /// The protected resources that the token is for, even those that the server does not have.
     pub(crate) fn audience(&self) -> &Audience {
         if self.part.audience.is_unset() { self.grant.audience() } else { &self.part.audience }
     }
@@ -110,7 +110,8 @@ impl UsableToken {
         self.client.resources_of(&self.grant.resources).narrowed_to(self.bound().1)
     }
 
-    /// The key that the token is bound to: who uses it has to prove possession of the key [RFC 9449 section 6].
+    /// The key that the token is bound to. A request with the token must prove possession of the key [RFC 9449 section
+    /// 6].
     pub(crate) fn key(&self) -> Option<&JwkThumbprint> {
         self.part.key.as_deref()
     }
@@ -136,7 +137,7 @@ impl UsableToken {
             && self.client.covers(&self.grant.resources, resource)
     }
 
-    /// Returns whether the token covers this plain scope, which says nothing of resources.
+    /// Returns whether the token covers this plain scope, which does not refer to resources.
     pub(crate) fn permits_plain(&self, scope: &str) -> bool {
         self.granted().contains_plain(scope) && self.bound().0.contains_plain(scope)
     }

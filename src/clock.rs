@@ -6,20 +6,20 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
-/// How far the clocks of servers on one store may be apart.
+/// How far the clocks of servers that share one store may differ.
 pub(crate) const ALLOWED_SKEW: u32 = 60;
 
 /// A point in time in whole seconds since 1970-01-01T00:00:00Z, up to the year 2106.
 ///
-/// Every lifetime is half-open: a thing issued at `t` with life `n` is good while `now < t + n`.
-/// Thirty-two bits keep the records small; sums that would leave the range stay at its end.
+/// Every lifetime is half-open: something issued at `t` with lifetime `n` is valid while `now < t + n`. Thirty-two bits
+/// keep the records small. Sums saturate at the ends of the range.
 ///
 /// It displays as RFC 3339 in UTC, such as `2026-11-22T12:00:00Z`.
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Timestamp(u32);
 
 impl Timestamp {
-    /// Makes a timestamp from seconds since 1970-01-01T00:00:00Z.
+    /// Creates a timestamp from the seconds since 1970-01-01T00:00:00Z.
     #[must_use]
     pub const fn from_seconds(seconds: u32) -> Self {
         Self(seconds)
@@ -42,8 +42,8 @@ impl Timestamp {
         Self(self.0.saturating_sub(u32::try_from(life.as_secs()).unwrap_or(u32::MAX)))
     }
 
-    /// Returns whether a thing issued at this time may be used at `now`. The clock of the server that issued it may be
-    /// ahead by the allowed skew of 60 seconds.
+    /// Returns whether something issued at this time may be used at `now`. The clock of the server that issued it may
+    /// be ahead by the allowed skew of 60 seconds.
     pub(crate) const fn has_come(self, now: Self) -> bool {
         self.0 <= now.0.saturating_add(ALLOWED_SKEW)
     }
@@ -76,7 +76,7 @@ impl From<Timestamp> for OffsetDateTime {
 impl TryFrom<OffsetDateTime> for Timestamp {
     type Error = TimestampError;
 
-    /// Takes the whole seconds of `time`.
+    /// Creates a timestamp from the whole seconds of `time`.
     ///
     /// # Errors
     ///
@@ -86,7 +86,7 @@ impl TryFrom<OffsetDateTime> for Timestamp {
     }
 }
 
-/// A time that is outside what a [`Timestamp`] can hold.
+/// A time that a [`Timestamp`] cannot represent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the time lies outside 1970-01-01 to 2106-02-07")]
 #[non_exhaustive]
@@ -94,9 +94,9 @@ pub struct TimestampError;
 
 /// A source of the time of day.
 ///
-/// It is read once per request. Clocks of several servers on one store may be at most 60 seconds apart: what was issued
-/// further in the future than that is refused until then. The [guide](crate::guide::operating#clocks) says what else
-/// clocks have to do.
+/// It is read once per request. The clocks of servers that share one store may differ by at most 60 seconds: anything
+/// issued further in the future is refused until then. The [guide](crate::guide::operating#clocks) lists the other
+/// requirements.
 pub trait Clock: fmt::Debug + Send + Sync + 'static {
     /// Returns the time of day.
     fn now(&self) -> Timestamp;

@@ -1,21 +1,20 @@
-//! The bytes of stored records: fixed-width numbers, texts with their length in front.
+//! The encoding of stored records: fixed-width numbers, and texts prefixed by their length.
 //!
-//! Every record begins with the byte of its kind and the byte of its layout. A later layout adds fields at
-//! the end, each with a tag and a length, so that `decode` of a newer release reads every layout that an
-//! older one wrote. A release that changes a layout writes the old one until all servers on one store read the
-//! new one, which takes two releases: the layouts that are read and the one that is written are separate
-//! constants.
+//! Every record begins with one byte for its kind and one for its layout. A later layout adds fields at the end, each
+//! with a tag and a length. So `decode` of a newer release reads every layout that an older one wrote. A release that
+//! changes a layout still writes the old one until all servers on one store read the new one. This takes two releases,
+//! so the layouts that are read and the one that is written are separate constants.
 
 use std::ops::RangeInclusive;
 
 use crate::clock::Timestamp;
 
-/// Octets that are no record, or a record of a version this release does not know.
+/// Bytes that are not a record, or a record of a version that this release does not know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DecodeError {
-    /// The octets end too early, go on too long, or hold a value that no record has.
-    #[error("the stored octets are no such record")]
+    /// The bytes end too early, are too long, or hold a value that no record has.
+    #[error("the stored bytes are not a valid record")]
     Malformed,
     /// The record was written by a release that this one does not know.
     #[error("the stored record has an unknown version")]
@@ -27,7 +26,7 @@ pub enum DecodeError {
 pub(crate) struct Writer(Vec<u8>);
 
 impl Writer {
-    /// Room for most records, so that their bytes are not copied again and again while they grow.
+    /// Large enough for most records, so that their buffer is rarely reallocated.
     const ROOM: usize = 512;
 
     pub(crate) fn new(kind: u8, version: u8) -> Self {
@@ -40,12 +39,12 @@ impl Writer {
         self.0
     }
 
-    pub(crate) fn octet(&mut self, octet: u8) {
-        self.0.push(octet);
+    pub(crate) fn byte(&mut self, byte: u8) {
+        self.0.push(byte);
     }
 
     pub(crate) fn flag(&mut self, flag: bool) {
-        self.octet(u8::from(flag));
+        self.byte(u8::from(flag));
     }
 
     pub(crate) fn number(&mut self, number: u32) {
@@ -56,32 +55,32 @@ impl Writer {
         self.number(time.seconds());
     }
 
-    /// Writes octets whose count the reader knows.
-    pub(crate) fn array(&mut self, octets: &[u8]) {
-        self.0.extend_from_slice(octets);
+    /// Writes bytes whose count the reader knows.
+    pub(crate) fn array(&mut self, bytes: &[u8]) {
+        self.0.extend_from_slice(bytes);
     }
 
-    /// Writes the count, at most 2^32 - 1, and the octets.
-    pub(crate) fn octets(&mut self, octets: &[u8]) {
-        self.count(octets.len());
-        self.array(octets);
+    /// Writes the count, at most 2^32 - 1, and the bytes.
+    pub(crate) fn bytes(&mut self, bytes: &[u8]) {
+        self.count(bytes.len());
+        self.array(bytes);
     }
 
     pub(crate) fn text(&mut self, text: &str) {
-        self.octets(text.as_bytes());
+        self.bytes(text.as_bytes());
     }
 
     pub(crate) fn count(&mut self, count: usize) {
-        // What is counted is bounded far below 2^32 where it is made.
+        // Everything that is counted is bounded far below 2^32 when it is created.
         self.number(u32::try_from(count).unwrap_or(u32::MAX));
     }
 
-    /// Writes a field that layouts before this one do not have, behind all others.
+    /// Writes a field that earlier layouts do not have, after all other fields.
     pub(crate) fn tagged(&mut self, tag: u8, write: impl FnOnce(&mut Self)) {
         let mut field = Self(Vec::new());
         write(&mut field);
-        self.octet(tag);
-        self.octets(&field.0);
+        self.byte(tag);
+        self.bytes(&field.0);
     }
 
     /// Writes whether there is a value, then the value.
@@ -100,15 +99,15 @@ pub(crate) struct Reader<'a> {
     version: u8,
 }
 
-/// The kinds of records, by their first byte, and of the two texts that are only digested.
+/// The first bytes of all kinds of records, and of the two texts that are only digested.
 pub(crate) mod kind {
     pub(crate) const AUTHORIZATION: u8 = b'A';
     pub(crate) const CLIENT: u8 = b'C';
     pub(crate) const GRANT: u8 = b'G';
     pub(crate) const LAST_PURGE: u8 = b'L';
-    /// What a metadata document says; digested.
+    /// The contents of a metadata document; only digested.
     pub(crate) const METADATA: u8 = b'M';
-    /// What a user consents to; digested.
+    /// What a user consents to; only digested.
     pub(crate) const CONSENT: u8 = b'N';
     pub(crate) const APPLICATION: u8 = b'P';
     pub(crate) const REPLAY: u8 = b'R';
@@ -116,13 +115,13 @@ pub(crate) mod kind {
 }
 
 impl<'a> Reader<'a> {
-    /// Checks kind and version and stands behind them.
-    pub(crate) fn new(octets: &'a [u8], kind: u8, versions: &RangeInclusive<u8>) -> Result<Self, DecodeError> {
-        let mut reader = Self { rest: octets, version: 0 };
-        if reader.octet()? != kind {
+    /// Checks the kind and the version, and skips them.
+    pub(crate) fn new(bytes: &'a [u8], kind: u8, versions: &RangeInclusive<u8>) -> Result<Self, DecodeError> {
+        let mut reader = Self { rest: bytes, version: 0 };
+        if reader.byte()? != kind {
             return Err(DecodeError::Malformed);
         }
-        reader.version = reader.octet()?;
+        reader.version = reader.byte()?;
         if !versions.contains(&reader.version) {
             return Err(DecodeError::UnknownVersion);
         }
@@ -143,24 +142,24 @@ impl<'a> Reader<'a> {
         if self.rest.first() != Some(&tag) {
             return Ok(None);
         }
-        self.octet()?;
-        let mut field = Self { rest: self.octets()?, version: self.version };
+        self.byte()?;
+        let mut field = Self { rest: self.bytes()?, version: self.version };
         let value = read(&mut field)?;
         field.finish()?;
         Ok(Some(value))
     }
 
-    /// Ends the reading: nothing may be left.
+    /// Finishes reading. Bytes that are left over are an error.
     pub(crate) fn finish(self) -> Result<(), DecodeError> {
         if self.rest.is_empty() { Ok(()) } else { Err(DecodeError::Malformed) }
     }
 
-    pub(crate) fn octet(&mut self) -> Result<u8, DecodeError> {
-        self.array::<1>().map(|[octet]| octet)
+    pub(crate) fn byte(&mut self) -> Result<u8, DecodeError> {
+        self.array::<1>().map(|[byte]| byte)
     }
 
     pub(crate) fn flag(&mut self) -> Result<bool, DecodeError> {
-        match self.octet()? {
+        match self.byte()? {
             0 => Ok(false),
             1 => Ok(true),
             _ => Err(DecodeError::Malformed),
@@ -181,15 +180,15 @@ impl<'a> Reader<'a> {
         Ok(*array)
     }
 
-    pub(crate) fn octets(&mut self) -> Result<&'a [u8], DecodeError> {
+    pub(crate) fn bytes(&mut self) -> Result<&'a [u8], DecodeError> {
         let count = self.count()?;
-        let (octets, rest) = self.rest.split_at_checked(count).ok_or(DecodeError::Malformed)?;
+        let (bytes, rest) = self.rest.split_at_checked(count).ok_or(DecodeError::Malformed)?;
         self.rest = rest;
-        Ok(octets)
+        Ok(bytes)
     }
 
     pub(crate) fn text(&mut self) -> Result<&'a str, DecodeError> {
-        std::str::from_utf8(self.octets()?).map_err(|_| DecodeError::Malformed)
+        std::str::from_utf8(self.bytes()?).map_err(|_| DecodeError::Malformed)
     }
 
     pub(crate) fn count(&mut self) -> Result<usize, DecodeError> {
@@ -203,8 +202,8 @@ impl<'a> Reader<'a> {
         if self.flag()? { read(self).map(Some) } else { Ok(None) }
     }
 
-    /// Reads a count and as many values; a count beyond the octets left is refused before any room is
-    /// made for it.
+    /// Reads a count and as many values. A count larger than the number of bytes left is refused before memory is
+    /// allocated for it.
     pub(crate) fn list<T>(
         &mut self,
         mut read: impl FnMut(&mut Self) -> Result<T, DecodeError>,
@@ -226,8 +225,8 @@ pub(crate) mod layout {
 
     /// Compares a known record, as it is encoded now, with the file of its layout, and returns the file's bytes.
     ///
-    /// `GRANTOR_WRITE_LAYOUTS=1 cargo test --all-features --lib layout_` writes the files anew. That is right until a release has
-    /// written the layout; later changes need a layout of their own.
+    /// `GRANTOR_WRITE_LAYOUTS=1 cargo test --all-features --lib layout_` rewrites the files. Use it only until a
+    /// release has written the layout: later changes need a new layout.
     pub(crate) fn compared(name: &str, encoded: &[u8]) -> Vec<u8> {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/layouts").join(format!("{name}.bin"));
         if env::var_os("GRANTOR_WRITE_LAYOUTS").is_some() {
@@ -248,34 +247,34 @@ mod tests {
         let mut writer = Writer::new(b'X', 1);
         writer.number(7);
         writer.text("scope");
-        writer.optional(Some(&[1, 2][..]), Writer::octets);
+        writer.optional(Some(&[1, 2][..]), Writer::bytes);
         writer.optional(None::<&str>, Writer::text);
-        let octets = writer.finish();
-        let read = |octets: &[u8]| -> Result<u32, DecodeError> {
-            let mut reader = Reader::new(octets, b'X', &(1..=1))?;
+        let bytes = writer.finish();
+        let read = |bytes: &[u8]| -> Result<u32, DecodeError> {
+            let mut reader = Reader::new(bytes, b'X', &(1..=1))?;
             let number = reader.number()?;
             assert_eq!(reader.text()?, "scope");
-            assert_eq!(reader.optional(Reader::octets)?, Some(&[1, 2][..]));
+            assert_eq!(reader.optional(Reader::bytes)?, Some(&[1, 2][..]));
             assert_eq!(reader.optional(Reader::text)?, None);
             reader.finish()?;
             Ok(number)
         };
-        assert_eq!(read(&octets), Ok(7));
-        for cut in 0..octets.len() {
-            assert_eq!(read(&octets[..cut]), Err(DecodeError::Malformed));
+        assert_eq!(read(&bytes), Ok(7));
+        for cut in 0..bytes.len() {
+            assert_eq!(read(&bytes[..cut]), Err(DecodeError::Malformed));
         }
-        assert_eq!(read(&[&octets[..], b"x"].concat()), Err(DecodeError::Malformed));
+        assert_eq!(read(&[&bytes[..], b"x"].concat()), Err(DecodeError::Malformed));
         assert_eq!(Reader::new(b"X\x02", b'X', &(1..=1)).unwrap_err(), DecodeError::UnknownVersion);
         assert_eq!(Reader::new(b"Y\x01", b'X', &(1..=1)).unwrap_err(), DecodeError::Malformed);
     }
 
     #[test]
-    fn a_count_beyond_the_octets_makes_no_room() {
+    fn a_count_beyond_the_bytes_makes_no_room() {
         let mut reader = Reader { rest: &[0xff, 0xff, 0xff, 0xff, 0], version: 1 };
-        assert_eq!(reader.list(Reader::octet), Err(DecodeError::Malformed));
+        assert_eq!(reader.list(Reader::byte), Err(DecodeError::Malformed));
     }
 
-    /// A record as three releases know it: the second reads what the third writes, and goes on writing layout 1.
+    /// A record as three releases know it: the second reads what the third writes, and still writes layout 1.
     #[derive(Debug, PartialEq, Eq)]
     struct Evolving {
         number: u32,

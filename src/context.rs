@@ -1,4 +1,4 @@
-//! What every request meets: stores, settings, clock, generator, hooks.
+//! What every request uses: stores, settings, clock, generator, hooks.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -40,7 +40,7 @@ pub(crate) struct Context {
     pub(crate) documents: Option<Documents>,
     /// Set while clients may authenticate with keys, if there is a fetcher.
     pub(crate) key_sets: Option<KeySets>,
-    /// Whether the event was raised for a throttle that is given no addresses.
+    /// Whether [`Event::PeerAddressMissing`] was raised.
     pub(crate) misses_peers: AtomicBool,
 }
 
@@ -57,10 +57,10 @@ impl Context {
         }
     }
 
-    /// Looks a client up again that was found gone: it may have been used since it was cached. None if its registration
-    /// has ended.
+    /// Looks up a client again whose cached registration has ended: a use since then may have prolonged it. Returns
+    /// `None` if the registration has ended.
     ///
-    /// It is rare: callers put it into a box, so that no other lookup has the room for it.
+    /// It is rare: callers box the future, so that other lookups do not pay for its size.
     ///
     /// # Errors
     ///
@@ -69,19 +69,19 @@ impl Context {
         Ok(self.stores.clients.current(id).await?.filter(|client| !self.is_gone(client)))
     }
 
-    /// Returns whether the registration of the client has ended, so that it counts as unknown: to be asked for whatever
-    /// the store has found. The clock is asked for clients alone that have an end.
+    /// Returns whether the client's registration has ended, so that it counts as unknown. Call it for every client that
+    /// a store returns. It reads the clock only if the registration has an end.
     #[inline]
     pub(crate) fn is_gone(&self, client: &Client) -> bool {
         client.gone_at().is_some_and(|gone_at| self.now() >= gone_at)
     }
 
-    /// Tells the sink why a request was refused, unless a more telling event was raised for it.
+    /// Reports to the sink why a request was refused, unless a more specific event was raised.
     pub(crate) fn note_refusal(&self, endpoint: Endpoint, client: Option<&ClientId>, reason: &Reason) {
         self.note_refusal_of_uri(endpoint, client, None, reason);
     }
 
-    /// The same where a redirect URI is what was wrong; the event has as much of it as a log may show.
+    /// Does the same for a wrong redirect URI. The event has as much of the URI as a log may show.
     pub(crate) fn note_refusal_of_uri(
         &self,
         endpoint: Endpoint,
@@ -122,9 +122,9 @@ impl Context {
             ThrottleDecision::Allow => Ok(()),
             ThrottleDecision::Refuse { retry_after } => {
                 let client = match kind {
-                    // It has been found to come from a client.
+                    // The client was found.
                     AttemptKind::HeldRequest | AttemptKind::MetadataDocument | AttemptKind::KeySet => client,
-                    AttemptKind::Authentication | AttemptKind::Registration => attempt.client_to_tell(),
+                    AttemptKind::Authentication | AttemptKind::Registration => attempt.loggable_client(),
                 };
                 self.raise(&Event::Throttled { endpoint, client, peer });
                 let begun = u64::from(retry_after.subsec_nanos() > 0);
@@ -134,17 +134,17 @@ impl Context {
         }
     }
 
-    /// Checks that the client has the list of resources that its user's consent refers to, if it has been stored.
+    /// Checks that the client has the list of resources that its user's consent refers to, if the store has that list.
     ///
     /// # Errors
     ///
-    /// [`StaleClient`] if the client was read, from a cache perhaps, before it had the list: what was granted since
-    /// must not be taken for dead. Or the store's error.
+    /// [`StaleClient`] if the client was read before it had the list, for example from a cache: grants made since then
+    /// must not count as withdrawn. Otherwise the store's error.
     pub(crate) async fn check_list(&self, client: &Client, consented: &ConsentedResources) -> Result<(), Reason> {
         if client.has_list_of(consented) {
             return Ok(());
         }
-        // In a box, because it is rare, and every token request would have the room for it.
+        // Boxed, because it is rare and would enlarge the future of every token request.
         Box::pin(self.check_stored_list(client, consented)).await
     }
 
@@ -155,25 +155,25 @@ impl Context {
         }
     }
 
-    /// Tells hooks that the client could not be authenticated.
+    /// Informs the hooks that client authentication failed.
     pub(crate) async fn note_failed_authentication(&self, attempt: &Attempt<'_>, reason: &Reason) {
         let Attempt { endpoint, client, peer, .. } = *attempt;
-        let client = if is_of_a_client(reason) { client } else { attempt.client_to_tell() };
+        let client = if is_of_a_client(reason) { client } else { attempt.loggable_client() };
         self.raise(&Event::AuthenticationFailed { endpoint, client, peer, reason });
         if let Some(throttle) = &self.throttle {
             throttle.failed(attempt).await;
         }
     }
 
-    /// Informs the throttle that the client proved itself.
+    /// Informs the throttle that the client was authenticated.
     pub(crate) async fn note_authentication(&self, attempt: &Attempt<'_>) {
         if let Some(throttle) = &self.throttle {
             throttle.authenticated(attempt).await;
         }
     }
 
-    /// Asks whether the user may be given tokens; without a hook, every user may, and a client
-    /// that acts for itself needs none.
+    /// Asks the hook whether the user may be given tokens. Without a hook, every user may. A client that acts for
+    /// itself has no user, so the hook is not asked.
     pub(crate) async fn check_subject(&self, subject: Option<&Subject>, client: &Client) -> Result<(), Reason> {
         let (Some(subjects), Some(subject)) = (&self.subjects, subject) else { return Ok(()) };
         match subjects.status(subject, client).await {
@@ -194,7 +194,7 @@ pub(crate) fn is_failed_authentication(reason: &Reason) -> bool {
     code == ErrorCode::InvalidClient || code == ErrorCode::InvalidToken && !matches!(reason, Reason::NoAccessToken)
 }
 
-/// Returns whether there is a client of the id that was claimed.
+/// Returns whether a client with the claimed id exists.
 const fn is_of_a_client(reason: &Reason) -> bool {
     matches!(
         reason,

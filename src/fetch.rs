@@ -12,8 +12,8 @@ use async_trait::async_trait;
 ///
 /// # Security
 ///
-/// The URL comes from a stranger, who could use it to make this server send requests into its own network (server-side
-/// request forgery). An implementation must:
+/// The URL comes from a third party, who could use it to make this server send requests into its own network
+/// (server-side request forgery). An implementation must:
 ///
 /// * send one GET request with `Accept: application/json`, without cookies and credentials, and accepting no content
 ///   coding;
@@ -21,7 +21,7 @@ use async_trait::async_trait;
 ///   one of these checked addresses;
 /// * check the server's certificate for the host's name;
 /// * follow no redirect, and return its status instead;
-/// * stop reading after [`most_octets`](FetchRequest::most_octets), and end the whole request after
+/// * stop reading after [`most_bytes`](FetchRequest::most_bytes), and end the whole request after
 ///   [`timeout`](FetchRequest::timeout);
 /// * ignore proxies that environment variables name.
 #[async_trait]
@@ -48,7 +48,7 @@ pub struct FetchRequest<'a> {
     /// An absolute https URL without userinfo and fragment, in ASCII.
     pub url: &'a str,
     /// How many bytes of the body are read at most. A longer body is the error [`FetchErrorKind::TooLarge`].
-    pub most_octets: usize,
+    pub most_bytes: usize,
     /// How long the whole request may take, from the look-up of the name to the last byte.
     pub timeout: Duration,
 }
@@ -57,7 +57,7 @@ impl<'a> FetchRequest<'a> {
     /// Returns a request with the bounds of metadata documents: 5120 bytes, 5 s.
     #[must_use]
     pub const fn new(url: &'a str) -> Self {
-        Self { url, most_octets: 5120, timeout: Duration::from_secs(5) }
+        Self { url, most_bytes: 5120, timeout: Duration::from_secs(5) }
     }
 }
 
@@ -90,7 +90,7 @@ impl FetchResponse {
     }
 }
 
-/// Why a [`Fetcher`] has no response. Users do not see it; [`Event::Refused`](crate::Event::Refused) contains it.
+/// Why a [`Fetcher`] returns no response. Users do not see it; [`Event::Refused`](crate::Event::Refused) contains it.
 #[derive(Debug, thiserror::Error)]
 #[error("{kind}")]
 pub struct FetchError {
@@ -139,7 +139,7 @@ pub enum FetchErrorKind {
     /// The response is not valid HTTP, or its body is encoded.
     #[error("the response is malformed")]
     Response,
-    /// The body is longer than [`most_octets`](FetchRequest::most_octets).
+    /// The body is longer than [`most_bytes`](FetchRequest::most_bytes).
     #[error("the response is too large")]
     TooLarge,
     /// The request took longer than [`timeout`](FetchRequest::timeout).

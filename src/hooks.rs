@@ -1,4 +1,4 @@
-//! What the embedder may observe, slow down and veto.
+//! Hooks with which the embedder observes, slows down and vetoes.
 
 use std::error::Error;
 use std::fmt;
@@ -18,13 +18,13 @@ use crate::store::StoreError;
 use crate::subject::Subject;
 use crate::wire::Endpoint;
 
-/// Receives what happened, after it was acknowledged by the store.
+/// Receives events, after the store has acknowledged what happened.
 ///
-/// It is called within the request: it should hand over and return. No event holds a secret. The check
-/// at a resource raises none, since there is one for every call; what it refuses is in
-/// [`ResourceError::reason`](crate::ResourceError::reason).
+/// It is called within the request, so it should pass the event on and return. No event contains a secret. The check at
+/// a resource raises no events, since it runs for every call. [`ResourceError::reason`](crate::ResourceError::reason)
+/// states why it refused one.
 pub trait EventSink: fmt::Debug + Send + Sync + 'static {
-    /// Takes note of one event.
+    /// Records one event.
     fn record(&self, event: &Event<'_>);
 }
 
@@ -39,7 +39,7 @@ pub enum Event<'a> {
         client: &'a ClientId,
         /// The version that the step made.
         version: u32,
-        /// Who took the step: the owner that it names, or who was given to
+        /// Who took the step: the owner that it names, or the actor passed to
         /// [`Registrar::with_actor`](crate::Registrar::with_actor).
         actor: Option<&'a Subject>,
         /// What was done.
@@ -52,7 +52,7 @@ pub enum Event<'a> {
         grant: GrantId,
         /// The application.
         client: &'a ClientId,
-        /// The user; `None` where the client acts for itself.
+        /// The user; `None` if the client acts for itself.
         subject: Option<&'a Subject>,
         /// What the user granted.
         scopes: &'a ScopeSet,
@@ -62,7 +62,7 @@ pub enum Event<'a> {
     Denied {
         /// The application.
         client: &'a ClientId,
-        /// The user; `None` where the client acts for itself.
+        /// The user; `None` if the client acts for itself.
         subject: Option<&'a Subject>,
     },
     /// A code became a grant with its first pair of tokens.
@@ -72,7 +72,7 @@ pub enum Event<'a> {
         grant: GrantId,
         /// The application.
         client: &'a ClientId,
-        /// The user; `None` where the client acts for itself.
+        /// The user; `None` if the client acts for itself.
         subject: Option<&'a Subject>,
     },
     /// A spent code was used again by its own client; its grant is revoked.
@@ -82,7 +82,7 @@ pub enum Event<'a> {
         grant: GrantId,
         /// The application.
         client: &'a ClientId,
-        /// The user; `None` where the client acts for itself.
+        /// The user; `None` if the client acts for itself.
         subject: Option<&'a Subject>,
     },
     /// A refresh token was exchanged for the next pair, or under [`Keep`](crate::RefreshRotation::Keep) for a further
@@ -93,36 +93,36 @@ pub enum Event<'a> {
         grant: GrantId,
         /// The application.
         client: &'a ClientId,
-        /// The user; `None` where the client acts for itself.
+        /// The user; `None` if the client acts for itself.
         subject: Option<&'a Subject>,
     },
-    /// A superseded refresh token was used within its grace, and stood for the newest one.
+    /// A superseded refresh token was used within its grace, in place of the newest one.
     #[non_exhaustive]
     RefreshedInGrace {
         /// The grant.
         grant: GrantId,
         /// The application.
         client: &'a ClientId,
-        /// The user; `None` where the client acts for itself.
+        /// The user; `None` if the client acts for itself.
         subject: Option<&'a Subject>,
         /// Seconds since the token was superseded.
         age: u32,
     },
-    /// A superseded refresh token was used after its grace by its own client: somebody has a copy.
+    /// A superseded refresh token was used after its grace by its own client: a copy of it exists.
     #[non_exhaustive]
     RefreshTokenReused {
         /// The grant.
         grant: GrantId,
         /// The application.
         client: &'a ClientId,
-        /// The user; `None` where the client acts for itself.
+        /// The user; `None` if the client acts for itself.
         subject: Option<&'a Subject>,
         /// Whether the grant was revoked, as it is by default.
         revoked: bool,
     },
-    /// A code or refresh token came with a DPoP proof by another key than the one it is bound to
-    /// [RFC 9449 sections 5 and 10]; or a refresh token that was never bound came without a proof, after its grant was
-    /// bound by someone. It may be stolen. Nothing was revoked, since the owner of the key can still use the grant.
+    /// A code or refresh token came with a DPoP proof by a key other than the one it is bound to [RFC 9449 sections 5
+    /// and 10]. Or an unbound refresh token came without a proof, after its grant was bound to a key. The code or token
+    /// may be stolen. Nothing was revoked, since the owner of the key can still use the grant.
     #[non_exhaustive]
     AnotherDpopKey {
         /// The grant; for a code, the grant that its exchange will create.
@@ -150,8 +150,8 @@ pub enum Event<'a> {
         /// The application.
         client: &'a ClientId,
     },
-    /// A client tried to revoke a refresh token that is superseded and out of its grace, before its own
-    /// end: nothing changed, the grant lives on.
+    /// A client tried to revoke a superseded refresh token after its grace, but before its expiry. Nothing changed: the
+    /// grant is still live.
     #[non_exhaustive]
     SupersededTokenAtRevocation {
         /// Its grant.
@@ -166,7 +166,7 @@ pub enum Event<'a> {
         grant: GrantId,
         /// The application.
         client: &'a ClientId,
-        /// The user; `None` where the client acts for itself.
+        /// The user; `None` if the client acts for itself.
         subject: Option<&'a Subject>,
         /// Why.
         reason: RevocationReason,
@@ -189,8 +189,8 @@ pub enum Event<'a> {
         /// The application.
         client: &'a ClientId,
     },
-    /// A purge was refused: the clock is further ahead than [`clock_leap`](crate::Config::clock_leap) accepts, or no
-    /// purge was called for as long. Nothing was removed, and nothing will be until the clock is corrected or
+    /// A purge was refused: the clock is further ahead than [`clock_leap`](crate::Config::clock_leap) accepts, or the
+    /// last purge is that long ago. Nothing is removed until the clock is corrected or
     /// [confirmed](crate::AuthorizationServer::confirm_clock).
     #[non_exhaustive]
     PurgeRefused {
@@ -199,8 +199,8 @@ pub enum Event<'a> {
         /// The newest time that this process and the store have seen.
         newest: Timestamp,
     },
-    /// The key set at the `jwks_uri` of a client was fetched, and has keys that are not used: private or malformed ones, or
-    /// keys that are not for signatures. Raised once for each such fetch.
+    /// The key set at a client's `jwks_uri` was fetched and contains keys that are not used: private or malformed ones,
+    /// or keys that are not for signatures. Raised once for each such fetch.
     #[non_exhaustive]
     KeysLeftOut {
         /// The client.
@@ -211,32 +211,32 @@ pub enum Event<'a> {
     /// Client authentication failed.
     #[non_exhaustive]
     AuthenticationFailed {
-        /// Where.
+        /// The endpoint.
         endpoint: Endpoint,
-        /// Whom the request claimed to come from: one that led to a client, or else a text of fewer than
-        /// 32 bytes, too short to be a secret in the wrong place.
+        /// The client that the request claimed to come from: an existing one, or else a text of fewer than 32 bytes,
+        /// which is too short to be a misplaced secret.
         client: Option<&'a str>,
-        /// From where it came.
+        /// The address that the request came from.
         peer: Option<IpAddr>,
         /// Exactly what was wrong.
         reason: &'a Reason,
     },
-    /// A request was refused for its rate.
+    /// The [`Throttle`] refused a request.
     #[non_exhaustive]
     Throttled {
-        /// Where.
+        /// The endpoint.
         endpoint: Endpoint,
-        /// Whom the request claimed to come from. A text of 32 bytes or more that was not looked up yet is left out, since
-        /// it may be a secret in the wrong place; so an id of your own that is as long is missing here.
+        /// The client that the request claimed to come from. A text of 32 bytes or more that was not looked up yet is
+        /// left out, since it may be a misplaced secret. This also leaves out your own ids of that length.
         client: Option<&'a str>,
-        /// From where it came.
+        /// The address that the request came from.
         peer: Option<IpAddr>,
     },
-    /// The adapter passes no address of the peer, so a [`Throttle`] cannot count by it. Raised once by each server that
-    /// has one.
+    /// The adapter passes no peer address, so the [`Throttle`] cannot count by it. Raised once by each server with a
+    /// throttle.
     #[non_exhaustive]
     PeerAddressMissing {
-        /// Where it was noticed.
+        /// The endpoint where it was noticed.
         endpoint: Endpoint,
     },
     /// A client asked about a live token of another client, and is no resource server: see
@@ -252,13 +252,13 @@ pub enum Event<'a> {
     /// A request was refused for any other reason, or failed.
     #[non_exhaustive]
     Refused {
-        /// Where.
+        /// The endpoint.
         endpoint: Endpoint,
         /// The client, as far as it is known.
         client: Option<&'a ClientId>,
-        /// The redirect URI, where it is what was wrong: without user, query and fragment, at most 255 bytes, and
-        /// with `…` for each part of 32 bytes or more, which may be a secret in the wrong place. It comes from the
-        /// request. Control characters are escaped; it may hold any other character.
+        /// The redirect URI, if it was wrong: without user, query and fragment, at most 255 bytes, and with `…` for
+        /// each part of 32 bytes or more, which may be a misplaced secret. It comes from the request. Control
+        /// characters are escaped; it may hold any other character.
         redirect_uri: Option<&'a str>,
         /// Exactly what was wrong.
         reason: &'a Reason,
@@ -269,16 +269,16 @@ pub enum Event<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Severity {
-    /// It belongs to the normal course of things.
+    /// It is part of normal operation.
     Info,
     /// Someone should read it: a possible attack, or a store failure that may pass.
     Warning,
-    /// Someone has to act: a store that stays broken or lost acknowledged writes, a key that is missing, a purge that is
+    /// Someone must act: a store that stays broken or lost acknowledged writes, a key that is missing, a purge that is
     /// refused.
     Error,
 }
 
-/// What any sink needs to filter and to count, without a `match` over all variants.
+/// What a sink needs to filter and count events without a `match` over all variants.
 impl Event<'_> {
     /// Returns the name of the event, such as `refresh_token_reused`.
     ///
@@ -296,27 +296,27 @@ impl Event<'_> {
 
     /// Returns the client, as far as it is known.
     ///
-    /// For `authentication_failed` and `throttled` it is what the request claimed, which may be any text of a stranger:
-    /// no label of a metric.
+    /// For `authentication_failed` and `throttled` it is what the request claimed. It may be any text, so do not use it
+    /// as the label of a metric.
     #[must_use]
     pub fn client(&self) -> Option<&str> {
         self.facts().client
     }
 
-    /// Returns the user, where the event has one.
+    /// Returns the user, if the event has one.
     #[must_use]
     pub fn subject(&self) -> Option<&Subject> {
         self.facts().subject
     }
 
-    /// Returns who took a step on an application: who was named with [`Registrar::with_actor`](crate::Registrar::with_actor),
-    /// or else the owner, for the owner's own steps.
+    /// Returns who took a step on an application: the actor passed to
+    /// [`Registrar::with_actor`](crate::Registrar::with_actor), or else the owner, for the owner's own steps.
     #[must_use]
     pub fn actor(&self) -> Option<&Subject> {
         self.facts().actor
     }
 
-    /// Returns the grant, where the event has one.
+    /// Returns the grant, if the event has one.
     #[must_use]
     pub fn grant(&self) -> Option<GrantId> {
         self.facts().grant
@@ -328,13 +328,13 @@ impl Event<'_> {
         self.facts().endpoint
     }
 
-    /// Returns the address that the request came from, where the event has it.
+    /// Returns the address that the request came from, if the event has it.
     #[must_use]
     pub fn peer(&self) -> Option<IpAddr> {
         self.facts().peer
     }
 
-    /// Returns what was granted, where the event has it.
+    /// Returns what was granted, if the event has it.
     #[must_use]
     pub fn scopes(&self) -> Option<&ScopeSet> {
         self.facts().scopes
@@ -352,7 +352,7 @@ impl Event<'_> {
         self.facts().why.map(|why| why.to_string())
     }
 
-    /// The one place that knows all variants: a new one gets its row here.
+    /// The only match over all variants: a new variant gets its row here.
     pub(crate) fn facts(&self) -> Facts<'_> {
         use Severity::{Error, Info, Warning};
 
@@ -429,7 +429,7 @@ impl Event<'_> {
     }
 }
 
-/// What there is to say of an event, whichever it is.
+/// The facts of an event, in one form for all variants.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Facts<'a> {
     pub(crate) name: &'static str,
@@ -475,7 +475,7 @@ impl<'a> Facts<'a> {
     }
 }
 
-/// What was wrong, or why it was done.
+/// What was wrong, or why something was done.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Why<'a> {
     Reason(&'a Reason),
@@ -496,7 +496,7 @@ impl fmt::Display for Why<'_> {
         f.write_str(&above)?;
         for cause in std::iter::successors(reason.source(), |cause| Error::source(*cause)) {
             let text = cause.to_string();
-            // A failure of the store says no more than the reason around it.
+            // The text of a store failure may repeat that of the reason around it.
             if text != above {
                 write!(f, ": {text}")?;
             }
@@ -510,7 +510,7 @@ impl fmt::Display for Why<'_> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ApplicationChange<'a> {
-    /// It was submitted, or submitted anew before it was approved.
+    /// It was submitted, or submitted again before it was approved.
     Submitted,
     /// It was approved.
     Approved,
@@ -528,12 +528,12 @@ pub enum ApplicationChange<'a> {
     Resumed,
     /// Its privileges were set.
     PrivilegesSet {
-        /// Those that it had.
+        /// The previous privileges.
         old: Privileges,
-        /// Those that it has now.
+        /// The new privileges.
         new: Privileges,
     },
-    /// Scopes, resources, grant types or redirect URIs were taken away.
+    /// Scopes, resources, grant types or redirect URIs were removed.
     Narrowed,
     /// Its owner made the first secret.
     SecretClaimed,
@@ -549,27 +549,27 @@ pub enum ApplicationChange<'a> {
     Transferred {
         /// The previous owner.
         from: &'a Subject,
-        /// The owner now.
+        /// The new owner.
         to: &'a Subject,
     },
     /// All its grants were withdrawn.
     GrantsWithdrawn,
     /// It was deleted.
     Deleted,
-    /// A first-party client was created, or changed as its description did.
+    /// A first-party client was created, or changed to match its description.
     Ensured,
     /// A client registered itself [RFC 7591].
     Registered,
-    /// A client was stored as its metadata document describes it, or was changed because its document changed.
+    /// A client was stored from its metadata document, or was changed because its document changed.
     DocumentStored,
     /// A client that registered itself or has a metadata document was evicted: it was never used, and another client
     /// needed its place.
     Evicted,
     /// A client that registered itself replaced its registration [RFC 7592 section 2.2].
     Updated,
-    /// An initial access token was made [RFC 7591 section 3]; the client of the event is its id.
+    /// An initial access token was created [RFC 7591 section 3]. The event's client is the token's id.
     InitialAccessTokenMade,
-    /// An initial access token was ended before its time.
+    /// An initial access token was ended before its expiry.
     InitialAccessTokenEnded,
 }
 
@@ -606,23 +606,23 @@ impl ApplicationChange<'_> {
     }
 }
 
-/// Slows down callers that try too often. [`MemoryThrottle`](crate::MemoryThrottle) is one to use as it is.
+/// Slows down callers that try too often. [`MemoryThrottle`](crate::MemoryThrottle) is ready to use.
 ///
-/// Count failures by client and network together, never by client alone: a stranger must not lock an
-/// honest client out [RFC 6749 section 2.3.1]. The client is what the request claims and may be any text, so
-/// bound what is kept, and let counts fade with time. Without a peer address all strangers look alike: make
-/// sure that the adapter passes it.
+/// Count failures by client and network together, never by client alone: an attacker must not be able to lock out an
+/// honest client [RFC 6749 section 2.3.1]. The client is what the request claims and may be any text, so bound what is
+/// kept, and let counts decay over time. Without a peer address, callers cannot be distinguished: make sure that the
+/// adapter passes it.
 #[async_trait]
 pub trait Throttle: fmt::Debug + Send + Sync + 'static {
     /// Decides whether the attempt may proceed. It is called before a client is looked up and authenticated, before a
     /// request is held, before a client is registered, and before a metadata document is fetched.
     async fn check(&self, attempt: &Attempt<'_>) -> ThrottleDecision;
 
-    /// Takes note that authentication failed.
+    /// Records that authentication failed.
     async fn failed(&self, attempt: &Attempt<'_>);
 
-    /// Takes note that the client proved itself, by its secret or with its key. It is not called for a client that only names
-    /// itself. Does nothing by default.
+    /// Records that the client authenticated with its secret or key. It is not called for a client that only sends its
+    /// id. Does nothing by default.
     async fn authenticated(&self, attempt: &Attempt<'_>) {
         let _ = attempt;
     }
@@ -632,7 +632,7 @@ pub trait Throttle: fmt::Debug + Send + Sync + 'static {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum AttemptKind {
-    /// A client authenticates, or names itself, at one of the endpoints that take a form.
+    /// A client authenticates, or only sends its id, at one of the endpoints that take a form.
     Authentication,
     /// A valid authorization request is stored until its user decides. The user is signed in, and the client exists.
     HeldRequest,
@@ -640,44 +640,45 @@ pub enum AttemptKind {
     Registration,
     /// A client's metadata document is about to be fetched. The user is signed in, and [`Attempt::host`] is set.
     MetadataDocument,
-    /// The key set of a client that registered itself, and that nobody has reviewed, is about to be fetched from its
-    /// `jwks_uri`, which is not at the host of its metadata document. [`Attempt::client`] and [`Attempt::host`] are set; concurrent requests share the fetch, so the address is
-    /// not, and the endpoint is the token endpoint. A refusal counts as a fetch that failed.
+    /// The key set of an unreviewed client that registered itself is about to be fetched from its `jwks_uri`, which is
+    /// not on the host of its metadata document. [`Attempt::client`] and [`Attempt::host`] are set. Concurrent requests
+    /// share the fetch, so the address is not set, and the endpoint is the token endpoint. A refusal counts as a failed
+    /// fetch.
     KeySet,
 }
 
-/// Who tries what.
+/// An attempt that a [`Throttle`] decides about.
 ///
 /// # Security
 ///
-/// `Debug` leaves out a client of 32 bytes or more: it may be a secret in the wrong place.
+/// `Debug` leaves out a client of 32 bytes or more: it may be a misplaced secret.
 #[derive(Clone, Copy)]
 #[non_exhaustive]
 pub struct Attempt<'a> {
     /// What is attempted.
     pub kind: AttemptKind,
-    /// Where.
+    /// The endpoint.
     pub endpoint: Endpoint,
-    /// Whom the request claims to come from. It may be anything, a secret in the wrong place too: do not log it, and do
-    /// not keep it as it came; count by a hash of it.
+    /// The client that the request claims to come from. It may be any text, even a misplaced secret: do not log it or
+    /// store it unchanged. Count by a hash of it.
     pub client: Option<&'a str>,
     /// The user who is asked, if a request is held or a metadata document is fetched.
     pub subject: Option<&'a Subject>,
     /// The host that a metadata document or a key set is fetched from, in lower case.
     pub host: Option<&'a str>,
-    /// The address that it came from, as the adapter passed it.
+    /// The address that the request came from, as the adapter passed it.
     pub peer: Option<IpAddr>,
 }
 
 impl<'a> Attempt<'a> {
-    /// Returns an attempt of which nothing else is known, for tests of a [`Throttle`].
+    /// Returns an attempt with nothing else set, for tests of a [`Throttle`].
     #[must_use]
     pub const fn new(kind: AttemptKind, endpoint: Endpoint) -> Self {
         Self { kind, endpoint, client: None, subject: None, host: None, peer: None }
     }
 
-    /// Returns what to count by: the IPv4 address, or the first 64 bits of the IPv6 address, since one
-    /// host has all addresses of such a network.
+    /// Returns the address to count by: the IPv4 address, or the first 64 bits of the IPv6 address, since one host has
+    /// all addresses of such a network.
     #[must_use]
     pub fn peer_network(&self) -> Option<IpAddr> {
         match self.peer?.to_canonical() {
@@ -687,7 +688,7 @@ impl<'a> Attempt<'a> {
     }
 
     /// The claimed client, unless it is as long as a secret.
-    pub(crate) fn client_to_tell(&self) -> Option<&'a str> {
+    pub(crate) fn loggable_client(&self) -> Option<&'a str> {
         self.client.filter(|text| text.len() < *CLIENT_SECRET_CHARACTERS.start())
     }
 }
@@ -697,7 +698,7 @@ impl fmt::Debug for Attempt<'_> {
         f.debug_struct("Attempt")
             .field("kind", &self.kind)
             .field("endpoint", &self.endpoint)
-            .field("client", &self.client_to_tell())
+            .field("client", &self.loggable_client())
             .field("subject", &self.subject)
             .field("host", &self.host)
             .field("peer", &self.peer)
@@ -709,32 +710,31 @@ impl fmt::Debug for Attempt<'_> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ThrottleDecision {
-    /// Goes on.
+    /// The attempt may proceed.
     Allow,
-    /// Is answered with 429 and `Retry-After`.
+    /// The attempt is answered with 429 and `Retry-After`.
     Refuse {
         /// How long to wait. `Retry-After` has it in whole seconds, rounded up, at least one.
         retry_after: Duration,
     },
 }
 
-/// Answers for the embedder's users.
+/// Decides whether the embedder's users may be given tokens.
 ///
-/// It is asked when a user decides, at exchange and at refresh, in grace too, before anything is
-/// claimed: a locked or deleted user gets no token. Access tokens that were issued before stay valid until
-/// they expire; to end them too, call
-/// [`revoke_subject`](crate::AuthorizationServer::revoke_subject).
+/// It is called when a user decides, at exchange and at refresh, also in grace, before anything is claimed: a locked or
+/// deleted user gets no token. Access tokens that were issued before stay valid until they expire. To revoke them too,
+/// call [`revoke_subject`](crate::AuthorizationServer::revoke_subject).
 #[async_trait]
 pub trait Subjects: fmt::Debug + Send + Sync + 'static {
     /// Returns whether this user may be given tokens for that client.
     async fn status(&self, subject: &Subject, client: &Client) -> SubjectStatus;
 }
 
-/// What [`Subjects`] answers.
+/// The answer of [`Subjects`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SubjectStatus {
-    /// The user may.
+    /// The user may be given tokens.
     Active,
     /// The user is locked, deleted, or may not use this client.
     Refused,
@@ -768,7 +768,7 @@ mod tests {
         use std::collections::BTreeSet;
 
         let (id, alice, scopes) = (ClientId::new("app").unwrap(), Subject::new("alice").unwrap(), ScopeSet::empty());
-        let (grant, client, subject, scopes) = (GrantId::from_octets([7; 16]), &id, Some(&alice), &scopes);
+        let (grant, client, subject, scopes) = (GrantId::from_bytes([7; 16]), &id, Some(&alice), &scopes);
         let privileges = Privileges::default();
         let (endpoint, reason, peer) = (Endpoint::Token, &Reason::WrongSecret, None);
         let named = Some("app");

@@ -1,4 +1,4 @@
-//! The names of records: they are no secret and give access to nothing.
+//! The ids of records. They are not secret and grant no access.
 
 use std::fmt;
 use std::str::FromStr;
@@ -11,13 +11,13 @@ use crate::clock::Timestamp;
 use crate::entropy::Entropy;
 
 /// Bytes of an [`AuthorizationId`], of a [`GrantId`] and of a [`PushedRequestId`].
-pub(crate) const ID_OCTETS: usize = 16;
-/// Characters of the same as text.
+pub(crate) const ID_BYTES: usize = 16;
+/// Characters of these ids as text.
 pub(crate) const ID_CHARACTERS: usize = 22;
-/// Seconds that share one time bucket, so that rows made together lie together.
+/// Seconds of one time bucket, so that rows created together are stored together.
 const BUCKET_SECONDS: u32 = 64;
 
-/// Defines the name of one kind of records: 16 bytes, or 22 characters of base64url.
+/// Defines the id of one kind of record: 16 bytes, or 22 characters of base64url.
 macro_rules! record_id {
     ($(#[$docs:meta])* $name:ident) => {
         $(#[$docs])*
@@ -25,15 +25,15 @@ macro_rules! record_id {
         pub struct $name(RecordId);
 
         impl $name {
-            /// Makes an id from its bytes, as a store has kept them.
+            /// Creates an id from the bytes that a store has kept.
             #[must_use]
-            pub const fn from_octets(octets: [u8; ID_OCTETS]) -> Self {
-                Self(RecordId(octets))
+            pub const fn from_bytes(bytes: [u8; ID_BYTES]) -> Self {
+                Self(RecordId(bytes))
             }
 
-            /// Returns the bytes, as a store keeps them; lists are in their order.
+            /// Returns the bytes, as a store keeps them. Lists are sorted by them.
             #[must_use]
-            pub const fn octets(&self) -> &[u8; ID_OCTETS] {
+            pub const fn as_bytes(&self) -> &[u8; ID_BYTES] {
                 &self.0.0
             }
         }
@@ -53,7 +53,7 @@ macro_rules! record_id {
         impl FromStr for $name {
             type Err = IdError;
 
-            /// Reads the 22 characters that [`Display`](fmt::Display) writes.
+            /// Parses the 22 characters that [`Display`](fmt::Display) writes.
             ///
             /// # Errors
             ///
@@ -66,19 +66,19 @@ macro_rules! record_id {
 }
 
 record_id! {
-    /// The name of an [`Authorization`](crate::store::Authorization): 16 bytes that sort by time.
+    /// The id of an [`Authorization`](crate::store::Authorization): 16 bytes that sort by time.
     ///
-    /// Four bytes count buckets of 64 seconds since 1970, big endian; twelve are random. As text it
-    /// has 22 characters of base64url, and only the canonical ones are read.
+    /// Four bytes count buckets of 64 seconds since 1970, big endian; twelve are random. As text it has 22 characters
+    /// of base64url, and only the canonical form is accepted.
     AuthorizationId
 }
 record_id! {
-    /// The name of a [`Grant`](crate::store::Grant): the 16 bytes of the authorization that it came from. A grant for a
-    /// client itself has an id that derives from the client id instead, without a time.
+    /// The id of a [`Grant`](crate::store::Grant): the 16 bytes of the authorization that it came from. The id of a
+    /// grant for a client itself is derived from the client id instead, without a time.
     GrantId
 }
 record_id! {
-    /// The name of a [`PushedRequest`](crate::store::PushedRequest): 16 bytes that derive from the client id and the
+    /// The id of a [`PushedRequest`](crate::store::PushedRequest): 16 bytes that are derived from the client id and the
     /// number of a slot. It recurs when the slot is used again.
     PushedRequestId
 }
@@ -88,7 +88,7 @@ impl AuthorizationId {
         Self(RecordId::new(now, entropy))
     }
 
-    /// The id before all ids that are made at that time or later.
+    /// The id that sorts before all ids created at that time or later.
     pub(crate) fn first_at(time: Timestamp) -> Self {
         Self(RecordId::first_at(time))
     }
@@ -107,28 +107,28 @@ impl From<GrantId> for AuthorizationId {
     }
 }
 
-/// A text that is no id of a record.
+/// A text that is not the id of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("an id has 22 characters of canonical base64url")]
 #[non_exhaustive]
 pub struct IdError;
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-struct RecordId([u8; ID_OCTETS]);
+struct RecordId([u8; ID_BYTES]);
 
 impl RecordId {
     fn new(now: Timestamp, entropy: &dyn Entropy) -> Self {
-        let Self(mut octets) = Self::first_at(now);
-        let (_, random) = octets.split_at_mut(4);
+        let Self(mut bytes) = Self::first_at(now);
+        let (_, random) = bytes.split_at_mut(4);
         entropy.fill(random);
-        Self(octets)
+        Self(bytes)
     }
 
     fn first_at(time: Timestamp) -> Self {
-        let mut octets = [0; ID_OCTETS];
-        let (bucket, _) = octets.split_at_mut(4);
+        let mut bytes = [0; ID_BYTES];
+        let (bucket, _) = bytes.split_at_mut(4);
         bucket.copy_from_slice(&(time.seconds() / BUCKET_SECONDS).to_be_bytes());
-        Self(octets)
+        Self(bytes)
     }
 
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -136,23 +136,22 @@ impl RecordId {
     }
 }
 
-/// The name of a registered application, as it appears on the wire [RFC 6749 section 2.2].
+/// The id of a registered application, as it appears on the wire [RFC 6749 section 2.2].
 ///
-/// Ids made by the server are 22 letters and digits with 130 random bits: real clients disagree on
-/// how to encode anything else in Basic. Ids taken over from elsewhere may hold any of the
-/// characters 20 to 7E hex [RFC 6749 appendix A.1]. The id of a client with a metadata document is the https URL of the
-/// document.
+/// Ids made by the server are 22 letters and digits with 130 random bits: real clients disagree on how to encode
+/// anything else in Basic. Ids imported from elsewhere may hold any of the characters 20 to 7E hex [RFC 6749 appendix
+/// A.1]. The id of a client with a metadata document is the https URL of the document.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ClientId(SmolStr);
 
 /// Characters of a client id that the server makes.
 pub(crate) const MADE_CHARACTERS: usize = 22;
 
-/// Characters that a client id may have at most.
+/// The most characters that a client id may have.
 pub(crate) const CLIENT_ID_CHARACTERS: usize = 512;
 
 impl ClientId {
-    /// Takes over a client id.
+    /// Creates a client id from a text.
     ///
     /// # Errors
     ///
@@ -181,9 +180,9 @@ impl ClientId {
         self.0.len() == MADE_CHARACTERS && self.0.bytes().all(|byte| byte.is_ascii_alphanumeric())
     }
 
-    fn is_well_formed(octets: &[u8]) -> bool {
-        (1..=CLIENT_ID_CHARACTERS).contains(&octets.len())
-            && octets.iter().fold(true, |sound, octet| sound & (0x20..=0x7e).contains(octet))
+    fn is_well_formed(bytes: &[u8]) -> bool {
+        (1..=CLIENT_ID_CHARACTERS).contains(&bytes.len())
+            && bytes.iter().fold(true, |sound, byte| sound & (0x20..=0x7e).contains(byte))
     }
 }
 
@@ -205,17 +204,17 @@ impl fmt::Debug for ClientId {
 #[non_exhaustive]
 pub struct ClientIdError;
 
-/// An id as the base64url that stands in front of a secret.
+/// An id as the base64url that precedes a secret.
 pub(crate) struct IdText([u8; ID_CHARACTERS]);
 
 impl IdText {
-    pub(crate) fn of(id: &[u8; ID_OCTETS]) -> Self {
+    pub(crate) fn of(id: &[u8; ID_BYTES]) -> Self {
         let mut text = [0; ID_CHARACTERS];
         write_base64url(id, &mut text);
         Self(text)
     }
 
-    pub(crate) const fn octets(&self) -> &[u8; ID_CHARACTERS] {
+    pub(crate) const fn bytes(&self) -> &[u8; ID_CHARACTERS] {
         &self.0
     }
 }
@@ -223,8 +222,8 @@ impl IdText {
 /// Reads an id from its 22 characters of base64url. An id has one text: the bits that are left over are zero
 /// [RFC 4648 section 3.5].
 ///
-/// It is written by hand because every token has an id: `base64` takes 450 instructions of the 5,500 of a check for it.
-pub(crate) fn decode_id(text: &[u8]) -> Option<[u8; ID_OCTETS]> {
+/// It does not use `base64`, which takes 450 of the 5,500 instructions of a token check.
+pub(crate) fn decode_id(text: &[u8]) -> Option<[u8; ID_BYTES]> {
     if text.len() != ID_CHARACTERS {
         return None;
     }
@@ -243,11 +242,16 @@ pub(crate) fn decode_id(text: &[u8]) -> Option<[u8; ID_OCTETS]> {
     (is_canonical && is_base64url).then(|| ((id << 2) | u128::from(last >> 4)).to_be_bytes())
 }
 
-/// Stands for a character that is not of base64url: more than six bits.
+/// Marks a character outside the base64url alphabet: more than six bits.
 const NO_SEXTET: u8 = 0b1000_0000;
 
-/// The six bits that a character stands for [RFC 4648 section 5], without a branch that depends on it.
+/// The six bits that a character represents [RFC 4648 section 5], without a branch that depends on it.
 fn sextet(character: u8) -> u8 {
+    #[expect(
+        clippy::indexing_slicing,
+        clippy::as_conversions,
+        reason = "evaluated at compile time, where a wrong index is an error"
+    )]
     const SEXTETS: [u8; 256] = {
         const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
         let mut sextets = [NO_SEXTET; 256];
@@ -258,13 +262,13 @@ fn sextet(character: u8) -> u8 {
         }
         sextets
     };
-    SEXTETS[usize::from(character)]
+    SEXTETS.get(usize::from(character)).copied().unwrap_or(NO_SEXTET)
 }
 
-/// Writes bytes as base64url; they fill the text.
-pub(crate) fn write_base64url(octets: &[u8], text: &mut [u8]) {
-    let written = URL_SAFE_NO_PAD.encode_slice(octets, text);
-    debug_assert_eq!(written, Ok(text.len()), "the length of the octets decides that of their text");
+/// Encodes bytes as base64url. The result fills the text.
+pub(crate) fn write_base64url(bytes: &[u8], text: &mut [u8]) {
+    let written = URL_SAFE_NO_PAD.encode_slice(bytes, text);
+    debug_assert_eq!(written, Ok(text.len()), "the length of the bytes decides that of their text");
 }
 
 /// Draws `N` letters and digits, each with the same chance: 5.95 random bits a character.
@@ -274,9 +278,9 @@ pub(crate) fn letters_and_digits<const N: usize>(entropy: &dyn Entropy) -> Strin
     let mut drawn = zeroize::Zeroizing::new([0; N]);
     while text.len() < N {
         entropy.fill(drawn.as_mut_slice());
-        // 248 is the largest multiple of 62 in an byte: what lies above would favour some letters.
-        let fair = drawn.iter().filter(|&&octet| octet < 248);
-        let letters = fair.filter_map(|octet| ALPHABET.get(usize::from(octet % 62)));
+        // 248 is the largest multiple of 62 in a byte. Larger values would favour some letters.
+        let fair = drawn.iter().filter(|&&byte| byte < 248);
+        let letters = fair.filter_map(|byte| ALPHABET.get(usize::from(byte % 62)));
         let missing = N - text.len();
         text.extend(letters.take(missing).map(|&letter| char::from(letter)));
     }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde::de::{Error, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 
-/// The largest whole number up to which all are exact in every implementation [RFC 8259 section 6].
+/// The largest integer up to which all integers are exact in every implementation [RFC 8259 section 6].
 const MOST: u64 = 1 << 53;
 
 /// A JSON value.
@@ -23,8 +23,8 @@ pub(crate) enum Json {
 }
 
 impl Json {
-    /// Reads a body that is one object and nothing else. Objects and lists are nested at most that deep, the object
-    /// itself included.
+    /// Reads a body that is one object and nothing else. Objects and lists are nested at most `depth` levels deep,
+    /// including the object itself.
     pub(crate) fn read_object(body: &[u8], depth: usize) -> Option<BTreeMap<String, Self>> {
         if is_deeper(body, depth) {
             return None;
@@ -137,7 +137,7 @@ impl<'de> Visitor<'de> for JsonVisitor {
     }
 }
 
-/// Reads the object in whose form serde_json hands over numbers if any crate of the build has switched on its feature
+/// Reads a number from the object in which serde_json passes it if any crate of the build enables its feature
 /// `arbitrary_precision`.
 fn exact_number(members: &BTreeMap<String, Json>) -> Option<Json> {
     let text = members.get(EXACT_NUMBER).filter(|_| members.len() == 1)?.as_text()?;
@@ -150,7 +150,7 @@ fn exact_number(members: &BTreeMap<String, Json>) -> Option<Json> {
 /// The name of the only member of that object.
 const EXACT_NUMBER: &str = "$serde_json::private::Number";
 
-/// Counts brackets outside of texts. What is no JSON is found out later.
+/// Counts brackets outside of strings. Invalid JSON is detected later.
 fn is_deeper(body: &[u8], most: usize) -> bool {
     let (mut depth, mut deepest) = (0_usize, 0);
     let (mut in_text, mut is_escaped) = (false, false);

@@ -11,7 +11,7 @@
 //! // In the handler of `POST /oauth2/token`, with the bytes as they arrived:
 //! let form = b"grant_type=authorization_code&code=made-up&client_id=nobody&client_secret=guessed";
 //! let request =
-//!     Request::new("POST").header("Content-Type", b"application/x-www-form-urlencoded").body(Body::Octets(form));
+//!     Request::new("POST").header("Content-Type", b"application/x-www-form-urlencoded").body(Body::Bytes(form));
 //! let response = server.serve(Endpoint::Token, &request).await;
 //! assert_eq!(response.status(), 401);
 //! # Ok(())
@@ -68,13 +68,13 @@
 //!
 //! # Features
 //!
-//! | feature | what it brings |
+//! | feature | what it adds |
 //! |---|---|
 //! | `jose` | clients that authenticate with a key, and tokens that are bound to one |
 //! | `postgres` | `PostgresStore`: everything in a PostgreSQL database, which servers share |
-//! | `redis` | `RedisStore`: everything in a Redis server or cluster, as safe as that is |
+//! | `redis` | `RedisStore`: everything in a Redis server or cluster, as durable as its settings |
 //! | `sqlite` | `SqliteStore`: everything in one durable file |
-//! | `testing` | the module `testing`: a clock that stands still, randomness that repeats, the rules of stores as tests |
+//! | `testing` | the module `testing`: a manual clock, repeatable randomness, the rules of stores as tests |
 //! | `tracing` | `TracingEvents`: one log line per event, with fields; a span per request |
 //!
 //! # Where to go next

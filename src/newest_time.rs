@@ -1,20 +1,21 @@
-//! The newest time that this process has seen, by which a leap of the clock is recognized.
+//! The newest time that this process has seen, used to recognize a leap of the clock.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use crate::clock::Timestamp;
 
-/// Seconds in which a time counts as seen already: requests then write it once a minute, and read it otherwise.
+/// Seconds by which the clock must be ahead before the newest time advances. Requests write it once a minute, and
+/// otherwise only read it.
 const STEP: u32 = 60;
 
-/// The newest time that this process has seen. It is known once a purge was accepted, and then follows the clock, but
-/// no leap.
+/// The newest time that this process has seen. It is unknown until a purge is accepted. Then it follows the clock,
+/// except for leaps.
 #[derive(Debug, Default)]
 pub(crate) struct NewestTime(AtomicU32);
 
 impl NewestTime {
-    /// Returns the time, or the earliest one as long as it is unknown.
+    /// Returns the time, or the earliest timestamp while it is unknown.
     pub(crate) fn time(&self) -> Timestamp {
         Timestamp::from_seconds(self.0.load(Ordering::Relaxed))
     }
@@ -27,12 +28,12 @@ impl NewestTime {
         }
     }
 
-    /// Takes a time that was accepted, unless a newer one was.
+    /// Records an accepted time, unless a newer one is known.
     pub(crate) fn advance_to(&self, time: Timestamp) {
         self.0.fetch_max(time.seconds(), Ordering::Relaxed);
     }
 
-    /// Takes a time that was confirmed, also an earlier one.
+    /// Records a confirmed time, even an earlier one.
     pub(crate) fn set(&self, time: Timestamp) {
         self.0.store(time.seconds(), Ordering::Relaxed);
     }

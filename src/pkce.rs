@@ -1,6 +1,6 @@
-//! Proof Key for Code Exchange: what binds a code to the program that asked for it [RFC 7636].
+//! Proof Key for Code Exchange, which binds a code to the program that requested it [RFC 7636].
 //!
-//! S256 is the only method: `plain` shows the verifier to whoever sees the authorization request.
+//! S256 is the only method: `plain` reveals the verifier to anyone who sees the authorization request.
 
 use std::{fmt, str};
 
@@ -11,7 +11,7 @@ use zeroize::{Zeroize, ZeroizeOnDrop};
 use crate::id::write_base64url;
 use crate::secret::{Digest, is_equal};
 
-/// Characters of an S256 challenge: 32 octets in base64url without padding.
+/// Characters of an S256 challenge: 32 bytes in base64url without padding.
 const CHALLENGE_CHARACTERS: usize = 43;
 
 /// The secret that a client keeps from its request to its exchange [RFC 7636 section 4.1].
@@ -44,11 +44,11 @@ impl CodeVerifier {
     /// The most characters a verifier may have.
     pub const MAX_CHARACTERS: usize = 128;
 
-    /// Takes over the text of a verifier [RFC 7636 section 4.1].
+    /// Creates a verifier from its text [RFC 7636 section 4.1].
     ///
     /// # Errors
     ///
-    /// [`CodeVerifierError::Length`] unless it has 43 to 128 octets, and
+    /// [`CodeVerifierError::Length`] unless it has 43 to 128 bytes, and
     /// [`CodeVerifierError::Character`] if one is not of `A-Z a-z 0-9 - . _ ~`. The refused text is
     /// wiped.
     pub fn new(text: impl Into<String>) -> Result<Self, CodeVerifierError> {
@@ -60,20 +60,20 @@ impl CodeVerifier {
         if !(Self::MIN_CHARACTERS..=Self::MAX_CHARACTERS).contains(&text.len()) {
             return Err(CodeVerifierError::Length);
         }
-        if !text.iter().fold(true, |sound, octet| sound & is_unreserved(*octet)) {
+        if !text.iter().fold(true, |sound, byte| sound & is_unreserved(*byte)) {
             return Err(CodeVerifierError::Character);
         }
         Ok(())
     }
 
-    /// Makes a verifier of 43 characters from 32 random octets [RFC 7636 section 4.1].
+    /// Creates a verifier of 43 characters from 32 random bytes [RFC 7636 section 4.1].
     ///
     /// # Security
     ///
-    /// The octets must come from a cryptographic generator, fresh for every authorization request.
+    /// The bytes must come from a cryptographic generator, fresh for every authorization request.
     #[must_use]
-    pub fn from_random_octets(octets: &[u8; 32]) -> Self {
-        Self(URL_SAFE_NO_PAD.encode(octets))
+    pub fn from_random_bytes(bytes: &[u8; 32]) -> Self {
+        Self(URL_SAFE_NO_PAD.encode(bytes))
     }
 
     /// Returns the text; never log it.
@@ -103,14 +103,14 @@ impl CodeChallenge {
     /// The method of every challenge; the name is case-sensitive [RFC 7636 section 4.3].
     pub const METHOD: &str = "S256";
 
-    /// Reads a challenge from the octets of the parameter, form-decoded [RFC 7636 section 4.2].
+    /// Reads a challenge from the bytes of the parameter, form-decoded [RFC 7636 section 4.2].
     ///
     /// # Errors
     ///
-    /// [`CodeChallengeError::Length`] unless it has 43 octets, and
-    /// [`CodeChallengeError::Character`] if one is not of the base64url alphabet.
-    pub fn parse(octets: &[u8]) -> Result<Self, CodeChallengeError> {
-        let Ok(text) = <[u8; CHALLENGE_CHARACTERS]>::try_from(octets) else {
+    /// [`CodeChallengeError::Length`] unless it has 43 bytes, and [`CodeChallengeError::Character`] if one is not in
+    /// the base64url alphabet.
+    pub fn parse(bytes: &[u8]) -> Result<Self, CodeChallengeError> {
+        let Ok(text) = <[u8; CHALLENGE_CHARACTERS]>::try_from(bytes) else {
             return Err(CodeChallengeError::Length);
         };
         if !text.iter().copied().all(is_base64url) {
@@ -121,14 +121,14 @@ impl CodeChallenge {
 
     fn of(verifier: &[u8]) -> Self {
         let mut text = [0; CHALLENGE_CHARACTERS];
-        write_base64url(Digest::of(verifier).octets(), &mut text);
+        write_base64url(Digest::of(verifier).bytes(), &mut text);
         Self(text)
     }
 
     /// Returns the text, 43 characters of base64url.
     #[must_use]
     pub fn as_str(&self) -> &str {
-        // Both ways to make a challenge leave ASCII alone.
+        // Both constructors produce only ASCII.
         str::from_utf8(&self.0).unwrap_or_default()
     }
 
@@ -139,11 +139,11 @@ impl CodeChallenge {
     /// The time taken depends on the length of the verifier, never on where the two texts differ.
     #[must_use]
     pub fn is_met_by(&self, verifier: &CodeVerifier) -> bool {
-        self.is_met_by_octets(verifier.0.as_bytes())
+        self.is_met_by_bytes(verifier.0.as_bytes())
     }
 
-    /// The same for octets that were sent, which need not be a verifier.
-    pub(crate) fn is_met_by_octets(&self, verifier: &[u8]) -> bool {
+    /// Does the same for received bytes, which need not be a valid verifier.
+    pub(crate) fn is_met_by_bytes(&self, verifier: &[u8]) -> bool {
         CodeVerifier::check(verifier).is_ok() && is_equal(&self.0, &Self::of(verifier).0)
     }
 }
@@ -154,7 +154,7 @@ impl fmt::Debug for CodeChallenge {
     }
 }
 
-/// Why a text is no code verifier [RFC 7636 section 4.1].
+/// Why a text is not a code verifier [RFC 7636 section 4.1].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CodeVerifierError {
@@ -166,24 +166,24 @@ pub enum CodeVerifierError {
     Character,
 }
 
-/// Why a text is no S256 code challenge [RFC 7636 section 4.2].
+/// Why a text is not an S256 code challenge [RFC 7636 section 4.2].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CodeChallengeError {
-    /// It has not exactly 43 characters.
+    /// It does not have exactly 43 characters.
     #[error("an S256 code challenge has 43 characters")]
     Length,
-    /// A character is not of the base64url alphabet.
+    /// A character is not in the base64url alphabet.
     #[error("an S256 code challenge has only letters, digits and the characters - _")]
     Character,
 }
 
-const fn is_unreserved(octet: u8) -> bool {
-    is_base64url(octet) || matches!(octet, b'.' | b'~')
+const fn is_unreserved(byte: u8) -> bool {
+    is_base64url(byte) || matches!(byte, b'.' | b'~')
 }
 
-const fn is_base64url(octet: u8) -> bool {
-    octet.is_ascii_alphanumeric() || matches!(octet, b'-' | b'_')
+const fn is_base64url(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_')
 }
 
 #[cfg(test)]
@@ -191,7 +191,7 @@ mod tests {
     use super::*;
 
     /// RFC 7636 appendix B.
-    const OCTETS: [u8; 32] = [
+    const BYTES: [u8; 32] = [
         116, 24, 223, 180, 151, 153, 224, 37, 79, 250, 96, 125, 216, 173, 187, 186, 22, 212, 37, 77, 105, 214, 191,
         240, 91, 88, 5, 88, 83, 132, 141, 121,
     ];
@@ -202,7 +202,7 @@ mod tests {
     fn appendix_b_example_is_met() {
         let verifier = CodeVerifier::new(VERIFIER).unwrap();
         let challenge = CodeChallenge::parse(CHALLENGE.as_bytes()).unwrap();
-        assert_eq!(CodeVerifier::from_random_octets(&OCTETS).expose(), VERIFIER);
+        assert_eq!(CodeVerifier::from_random_bytes(&BYTES).expose(), VERIFIER);
         assert_eq!(verifier.challenge(), challenge);
         assert_eq!(challenge.as_str(), CHALLENGE);
         assert!(challenge.is_met_by(&verifier));
@@ -242,7 +242,7 @@ mod tests {
 
     #[test]
     fn challenge_has_43_base64url_characters() {
-        let with = |octet: u8| [b"a".repeat(42), vec![octet]].concat();
+        let with = |byte: u8| [b"a".repeat(42), vec![byte]].concat();
         let cases = [
             (Vec::new(), Err(CodeChallengeError::Length)),
             (b"a".repeat(42), Err(CodeChallengeError::Length)),
@@ -259,8 +259,8 @@ mod tests {
             (with(0), Err(CodeChallengeError::Character)),
             (with(0xff), Err(CodeChallengeError::Character)),
         ];
-        for (octets, expected) in cases {
-            assert_eq!(CodeChallenge::parse(&octets).map(drop), expected, "{octets:?}");
+        for (bytes, expected) in cases {
+            assert_eq!(CodeChallenge::parse(&bytes).map(drop), expected, "{bytes:?}");
         }
     }
 

@@ -17,8 +17,8 @@ use crate::id::ClientId;
 ///
 /// # Security
 ///
-/// Anyone may register, and every word of a registration is the stranger's own. No decision here makes a client known:
-/// it counts as unreviewed until a person approves it with [`Registrar::approve`](crate::Registrar::approve).
+/// Anyone may register, and nothing in a registration is verified. A client counts as unreviewed until a person
+/// approves it with [`Registrar::approve`](crate::Registrar::approve), even if the policy approves it.
 ///
 /// # Examples
 ///
@@ -44,8 +44,8 @@ use crate::id::ClientId;
 pub trait RegistrationPolicy: fmt::Debug + Send + Sync + 'static {
     /// Decides about one registration. Nothing is stored yet.
     ///
-    /// The request waits for the decision without a time-out, and there is no error to return. If the policy asks another
-    /// service, bound that call, and queue or refuse the client if it fails.
+    /// The request waits for the decision without a timeout, and there is no error to return. If the policy asks
+    /// another service, bound that call, and queue or refuse the client if it fails.
     ///
     /// It is called for a metadata document at each authorization request, even if the document is cached and the
     /// client is stored. After [`Queue`](RegistrationDecision::Queue), a client that a person has approved can be used
@@ -90,10 +90,10 @@ impl<'a> DocumentRequest<'a> {
 pub struct RegistrationRequest<'a> {
     /// How the client registered.
     pub origin: ClientOrigin,
-    /// The client's metadata, without what the server does not offer. None of it is verified.
+    /// The client's metadata, without values that the server does not offer. None of it is verified.
     pub metadata: &'a ClientMetadata,
     /// The client id, if it is the URL of a metadata document. Its host is verified, the metadata are not: a policy may
-    /// demand redirect URIs on the same host.
+    /// require redirect URIs on the same host.
     pub document_url: Option<&'a str>,
     /// The address that the request came from, as the adapter passed it.
     pub peer: Option<IpAddr>,
@@ -120,7 +120,7 @@ impl<'a> RegistrationRequest<'a> {
 pub enum RegistrationDecision {
     /// The client can be used at once, within these bounds.
     Approve(RegistrationBounds),
-    /// The client awaits the review that submitted applications await too. Until then its users see a page that says so.
+    /// The client awaits review, as submitted applications do. Until then its users see a page that says so.
     Queue(RegistrationBounds),
     /// The client is refused, and nothing is stored. If the client has a metadata document and is stored already, its
     /// row and its grants stay as they are.
@@ -167,7 +167,7 @@ impl RegistrationPolicy for QueueAll {
 
 /// A [`RegistrationPolicy`] that admits only metadata documents from known hosts, and asks another policy about them.
 ///
-/// Clients that register themselves are decided by the other policy alone.
+/// The other policy alone decides about clients that register themselves.
 ///
 /// # Examples
 ///

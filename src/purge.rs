@@ -1,18 +1,18 @@
 //! Removes expired records, unless the clock seems to have leapt forward.
 //!
-//! What a purge removes is gone for good, also when the clock is set back. So the store keeps the time of the last
-//! purge, and a purge at a time far beyond it is refused until the clock is confirmed.
+//! A purge cannot be undone, even if the clock is set back later. So the store keeps the time of the last purge, and a
+//! purge at a much later time is refused until the clock is confirmed.
 
 use std::sync::Arc;
 
-use crate::claim::{ATTEMPTS, After, Flow, Seen, Step, claim};
+use crate::claim::{ATTEMPTS, After, Flow, Seen, Step, claim, first_version};
 use crate::clock::Timestamp;
 use crate::context::Context;
 use crate::hooks::Event;
 use crate::record::LastPurge;
 use crate::store::{Purge, StoreError};
 
-/// Seconds between two writes of the time of the last purge: a purge in many steps is one write.
+/// Seconds between two writes of the time of the last purge: a purge in many steps writes it once.
 const WRITTEN_EVERY: u32 = 60;
 
 /// Why no expired records were removed.
@@ -21,7 +21,7 @@ const WRITTEN_EVERY: u32 = 60;
 pub enum PurgeError {
     /// The clock is further ahead than [`Config::clock_leap`](crate::Config::clock_leap) accepts. Nothing was removed.
     ///
-    /// If the clock is right, such as after the service was stopped for some days, call
+    /// If the clock is right, for example after the service was stopped for some days, call
     /// [`confirm_clock`](crate::AuthorizationServer::confirm_clock). Otherwise correct the clock.
     #[error(
         "no expired record was removed, since the clock shows {now}, and the newest time seen before is {newest}; \
@@ -42,15 +42,15 @@ pub enum PurgeError {
 /// Removes expired records, examining at most `limit` in each store.
 pub(crate) async fn purge_expired(context: &Context, limit: usize) -> Result<Purge, PurgeError> {
     let now = context.now();
-    let mut flow = Accepting { context, now };
-    let accepted = claim(&context.stores, &mut flow, Some(ATTEMPTS)).await;
+    let mut flow = Accepting { context, next: record(context, now) };
+    let accepted = claim(context, &mut flow, Some(ATTEMPTS)).await;
     if let Err(PurgeError::ClockAhead { now, newest }) = &accepted {
         context.raise(&Event::PurgeRefused { now: *now, newest: *newest });
     }
     let accepted = accepted?;
     context.newest.advance_to(now);
     match accepted {
-        // It cannot be judged whether the clock is right.
+        // Without an earlier purge, the clock cannot be checked.
         Accepted::First => Ok(Purge::default().finished()),
         Accepted::Within => remove(context, now, limit).await,
     }
@@ -74,10 +74,10 @@ async fn remove(context: &Context, now: Timestamp, limit: usize) -> Result<Purge
     Ok(codes?.and(tokens?).and(pushed_requests?).and(replays?).and(clients?))
 }
 
-/// Takes the time of the clock for the time of the last purge, whether it is later or earlier.
+/// Records the clock's time as that of the last purge, even if it is earlier.
 pub(crate) async fn confirm_clock(context: &Context) -> Result<(), StoreError> {
     let now = context.now();
-    claim(&context.stores, &mut Confirming { context, now }, Some(ATTEMPTS)).await?;
+    claim(context, &mut Confirming { context, next: record(context, now) }, Some(ATTEMPTS)).await?;
     context.newest.set(now);
     Ok(())
 }
@@ -91,9 +91,14 @@ enum Accepted {
     Within,
 }
 
+/// The record of a purge at that time.
+fn record(context: &Context, now: Timestamp) -> LastPurge {
+    LastPurge::new(first_version(&*context.entropy), now)
+}
+
 struct Accepting<'a> {
     context: &'a Context,
-    now: Timestamp,
+    next: LastPurge,
 }
 
 impl Flow for Accepting<'_> {
@@ -106,9 +111,9 @@ impl Flow for Accepting<'_> {
     }
 
     fn judge(&mut self, seen: &Seen<LastPurge>) -> Result<Step<LastPurge, Accepted>, PurgeError> {
-        let now = self.now;
+        let now = self.next.time();
         let Seen::Found(last) = seen else {
-            return Ok(Step::Insert(Arc::new(LastPurge::new(1, now)), Accepted::First));
+            return Ok(Step::Insert(Arc::new(self.next), Accepted::First));
         };
         let newest = last.time().max(self.context.newest.time());
         if now > newest.plus(self.context.config.clock_leap) {
@@ -117,7 +122,7 @@ impl Flow for Accepting<'_> {
         if now.seconds_since(last.time()) < WRITTEN_EVERY {
             return Ok(Step::Leave(Accepted::Within));
         }
-        Ok(Step::Replace(Arc::new(last.moved_to(now)), Accepted::Within))
+        Ok(Step::Replace(Arc::new(self.next), Accepted::Within))
     }
 
     fn is_done(&self, found: &LastPurge, meant: &LastPurge, _: After) -> bool {
@@ -127,7 +132,7 @@ impl Flow for Accepting<'_> {
 
 struct Confirming<'a> {
     context: &'a Context,
-    now: Timestamp,
+    next: LastPurge,
 }
 
 impl Flow for Confirming<'_> {
@@ -141,9 +146,9 @@ impl Flow for Confirming<'_> {
 
     fn judge(&mut self, seen: &Seen<LastPurge>) -> Result<Step<LastPurge, ()>, StoreError> {
         Ok(match seen {
-            Seen::Found(last) if last.time() == self.now => Step::Confirm(()),
-            Seen::Found(last) => Step::Replace(Arc::new(last.moved_to(self.now)), ()),
-            Seen::Missing | Seen::Unread | Seen::Torn => Step::Insert(Arc::new(LastPurge::new(1, self.now)), ()),
+            Seen::Found(last) if last.time() == self.next.time() => Step::Confirm(()),
+            Seen::Found(_) => Step::Replace(Arc::new(self.next), ()),
+            Seen::Missing | Seen::Unread | Seen::Torn => Step::Insert(Arc::new(self.next), ()),
         })
     }
 

@@ -44,10 +44,9 @@ use crate::subject::Subject;
 use crate::wire::cors::Proofs;
 use crate::wire::{Endpoint, Request, Response};
 
-/// An OAuth 2.0 authorization server [RFC 6749] without framework, runtime and clock of its own.
+/// An OAuth 2.0 authorization server [RFC 6749] that works with any framework, runtime and clock.
 ///
-/// A clone shares everything and is cheap. All its futures may be dropped at any time: nothing is lost
-/// and nothing is doubled.
+/// Clones are cheap and share everything. All its futures may be dropped at any time: nothing is lost or done twice.
 #[derive(Clone, Debug)]
 pub struct AuthorizationServer {
     context: Arc<Context>,
@@ -94,8 +93,7 @@ impl AuthorizationServer {
         &self.context.config.issuer
     }
 
-    /// Returns what access tokens are for where there are no [`Config::resources`]: the configured audience, or the
-    /// issuer.
+    /// Returns the audience of access tokens without [`Config::resources`]: the configured one, or the issuer.
     #[must_use]
     pub fn audience(&self) -> &str {
         self.context.audience()
@@ -115,9 +113,8 @@ impl AuthorizationServer {
         report
     }
 
-    /// Returns the whole path under which an endpoint is reached from outside: the issuer's path comes
-    /// first, for the metadata last [RFC 8414 section 3.1]. For [`Endpoint::ResourceMetadata`] it is the start of its
-    /// [`paths`](Self::paths).
+    /// Returns the complete public path of an endpoint. The issuer's path comes first, or last for the metadata [RFC
+    /// 8414 section 3.1]. For [`Endpoint::ResourceMetadata`] it is the start of its [`paths`](Self::paths).
     #[must_use]
     pub fn path(&self, endpoint: Endpoint) -> String {
         endpoint.path_at(&metadata::issuer_path(self.issuer()))
@@ -125,16 +122,16 @@ impl AuthorizationServer {
 
     /// Returns every path under which an adapter routes an endpoint, [`path`](Self::path) first.
     ///
-    /// The metadata has two, since some clients keep the slash at the end of an issuer. Every other path is the
-    /// embedder's, or 404: so is the form without the issuer's path, which would be another issuer's document
-    /// [RFC 8414 section 3.3].
+    /// The metadata has two, since some clients keep the slash at the end of an issuer. Every other path belongs to the
+    /// embedder, or is answered with 404. This includes the path without that of the issuer, which would serve another
+    /// issuer's document [RFC 8414 section 3.3].
     ///
-    /// [`Endpoint::ResourceMetadata`] has those of all [`Config::resources`], and none without any. Pass the path of such a
-    /// request on with [`Request::path`]. [`Endpoint::Registration`] has none while
+    /// [`Endpoint::ResourceMetadata`] has those of all [`Config::resources`], and none without any. Pass the path of
+    /// such a request with [`Request::path`]. [`Endpoint::Registration`] has none while
     /// [`dynamic_registration`](Config::dynamic_registration) is off, [`Endpoint::PushedAuthorization`] none while
     /// [`pushed_requests`](Config::pushed_requests) is off, and [`Endpoint::ClientConfiguration`] none while
-    /// [`registration_management`](Config::registration_management) is off. The path of the latter has `{client_id}` as its
-    /// last segment, and its requests need their path as well.
+    /// [`registration_management`](Config::registration_management) is off. The path of the latter has `{client_id}` as
+    /// its last segment, and its requests also need [`Request::path`].
     #[must_use]
     pub fn paths(&self, endpoint: Endpoint) -> Vec<String> {
         if endpoint == Endpoint::ResourceMetadata {
@@ -146,7 +143,7 @@ impl AuthorizationServer {
         endpoint.paths_at(&metadata::issuer_path(self.issuer()))
     }
 
-    /// Returns whether the settings switch the endpoint on.
+    /// Returns whether the settings enable the endpoint.
     fn is_on(&self, endpoint: Endpoint) -> bool {
         match endpoint {
             Endpoint::Registration => self.config().dynamic_registration,
@@ -161,21 +158,21 @@ impl AuthorizationServer {
         }
     }
 
-    /// Returns the bytes of a body that an adapter has to read; what is longer is
+    /// Returns how many bytes of a body an adapter must read. A longer body is
     /// [`Body::TooLarge`](crate::wire::Body::TooLarge).
     #[must_use]
     pub fn body_limit(&self) -> usize {
-        self.context.config.body_octets
+        self.context.config.body_bytes
     }
 
     /// Answers a machine endpoint: token, pushed requests, revocation, introspection, metadata, registration and its
     /// management.
     ///
-    /// The answer is complete, errors included: 400, 401, 405, 413, 429, and 500 or 503 if the store
-    /// failed. At the authorization endpoint, where a user is needed, it is 404, and so it is at the registration endpoint
-    /// while [`dynamic_registration`](Config::dynamic_registration) is off, at the client configuration endpoint while
-    /// [`registration_management`](Config::registration_management) is, and at the endpoint for pushed requests while
-    /// [`pushed_requests`](Config::pushed_requests) is.
+    /// The answer is complete, errors included: 400, 401, 405, 413, 429, and 500 or 503 if the store failed. It is 404
+    /// at the authorization endpoint, which needs a user. It is also 404 at the registration endpoint while
+    /// [`dynamic_registration`](Config::dynamic_registration) is off, at the client configuration endpoint while
+    /// [`registration_management`](Config::registration_management) is off, and at the endpoint for pushed requests
+    /// while [`pushed_requests`](Config::pushed_requests) is off.
     ///
     /// It has the headers that [`Config::cors`] asks for, preflights included.
     pub async fn serve(&self, endpoint: Endpoint, request: &Request<'_>) -> Response {
@@ -214,7 +211,7 @@ impl AuthorizationServer {
     }
 
     /// Checks an authorization request [RFC 6749 section 4.1.1] and stores nothing, except the
-    /// [session](Request::session) that brings a pushed request before its user has signed in.
+    /// [session](Request::session) that presents a pushed request before its user has signed in.
     ///
     /// If no user is signed in, show the sign-in page, and retry the request afterwards.
     ///
@@ -230,9 +227,9 @@ impl AuthorizationServer {
     /// Beyond [`held_requests`](Config::held_requests) or
     /// [`held_requests_per_client`](Config::held_requests_per_client), the user's oldest request ends.
     ///
-    /// `session` is the embedder's secret name for the browser's session, such as the value of its
-    /// cookie; a digest of it is kept. Handle, subject and session have to agree at the decision, which
-    /// protects the form against requests forged by other sites [RFC 6749 section 10.12].
+    /// `session` is a secret that identifies the browser's session, such as the value of its cookie. A digest of it is
+    /// kept. Handle, subject and session must match at the decision. This protects the form against requests forged by
+    /// other sites [RFC 6749 section 10.12].
     ///
     /// # Errors
     ///
@@ -249,14 +246,13 @@ impl AuthorizationServer {
 
     /// Records the user's decision, once, and returns the redirect to the client [RFC 6749 section 4.1.2].
     ///
-    /// Client, redirect URI and scopes are checked again as they are now. Of several pages for one pushed request
+    /// The current state of client, redirect URI and scopes is checked again. Of several pages for one pushed request
     /// [RFC 9126], only the first decision counts.
     ///
     /// # Errors
     ///
-    /// [`AuthorizationError`] if the handle is unknown to this subject and session, too old or decided
-    /// already, if more was granted than asked, if the user may not be given tokens, or if the store
-    /// failed.
+    /// [`AuthorizationError`] if the handle is unknown to this subject and session, too old or decided already, if more
+    /// was granted than requested, if the user may not be given tokens, or if the store failed.
     pub async fn decide(
         &self,
         handle: &str,
@@ -267,13 +263,13 @@ impl AuthorizationServer {
         in_span("decision", decide::decide(&self.context, handle, subject, session, decision)).await
     }
 
-    /// Finds out what the access token of a request to a resource stands for [RFC 6750, RFC 9449 section 7].
+    /// Checks the access token of a request to a resource, and returns what it grants [RFC 6750, RFC 9449 section 7].
     ///
-    /// A token that is bound to a key needs a DPoP proof, which names the method and the public URL of the request: set
-    /// [`Request::path`], or [`Request::url`] where clients use another address.
+    /// A token that is bound to a key needs a DPoP proof, which names the method and the public URL of the request. Set
+    /// [`Request::path`], or [`Request::url`] if clients use another address.
     ///
-    /// With [`Config::resources`], it is the check of the default resource, and refuses every token if there is no
-    /// default; [`resource`](Self::resource) makes the check of each.
+    /// With [`Config::resources`], it checks for the default resource, and refuses every token if there is no default.
+    /// [`resource`](Self::resource) returns the check for any resource.
     ///
     /// # Errors
     ///
@@ -300,7 +296,7 @@ impl AuthorizationServer {
         resource::authenticate_for(&self.context, request, scope, permission).await
     }
 
-    /// Returns the nonce that DPoP proofs for resources have to contain now, while [`Config::dpop_nonce`] is set
+    /// Returns the nonce that DPoP proofs for resources must currently contain, while [`Config::dpop_nonce`] is set
     /// [RFC 9449 section 9].
     ///
     /// A request with another nonce gets it with a 401. A resource may put it into its other answers too, as the only
@@ -310,8 +306,8 @@ impl AuthorizationServer {
         possession::nonce(&self.context)
     }
 
-    /// Returns the check of access tokens for one of the protected resources in [`Config::resources`], by its identifier
-    /// as it is written there. Make it once, when the service starts.
+    /// Returns the check of access tokens for one of the protected resources in [`Config::resources`], by its
+    /// identifier as it is written there. Create it once, when the service starts.
     ///
     /// # Errors
     ///
@@ -320,17 +316,18 @@ impl AuthorizationServer {
         ResourceServer::new(self.context.clone(), identifier)
     }
 
-    /// Demands that a token covers this scope, with this permission, on this resource.
+    /// Requires that a token covers this scope, with this permission, on this resource.
     ///
     /// # Errors
     ///
-    /// [`ResourceError`] with 403 and the scope that is needed [RFC 6750 section 3.1]. At a protected resource, where a token
-    /// has the scope, but does not reach this one of the user's resources, the 403 has no error: more scopes would not
-    /// help.
+    /// [`ResourceError`] with 403 and the scope that is needed [RFC 6750 section 3.1]. If a token at a protected
+    /// resource has the scope, but does not cover this one of the user's resources, the 403 has no error: more scopes
+    /// would not help.
     ///
     /// # Security
     ///
-    /// As with [`Authenticated::permits`], whether the user may reach the resource is checked elsewhere.
+    /// As with [`Authenticated::permits`], it does not check whether the user may reach the resource: check that
+    /// elsewhere.
     pub fn require(
         &self,
         token: &Authenticated,
@@ -341,7 +338,7 @@ impl AuthorizationServer {
         resource::require(&self.context, token, scope, permission, resource)
     }
 
-    /// Demands that a token covers this plain scope: one that the catalog defines with
+    /// Requires that a token covers this plain scope: one that the catalog defines with
     /// [`ScopeDefinition::plain`](crate::scope::ScopeDefinition::plain), without permissions.
     ///
     /// # Errors
@@ -351,7 +348,7 @@ impl AuthorizationServer {
     ///
     /// # Security
     ///
-    /// It says nothing of resources, and nothing of what the user may do: check that elsewhere.
+    /// It checks neither the resource nor what the user may do: check both elsewhere.
     ///
     /// # Examples
     ///
@@ -362,7 +359,7 @@ impl AuthorizationServer {
     /// async fn list_orders(server: &AuthorizationServer, request: &Request<'_>) -> Result<(), ResourceError> {
     ///     let token = server.authenticate(request).await?;
     ///     server.require_scope(&token, "orders")?;
-    ///     // Here follow the orders of the user.
+    ///     // Return the orders of the user here.
     ///     Ok(())
     /// }
     /// ```
@@ -378,20 +375,18 @@ impl AuthorizationServer {
     ///
     /// # Security
     ///
-    /// A client id is never a user: do not look one up in the place of a subject that is absent
-    /// [RFC 9700 section 4.15].
+    /// A client id is never a user: do not look one up in place of a missing subject [RFC 9700 section 4.15].
     pub fn require_subject<'t>(&self, token: &'t Authenticated) -> Result<&'t Subject, ResourceError> {
         resource::require_subject(&self.context, token)
     }
 
-    /// Returns the registrar, through which applications are submitted and reviewed; there is none if the
-    /// stores have no registry.
+    /// Returns the registrar, which submits and reviews applications; `None` if the stores have no registry.
     #[must_use]
     pub fn registrar(&self) -> Option<Registrar> {
         Registrar::new(self.context.clone(), grant::offered(&self.context.config).collect())
     }
 
-    /// Returns the client of that id as it is now, from no cache, such as for a page that lists grants.
+    /// Returns the current client with that id, bypassing caches. A page that lists grants can use it.
     ///
     /// For some time after a deletion it returns what is left: a client without a name, in the state
     /// [`Deleted`](crate::ClientState::Deleted). [`Registrar::client`] returns an error for it.
@@ -435,11 +430,11 @@ impl AuthorizationServer {
     }
 
     /// Withdraws a grant with all its tokens, for the user who gave it. Returns whether it was live, ignoring the
-    /// client's state; `false` also if that user gave no such grant.
+    /// client's state. It also returns `false` if that user gave no such grant.
     ///
-    /// The id may also be that of what has not become a grant: of an approved request, whose code is then dead, or of
-    /// one that is still held, which nobody can approve any more. An [`AuthorizationId`](crate::AuthorizationId) and
-    /// the [`GrantId`] of the same record convert into each other.
+    /// The id may also be that of a request that has not become a grant. The code of an approved request can then no
+    /// longer be exchanged, and a held request can no longer be approved. An
+    /// [`AuthorizationId`](crate::AuthorizationId) and the [`GrantId`] of the same record convert into each other.
     ///
     /// # Errors
     ///
@@ -467,8 +462,8 @@ impl AuthorizationServer {
     /// ignoring the client's state.
     ///
     /// Nothing that existed when the call began gives access after it has succeeded, not even a decision, an exchange
-    /// or a refresh that was under way. What the user approves afterwards does. Other users and other clients keep
-    /// what they have, and so does the client what it got for itself [RFC 6749 section 4.4].
+    /// or a refresh that was under way. What the user approves afterwards does. Other users and other clients keep what
+    /// they have. The client keeps what it got for itself [RFC 6749 section 4.4].
     ///
     /// # Errors
     ///
@@ -478,15 +473,14 @@ impl AuthorizationServer {
         withdraw::withdraw_all(&self.context, subject, Extent::Application(client)).await
     }
 
-    /// Removes expired records, examining at most `limit` in each store. Call it about once a minute, and repeat it until
-    /// [`Purge::is_finished`] returns `true`.
+    /// Removes expired records, examining at most `limit` in each store. Call it about once a minute, and repeat it
+    /// until [`Purge::is_finished`] returns `true`.
     ///
-    /// Only the size of the store depends on it: ends are checked when a record is read.
+    /// It affects only the size of the store: expiry is checked when a record is read.
     ///
-    /// What it removes is gone for good, so it is refused while the clock is more than
-    /// [`clock_leap`](Config::clock_leap) beyond the newest time that this process and the store have seen. The store
-    /// keeps the time of the last purge that was accepted. The first call on a store writes that time and removes
-    /// nothing.
+    /// It cannot be undone, so it is refused while the clock is more than [`clock_leap`](Config::clock_leap) beyond the
+    /// newest time that this process and the store have seen. The store keeps the time of the last purge that was
+    /// accepted. The first call on a store writes that time and removes nothing.
     ///
     /// # Errors
     ///
@@ -498,7 +492,7 @@ impl AuthorizationServer {
     }
 
     /// Confirms that the clock is right after [`PurgeError::ClockAhead`]: its time becomes the time of the last purge,
-    /// and [`purge_expired`](Self::purge_expired) goes on. It removes nothing itself.
+    /// and [`purge_expired`](Self::purge_expired) works again. It removes nothing itself.
     ///
     /// If a wrong clock was confirmed, correct the clock and call it again: the time may also be an earlier one.
     ///
@@ -508,7 +502,7 @@ impl AuthorizationServer {
     ///
     /// # Security
     ///
-    /// Let a person call it who has compared the clock with another one. A call at each start would delete living
+    /// A person who has compared the clock with another one should call it. A call at each start would delete live
     /// grants on a machine whose clock is wrong.
     pub async fn confirm_clock(&self) -> Result<(), StoreError> {
         purge::confirm_clock(&self.context).await
@@ -529,15 +523,22 @@ pub struct Builder {
     fetcher: Option<Arc<dyn Fetcher>>,
 }
 
+#[cfg(test)]
+impl AuthorizationServer {
+    pub(crate) fn context(&self) -> Arc<Context> {
+        Arc::clone(&self.context)
+    }
+}
+
 impl Builder {
-    /// Sets the clock; that of the operating system unless set.
+    /// Sets the clock. The default is that of the operating system.
     #[must_use]
     pub fn clock(mut self, clock: impl Clock) -> Self {
         self.clock = Arc::new(clock);
         self
     }
 
-    /// Sets the source of random bytes; [`SystemEntropy`] unless set.
+    /// Sets the source of random bytes. The default is [`SystemEntropy`].
     #[must_use]
     pub fn entropy(mut self, entropy: impl Entropy) -> Self {
         self.entropy = Arc::new(entropy);
@@ -551,14 +552,14 @@ impl Builder {
         self
     }
 
-    /// Sets the throttle, such as a [`MemoryThrottle`](crate::MemoryThrottle); none unless set.
+    /// Sets the throttle, such as a [`MemoryThrottle`](crate::MemoryThrottle). The default is none.
     #[must_use]
     pub fn throttle(mut self, throttle: impl Throttle) -> Self {
         self.throttle = Some(Arc::new(throttle));
         self
     }
 
-    /// Sets the hook that answers for the embedder's users.
+    /// Sets the hook that decides whether users may be given tokens.
     #[must_use]
     pub fn subjects(mut self, subjects: impl Subjects) -> Self {
         self.subjects = Some(Arc::new(subjects));

@@ -1,6 +1,6 @@
 //! One `tracing` span for each request, with the feature `tracing`.
 
-/// Runs a request in its span, so that lines of stores and hooks within can be told to belong to it.
+/// Runs a request in its span, so that log lines of stores and hooks can be attributed to it.
 #[cfg(feature = "tracing")]
 pub(crate) fn in_span<F: Future>(request: &'static str, future: F) -> impl Future<Output = F::Output> {
     use tracing::Instrument;

@@ -4,26 +4,25 @@ use std::fmt;
 
 use smol_str::SmolStr;
 
-/// The embedder's name for one of its users, 1 to 255 octets of UTF-8, never shown to other users.
+/// The embedder's name for one of its users, 1 to 255 bytes of UTF-8, never shown to other users.
 ///
-/// It is the `sub` of introspection [RFC 7662 section 2.2]. Take what never changes and is never
-/// given to another user: a primary key, not an e-mail address. One of up to 23 octets needs no memory
-/// of its own beside the record that names it.
+/// It is the `sub` of introspection [RFC 7662 section 2.2]. Use a value that never changes and is never reused for
+/// another user: a primary key, not an e-mail address. Up to 23 bytes need no separate allocation.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Subject(SmolStr);
 
-/// Octets that a subject may have at most.
-pub(crate) const SUBJECT_OCTETS: usize = 255;
+/// The most bytes that a subject may have.
+pub(crate) const SUBJECT_BYTES: usize = 255;
 
 impl Subject {
-    /// Makes a subject from the embedder's text.
+    /// Creates a subject from the embedder's text.
     ///
     /// # Errors
     ///
-    /// [`SubjectError`] if the text is empty or longer than 255 octets.
+    /// [`SubjectError`] if the text is empty or longer than 255 bytes.
     pub fn new(text: impl AsRef<str>) -> Result<Self, SubjectError> {
         let text = text.as_ref();
-        if text.is_empty() || text.len() > SUBJECT_OCTETS {
+        if text.is_empty() || text.len() > SUBJECT_BYTES {
             return Err(SubjectError);
         }
         Ok(Self(text.into()))
@@ -50,7 +49,7 @@ impl fmt::Debug for Subject {
 
 /// A text that cannot be a [`Subject`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("a subject has 1 to 255 octets")]
+#[error("a subject has 1 to 255 bytes")]
 #[non_exhaustive]
 pub struct SubjectError;
 
@@ -59,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn holds_1_to_255_octets() {
+    fn holds_1_to_255_bytes() {
         assert_eq!(Subject::new(""), Err(SubjectError));
         assert_eq!(Subject::new("\0 any \u{1f600}").unwrap().as_str(), "\0 any \u{1f600}");
         assert!(Subject::new("x".repeat(255)).is_ok());

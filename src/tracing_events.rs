@@ -1,4 +1,4 @@
-//! Events as lines of a log.
+//! Events as log lines.
 
 use tracing::{error, info, warn};
 
@@ -11,15 +11,15 @@ use crate::hooks::{Event, EventSink, Severity};
 /// | field | value |
 /// |---|---|
 /// | `event` | [`Event::name`], always there |
-/// | `client`, `subject`, `actor`, `grant`, `endpoint`, `peer` | of [`Event`], where the event has them |
-/// | `reason` | [`Event::reason`], where there is one |
+/// | `client`, `subject`, `actor`, `grant`, `endpoint`, `peer` | as in [`Event`], if the event has them |
+/// | `reason` | [`Event::reason`], if there is one |
 /// | `redirect_uri` | the redirect URI that was refused, shortened as in [`Event::Refused`] |
 /// | `scopes` | what was granted |
 /// | `age` | seconds since a refresh token in its grace was superseded |
 /// | `revoked` | whether the reuse of a refresh token revoked its grant |
 ///
-/// The level is [`Event::severity`]. Clients and redirect URIs may hold any character: a subscriber that writes
-/// lines has to escape fields, as that of `tracing-subscriber` does.
+/// The level is [`Event::severity`]. Clients and redirect URIs may hold any character: a subscriber that writes lines
+/// must escape fields, as that of `tracing-subscriber` does.
 #[derive(Clone, Copy, Debug, Default)]
 #[expect(clippy::exhaustive_structs, reason = "it holds nothing and is written as a value")]
 pub struct TracingEvents;

@@ -106,7 +106,7 @@ fn server(stores: impl Into<Stores>) -> AuthorizationServer {
 }
 
 fn form(body: &[u8]) -> Request<'_> {
-    Request::new("POST").header("Content-Type", b"application/x-www-form-urlencoded").body(Body::Octets(body))
+    Request::new("POST").header("Content-Type", b"application/x-www-form-urlencoded").body(Body::Bytes(body))
 }
 
 #[test]
@@ -123,14 +123,14 @@ fn a_failed_authentication_is_a_warning_on_one_line_and_shows_no_secret() {
     assert!(!shown.contains("hidden") && !shown.contains('\n'), "{shown}");
 }
 
-/// A directory that cannot be asked.
+/// A directory that is not available.
 #[derive(Debug)]
 struct Away(fn(&'static str) -> StoreError);
 
 #[async_trait]
 impl ClientStore for Away {
     async fn find(&self, _: &ClientId) -> Result<Option<Arc<Client>>, StoreError> {
-        Err(self.0("nobody answers"))
+        Err(self.0("no answer"))
     }
 
     async fn current(&self, id: &ClientId) -> Result<Option<Arc<Client>>, StoreError> {
@@ -147,13 +147,13 @@ fn a_store_that_failed_is_a_warning_while_it_may_be_back_and_an_error_otherwise(
         let [line] = &lines[..] else { panic!("{lines:?}") };
         assert_eq!((&*line.level, line.get("event")), (level, Some("refused")));
         let reason = line.get("reason").unwrap();
-        assert!(reason.starts_with("the store failed") && reason.contains("nobody answers"), "the cause: {reason}");
+        assert!(reason.starts_with("the store failed") && reason.contains("no answer"), "the cause: {reason}");
     }
 }
 
 /// CLK-01
 ///
-/// The log shows that nothing is removed any more.
+/// The log shows that nothing is removed.
 #[test]
 fn a_purge_that_is_refused_is_an_error() {
     let clock = ManualClock::new(Timestamp::from_seconds(1_000_000_000));
@@ -188,7 +188,7 @@ impl ClientStore for One {
     }
 }
 
-/// Whoever operates the server sees which redirect URI was refused, and to whom it was sent, on one line.
+/// One line shows the operator which redirect URI was refused, and for which client.
 #[test]
 fn a_refused_redirect_uri_is_named_with_its_client() {
     let registered = RegisteredRedirectUri::parse("https://app.example/cb", &RedirectUriPolicy::default()).unwrap();
@@ -211,7 +211,7 @@ fn a_refused_redirect_uri_is_named_with_its_client() {
         (
             "https%3A%2F%2Fapp.example%2F%0D%0Aline",
             r"https://app.example/\r\nline",
-            "the redirect URI was refused: the redirect URI contains a character that no URI has there",
+            "the redirect URI was refused: the redirect URI contains a character that is not allowed there",
         ),
         (
             &*format!("https%3A%2F%2Fu%40app.example%3A1%2F{secret}"),
@@ -229,7 +229,7 @@ fn a_refused_redirect_uri_is_named_with_its_client() {
     }
 }
 
-/// The thousandth request of a stranger costs no more room in the log than the first.
+/// A third party cannot fill the log with long redirect URIs.
 #[test]
 fn a_long_redirect_uri_is_cut() {
     let registered = RegisteredRedirectUri::parse("https://app.example/cb", &RedirectUriPolicy::default()).unwrap();

@@ -1,12 +1,12 @@
-//! Forms, split by hand: values borrow unless they are escaped, and a repeated name spoils the whole.
+//! A form parser. Values borrow unless they are escaped, and a repeated name makes the form invalid.
 
 use std::borrow::Cow;
 
 /// The values of the known names, in their order.
-pub(super) fn read<'a, const N: usize>(octets: &'a [u8], names: &[&[u8]; N]) -> Option<[Option<Cow<'a, [u8]>>; N]> {
+pub(super) fn read<'a, const N: usize>(bytes: &'a [u8], names: &[&[u8]; N]) -> Option<[Option<Cow<'a, [u8]>>; N]> {
     let mut values = [const { None }; N];
-    for pair in octets.split(|octet| *octet == b'&') {
-        let middle = pair.iter().position(|octet| *octet == b'=').unwrap_or(pair.len());
+    for pair in bytes.split(|byte| *byte == b'&') {
+        let middle = pair.iter().position(|byte| *byte == b'=').unwrap_or(pair.len());
         let (name, value) = pair.split_at(middle);
         let Some(place) = names.iter().position(|known| *known == name) else { continue };
         let value = decoded(value.get(1..).unwrap_or_default())?;
@@ -17,14 +17,14 @@ pub(super) fn read<'a, const N: usize>(octets: &'a [u8], names: &[&[u8]; N]) -> 
     Some(values)
 }
 
-fn decoded(octets: &[u8]) -> Option<Cow<'_, [u8]>> {
-    if !octets.iter().any(|octet| matches!(octet, b'%' | b'+')) {
-        return Some(Cow::Borrowed(octets));
+fn decoded(bytes: &[u8]) -> Option<Cow<'_, [u8]>> {
+    if !bytes.iter().any(|byte| matches!(byte, b'%' | b'+')) {
+        return Some(Cow::Borrowed(bytes));
     }
-    let mut plain = Vec::with_capacity(octets.len());
-    let mut rest = octets.iter();
-    while let Some(octet) = rest.next() {
-        plain.push(match octet {
+    let mut plain = Vec::with_capacity(bytes.len());
+    let mut rest = bytes.iter();
+    while let Some(byte) = rest.next() {
+        plain.push(match byte {
             b'+' => b' ',
             b'%' => digit(rest.next()?)? << 4 | digit(rest.next()?)?,
             other => *other,
@@ -33,20 +33,20 @@ fn decoded(octets: &[u8]) -> Option<Cow<'_, [u8]>> {
     Some(Cow::Owned(plain))
 }
 
-fn digit(octet: &u8) -> Option<u8> {
-    char::from(*octet).to_digit(16)?.try_into().ok()
+fn digit(byte: &u8) -> Option<u8> {
+    char::from(*byte).to_digit(16)?.try_into().ok()
 }
 
 /// Writes a value, everything but the unreserved characters escaped.
 pub(super) fn write(out: &mut Vec<u8>, value: &[u8]) {
-    for octet in value {
-        if octet.is_ascii_alphanumeric() || b"-._~".contains(octet) {
-            out.push(*octet);
+    for byte in value {
+        if byte.is_ascii_alphanumeric() || b"-._~".contains(byte) {
+            out.push(*byte);
         } else {
             out.extend([
                 b'%',
-                b"0123456789ABCDEF"[usize::from(octet >> 4)],
-                b"0123456789ABCDEF"[usize::from(octet & 15)],
+                b"0123456789ABCDEF"[usize::from(byte >> 4)],
+                b"0123456789ABCDEF"[usize::from(byte & 15)],
             ]);
         }
     }

@@ -1,4 +1,4 @@
-//! What the floor refuses: it wins nothing by leaving a check out.
+//! Proves that the floor makes all checks, since a missing one would make it faster.
 
 use super::{ACCESS_LIFETIME, CODE_LIFETIME, Floor, GRACE};
 use crate::grants::Layout;
@@ -6,11 +6,11 @@ use crate::world::{self, Credentials, START};
 
 /// # Panics
 ///
-/// If the floor takes what it has to refuse, or refuses what is good.
+/// If the floor accepts an invalid request, or refuses a valid one.
 pub(crate) fn prove(client: &Credentials) {
     let floor = Floor::new(client);
     let code = |client: &Credentials| {
-        let location = floor.authorize(world::query(client).as_bytes(), "user", START).expect("a good request");
+        let location = floor.authorize(world::query(client).as_bytes(), "user", START).expect("a valid request");
         world::exchange_form(client, world::code_of(&location))
     };
     let exchange = |form: &str, now| floor.exchange(form.as_bytes(), now);
@@ -20,7 +20,7 @@ pub(crate) fn prove(client: &Credentials) {
     assert!(exchange(&form.replace("code=ac_", "code=ac_A"), START).is_none());
     assert!(exchange(&format!("{form}&code=twice"), START).is_none());
     assert!(exchange(&form, START + CODE_LIFETIME).is_none());
-    let first = exchange(&form, START).expect("a good code");
+    let first = exchange(&form, START).expect("a valid code");
     assert!(exchange(&form, START).is_none(), "a code works once");
 
     let layout = Layout::of(&first);
@@ -31,9 +31,9 @@ pub(crate) fn prove(client: &Credentials) {
         let token = str::from_utf8(layout.refresh(answer)).expect("ASCII");
         floor.refresh(world::refresh_form(client, token).as_bytes(), now)
     };
-    let second = refresh(&first, START).expect("a good refresh token");
+    let second = refresh(&first, START).expect("a valid refresh token");
     assert!(floor.authenticate(&header, START + GRACE - 1).is_some(), "the old access token is in grace");
     assert!(floor.authenticate(&header, START + GRACE).is_none());
     assert!(refresh(&first, START + GRACE).is_none());
-    assert!(refresh(&second, START + GRACE).is_none(), "the reuse took the grant with it");
+    assert!(refresh(&second, START + GRACE).is_none(), "the reuse revoked the grant");
 }

@@ -1,4 +1,4 @@
-//! A map in shards, hashed by the random octets of the ids themselves.
+//! A map in shards, hashed by the random bytes of the ids themselves.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
@@ -25,11 +25,11 @@ impl<R> Table<R> {
 pub(super) struct IdHasher(u64);
 
 impl Hasher for IdHasher {
-    fn write(&mut self, octets: &[u8]) {
-        self.0 = u64::from_le_bytes(octets[4..12].try_into().expect("an id"));
+    fn write(&mut self, bytes: &[u8]) {
+        self.0 = u64::from_le_bytes(bytes[4..12].try_into().expect("an id"));
     }
 
-    /// The length in front of the octets says nothing.
+    /// The length prefix of the bytes is always the same.
     fn write_usize(&mut self, _: usize) {}
 
     fn finish(&self) -> u64 {

@@ -1,4 +1,4 @@
-//! Codes and tokens in the texts that the library gives them: `prefix | id | secret`.
+//! Codes and tokens in the library's format: `prefix | id | secret`.
 
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -16,12 +16,12 @@ const REFRESH: &[u8] = b"rt_";
 const ID_CHARACTERS: usize = 22;
 const SECRET_CHARACTERS: usize = 43;
 const REFRESH_CHARACTERS: usize = 88;
-/// What of a refresh token is hashed: all but the tag.
+/// The length of the hashed part of a refresh token: all but the tag.
 const BODY: usize = 55;
 const TAG: usize = 11;
 
 thread_local! {
-    /// The library's generator; its seed by the system is no part of an operation.
+    /// The library's generator. Seeding it from the system is not part of an operation.
     static GENERATOR: RefCell<ChaCha20Rng> = {
         static THREADS: AtomicU64 = AtomicU64::new(0);
         RefCell::new(ChaCha20Rng::seed_from_u64(THREADS.fetch_add(1, Ordering::Relaxed)))
@@ -29,22 +29,22 @@ thread_local! {
 }
 
 fn draw<const N: usize>() -> [u8; N] {
-    let mut octets = [0; N];
-    GENERATOR.with_borrow_mut(|generator| generator.fill_bytes(&mut octets));
-    octets
+    let mut bytes = [0; N];
+    GENERATOR.with_borrow_mut(|generator| generator.fill_bytes(&mut bytes));
+    bytes
 }
 
-/// A new id: the time in buckets of 64 seconds, then random octets.
+/// A new id: the time in buckets of 64 seconds, then random bytes.
 pub(super) fn id(now: u32) -> [u8; 16] {
     let mut id = draw::<16>();
     id[..4].copy_from_slice(&(now / 64).to_be_bytes());
     id
 }
 
-/// The octets of a code challenge.
+/// The bytes of a code challenge.
 pub(super) fn challenge(text: &[u8]) -> Option<[u8; 32]> {
-    let mut octets = [0; 32];
-    (URL_SAFE_NO_PAD.decode_slice(text, &mut octets) == Ok(32)).then_some(octets)
+    let mut bytes = [0; 32];
+    (URL_SAFE_NO_PAD.decode_slice(text, &mut bytes) == Ok(32)).then_some(bytes)
 }
 
 /// Draws the secret of a code or access token.
@@ -52,7 +52,7 @@ pub(super) fn secret() -> [u8; 32] {
     draw()
 }
 
-/// Writes a code or access token; gives the digest of its secret.
+/// Writes a code or access token, and returns the digest of its secret.
 pub(super) fn write(out: &mut Vec<u8>, prefix: &[u8], id: &[u8; 16], secret: &[u8; 32]) -> [u8; 32] {
     out.extend_from_slice(prefix);
     encode(out, id, ID_CHARACTERS);
@@ -77,7 +77,7 @@ impl Lineage {
     }
 
     pub(super) fn digest(&self) -> [u8; 16] {
-        *Sha256::digest(self.0).first_chunk().expect("32 octets")
+        *Sha256::digest(self.0).first_chunk().expect("32 bytes")
     }
 }
 
@@ -105,7 +105,7 @@ pub(super) fn fresh() -> Fresh {
     draw()
 }
 
-/// What leads from one pair to the next: twelve random bytes, and four that name no key.
+/// The link from one pair to the next: twelve random bytes, and four that name no key.
 pub(super) type Link = [u8; 16];
 
 pub(super) fn link() -> Link {
@@ -127,7 +127,7 @@ pub(super) fn next(old: &Fresh, link: &Link) -> ([u8; 32], Fresh) {
     (block(1), *block(2).first_chunk().expect("32 bytes"))
 }
 
-/// What a refresh token says of its grant and of its place there.
+/// The grant that a refresh token names, and its place in the grant.
 pub(super) struct Place<'a> {
     pub(super) id: &'a [u8; 16],
     pub(super) lineage: &'a Lineage,
@@ -136,18 +136,18 @@ pub(super) struct Place<'a> {
     pub(super) number: u32,
 }
 
-/// Writes a refresh token: `lineage | end | number | fresh | tag`; gives its digest.
+/// Writes a refresh token, `lineage | end | number | fresh | tag`, and returns its digest.
 pub(super) fn write_refresh(out: &mut Vec<u8>, place: &Place<'_>, fresh: &Fresh) -> [u8; 32] {
-    let mut octets = [0; BODY + TAG];
-    octets[..16].copy_from_slice(&place.lineage.0);
-    octets[16..20].copy_from_slice(&place.end.to_be_bytes());
-    octets[20..24].copy_from_slice(&place.number.to_be_bytes());
-    octets[24..BODY].copy_from_slice(fresh);
-    let digest: [u8; 32] = Sha256::digest(&octets[..BODY]).into();
-    octets[BODY..].copy_from_slice(&place.key.tag(&digest));
+    let mut bytes = [0; BODY + TAG];
+    bytes[..16].copy_from_slice(&place.lineage.0);
+    bytes[16..20].copy_from_slice(&place.end.to_be_bytes());
+    bytes[20..24].copy_from_slice(&place.number.to_be_bytes());
+    bytes[24..BODY].copy_from_slice(fresh);
+    let digest: [u8; 32] = Sha256::digest(&bytes[..BODY]).into();
+    bytes[BODY..].copy_from_slice(&place.key.tag(&digest));
     out.extend_from_slice(REFRESH);
     encode(out, place.id, ID_CHARACTERS);
-    encode(out, &octets, REFRESH_CHARACTERS);
+    encode(out, &bytes, REFRESH_CHARACTERS);
     digest
 }
 
@@ -159,14 +159,14 @@ pub(super) struct PresentedRefresh {
     pub(super) tag: [u8; TAG],
 }
 
-/// Reads a refresh token, whose tag is yet to be compared.
+/// Reads a refresh token, without comparing its tag.
 pub(super) fn read_refresh(text: &[u8]) -> Option<PresentedRefresh> {
     let text = text.strip_prefix(REFRESH).filter(|text| text.len() == ID_CHARACTERS + REFRESH_CHARACTERS)?;
     let (id, secret) = text.split_at(ID_CHARACTERS);
     let id = read_id(id)?;
-    let mut octets = [0; BODY + TAG];
-    URL_SAFE_NO_PAD.decode_slice(secret, &mut octets).ok()?;
-    let (body, tag) = octets.split_at(BODY);
+    let mut bytes = [0; BODY + TAG];
+    URL_SAFE_NO_PAD.decode_slice(secret, &mut bytes).ok()?;
+    let (body, tag) = bytes.split_at(BODY);
     let lineage = Lineage(*body.first_chunk()?);
     Some(PresentedRefresh {
         id,
@@ -182,8 +182,8 @@ fn read_id(text: &[u8]) -> Option<[u8; 16]> {
     (URL_SAFE_NO_PAD.decode_slice(text, &mut id) == Ok(16)).then_some(id)
 }
 
-fn encode(out: &mut Vec<u8>, octets: &[u8], characters: usize) {
+fn encode(out: &mut Vec<u8>, bytes: &[u8], characters: usize) {
     let start = out.len();
     out.resize(start + characters, 0);
-    URL_SAFE_NO_PAD.encode_slice(octets, &mut out[start..]).expect("room for all characters");
+    URL_SAFE_NO_PAD.encode_slice(bytes, &mut out[start..]).expect("room for all characters");
 }

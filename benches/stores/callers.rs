@@ -28,7 +28,7 @@ pub(crate) struct Callers {
 }
 
 impl Callers {
-    /// So many callers, who make about so many calls together.
+    /// Returns `count` callers, which make about `calls` calls together.
     pub(crate) fn sharing(count: u32, calls: u32) -> Self {
         Self { count, calls: calls.div_ceil(count) }
     }
@@ -37,7 +37,8 @@ impl Callers {
         u64::from(self.count) * u64::from(self.calls)
     }
 
-    /// Every caller makes its calls one after the other, and all calls are counted; `call` is given the caller and the number of its call.
+    /// Every caller makes its calls one after the other. Returns the number of all calls. `call` gets the caller and
+    /// the number of its call.
     #[expect(clippy::disallowed_methods, reason = "a bench measures the time that passes")]
     pub(crate) fn run<F>(self, runtime: &Runtime, latencies: &Latencies, call: impl Fn(u32, u32) -> F) -> u64
     where

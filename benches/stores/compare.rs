@@ -11,9 +11,9 @@ use crate::report::{Figure, Goal, Report, Unit};
 
 /// Measured rounds of each contender.
 pub(crate) const ROUNDS: usize = 5;
-/// The times that the cost of a call may grow with the table.
+/// How many times the cost of a call may grow with the table.
 const FLAT: f64 = 2.0;
-/// Rows that a purge is asked to look at in one call.
+/// Rows that one call of a purge examines.
 const PURGED_AT_ONCE: usize = 1000;
 
 /// Operations a second of each contender.
@@ -21,7 +21,7 @@ pub(crate) fn rates(rounds: usize, contenders: &mut [Contender<'_>]) -> Vec<f64>
     interleaved(rounds, contenders).into_iter().map(|nanoseconds| 1e9 / nanoseconds).collect()
 }
 
-/// The first rate beside another one, and what their ratio is to be.
+/// Adds a rate beside another one, and the goal of their ratio.
 pub(crate) fn add_rate(report: &mut Report, id: &str, rate: f64, (name, beside): (&str, f64), goal: Option<f64>) {
     let figure = Figure::new(id, rate, Unit::PerSecond).beside(name, beside);
     report.add(match goal {
@@ -30,7 +30,7 @@ pub(crate) fn add_rate(report: &mut Report, id: &str, rate: f64, (name, beside):
     });
 }
 
-/// The middle and the slow end of what calls took.
+/// Adds the median and the 99th percentile of the times of calls.
 pub(crate) fn add_latencies(report: &mut Report, id: &str, latencies: &Latencies, goal: Option<f64>) {
     let took = latencies.take();
     report.add(Figure::new(format!("{id}, p50"), percentile(took.clone(), 0.5), Unit::Milliseconds));
@@ -41,7 +41,7 @@ pub(crate) fn add_latencies(report: &mut Report, id: &str, latencies: &Latencies
     });
 }
 
-/// What an operation costs in a large table beside the same in a small one.
+/// Adds the cost of an operation in a large table beside that in a small one.
 pub(crate) fn add_growth(report: &mut Report, id: &str, [large, small]: [f64; 2], rows: [u64; 2]) {
     let [rows, few] = rows.map(|rows| label(usize::try_from(rows).unwrap()));
     let figure = Figure::new(format!("{id}/{rows}"), large, Unit::Microseconds).beside(format!("at {few}"), small);
@@ -56,7 +56,7 @@ pub(crate) struct Purged {
     pub(crate) longest: f64,
 }
 
-/// Removes so many grants, all of which are due.
+/// Removes `grants` grants, all of which are due.
 pub(crate) fn purge(runtime: &Runtime, store: &impl TokenStore, grants: u64) -> Purged {
     let (mut each, mut removed, mut longest) = (Vec::new(), 0, 0.0_f64);
     while removed < grants {

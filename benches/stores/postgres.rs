@@ -35,8 +35,8 @@ pub(crate) fn measure(options: &Options, report: &mut Report) {
         (_, true) => [10_000_000, 10_000],
     };
     let large = Bench::new(rows[0], options);
-    let octets = Figure::new("postgres/octets a grant with one pair", large.octets_of_a_row(), Unit::Octets);
-    report.add(octets.goal(Goal::AtMost(620.0)));
+    let bytes = Figure::new("postgres/bytes a grant with one pair", large.bytes_of_a_row(), Unit::Bytes);
+    report.add(bytes.goal(Goal::AtMost(620.0)));
     large.refreshes(1, None, report);
     large.refreshes(8, Some(0.85), report);
     large.refreshes(MANY, Some(3.0), report);
@@ -82,7 +82,7 @@ impl Bench {
     }
 
     /// Heap and all indexes.
-    fn octets_of_a_row(&self) -> f64 {
+    fn bytes_of_a_row(&self) -> f64 {
         let size = "SELECT sum(pg_relation_size(oid))::bigint FROM pg_class
             WHERE relnamespace = 'grantor'::regnamespace AND relname LIKE 'grants%'";
         self.asked(size) as f64 / self.stored.work.rows as f64
@@ -90,13 +90,13 @@ impl Bench {
 
     /// The share of the store's own updates that wrote no index.
     fn heap_only(&self, report: &mut Report) {
-        // What connections that are closed have counted is told at once, the pool's too.
+        // A closed connection reports its counts at once, those of the pool too.
         thread::sleep(Duration::from_secs(1));
         let before = self.updates();
         let refreshed = (0..self.stored.rounds)
             .map(|_| self.stored.refresh(self.stored.callers(MANY), &Latencies::default()))
             .sum::<u64>();
-        // A connection that has nothing to do tells after ten seconds at the latest.
+        // An idle connection reports its counts within ten seconds.
         let since = (0..24).find_map(|_| {
             thread::sleep(Duration::from_millis(500));
             let [all, heap_only] = self.updates();
@@ -104,13 +104,13 @@ impl Bench {
             (since[0] as u64 >= refreshed).then_some(since)
         });
         let Some([all, heap_only]) = since else {
-            return report.remark("PostgreSQL: heap-only updates skipped, the server did not tell all updates.");
+            return report.remark("PostgreSQL: heap-only updates skipped, the server did not report all updates.");
         };
         let share = Figure::new("postgres/refresh/heap-only updates", heap_only as f64 / all as f64, Unit::Share);
         report.add(share.goal(Goal::AtLeast(0.95)));
     }
 
-    /// All updates that the server has told of so far, and those among them that wrote no index.
+    /// All updates that the server has reported so far, and those of them that wrote no index.
     fn updates(&self) -> [i64; 2] {
         ["n_tup_upd", "n_tup_hot_upd"].map(|column| {
             self.asked(&format!("SELECT sum({column})::bigint FROM pg_stat_user_tables WHERE relname = 'grants'"))
@@ -121,7 +121,7 @@ impl Bench {
         self.stored.runtime.block_on(async { self.server.client().await.query_one(sql, &[]).await.unwrap().get(0) })
     }
 
-    /// The store beside the pool, of which at most eight callers use one connection each.
+    /// The store beside the pool, which has one connection for each of at most eight callers.
     fn refreshes(&self, count: u32, goal: Option<f64>, report: &mut Report) {
         let Stored { work, runtime, rounds, .. } = &self.stored;
         let (callers, pooled) = (self.stored.callers(count), self.stored.callers(count.min(POOL)));
@@ -160,7 +160,7 @@ impl Bench {
     }
 }
 
-/// Where the tests' servers come from, too.
+/// Looks for the programs where the tests do.
 fn is_installed() -> bool {
     let named = Command::new("pg_config").arg("--bindir").output().ok();
     let named = named.and_then(|output| String::from_utf8(output.stdout).ok()).map(|path| PathBuf::from(path.trim()));

@@ -1,17 +1,18 @@
-//! Time of the processors, which does not depend on who else wants them.
+//! Processor time, which does not depend on what other processes do.
 
 use std::collections::HashMap;
 use std::fs;
 
-/// What the kernel counts in, on every Linux.
+/// The kernel's unit, the same on every Linux.
 const TICKS_PER_SECOND: f64 = 100.0;
 
-/// Seconds that this process and all below it have used, servers included; nothing where there is no `/proc`.
+/// Returns the seconds that this process and its descendants, such as servers, have used. `None` if there is no
+/// `/proc`.
 pub(crate) fn seconds_used() -> Option<f64> {
     let mut of_parent = HashMap::<u32, Vec<(u32, u64)>>::new();
     for entry in fs::read_dir("/proc").ok()?.flatten() {
         let Some(process) = entry.file_name().to_str().and_then(|name| name.parse().ok()) else { continue };
-        // One that ended meanwhile has no file any more.
+        // A process that has ended meanwhile has no file.
         let Ok(status) = fs::read_to_string(entry.path().join("stat")) else { continue };
         let Some((_, numbers)) = status.rsplit_once(") ") else { continue };
         let numbers: Vec<u64> = numbers.split(' ').map(|number| number.parse().unwrap_or_default()).collect();
@@ -29,7 +30,7 @@ pub(crate) fn seconds_used() -> Option<f64> {
     Some(ticks as f64 / TICKS_PER_SECOND)
 }
 
-/// Microseconds of the processors for each operation of a round, of which some are run.
+/// Returns the processor time of one operation in microseconds, over `rounds` rounds.
 pub(crate) fn of_an_operation(rounds: usize, round: &mut dyn FnMut() -> u64) -> Option<f64> {
     let before = seconds_used()?;
     let operations: u64 = (0..rounds).map(|_| round()).sum();

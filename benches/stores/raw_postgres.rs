@@ -52,15 +52,15 @@ impl Pool {
             let id = uuid(number);
             let row = connection.client.query_one(&connection.find, &[&id]).await.unwrap();
             let version = version(row.get(0));
-            let octets = grants.refreshed_octets(number, version + 1);
+            let bytes = grants.refreshed_bytes(number, version + 1);
             let parameters: [&(dyn tokio_postgres::types::ToSql + Sync); 4] =
-                [&id, &i64::from(version), &i64::from(version + 1), &octets];
+                [&id, &i64::from(version), &i64::from(version + 1), &bytes];
             assert_eq!(connection.client.execute(&connection.replace, &parameters).await.unwrap(), 1);
         }
     }
 }
 
-/// Look-ups a second with eight connections of pgbench, which is written in C; `None` if it is not there.
+/// Look-ups a second with eight connections of pgbench, which is written in C. `None` if it is not installed.
 pub(crate) fn look_ups(server: &PostgresServer, rows: u64, seconds: u32) -> Option<f64> {
     let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("pgbench-{}.sql", std::process::id()));
     let mut script = String::new();
@@ -75,13 +75,13 @@ pub(crate) fn look_ups(server: &PostgresServer, rows: u64, seconds: u32) -> Opti
     pgbench.args(["-h", "127.0.0.1", "-p", &port, "-U", USER, "postgres"]).env("PGPASSWORD", PASSWORD);
     let output = pgbench.output();
     fs::remove_file(path).unwrap();
-    let told = String::from_utf8(output.ok()?.stdout).unwrap();
-    let line = told.lines().find_map(|line| line.strip_prefix("tps = "))?;
+    let printed = String::from_utf8(output.ok()?.stdout).unwrap();
+    let line = printed.lines().find_map(|line| line.strip_prefix("tps = "))?;
     let scripts: f64 = line.split(' ').next()?.parse().ok()?;
     Some(scripts * LOOK_UPS as f64)
 }
 
 fn uuid(number: u64) -> String {
-    let digits = id(number).iter().fold(String::new(), |digits, octet| digits + &format!("{octet:02x}"));
+    let digits = id(number).iter().fold(String::new(), |digits, byte| digits + &format!("{byte:02x}"));
     format!("{}-{}-{}-{}-{}", &digits[..8], &digits[8..12], &digits[12..16], &digits[16..20], &digits[20..])
 }

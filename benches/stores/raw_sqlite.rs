@@ -1,4 +1,4 @@
-//! SQLite driven directly through rusqlite: the statements of the store, so many in a transaction, in one thread.
+//! SQLite driven directly through rusqlite: the statements of the store, many in one transaction, in one thread.
 
 use std::cell::RefCell;
 use std::path::Path;
@@ -35,7 +35,7 @@ impl RawSqlite {
         Self { connection, find: statement(FIND), replace: statement(REPLACE), insert: statement(INSERT) }
     }
 
-    /// Adds grants to a file that nobody else has open, without waiting for the disk.
+    /// Adds grants to a file that no other connection has open, without waiting for the disk.
     pub(crate) fn fill(path: &Path, grants: &Grants, rows: u64) {
         let connection = Connection::open(path).unwrap();
         connection.execute_batch("PRAGMA journal_mode = off; PRAGMA synchronous = off; BEGIN").unwrap();
@@ -52,7 +52,7 @@ impl RawSqlite {
         self.connection.execute_batch("COMMIT").unwrap();
     }
 
-    /// Reads grants and puts others in their places, all in one transaction.
+    /// Reads grants and replaces them, all in one transaction.
     pub(crate) fn refresh(&self, grants: &Grants, numbers: impl Iterator<Item = u64>) {
         self.connection.execute_batch("BEGIN IMMEDIATE").unwrap();
         let (mut find, mut replace) = (self.find.borrow_mut(), self.replace.borrow_mut());
@@ -60,9 +60,9 @@ impl RawSqlite {
             let id = id(number);
             let found: Vec<u8> = find.query_row([&id], |row| row.get(0)).unwrap();
             let version = version(&found);
-            let octets = grants.refreshed_octets(number, version + 1);
+            let bytes = grants.refreshed_bytes(number, version + 1);
             let (end, none) = (PURGE_AFTER.seconds(), None::<u32>);
-            let row = params![&id, version, version + 1, STATE, none, none, end, octets];
+            let row = params![&id, version, version + 1, STATE, none, none, end, bytes];
             assert_eq!(replace.execute(row).unwrap(), 1);
         }
         self.connection.execute_batch("COMMIT").unwrap();
@@ -75,18 +75,18 @@ impl RawSqlite {
         assert_eq!(busy, 0);
     }
 
-    /// The octets that are in the log.
-    pub(crate) fn log_octets(&self) -> usize {
+    /// The bytes that are in the log.
+    pub(crate) fn log_bytes(&self) -> usize {
         let number = |pragma, column| -> i64 { self.connection.query_row(pragma, [], |row| row.get(column)).unwrap() };
-        let octets = number("PRAGMA wal_checkpoint(NOOP)", 1) * (number("PRAGMA page_size", 0) + 24);
-        octets as usize
+        let bytes = number("PRAGMA wal_checkpoint(NOOP)", 1) * (number("PRAGMA page_size", 0) + 24);
+        bytes as usize
     }
 }
 
 fn add(insert: &mut Statement<'_>, grants: &Grants, number: u64) {
     let none = None::<u32>;
     let (client, end) = (grants.client(), PURGE_AFTER.seconds());
-    let octets = grants.new_octets(number);
-    let row = params![&id(number), 1, client, CREATED, STATE, none, none, end, octets, subject(number)];
+    let bytes = grants.new_bytes(number);
+    let row = params![&id(number), 1, client, CREATED, STATE, none, none, end, bytes, subject(number)];
     assert_eq!(insert.execute(row).unwrap(), 1);
 }

@@ -19,7 +19,7 @@ use support::servers::redis::Server;
 
 /// The store's own script for a write.
 const PUT: &str = include_str!("../../src/store/redis/put.lua");
-/// A time that does not come while the bench runs.
+/// A time after the end of the bench.
 const NEVER: u32 = u32::MAX;
 
 pub(crate) fn measure(options: &Options, report: &mut Report) {
@@ -35,7 +35,7 @@ pub(crate) fn measure(options: &Options, report: &mut Report) {
         (_, true) => [10_000_000, 10_000],
     };
     let large = Bench::new(rows[0], options);
-    report.add(Figure::new("redis/octets a grant with one pair", large.octets_of_a_row, Unit::Octets));
+    report.add(Figure::new("redis/bytes a grant with one pair", large.bytes_of_a_row, Unit::Bytes));
     large.refreshes(1, report);
     large.refreshes(MANY, report);
     large.stored.add_uses("redis", report);
@@ -51,7 +51,7 @@ pub(crate) fn measure(options: &Options, report: &mut Report) {
 struct Bench {
     stored: Stored<RedisStore>,
     raw: Raw,
-    octets_of_a_row: f64,
+    bytes_of_a_row: f64,
     _server: Server,
 }
 
@@ -66,7 +66,7 @@ impl Bench {
             insert(store.clone(), work.grants.clone(), u64::from(call) * 500 + u64::from(caller))
         });
         Self {
-            octets_of_a_row: (used() - before) / rows as f64,
+            bytes_of_a_row: (used() - before) / rows as f64,
             raw: runtime.block_on(Raw::connect(&server)),
             stored: Stored::new(store, work, runtime, options),
             _server: server,
@@ -108,14 +108,14 @@ impl Raw {
     }
 
     async fn refresh(mut self, grants: Arc<Grants>, number: u64) {
-        let key = [b"grantor:grants:", grantor::GrantId::from_octets(id(number)).to_string().as_bytes()].concat();
+        let key = [b"grantor:grants:", grantor::GrantId::from_bytes(id(number)).to_string().as_bytes()].concat();
         let row: Vec<u8> = redis::cmd("GET").arg(&key).query_async(&mut self.connection).await.unwrap();
         // Version, number of the write and due time; the record with its length before it; the lists.
         let (header, rest) = row.split_at(16);
         let (length, rest) = rest.split_first_chunk().unwrap();
         let (found, lists) = rest.split_at(u32::from_be_bytes(*length) as usize);
         let version = version(found);
-        let next = grants.refreshed_octets(number, version + 1);
+        let next = grants.refreshed_bytes(number, version + 1);
         let length = (next.len() as u32).to_be_bytes();
         let next = [&(version + 1).to_be_bytes()[..], &header[4..], &length, &next, lists].concat();
         let mut put = redis::cmd("EVALSHA");

@@ -22,8 +22,8 @@ pub(crate) fn measure(options: &Options, report: &mut Report) {
         (_, true) => [10_000_000, 10_000],
     };
     let bench = Bench::new(rows[0], options);
-    let octets = Figure::new("sqlite/octets a grant with one pair", bench.octets_of_a_row, Unit::Octets);
-    report.add(octets.goal(Goal::AtMost(440.0)));
+    let bytes = Figure::new("sqlite/bytes a grant with one pair", bench.bytes_of_a_row, Unit::Bytes);
+    report.add(bytes.goal(Goal::AtMost(440.0)));
     bench.refreshes(1, (None, Some(0.33)), report);
     bench.refreshes(8, (None, None), report);
     bench.refreshes(MANY, (Some(0.8), Some(2.5)), report);
@@ -46,11 +46,11 @@ pub(crate) fn measure(options: &Options, report: &mut Report) {
 struct Bench {
     stored: Stored<SqliteStore>,
     raw: RawSqlite,
-    octets_of_a_row: f64,
+    bytes_of_a_row: f64,
     folder: Folder,
 }
 
-/// What the ratios to the engine and to the disk are to be.
+/// The goals of the ratios to the engine and to the disk.
 type Goals = (Option<f64>, Option<f64>);
 
 impl Bench {
@@ -63,12 +63,12 @@ impl Bench {
         RawSqlite::fill(&own, &work.grants, rows);
         let full = fs::metadata(&own).unwrap().len();
         fs::copy(&own, &other).unwrap();
-        // What is written in the background later would be in the way of the syncs that are measured.
+        // Later writes in the background would slow down the syncs that are measured.
         [&own, &other].iter().for_each(|path| fs::File::open(path).unwrap().sync_all().unwrap());
         Self {
             stored: Stored::new(SqliteStore::open(&own).unwrap(), work, Runtime::new().unwrap(), options),
             raw: RawSqlite::open(&other),
-            octets_of_a_row: (full - empty) as f64 / rows as f64,
+            bytes_of_a_row: (full - empty) as f64 / rows as f64,
             folder,
         }
     }
@@ -89,8 +89,8 @@ impl Bench {
         add_latencies(report, &id, &latencies, None);
     }
 
-    /// The store with so many callers, the engine with as many in each transaction, and the disk with the
-    /// octets of one call.
+    /// Compares the store with `count` callers, the engine with as many calls in each transaction, and the disk with
+    /// the bytes of one call.
     fn compare(
         &self,
         id: &str,
@@ -103,7 +103,7 @@ impl Bench {
         let latencies = Latencies::default();
         self.raw.empty_log();
         raw(1);
-        let mut disk = Disk::new(&self.folder.0, self.raw.log_octets());
+        let mut disk = Disk::new(&self.folder.0, self.raw.log_bytes());
         let mut own = || own(&self.stored, callers, &latencies);
         let mut raw = || {
             (0..callers.calls).for_each(|_| raw(count));
@@ -128,7 +128,7 @@ impl Bench {
     }
 }
 
-/// A folder that goes with the bench.
+/// A folder that is removed with the bench.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -141,7 +141,7 @@ impl Folder {
 
 impl Drop for Folder {
     fn drop(&mut self) {
-        // What cannot be removed is left to whoever clears the build's folder.
+        // An error does not matter: the folder is in the build's folder.
         let _ = fs::remove_dir_all(&self.0);
     }
 }

@@ -17,7 +17,7 @@ use crate::report::Report;
 /// Callers whose writes a store may answer together.
 pub(crate) const MANY: u32 = 64;
 
-/// A store with grants in it, and who calls it.
+/// A store with grants in it, and its callers.
 pub(crate) struct Stored<S> {
     pub(crate) store: S,
     pub(crate) work: Work,
@@ -26,7 +26,7 @@ pub(crate) struct Stored<S> {
     calls: u32,
 }
 
-/// A round of calls; it tells how many there were.
+/// A round of calls, which returns how many there were.
 pub(crate) type Round<S> = fn(&Stored<S>, Callers, &Latencies) -> u64;
 
 impl<S: TokenStore + Clone> Stored<S> {
@@ -35,7 +35,7 @@ impl<S: TokenStore + Clone> Stored<S> {
         Self { store, work, runtime, rounds, calls }
     }
 
-    /// So many callers, who make the calls of a round together.
+    /// Returns `count` callers, which share the calls of a round.
     pub(crate) fn callers(&self, count: u32) -> Callers {
         Callers::sharing(count, if count == 1 { self.calls / 4 } else { self.calls })
     }
@@ -107,7 +107,7 @@ impl Work {
         Self { grants: Arc::new(Grants::new()), rows, turn: AtomicU64::new(0), added: AtomicU64::new(rows) }
     }
 
-    /// A grant that none of the other callers takes at the same time.
+    /// A grant that no other caller uses at the same time.
     pub(crate) fn any(&self, caller: u32, callers: u32) -> u64 {
         let callers = u64::from(callers);
         let drawn = mixed(self.turn.fetch_add(1, Ordering::Relaxed));
@@ -122,7 +122,7 @@ impl Work {
 
 /// Finds a grant and puts its next version in its place, as a refresh does.
 async fn refresh(store: impl TokenStore, grants: Arc<Grants>, number: u64) {
-    let found = store.find(&GrantId::from_octets(id(number))).await.unwrap().unwrap();
+    let found = store.find(&GrantId::from_bytes(id(number))).await.unwrap().unwrap();
     let next = grants.refreshed_grant(number, found.version() + 1);
     assert_eq!(store.replace(found.version(), next).await.unwrap(), Replacement::Replaced);
 }
@@ -134,7 +134,7 @@ pub(crate) async fn insert(store: impl TokenStore, grants: Arc<Grants>, number: 
 
 /// Looks a grant up, as each check of an access token does.
 async fn find(store: impl TokenStore, number: u64) {
-    let id = GrantId::from_octets(id(number));
+    let id = GrantId::from_bytes(id(number));
     assert_eq!(store.find(&id).await.unwrap().unwrap().id(), id);
 }
 

@@ -4,39 +4,42 @@
 //! pure function), and how to recognize its own write. Nothing else in the library calls the `insert`,
 //! `replace` and `confirm` of a store.
 //!
-//! Two rules stand behind it:
+//! It follows two rules:
 //!
-//! - An error of a store leaves the outcome open: the write may have been applied or not. So the record is read
-//!   again. If it has what the flow was to write, the flow won; if not, the error is returned. The flow does not judge
-//!   it again, because a caller must not take its own write for another caller's.
-//! - A read acknowledges nothing where reads are not settled. A write that failed may be visible on one server
-//!   and be lost in a fail-over. So a record that was read instead of written is
-//!   [confirmed](crate::store::TokenStore::confirm) before the answer.
+//! - After a store error the outcome is unknown: the write may have been applied or not. So the record is read again.
+//!   If it contains what the flow wanted to write, the flow won. If not, the error is returned. The flow does not judge
+//!   the record again, because a caller must not mistake its own write for another caller's.
+//! - If reads are not settled, a read proves nothing: a failed write may be visible on one server and be lost in a
+//!   fail-over. So a record that was read instead of written is [confirmed](crate::store::TokenStore::confirm) before
+//!   the answer.
 
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
+use crate::context::Context;
+use crate::entropy::Entropy;
 use crate::record::{Authorization, Grant, LastPurge, PushedRequest};
 use crate::store::{Insertion, Registration, Replacement, StoreError, Stores};
 
-/// Attempts of a flow that may give up: 128, far more than the requests that change one record at a time.
+/// Attempts of a flow that may give up: 128, far more than the requests that change one record concurrently.
 pub(crate) const ATTEMPTS: NonZeroU32 = NonZeroU32::MIN.saturating_add(127);
 
 /// What one caller wants to write.
 pub(crate) trait Flow: Send {
     type Row: Row;
-    /// What the caller gets once the record is as it should be.
+    /// What the caller gets once the record has the intended state.
     type Won: Send;
     type Error: From<StoreError> + Send;
 
-    /// Reads the record, and whatever else the judgement needs; asks hooks. Called again before each attempt.
+    /// Reads the record and everything else that the judgement needs, and asks hooks. It is called again before each
+    /// attempt.
     ///
     /// # Errors
     ///
     /// A store's error, or a hook's refusal.
     fn look(&mut self) -> impl Future<Output = Result<Seen<Self::Row>, Self::Error>> + Send;
 
-    /// Decides by what was read. Pure: no read, no write, no clock.
+    /// Decides by what was read. It is pure: no read, no write, no clock.
     ///
     /// # Errors
     ///
@@ -47,10 +50,10 @@ pub(crate) trait Flow: Send {
     fn is_done(&self, found: &Self::Row, meant: &Self::Row, after: After) -> bool;
 }
 
-/// What a flow knows of its record.
+/// What a flow knows about its record.
 #[derive(Debug)]
 pub(crate) enum Seen<R> {
-    /// It was not read: an insert needs no read before it.
+    /// It was not read: an insert needs no prior read.
     Unread,
     Missing,
     /// Its parts were read at different versions; it is read again.
@@ -64,11 +67,11 @@ impl<R> From<Option<Arc<R>>> for Seen<R> {
     }
 }
 
-/// What a flow does next, and what it gets for it.
+/// What a flow does next, and what its caller then gets.
 #[derive(Debug)]
 pub(crate) enum Step<R, W> {
     Insert(Arc<R>, W),
-    /// Replaces the record that was found.
+    /// Replaces the record that was found. The claim draws its version.
     Replace(Arc<R>, W),
     /// Writes nothing, but the answer relies on the record that was found: it is confirmed.
     Confirm(W),
@@ -76,10 +79,10 @@ pub(crate) enum Step<R, W> {
     Leave(W),
 }
 
-/// After what a record is compared with the one that was to be written.
+/// The event after which a record is compared with the intended one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum After {
-    /// The store answered that another write came first. A store that sends a write twice says so of its own.
+    /// The store answered that another write came first. A store that sends a write twice may mean its own write.
     Loss,
     /// The store failed: the write may have been applied or not.
     Error,
@@ -88,6 +91,7 @@ pub(crate) enum After {
 /// A record that is claimed, and the store that keeps it.
 pub(crate) trait Row: Send + Sync + Sized + 'static {
     fn version(&self) -> u32;
+    fn set_version(row: &mut Arc<Self>, version: u32);
     fn reads_settled(stores: &Stores) -> bool;
     fn insert(row: Arc<Self>, stores: &Stores) -> impl Future<Output = Result<Insertion, StoreError>> + Send;
     fn replace(
@@ -98,19 +102,20 @@ pub(crate) trait Row: Send + Sync + Sized + 'static {
     fn confirm(row: Arc<Self>, stores: &Stores) -> impl Future<Output = Result<Replacement, StoreError>> + Send;
 }
 
-/// Reads, judges and writes until the record is as the flow wants it, or the flow refuses.
+/// Reads, judges and writes until the record has the state that the flow wants, or the flow refuses.
 ///
-/// With `None` as `attempts` it never gives up: a withdrawal must win against whatever is in flight.
+/// With `None` as `attempts` it never gives up: a withdrawal must win against all requests in flight.
 ///
 /// # Errors
 ///
 /// The error of `look` or `judge`; the store's error if a write failed and is not known to have been applied;
 /// [`Contended`], as a transient store error, if every attempt lost.
 pub(crate) async fn claim<F: Flow>(
-    stores: &Stores,
+    context: &Context,
     flow: &mut F,
     attempts: Option<NonZeroU32>,
 ) -> Result<F::Won, F::Error> {
+    let stores = &context.stores;
     let mut left = attempts.map(NonZeroU32::get);
     let mut lost: Option<(Arc<F::Row>, F::Won)> = None;
     while left != Some(0) {
@@ -137,7 +142,8 @@ pub(crate) async fn claim<F: Flow>(
                 }
                 None
             }
-            (Step::Replace(row, won), Seen::Found(found)) => {
+            (Step::Replace(mut row, won), Seen::Found(found)) => {
+                F::Row::set_version(&mut row, next_version(found.version(), &*context.entropy));
                 match F::Row::replace(found.version(), row.clone(), stores).await {
                     Ok(Replacement::Replaced) => return Ok(won),
                     Ok(Replacement::Lost) => Some((row, won)),
@@ -149,7 +155,7 @@ pub(crate) async fn claim<F: Flow>(
                 Ok(Insertion::Exists) => Some((row, won)),
                 Err(error) => return after_error(stores, flow, &row, error).await.map(|()| won),
             },
-            // There is no record to replace or to rely on: it is read again.
+            // There is no record to replace or to rely on, so it is read again.
             (Step::Replace(..) | Step::Confirm(_), Seen::Unread | Seen::Missing | Seen::Torn) => None,
         };
     }
@@ -190,6 +196,21 @@ async fn is_confirmed<R: Row>(stores: &Stores, found: &Arc<R>) -> Result<bool, S
     Ok(R::reads_settled(stores) || R::confirm(found.clone(), stores).await? == Replacement::Replaced)
 }
 
+/// Draws the version of a record that is inserted.
+///
+/// Versions are random, because some ids recur and because a fail-over may undo a write. If versions were counted, the
+/// next write would get the same number, and a caller that read the undone record could replace it.
+pub(crate) fn first_version(entropy: &dyn Entropy) -> u32 {
+    let mut version = [0; 4];
+    entropy.fill(&mut version);
+    u32::from_be_bytes(version)
+}
+
+/// Draws the version of a record that replaces another, always a different one.
+fn next_version(version: u32, entropy: &dyn Entropy) -> u32 {
+    version.wrapping_add(first_version(entropy) | 1)
+}
+
 /// Other callers changed the record at every attempt.
 #[derive(Clone, Copy, Debug, thiserror::Error)]
 #[error("other requests changed the record at every attempt")]
@@ -198,6 +219,10 @@ pub(crate) struct Contended;
 impl Row for Grant {
     fn version(&self) -> u32 {
         self.version
+    }
+
+    fn set_version(row: &mut Arc<Self>, version: u32) {
+        Arc::make_mut(row).version = version;
     }
 
     fn reads_settled(stores: &Stores) -> bool {
@@ -222,6 +247,10 @@ impl Row for Authorization {
         self.version
     }
 
+    fn set_version(row: &mut Arc<Self>, version: u32) {
+        Arc::make_mut(row).version = version;
+    }
+
     fn reads_settled(stores: &Stores) -> bool {
         stores.codes.reads_settled()
     }
@@ -242,6 +271,10 @@ impl Row for Authorization {
 impl Row for PushedRequest {
     fn version(&self) -> u32 {
         self.version
+    }
+
+    fn set_version(row: &mut Arc<Self>, version: u32) {
+        Arc::make_mut(row).version = version;
     }
 
     fn reads_settled(stores: &Stores) -> bool {
@@ -266,6 +299,10 @@ impl Row for LastPurge {
         self.version()
     }
 
+    fn set_version(row: &mut Arc<Self>, version: u32) {
+        *row = Arc::new(Self::new(version, row.time()));
+    }
+
     fn reads_settled(stores: &Stores) -> bool {
         stores.purges.reads_settled()
     }
@@ -283,11 +320,14 @@ impl Row for LastPurge {
     }
 }
 
-/// Client and application of one version. The flow compares no logos.
+/// Client and application of one version. The flow does not compare logos.
 impl Row for Registration {
     fn version(&self) -> u32 {
         self.client.version
     }
+
+    /// Registrations count their versions: each step names the version that a person has seen.
+    fn set_version(_: &mut Arc<Self>, _: u32) {}
 
     fn reads_settled(stores: &Stores) -> bool {
         stores.registry.as_ref().is_some_and(|registry| registry.reads_settled())

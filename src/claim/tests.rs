@@ -1,6 +1,5 @@
-//! The claim against stores of every behaviour: by a table of calls, and in every order of calls and faults.
-
-//! First every answer of every call in a table, then every order of calls with every fault.
+//! Tests the claim against every behaviour of a store: first every answer of every call in a table, then every order of
+//! calls with every fault.
 
 use std::collections::VecDeque;
 use std::pin::Pin;
@@ -8,26 +7,28 @@ use std::sync::Mutex;
 use std::task::{Context, Poll, Waker};
 
 use super::*;
-use crate::MemoryStore;
+use crate::entropy::SystemEntropy;
+use crate::{AuthorizationServer, Config, MemoryStore};
 
 #[derive(Debug, PartialEq, Eq)]
-enum Trouble {
+enum Failure {
     Store(String),
     Refused,
 }
 
-impl From<StoreError> for Trouble {
+impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Self {
         Self::Store(std::error::Error::source(&error).map_or_else(|| error.to_string(), ToString::to_string))
     }
 }
 
-/// The flow uses its rows alone, which bring their store with them.
-fn no_stores() -> Stores {
-    MemoryStore::new().into()
+/// The flow uses only its rows, which contain their store.
+fn context() -> Arc<crate::context::Context> {
+    let server = AuthorizationServer::new(Config::platform("https://auth.example"), MemoryStore::new());
+    server.unwrap().context()
 }
 
-/// What is called in which order, and what each call answers, such as `look:found`.
+/// The expected calls in their order, with the answer of each, such as `look:found`.
 #[derive(Clone, Debug)]
 struct Script(Arc<Mutex<VecDeque<String>>>);
 
@@ -63,6 +64,10 @@ impl<const SETTLED: bool> Row for Scripted<SETTLED> {
         7
     }
 
+    fn set_version(_: &mut Arc<Self>, version: u32) {
+        assert_ne!(version, 7, "every write draws another version");
+    }
+
     fn reads_settled(_: &Stores) -> bool {
         SETTLED
     }
@@ -86,9 +91,9 @@ struct Following<const SETTLED: bool>(Script);
 impl<const SETTLED: bool> Flow for Following<SETTLED> {
     type Row = Scripted<SETTLED>;
     type Won = ();
-    type Error = Trouble;
+    type Error = Failure;
 
-    async fn look(&mut self) -> Result<Seen<Self::Row>, Trouble> {
+    async fn look(&mut self) -> Result<Seen<Self::Row>, Failure> {
         Ok(match self.0.answer("look").as_str() {
             "unread" => Seen::Unread,
             "missing" => Seen::Missing,
@@ -98,13 +103,13 @@ impl<const SETTLED: bool> Flow for Following<SETTLED> {
         })
     }
 
-    fn judge(&mut self, _: &Seen<Self::Row>) -> Result<Step<Self::Row, ()>, Trouble> {
+    fn judge(&mut self, _: &Seen<Self::Row>) -> Result<Step<Self::Row, ()>, Failure> {
         Ok(match self.0.answer("judge").as_str() {
             "insert" => Step::Insert(self.0.row(), ()),
             "replace" => Step::Replace(self.0.row(), ()),
             "confirm" => Step::Confirm(()),
             "leave" => Step::Leave(()),
-            _ => return Err(Trouble::Refused),
+            _ => return Err(Failure::Refused),
         })
     }
 
@@ -115,8 +120,8 @@ impl<const SETTLED: bool> Flow for Following<SETTLED> {
 }
 
 fn go<F: Flow>(flow: &mut F, attempts: Option<NonZeroU32>) -> Result<F::Won, F::Error> {
-    let stores = no_stores();
-    let claim = std::pin::pin!(claim(&stores, flow, attempts));
+    let context = context();
+    let claim = std::pin::pin!(claim(&context, flow, attempts));
     match claim.poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(outcome) => outcome,
         Poll::Pending => panic!("nothing waits"),
@@ -128,16 +133,16 @@ fn follow<const SETTLED: bool>(text: &str, attempts: Option<NonZeroU32>) {
     let script = Script::new(calls);
     let found = match go(&mut Following::<SETTLED>(script.clone()), attempts) {
         Ok(()) => "won".to_owned(),
-        Err(Trouble::Refused) => "refused".to_owned(),
-        Err(Trouble::Store(call)) => call,
+        Err(Failure::Refused) => "refused".to_owned(),
+        Err(Failure::Store(call)) => call,
     };
     assert_eq!(found, outcome, "{text}");
     assert!(script.0.lock().unwrap().is_empty(), "{text}: {script:?} is left");
 }
 
-/// What does not depend on whether reads are settled.
+/// Cases that do not depend on whether reads are settled.
 const EITHER: [&str; 32] = [
-    // What is seen, and what is made of it.
+    // Each result of a read, with each decision.
     "look:error => look",
     "look:unread judge:insert insert:ok => won",
     "look:missing judge:insert insert:ok => won",
@@ -148,12 +153,12 @@ const EITHER: [&str; 32] = [
     "look:found judge:leave => won",
     "look:found judge:refuse => refused",
     "look:torn look:found judge:replace replace:ok => won",
-    // Nothing is there to replace or to rely on.
+    // There is no record to replace or to rely on.
     "look:unread judge:replace look:found judge:replace replace:ok => won",
     "look:missing judge:replace look:found judge:replace replace:ok => won",
     "look:unread judge:confirm look:missing judge:leave => won",
     "look:missing judge:confirm look:missing judge:refuse => refused",
-    // Another came first.
+    // Another write came first.
     "look:unread judge:insert insert:exists look:error => look",
     "look:unread judge:insert insert:exists look:missing judge:insert insert:ok => won",
     "look:unread judge:insert insert:exists look:found done-after-loss:no judge:refuse => refused",
@@ -162,7 +167,7 @@ const EITHER: [&str; 32] = [
     "look:found judge:replace replace:lost look:missing judge:refuse => refused",
     "look:found judge:replace replace:lost look:found done-after-loss:no judge:replace replace:ok => won",
     "look:found judge:replace replace:lost look:torn look:found done-after-loss:no judge:leave => won",
-    // Nobody knows whether it was applied: what is found is not judged.
+    // It is unknown whether the write was applied: the record that is found is not judged.
     "look:unread judge:insert insert:error look:error => insert",
     "look:unread judge:insert insert:error look:unread => insert",
     "look:unread judge:insert insert:error look:missing => insert",
@@ -193,7 +198,7 @@ const UNSETTLED: [&str; 18] = [
     "look:unread judge:insert insert:exists look:found done-after-loss:yes confirm:ok => won",
     "look:found judge:replace replace:lost look:found done-after-loss:yes confirm:ok => won",
     "look:found judge:replace replace:lost look:found done-after-loss:yes confirm:error => confirm",
-    // It is gone when it is confirmed: the write is still remembered.
+    // The record has changed when it is confirmed: the write is still remembered.
     "look:found judge:replace replace:lost look:found done-after-loss:yes confirm:lost look:found done-after-loss:yes confirm:ok => won",
     "look:found judge:replace replace:lost look:found done-after-loss:yes confirm:lost look:found done-after-loss:no judge:replace replace:ok => won",
     "look:found judge:replace replace:lost look:found done-after-loss:yes confirm:lost look:missing judge:leave => won",
@@ -239,7 +244,7 @@ fn a_number_of_attempts_ends_and_none_goes_on() {
     follow::<true>(&format!("{first} {all} look:missing judge:leave => won"), None);
 }
 
-/// The search for a write of unknown outcome ends as well.
+/// The search for a write of unknown outcome also ends.
 #[test]
 fn after_an_error_a_record_that_changes_for_ever_is_given_up() {
     let changing = "look:found done-after-error:yes confirm:lost";
@@ -248,7 +253,7 @@ fn after_an_error_a_record_that_changes_for_ever_is_given_up() {
     follow::<false>(&format!("look:found judge:replace replace:error {all} => replace"), None);
 }
 
-/// Picks one way after the other, until every way was gone.
+/// Picks one way after the other, until every way was tried.
 #[derive(Debug, Default)]
 struct Ways {
     picked: Vec<(usize, usize)>,
@@ -370,7 +375,7 @@ impl Shelf {
                 return Err(StoreError::transient("it is under way"));
             }
         };
-        // What was written durably brings everything before it along.
+        // A durable write makes all earlier writes durable.
         if fits {
             self.durable.clone_from(&self.visible);
         }
@@ -378,7 +383,7 @@ impl Shelf {
     }
 }
 
-/// Every call waits once, so that another caller may come first.
+/// Waits once in every call, so that another caller may come first.
 async fn give_way() {
     let mut has_waited = false;
     std::future::poll_fn(|_| match std::mem::replace(&mut has_waited, true) {
@@ -405,6 +410,10 @@ impl<const SETTLED: bool> Row for Marks<SETTLED> {
         self.0.version
     }
 
+    fn set_version(row: &mut Arc<Self>, version: u32) {
+        Arc::get_mut(row).unwrap().0.version = version;
+    }
+
     fn reads_settled(_: &Stores) -> bool {
         SETTLED
     }
@@ -427,11 +436,11 @@ impl<const SETTLED: bool> Row for Marks<SETTLED> {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Wish {
-    /// Sets a mark of its own, in a record that is there or in a new one.
+    /// Sets its own mark, in an existing record or in a new one.
     Mark(u8),
-    /// Inserts a record with its mark, without a read before it.
+    /// Inserts a record with its mark, without a prior read.
     First(u8),
-    /// Relies on the marks that are there.
+    /// Relies on the existing marks.
     Read,
     /// Ends the record.
     End,
@@ -453,9 +462,9 @@ enum Won {
 impl<const SETTLED: bool> Flow for Caller<SETTLED> {
     type Row = Marks<SETTLED>;
     type Won = Won;
-    type Error = Trouble;
+    type Error = Failure;
 
-    async fn look(&mut self) -> Result<Seen<Self::Row>, Trouble> {
+    async fn look(&mut self) -> Result<Seen<Self::Row>, Failure> {
         let is_first = !std::mem::replace(&mut self.has_looked, true);
         if is_first && matches!(self.wish, Wish::First(_)) {
             return Ok(Seen::Unread);
@@ -473,27 +482,27 @@ impl<const SETTLED: bool> Flow for Caller<SETTLED> {
         }
     }
 
-    fn judge(&mut self, seen: &Seen<Self::Row>) -> Result<Step<Self::Row, Won>, Trouble> {
+    fn judge(&mut self, seen: &Seen<Self::Row>) -> Result<Step<Self::Row, Won>, Failure> {
         let row = |content| Arc::new(Marks(content, self.shelf.clone()));
         let found = match seen {
             Seen::Found(found) => Some(&found.0),
             Seen::Unread | Seen::Missing | Seen::Torn => None,
         };
-        let next = |found: &Content| Content { version: found.version + 1, ..found.clone() };
         Ok(match (self.wish, found) {
-            (Wish::Mark(_), Some(found)) if found.has_ended => return Err(Trouble::Refused),
+            (Wish::Mark(_), Some(found)) if found.has_ended => return Err(Failure::Refused),
             (Wish::Mark(mark), Some(found)) => {
                 let marks = [found.marks.as_slice(), &[mark]].concat();
-                Step::Replace(row(Content { marks, ..next(found) }), Won::Marks(vec![mark]))
+                Step::Replace(row(Content { marks, ..found.clone() }), Won::Marks(vec![mark]))
             }
-            (Wish::First(_), Some(_)) => return Err(Trouble::Refused),
+            (Wish::First(_), Some(_)) => return Err(Failure::Refused),
             (Wish::Mark(mark) | Wish::First(mark), None) => {
-                let content = Content { version: 1, marks: vec![mark], has_ended: false };
+                let version = first_version(&SystemEntropy);
+                let content = Content { version, marks: vec![mark], has_ended: false };
                 Step::Insert(row(content), Won::Marks(vec![mark]))
             }
             (Wish::Read, Some(found)) => Step::Confirm(Won::Marks(found.marks.clone())),
             (Wish::End, Some(found)) if found.has_ended => Step::Confirm(Won::Ended),
-            (Wish::End, Some(found)) => Step::Replace(row(Content { has_ended: true, ..next(found) }), Won::Ended),
+            (Wish::End, Some(found)) => Step::Replace(row(Content { has_ended: true, ..found.clone() }), Won::Ended),
             (Wish::Read | Wish::End, None) => Step::Leave(Won::Marks(Vec::new())),
         })
     }
@@ -507,21 +516,32 @@ impl<const SETTLED: bool> Flow for Caller<SETTLED> {
     }
 }
 
-type Outcome = (Wish, Result<Won, Trouble>);
+type Outcome = (Wish, Result<Won, Failure>);
 
-/// What may happen beside the order of calls.
+/// The faults that may happen.
 #[derive(Clone, Copy, Debug)]
 struct Mishaps {
     faults: usize,
-    /// Callers that go away between two of their calls.
+    /// Callers that are dropped between two of their calls.
     drops: usize,
-    /// Times that the store is taken over by one that has only what is durable.
+    /// Fail-overs to a store that has only durable writes.
     fail_overs: usize,
 }
 
-/// Goes every way there is, and returns how many there are. A record is there at first if `begun` is.
+/// Tries every way, and returns their number. A record exists at first if `begun` is set.
 fn explore<const SETTLED: bool>(begun: bool, wishes: &[Wish], mishaps: Mishaps) -> usize {
-    let (stores, begun) = (no_stores(), begun.then(|| Content { version: 1, ..Content::default() }));
+    let begun = begun.then(Content::default);
+    explore_from::<SETTLED>(&Start { durable: begun.clone(), visible: begun }, wishes, mishaps)
+}
+
+/// The record in the store at first.
+struct Start {
+    durable: Option<Content>,
+    visible: Option<Content>,
+}
+
+fn explore_from<const SETTLED: bool>(start: &Start, wishes: &[Wish], mishaps: Mishaps) -> usize {
+    let context = context();
     let mut ways = Ways::default();
     let mut count = 0;
     loop {
@@ -529,12 +549,12 @@ fn explore<const SETTLED: bool>(begun: bool, wishes: &[Wish], mishaps: Mishaps) 
             ways,
             faults: mishaps.faults,
             is_settled: SETTLED,
-            visible: begun.clone(),
-            durable: begun.clone(),
+            visible: start.visible.clone(),
+            durable: start.durable.clone(),
             ..Shelf::default()
         };
         let shelf = Arc::new(Mutex::new(shelf));
-        once::<SETTLED>(&stores, &shelf, wishes, mishaps);
+        once::<SETTLED>(&context, &shelf, wishes, mishaps);
         count += 1;
         ways = std::mem::take(&mut shelf.lock().unwrap().ways);
         if !ways.next() {
@@ -543,13 +563,18 @@ fn explore<const SETTLED: bool>(begun: bool, wishes: &[Wish], mishaps: Mishaps) 
     }
 }
 
-fn once<const SETTLED: bool>(stores: &Stores, shelf: &SharedShelf, wishes: &[Wish], mut mishaps: Mishaps) {
+fn once<const SETTLED: bool>(
+    context: &crate::context::Context,
+    shelf: &SharedShelf,
+    wishes: &[Wish],
+    mut mishaps: Mishaps,
+) {
     let run = |wish: Wish| -> Pin<Box<dyn Future<Output = Outcome> + '_>> {
         let shelf = shelf.clone();
         let attempts = (wish != Wish::End).then_some(ATTEMPTS);
         Box::pin(async move {
             let mut caller = Caller::<SETTLED> { wish, shelf, has_looked: false };
-            (wish, claim(stores, &mut caller, attempts).await)
+            (wish, claim(context, &mut caller, attempts).await)
         })
     };
     let mut callers: Vec<_> = wishes.iter().copied().map(run).collect();
@@ -575,7 +600,7 @@ fn once<const SETTLED: bool>(stores: &Stores, shelf: &SharedShelf, wishes: &[Wis
     check(&shelf, &outcomes);
 }
 
-/// A fail-over leaves what is durable: everything that was promised is in it, and nothing twice.
+/// A fail-over leaves what is durable: it contains everything that was promised, and nothing twice.
 fn check(shelf: &Shelf, outcomes: &[Outcome]) {
     let durable = shelf.durable.clone().unwrap_or_default();
     for content in [&durable, &shelf.visible.clone().unwrap_or_default()] {
@@ -590,8 +615,8 @@ fn check(shelf: &Shelf, outcomes: &[Outcome]) {
                 assert!(marks.iter().all(|mark| durable.marks.contains(mark)), "{wish:?}: {shelf:?}, {outcomes:?}");
             }
             Ok(Won::Ended) => assert!(durable.has_ended, "{shelf:?}, {outcomes:?}"),
-            Err(Trouble::Refused) => assert!(!matches!(wish, Wish::Read | Wish::End), "{shelf:?}, {outcomes:?}"),
-            Err(Trouble::Store(_)) => {}
+            Err(Failure::Refused) => assert!(!matches!(wish, Wish::Read | Wish::End), "{shelf:?}, {outcomes:?}"),
+            Err(Failure::Store(_)) => {}
         }
     }
     if shelf.is_settled {
@@ -627,7 +652,7 @@ fn two_callers_keep_their_promises_in_every_order_with_a_fault_and_a_drop() {
     println!("two callers: {count} ways");
 }
 
-/// What one read before the store was taken over may be gone when it writes.
+/// What a caller read before the fail-over may be lost when it writes.
 #[test]
 fn two_callers_keep_their_promises_through_a_fail_over() {
     let mut count = 0;
@@ -640,6 +665,26 @@ fn two_callers_keep_their_promises_through_a_fail_over() {
         }
     }
     println!("two callers and a fail-over: {count} ways");
+}
+
+/// A third caller's write is visible but not durable. One of the two callers reads it before the fail-over undoes it, and
+/// the other one writes in its place. The first one must not replace that write.
+#[test]
+fn a_caller_replaces_nothing_after_its_read_was_undone() {
+    let durable = Content { version: first_version(&SystemEntropy), ..Content::default() };
+    let version = next_version(durable.version, &SystemEntropy);
+    let undone = Content { version, marks: vec![1], has_ended: false };
+    let mut count = 0;
+    for durable in [None, Some(durable)] {
+        for first in [Wish::Mark(2), Wish::First(2), Wish::Read, Wish::End] {
+            for second in [Wish::Mark(3), Wish::First(3), Wish::Read, Wish::End] {
+                let mishaps = Mishaps { faults: 1, drops: 0, fail_overs: 1 };
+                let start = Start { durable: durable.clone(), visible: Some(undone.clone()) };
+                count += explore_from::<false>(&start, &[first, second], mishaps);
+            }
+        }
+    }
+    println!("two callers, and a write that a fail-over undoes: {count} ways");
 }
 
 #[test]

@@ -10,7 +10,7 @@ pub(crate) struct AssuranceRules {
     pub(crate) methods: AuthenticationMethods,
     /// The algorithms that assertions may have.
     pub(crate) algorithms: Vec<SigningAlgorithm>,
-    /// How large a key set by value may be.
+    /// The maximum size of a key set by value.
     pub(crate) key_set: JwkSetBounds,
     /// Whether there is a fetcher for key sets at an address.
     pub(crate) has_fetcher: bool,

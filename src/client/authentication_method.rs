@@ -12,7 +12,7 @@ pub enum AuthenticationMethod {
     ClientSecretPost,
     /// `private_key_jwt`: an assertion that the client signed with its key [RFC 7523 section 2.2].
     PrivateKeyJwt,
-    /// `none`: a public client names itself and proves nothing [RFC 6749 section 2.1].
+    /// `none`: a public client sends its id and does not authenticate [RFC 6749 section 2.1].
     None,
 }
 

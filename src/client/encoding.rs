@@ -21,7 +21,7 @@ const WRITES: u8 = 1;
 const READS: RangeInclusive<u8> = 1..=1;
 
 impl Client {
-    /// Writes the record as octets, digests in place of secrets.
+    /// Writes the record as bytes, digests in place of secrets.
     #[must_use]
     pub fn encode(&self) -> Vec<u8> {
         let Self {
@@ -50,14 +50,14 @@ impl Client {
         let mut writer = Writer::new(kind::CLIENT, WRITES);
         writer.text(id.as_str());
         writer.number(*version);
-        writer.octet(state_octet(*state));
+        writer.byte(state_byte(*state));
         writer.number(*epoch);
-        writer.octet(client_type_octet(*client_type));
-        writer.octet(application_type_octet(*application_type));
+        writer.byte(client_type_byte(*client_type));
+        writer.byte(application_type_byte(*application_type));
         writer.text(name);
         writer.text(website);
         for secret in [current, previous] {
-            writer.optional(secret.as_ref(), |writer, digest| writer.array(digest.octets()));
+            writer.optional(secret.as_ref(), |writer, digest| writer.array(digest.bytes()));
         }
         writer.flag(*current_is_of_previous_owner);
         writer.flag(*previous_is_of_previous_owner);
@@ -88,17 +88,17 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// [`DecodeError`] if the octets are no client, or were written by an unknown release.
-    pub fn decode(octets: &[u8]) -> Result<Self, DecodeError> {
-        let mut reader = Reader::new(octets, kind::CLIENT, &READS)?;
+    /// [`DecodeError`] if the bytes are not a client, or were written by an unknown release.
+    pub fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes, kind::CLIENT, &READS)?;
         let id = ClientId::new(reader.text()?).map_err(|_| DecodeError::Malformed)?;
         let client = Self {
             id,
             version: reader.number()?,
-            state: state(reader.octet()?)?,
+            state: state(reader.byte()?)?,
             epoch: reader.number()?,
-            client_type: client_type(reader.octet()?)?,
-            application_type: application_type(reader.octet()?)?,
+            client_type: client_type(reader.byte()?)?,
+            application_type: application_type(reader.byte()?)?,
             name: reader.text()?.into(),
             website: reader.text()?.into(),
             secrets: ClientSecrets {
@@ -129,10 +129,10 @@ impl Client {
     }
 }
 
-/// The tag of what a client has that registered itself.
+/// The tag of the part of a client that registered itself.
 const OPEN: u8 = b'O';
 
-/// The tag of keys, and of what protects requests and tokens.
+/// The tag of keys, pushed requests and bound tokens.
 const ASSURANCE: u8 = b'A';
 
 pub(crate) fn write_assurance(writer: &mut Writer, assurance: &Assurance) {
@@ -155,7 +155,7 @@ pub(crate) fn read_assurance(reader: &mut Reader<'_>) -> Result<Assurance, Decod
     })
 }
 
-/// An algorithm that is not known was written by another release.
+/// An unknown algorithm was written by another release.
 fn read_algorithm(reader: &mut Reader<'_>) -> Result<SigningAlgorithm, DecodeError> {
     SigningAlgorithm::parse(reader.text()?).ok_or(DecodeError::UnknownVersion)
 }
@@ -174,7 +174,7 @@ fn write_open(writer: &mut Writer, open: &OpenClient) {
         looks_like_another,
         document,
     } = open;
-    writer.octet(match origin {
+    writer.byte(match origin {
         ClientOrigin::DynamicRegistration => 0,
         ClientOrigin::MetadataDocument => 1,
     });
@@ -187,7 +187,7 @@ fn write_open(writer: &mut Writer, open: &OpenClient) {
     writer.flag(*has_foreign_links);
     writer.flag(*looks_like_another);
     if *origin == ClientOrigin::MetadataDocument {
-        writer.optional(document.as_ref(), |writer, digest| writer.array(digest.octets()));
+        writer.optional(document.as_ref(), |writer, digest| writer.array(digest.bytes()));
     }
     if let Some(resources) = resources {
         writer.tagged(RESOURCES, |writer| write_identifiers(writer, resources));
@@ -210,7 +210,7 @@ pub(crate) fn read_identifiers(reader: &mut Reader<'_>) -> Result<BTreeSet<Box<s
 }
 
 fn read_open(reader: &mut Reader<'_>) -> Result<OpenClient, DecodeError> {
-    let origin = match reader.octet()? {
+    let origin = match reader.byte()? {
         0 => ClientOrigin::DynamicRegistration,
         1 => ClientOrigin::MetadataDocument,
         _ => return Err(DecodeError::UnknownVersion),
@@ -242,19 +242,19 @@ pub(crate) fn write_granted(writer: &mut Writer, scopes: &ScopeSet, resources: &
     match resources {
         ConsentedResources::InRecord(resource_scope) => write_resource_scope(writer, resource_scope),
         ConsentedResources::PartOf(part) => {
-            writer.octet(PART_OF_A_LIST);
+            writer.byte(PART_OF_A_LIST);
             writer.array(part.list.bytes());
-            writer.octets(&part.bits);
+            writer.bytes(&part.bits);
         }
     }
 }
 
 fn write_resource_scope(writer: &mut Writer, resource_scope: &ResourceScope) {
     match resource_scope {
-        ResourceScope::All => writer.octet(0),
-        ResourceScope::Public => writer.octet(1),
+        ResourceScope::All => writer.byte(0),
+        ResourceScope::Public => writer.byte(1),
         ResourceScope::Specified(resources) => {
-            writer.octet(2);
+            writer.byte(2);
             write_list(writer, resources);
         }
     }
@@ -273,25 +273,25 @@ pub(crate) fn read_scopes(reader: &mut Reader<'_>) -> Result<ScopeSet, DecodeErr
 }
 
 pub(crate) fn read_resource_scope(reader: &mut Reader<'_>) -> Result<ResourceScope, DecodeError> {
-    resource_scope(reader.octet()?, reader)
+    resource_scope(reader.byte()?, reader)
 }
 
 pub(crate) fn read_consented(reader: &mut Reader<'_>) -> Result<ConsentedResources, DecodeError> {
-    match reader.octet()? {
+    match reader.byte()? {
         PART_OF_A_LIST => {
             let list = ListDigest::from_bytes(reader.array()?);
-            let bits = reader.octets()?;
+            let bits = reader.bytes()?;
             if bits.len() > ListPart::MOST_BYTES {
                 return Err(DecodeError::Malformed);
             }
             Ok(ConsentedResources::PartOf(Arc::new(ListPart { list, bits: bits.into() })))
         }
-        octet => resource_scope(octet, reader).map(ConsentedResources::InRecord),
+        byte => resource_scope(byte, reader).map(ConsentedResources::InRecord),
     }
 }
 
-fn resource_scope(octet: u8, reader: &mut Reader<'_>) -> Result<ResourceScope, DecodeError> {
-    match octet {
+fn resource_scope(byte: u8, reader: &mut Reader<'_>) -> Result<ResourceScope, DecodeError> {
+    match byte {
         0 => Ok(ResourceScope::All),
         1 => Ok(ResourceScope::Public),
         2 => read_list(reader).map(ResourceScope::Specified),
@@ -307,7 +307,7 @@ pub(crate) fn read_subject(reader: &mut Reader<'_>) -> Result<Subject, DecodeErr
     Subject::new(reader.text()?).map_err(|_| DecodeError::Malformed)
 }
 
-/// Writes the names, as a registration has them [RFC 7591 section 2].
+/// Writes the names as in a registration [RFC 7591 section 2].
 pub(crate) fn write_grant_types(writer: &mut Writer, grant_types: GrantTypes) {
     write_names(writer, grant_types.iter().map(GrantType::as_str));
 }
@@ -316,7 +316,7 @@ pub(crate) fn read_grant_types(reader: &mut Reader<'_>) -> Result<GrantTypes, De
     read_names(reader, |name| GrantType::parse(name))
 }
 
-/// Writes the names, as a registration has them [RFC 7591 section 2].
+/// Writes the names as in a registration [RFC 7591 section 2].
 pub(crate) fn write_authentication_methods(writer: &mut Writer, methods: AuthenticationMethods) {
     write_names(writer, methods.iter().map(AuthenticationMethod::as_str));
 }
@@ -330,7 +330,7 @@ fn write_names(writer: &mut Writer, names: impl Iterator<Item = &'static str> + 
     names.for_each(|name| writer.text(name));
 }
 
-/// Reads a set of names, each above the one before; a name that is not known was written by another release.
+/// Reads a set of names in ascending order. An unknown name was written by another release.
 fn read_names<T: Copy + Ord, S: FromIterator<T>>(
     reader: &mut Reader<'_>,
     parse: impl Fn(&[u8]) -> Option<T>,
@@ -338,7 +338,7 @@ fn read_names<T: Copy + Ord, S: FromIterator<T>>(
     let count = reader.count()?;
     let mut last = None;
     let mut read = || {
-        let name = parse(reader.octets()?).ok_or(DecodeError::UnknownVersion)?;
+        let name = parse(reader.bytes()?).ok_or(DecodeError::UnknownVersion)?;
         let is_in_order = last.replace(name).is_none_or(|last| last < name);
         if is_in_order { Ok(name) } else { Err(DecodeError::Malformed) }
     };
@@ -346,14 +346,14 @@ fn read_names<T: Copy + Ord, S: FromIterator<T>>(
 }
 
 fn digest(reader: &mut Reader<'_>) -> Result<Option<Digest>, DecodeError> {
-    reader.optional(|reader| reader.array().map(Digest::from_octets))
+    reader.optional(|reader| reader.array().map(Digest::from_bytes))
 }
 
 fn read_rotation(reader: &mut Reader<'_>) -> Result<RefreshRotation, DecodeError> {
     Ok(if reader.flag()? { RefreshRotation::Keep } else { RefreshRotation::Rotate })
 }
 
-pub(crate) const fn state_octet(state: ClientState) -> u8 {
+pub(crate) const fn state_byte(state: ClientState) -> u8 {
     match state {
         ClientState::Pending => 0,
         ClientState::Approved => 1,
@@ -363,8 +363,8 @@ pub(crate) const fn state_octet(state: ClientState) -> u8 {
     }
 }
 
-pub(crate) const fn state(octet: u8) -> Result<ClientState, DecodeError> {
-    match octet {
+pub(crate) const fn state(byte: u8) -> Result<ClientState, DecodeError> {
+    match byte {
         0 => Ok(ClientState::Pending),
         1 => Ok(ClientState::Approved),
         2 => Ok(ClientState::Rejected),
@@ -374,30 +374,30 @@ pub(crate) const fn state(octet: u8) -> Result<ClientState, DecodeError> {
     }
 }
 
-pub(crate) const fn client_type_octet(client_type: ClientType) -> u8 {
+pub(crate) const fn client_type_byte(client_type: ClientType) -> u8 {
     match client_type {
         ClientType::Confidential => 0,
         ClientType::Public => 1,
     }
 }
 
-pub(crate) const fn client_type(octet: u8) -> Result<ClientType, DecodeError> {
-    match octet {
+pub(crate) const fn client_type(byte: u8) -> Result<ClientType, DecodeError> {
+    match byte {
         0 => Ok(ClientType::Confidential),
         1 => Ok(ClientType::Public),
         _ => Err(DecodeError::Malformed),
     }
 }
 
-pub(crate) const fn application_type_octet(application_type: ApplicationType) -> u8 {
+pub(crate) const fn application_type_byte(application_type: ApplicationType) -> u8 {
     match application_type {
         ApplicationType::Web => 0,
         ApplicationType::Native => 1,
     }
 }
 
-pub(crate) const fn application_type(octet: u8) -> Result<ApplicationType, DecodeError> {
-    match octet {
+pub(crate) const fn application_type(byte: u8) -> Result<ApplicationType, DecodeError> {
+    match byte {
         0 => Ok(ApplicationType::Web),
         1 => Ok(ApplicationType::Native),
         _ => Err(DecodeError::Malformed),
@@ -458,7 +458,7 @@ mod tests {
             authentication_methods: AuthenticationMethods::only(AuthenticationMethod::ClientSecretPost),
             grant_types: GrantTypes::CODE_ONLY,
             state: ClientState::Suspended,
-            // What narrowing can leave.
+            // What can be left after narrowing.
             resource_scope: ResourceScope::none(),
             secrets: client().secrets.under_another_owner(),
             ..client()
@@ -471,11 +471,11 @@ mod tests {
                 without(record.clone()).encode().len(),
                 Client { open: record.open.clone(), ..without(record.clone()) }.encode().len(),
             ];
-            let octets = record.encode();
-            assert_eq!(Client::decode(&octets), Ok(record));
-            // Without tagged fields it is another whole record.
-            for cut in (0..octets.len()).filter(|cut| !tagged.contains(cut)) {
-                assert!(Client::decode(&octets[..cut]).is_err(), "cut to {cut}");
+            let bytes = record.encode();
+            assert_eq!(Client::decode(&bytes), Ok(record));
+            // Without tagged fields it is a different complete record.
+            for cut in (0..bytes.len()).filter(|cut| !tagged.contains(cut)) {
+                assert!(Client::decode(&bytes[..cut]).is_err(), "cut to {cut}");
             }
         }
     }
@@ -524,7 +524,7 @@ mod tests {
 
     /// 7591-2-20
     ///
-    /// What a release has written is read by every later one.
+    /// Every later release reads what a release has written.
     #[test]
     fn layout_1_of_a_client_with_keys_stays_as_it_is() {
         assert!(with_keys().keys().is_some());
@@ -534,14 +534,14 @@ mod tests {
         }
     }
 
-    /// What a release has written is read by every later one.
+    /// Every later release reads what a release has written.
     #[test]
     fn layout_1_of_a_client_with_a_metadata_document_stays_as_it_is() {
         let file = layout::compared("client.1.document", &with_document().encode());
         assert_eq!(Client::decode(&file), Ok(with_document()));
     }
 
-    /// What a release has written is read by every later one.
+    /// Every later release reads what a release has written.
     #[test]
     fn layout_1_of_a_client_that_registered_itself_stays_as_it_is() {
         let file = layout::compared("client.1.open", &open().encode());
@@ -551,9 +551,9 @@ mod tests {
     #[test]
     fn names_are_known_and_in_order() {
         let with = |names: &[u8]| {
-            let octets = Client { grant_types: GrantTypes::NONE, ..client() }.encode();
-            let end = octets.len() - BEHIND_GRANT_TYPES.len() - 4;
-            Client::decode(&[&octets[..end], names, BEHIND_GRANT_TYPES].concat()).map(|client| client.grant_types)
+            let bytes = Client { grant_types: GrantTypes::NONE, ..client() }.encode();
+            let end = bytes.len() - BEHIND_GRANT_TYPES.len() - 4;
+            Client::decode(&[&bytes[..end], names, BEHIND_GRANT_TYPES].concat()).map(|client| client.grant_types)
         };
         let code = b"\0\0\0\x12authorization_code";
         let refresh = b"\0\0\0\x0drefresh_token";
@@ -568,7 +568,7 @@ mod tests {
     const BEHIND_GRANT_TYPES: &[u8] =
         b"\0\0\0\x02\0\0\0\x13client_secret_basic\0\0\0\x12client_secret_post\x01\x01\x01\x01\x01";
 
-    /// What a release has written is read by every later one.
+    /// Every later release reads what a release has written.
     #[test]
     fn layout_1_stays_as_it_is() {
         let record = client();

@@ -18,7 +18,7 @@ pub enum ClientKeys {
 }
 
 impl ClientKeys {
-    /// A key set by value, for records of the kit and of tests. Its key is made up, and verifies nothing.
+    /// A key set by value, for records of the kit and of tests. Its key verifies nothing.
     #[cfg(any(test, feature = "testing"))]
     pub(crate) fn of_records() -> Option<Self> {
         JwkSet::from_record(SAMPLE).map(Self::Set)
@@ -29,29 +29,29 @@ impl ClientKeys {
         https_address(address, ADDRESS).map(Self::Url)
     }
 
-    /// Writes them for a record.
+    /// Writes the keys to a record.
     pub(crate) fn write(&self, writer: &mut Writer) {
         match self {
             Self::Set(set) => {
-                writer.octet(0);
+                writer.byte(0);
                 writer.text(set.as_str());
             }
             Self::Url(url) => {
-                writer.octet(1);
+                writer.byte(1);
                 writer.text(url);
             }
         }
     }
 
     pub(crate) fn read(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
-        match reader.octet()? {
+        match reader.byte()? {
             0 => JwkSet::from_record(reader.text()?).map(Self::Set).ok_or(DecodeError::Malformed),
             1 => Ok(Self::Url(reader.text()?.into())),
             _ => Err(DecodeError::UnknownVersion),
         }
     }
 
-    /// Whether both have a key in common, as far as they are known, or are at one URL.
+    /// Whether both have a known key in common, or are at the same URL.
     pub(crate) fn overlap(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Set(one), Self::Set(other)) => {
@@ -62,7 +62,7 @@ impl ClientKeys {
         }
     }
 
-    /// Whether a signature of that algorithm may be verified with one of the keys, as far as they are known.
+    /// Whether one of the keys may verify a signature of that algorithm, as far as the keys are known.
     pub(crate) fn may_fit(&self, algorithm: SigningAlgorithm) -> bool {
         match self {
             Self::Set(set) => set.keys().iter().any(|key| key.fits(algorithm)),
@@ -78,8 +78,8 @@ const SAMPLE: &str =
 /// The maximum length of a `jwks_uri` in bytes: that of the other links in a registration.
 const ADDRESS: usize = 1024;
 
-/// What a client registered about its keys, pushed requests and bound tokens. Few clients have any of these, so this is
-/// in an allocation of its own.
+/// What a client registered about its keys, pushed requests and bound tokens. Few clients have any of these, so it is
+/// allocated separately.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Assurance {
     pub(crate) keys: Option<ClientKeys>,
@@ -89,13 +89,13 @@ pub(crate) struct Assurance {
     pub(crate) requires_pushed_requests: bool,
     /// `dpop_bound_access_tokens` [RFC 9449 section 5.2].
     pub(crate) requires_bound_tokens: bool,
-    /// The keys when the application was given to another owner, while one of them is among `keys`: the previous owner may
-    /// have the private ones.
+    /// The keys at the time when the application was given to another owner, while one of them is among `keys`. The
+    /// previous owner may have the private keys.
     pub(crate) keys_of_previous_owner: Option<ClientKeys>,
 }
 
 impl Assurance {
-    /// What most clients registered: nothing.
+    /// The default of most clients, which registered nothing.
     pub(crate) const NONE: &Self = &Self {
         keys: None,
         signing_algorithm: None,
@@ -115,11 +115,11 @@ pub enum KeyFetchError {
     /// The fetcher failed.
     #[error("the key set could not be fetched")]
     Fetch(#[from] FetchError),
-    /// The response has another status than 200.
+    /// The status of the response is not 200.
     #[error("the response has the status {0} instead of 200")]
     Status(u16),
     /// The response is not a key set, or exceeds the bounds of [`Config::key_sets`](crate::Config::key_sets).
-    #[error("the response is no key set")]
+    #[error("the response is not a key set")]
     Set(#[from] JwkSetError),
     /// The request that fetched it was dropped, and the pause after that has not ended.
     #[error("the last fetch was interrupted")]

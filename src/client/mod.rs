@@ -1,4 +1,4 @@
-//! The client: a registered application as every request reads it.
+//! The client: the part of a registered application that every request reads.
 
 pub(crate) mod application;
 mod assurance_rules;
@@ -57,22 +57,21 @@ pub struct Client {
     pub(crate) privileges: Privileges,
     /// Set for a client that registered itself.
     pub(crate) open: Option<Arc<OpenClient>>,
-    /// Unset where all of it has its default.
+    /// Unset if all of it has its default.
     pub(crate) assurance: Option<Arc<Assurance>>,
 }
 
 impl Client {
-    /// Starts the description of a client that is kept elsewhere: a fixed list, a directory.
+    /// Returns a builder for a client that is kept elsewhere, such as in a fixed list or a directory.
     ///
     /// By default it is approved, confidential and a web application, and may use authorization code and refresh. It
     /// may authenticate with its secret in the header or in the form. It has no redirect URI, no scope, no resource
     /// and no secret.
     ///
-    /// To let it get tokens without a user, add
-    /// [`GrantType::ClientCredentials`] to its [`grant_types`](ClientBuilder::grant_types), and set
-    /// [`machine_scopes`](ClientBuilder::machine_scopes) and
+    /// To let it get tokens without a user, add [`GrantType::ClientCredentials`] to its
+    /// [`grant_types`](ClientBuilder::grant_types), and set [`machine_scopes`](ClientBuilder::machine_scopes) and
     /// [`machine_resources`](ClientBuilder::machine_resources). The server's
-    /// [`Config::client_credentials`](crate::Config::client_credentials) has to be on.
+    /// [`Config::client_credentials`](crate::Config::client_credentials) must be on.
     ///
     /// # Examples
     ///
@@ -89,7 +88,7 @@ impl Client {
     ///     .resource_scope(ResourceScope::All)
     ///     .secret(&ClientSecret::new("eighteen random words would do as well"))?
     ///     .build();
-    /// // A directory keeps the record without its secret: digests alone are in it.
+    /// // A directory keeps the record, which has only digests in place of secrets.
     /// assert_eq!(Client::decode(&client.encode())?, client);
     /// # Ok(())
     /// # }
@@ -130,7 +129,7 @@ impl Client {
         &self.id
     }
 
-    /// Returns the number of this state of the record, which grows by one with every change.
+    /// Returns the version of the record, which grows by one with every change.
     #[must_use]
     pub const fn version(&self) -> u32 {
         self.version
@@ -144,7 +143,7 @@ impl Client {
 
     /// Returns how many times all of the client's grants were withdrawn.
     ///
-    /// A code or grant from before the last withdrawal has a lower count, and is dead.
+    /// A code or grant from before the last withdrawal has a lower count, and is no longer valid.
     #[must_use]
     pub const fn epoch(&self) -> u32 {
         self.epoch
@@ -245,25 +244,25 @@ impl Client {
         self.privileges.refresh_rotation
     }
 
-    /// Returns what an administrator granted to the client, or demanded of it, beside its scopes and resources.
+    /// Returns what an administrator granted to the client, or required of it, in addition to its scopes and resources.
     #[must_use]
     pub const fn privileges(&self) -> Privileges {
         self.privileges
     }
 
-    /// Returns whether the client has a secret that works.
+    /// Returns whether the client has a valid secret.
     #[must_use]
     pub const fn has_secret(&self) -> bool {
         self.secrets.current.is_some()
     }
 
-    /// Returns whether the secret before the newest still works beside it.
+    /// Returns whether the secret before the newest is still valid.
     #[must_use]
     pub const fn has_previous_secret(&self) -> bool {
         self.secrets.previous.is_some()
     }
 
-    /// Returns whether a secret that works was made under a previous owner of the application, who may know it.
+    /// Returns whether a valid secret was created under a previous owner of the application, who may know it.
     ///
     /// [`Registrar::rotate_secret`](crate::Registrar::rotate_secret) and
     /// [`Registrar::retire_previous_secret`](crate::Registrar::retire_previous_secret) together end it.
@@ -272,8 +271,8 @@ impl Client {
         self.secrets.current_is_of_previous_owner || self.secrets.previous_is_of_previous_owner
     }
 
-    /// Returns whether a secret of this client would prove nothing: it is public, or its secret is in
-    /// the hands of every user [RFC 8252 section 8.5].
+    /// Returns whether a secret of this client would prove nothing: the client is public, or every user has its secret
+    /// [RFC 8252 section 8.5].
     #[must_use]
     pub fn counts_as_public(&self) -> bool {
         counts_as_public(self.client_type, self.application_type)
@@ -292,8 +291,8 @@ impl Client {
     }
 
     /// Returns whether the client's keys were registered under a previous owner of the application, who may have the
-    /// private keys. [`Registrar::replace_own_keys`](crate::Registrar::replace_own_keys) ends it, with a set that has none of
-    /// those keys, or with another URL.
+    /// private keys. [`Registrar::replace_own_keys`](crate::Registrar::replace_own_keys) ends this state, with a set
+    /// that has none of those keys, or with another URL.
     #[must_use]
     pub fn has_keys_of_previous_owner(&self) -> bool {
         self.assurance().keys_of_previous_owner.is_some()
@@ -306,7 +305,7 @@ impl Client {
         self.assurance().signing_algorithm
     }
 
-    /// Returns whether the client has to push its authorization requests [RFC 9126 section 6].
+    /// Returns whether the client must push its authorization requests [RFC 9126 section 6].
     #[must_use]
     pub fn requires_pushed_requests(&self) -> bool {
         self.assurance().requires_pushed_requests
@@ -327,8 +326,8 @@ impl Client {
         Arc::make_mut(self.assurance.get_or_insert_default())
     }
 
-    /// Replaces the keys. They are a previous owner's while one of those stays. What is left of the assurance is dropped if
-    /// all of it has its default.
+    /// Replaces the keys. The previous owner's keys stay recorded while one of them is among the new ones. The
+    /// assurance is dropped if all of it has its default.
     pub(crate) fn put_keys(&mut self, keys: Option<ClientKeys>) {
         if keys.is_none() && self.assurance.is_none() {
             return;
@@ -349,19 +348,19 @@ impl Client {
         keys.is_some_and(|keys| keys.overlap(previous)).then(|| previous.clone())
     }
 
-    /// Notes that the application has another owner than the one who registered the keys.
+    /// Records that the owner of the application is no longer the one who registered the keys.
     pub(crate) fn mark_keys_of_previous_owner(&mut self) {
         if let Some(keys) = self.keys().cloned() {
             self.put_keys_of_previous_owner(keys);
         }
     }
 
-    /// Notes which keys a previous owner may have.
+    /// Records which keys a previous owner may have.
     pub(crate) fn put_keys_of_previous_owner(&mut self, keys: ClientKeys) {
         self.assurance_mut().keys_of_previous_owner = Some(keys);
     }
 
-    /// Returns what is known of a client that registered itself [RFC 7591]; `None` for any other.
+    /// Returns the part of a client that registered itself [RFC 7591]; `None` for any other.
     #[must_use]
     pub fn open(&self) -> Option<&OpenClient> {
         self.open.as_deref()
@@ -373,8 +372,8 @@ impl Client {
         self.open().is_some_and(|open| !open.is_reviewed)
     }
 
-    /// What a request without `scope` asks for: what it registered as its default, as far as the client may still have
-    /// it, or else everything.
+    /// The scopes of a request without `scope`: the registered default, as far as the client may still have it, or else
+    /// everything.
     pub(crate) fn default_scopes(&self) -> ScopeSet {
         let of_open = self.open().map(|open| open.default_scopes.intersection(&self.scopes));
         of_open.filter(|scopes| !scopes.is_empty()).unwrap_or_else(|| self.scopes.clone())
@@ -393,7 +392,7 @@ impl Client {
         if let Some(keys) = self.keys() {
             keys.write(&mut writer);
         }
-        *Digest::of(&writer.finish()).octets()
+        *Digest::of(&writer.finish()).bytes()
     }
 
     /// Returns whether the client may have tokens for the protected resource with that identifier.
@@ -403,7 +402,7 @@ impl Client {
         bound.is_none_or(|resources| resources.contains(identifier))
     }
 
-    /// When the registration ends, from which time on the client counts as unknown.
+    /// When the registration ends. From then on, the client counts as unknown.
     #[inline]
     pub(crate) fn gone_at(&self) -> Option<Timestamp> {
         self.open().and_then(|open| open.gone_at)
@@ -440,8 +439,8 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// [`StaleClient`] if the client was read, from a cache perhaps, before its grants were last withdrawn: what was
-    /// granted since must not be taken for dead.
+    /// [`StaleClient`] if the client was read before its grants were last withdrawn, for example from a cache: grants
+    /// made since then must not count as withdrawn.
     pub(crate) const fn has_withdrawn(&self, epoch: u32) -> Result<bool, StaleClient> {
         if epoch > self.epoch { Err(StaleClient) } else { Ok(epoch < self.epoch) }
     }
@@ -454,7 +453,7 @@ impl Client {
 /// A new layout makes every client count as changed.
 const CONSENT_LAYOUT: u8 = 1;
 
-/// The client was read before all its grants were withdrawn. A later request reads it as it is.
+/// The client was read before all its grants were withdrawn. A later request reads its current state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the client was read before its grants were withdrawn")]
 pub(crate) struct StaleClient;
@@ -478,7 +477,7 @@ pub(crate) enum NotGranted {
     UnknownList,
 }
 
-/// Describes a client that is kept elsewhere; made by [`Client::builder`].
+/// Builds a client that is kept elsewhere. [`Client::builder`] returns it.
 #[derive(Clone, Debug)]
 pub struct ClientBuilder {
     client: Client,
@@ -516,8 +515,8 @@ impl ClientBuilder {
     /// Sets the resource scope that the client may ask for.
     ///
     /// A consent to more than 256 bytes of names, each counted with 4 bytes more, refers to the list of its client. If
-    /// you replace such a list, keep the one before it with [`former_resources`](Self::former_resources). Otherwise the
-    /// consents of before cover no named resource any more.
+    /// you replace such a list, keep the previous one with [`former_resources`](Self::former_resources). Otherwise the
+    /// older consents no longer cover any named resource.
     #[must_use]
     pub fn resource_scope(mut self, resource_scope: ResourceScope) -> Self {
         self.client.resource_scope = resource_scope;
@@ -587,14 +586,13 @@ impl ClientBuilder {
         self
     }
 
-    /// Gives a confidential client its secret, kept as a SHA-256 digest; the one before it stays valid
-    /// beside it.
+    /// Sets the secret of a confidential client, kept as a SHA-256 digest. The previous secret stays valid as well.
     ///
     /// # Errors
     ///
-    /// [`ClientSecretError`] if the client is public or has keys, or if the secret is shorter than 32 characters, longer than
-    /// 255, or has a character that is not visible ASCII or a space. A digest without a slow hash is safe for random
-    /// secrets only.
+    /// [`ClientSecretError`] if the client is public or has keys, or if the secret is shorter than 32 characters,
+    /// longer than 255, or has a character that is not visible ASCII or a space. A digest without a slow hash is safe
+    /// for random secrets only.
     pub fn secret(mut self, secret: &ClientSecret) -> Result<Self, ClientSecretError> {
         let text = secret.expose().as_bytes();
         if self.client.client_type == ClientType::Public {
@@ -646,28 +644,28 @@ impl ClientBuilder {
         self
     }
 
-    /// Demands that the client pushes its authorization requests: see [`Client::requires_pushed_requests`].
+    /// Requires that the client pushes its authorization requests: see [`Client::requires_pushed_requests`].
     #[must_use]
     pub fn require_pushed_requests(mut self) -> Self {
         self.client.assurance_mut().requires_pushed_requests = true;
         self
     }
 
-    /// Gives the client only tokens that are bound to a key: see [`Client::requires_bound_tokens`].
+    /// Requires that the client's tokens are bound to a key: see [`Client::requires_bound_tokens`].
     #[must_use]
     pub fn require_bound_tokens(mut self) -> Self {
         self.client.assurance_mut().requires_bound_tokens = true;
         self
     }
 
-    /// Demands PKCE for every authorization of this client.
+    /// Requires PKCE for every authorization of this client.
     #[must_use]
     pub const fn require_pkce(mut self) -> Self {
         self.client.privileges.require_pkce = true;
         self
     }
 
-    /// Makes the client a trusted one: see [`Client::is_trusted`].
+    /// Marks the client as trusted: see [`Client::is_trusted`].
     #[must_use]
     pub const fn trusted(mut self) -> Self {
         self.client.privileges.trusted = true;
@@ -693,7 +691,7 @@ impl ClientBuilder {
         self
     }
 
-    /// Sets how many times all of the client's grants were withdrawn. To withdraw them all, raise it by one.
+    /// Sets how many times all of the client's grants were withdrawn. To withdraw them all, increase it by one.
     #[must_use]
     pub const fn epoch(mut self, epoch: u32) -> Self {
         self.client.epoch = epoch;
@@ -727,18 +725,18 @@ pub enum ClientSecretError {
     /// The secret is shorter than 32 characters, or longer than 255.
     #[error("the client secret has {characters} characters; 32 to 255 random ones are accepted")]
     Length {
-        /// How many it has.
+        /// The number of its characters.
         characters: usize,
     },
     /// The secret has a character outside 20 to 7E hex [RFC 6749 appendix A.2].
     #[error("byte {} of the client secret is neither visible ASCII nor a space", .position + 1)]
     Character {
-        /// How many bytes stand before it.
+        /// The number of bytes before it.
         position: usize,
     },
 }
 
-/// Where an application stands: pending → approved | rejected; rejected → pending; approved ↔ suspended; any → deleted.
+/// The state of an application: pending → approved | rejected; rejected → pending; approved ↔ suspended; any → deleted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum ClientState {
@@ -748,9 +746,9 @@ pub enum ClientState {
     Approved,
     /// Refused at review.
     Rejected,
-    /// Approved once, not to be used for now: its tokens are refused meanwhile.
+    /// Approved before, but currently disabled: its tokens are refused.
     Suspended,
-    /// Gone for good. What is left of it keeps its id from being given again.
+    /// Deleted permanently. The remaining record prevents its id from being assigned again.
     Deleted,
 }
 
@@ -785,7 +783,7 @@ impl ApplicationType {
     }
 }
 
-/// At most two live secrets, so that one can be replaced without a moment of failure.
+/// At most two valid secrets, so that one can be replaced without downtime.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ClientSecrets {
     pub(crate) current: Option<Digest>,
@@ -817,11 +815,11 @@ impl ClientSecrets {
         }
     }
 
-    /// Compares with both, even if they are missing, so that the time reveals nothing.
+    /// Compares with both secrets, even if they are missing, so that the time reveals nothing.
     pub(crate) fn prove(&self, presented: &Digest) -> bool {
-        let nobody = Digest::from_octets([0; 32]);
-        let current = self.current.as_ref().unwrap_or(&nobody) == presented && self.current.is_some();
-        let previous = self.previous.as_ref().unwrap_or(&nobody) == presented && self.previous.is_some();
+        let missing = Digest::from_bytes([0; 32]);
+        let current = self.current.as_ref().unwrap_or(&missing) == presented && self.current.is_some();
+        let previous = self.previous.as_ref().unwrap_or(&missing) == presented && self.previous.is_some();
         current | previous
     }
 }

@@ -1,4 +1,4 @@
-//! The part that only clients have that registered themselves or have a metadata document.
+//! The part of clients that registered themselves or have a metadata document.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +6,7 @@ use crate::clock::Timestamp;
 use crate::scope::ScopeSet;
 use crate::secret::Digest;
 
-/// How a client came here that no developer submitted and no administrator described.
+/// The origin of a client that no developer submitted and no administrator described.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ClientOrigin {
@@ -18,21 +18,22 @@ pub enum ClientOrigin {
 
 /// The part of a [`Client`](crate::Client) that registered itself, or has a metadata document.
 ///
-/// The scopes, the resource scope, redirect URIs and methods that its registration was bounded to are those of the client.
+/// The client has the scopes, the resource scope, the redirect URIs and the methods to which its registration was
+/// bounded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OpenClient {
     pub(crate) origin: ClientOrigin,
     pub(crate) registered: Timestamp,
     pub(crate) is_reviewed: bool,
-    /// What a request without `scope` asks for.
+    /// The scopes of a request without `scope`.
     pub(crate) default_scopes: ScopeSet,
     /// The identifiers of the protected resources that it may reach; all if `None`.
     pub(crate) resources: Option<BTreeSet<Box<str>>>,
     /// When the registration ends, as the policy said.
     pub(crate) end: Option<Timestamp>,
-    /// Until when the last refresh token may live, a day's room included; `None` if no user ever approved the client.
+    /// Until when the last refresh token may live, plus a day; `None` if no user ever approved the client.
     pub(crate) used_until: Option<Timestamp>,
-    /// From when the client counts as unknown.
+    /// The time from which the client counts as unknown.
     pub(crate) gone_at: Option<Timestamp>,
     pub(crate) has_foreign_links: bool,
     pub(crate) looks_like_another: bool,
@@ -41,13 +42,13 @@ pub struct OpenClient {
 }
 
 impl OpenClient {
-    /// Returns how the client came here.
+    /// Returns the origin of the client.
     #[must_use]
     pub const fn origin(&self) -> ClientOrigin {
         self.origin
     }
 
-    /// Returns when the client was registered, or first stored as its metadata document describes it.
+    /// Returns when the client was registered, or first stored from its metadata document.
     #[must_use]
     pub const fn registered(&self) -> Timestamp {
         self.registered
@@ -59,7 +60,7 @@ impl OpenClient {
         self.is_reviewed
     }
 
-    /// Returns the scopes that a request without `scope` asks for [RFC 7591 section 2]. The limit is
+    /// Returns the scopes of a request without `scope` [RFC 7591 section 2]. The limit is
     /// [`Client::scopes`](crate::Client::scopes).
     #[must_use]
     pub const fn default_scopes(&self) -> &ScopeSet {
@@ -72,7 +73,8 @@ impl OpenClient {
         self.resources.as_ref().map(|resources| resources.iter().map(AsRef::as_ref))
     }
 
-    /// Returns from when the client counts as unknown, unless it is used until then; `None` if it stays.
+    /// Returns the time from which the client counts as unknown, unless it is used before then; `None` if it never
+    /// does.
     #[must_use]
     pub const fn gone_at(&self) -> Option<Timestamp> {
         self.gone_at

@@ -1,6 +1,6 @@
-//! What an administrator grants to a client, or demands of it, beside what the application asked for.
+//! What an administrator grants to a client, or requires of it, in addition to what the application asked for.
 
-/// What an administrator grants to a client, or demands of it, beside its scopes and resources.
+/// What an administrator grants to a client, or requires of it, in addition to its scopes and resources.
 ///
 /// [`Registrar::set_privileges`](crate::Registrar::set_privileges) writes them as given. By default a client has none.
 ///
@@ -22,7 +22,7 @@ pub struct Privileges {
     /// Errors of an authorization request are sent to the client even before the user has signed in:
     /// [`Client::is_trusted`](crate::Client::is_trusted).
     pub trusted: bool,
-    /// The client is a resource server that may introspect every access token [RFC 7662 section 2.1]. It has to be a
+    /// The client is a resource server that may introspect every access token [RFC 7662 section 2.1]. It must be a
     /// confidential web application.
     pub may_introspect: bool,
     /// Every authorization of the client needs PKCE [RFC 7636]. Public and native clients need it anyway.
@@ -34,7 +34,7 @@ pub struct Privileges {
 }
 
 impl Privileges {
-    /// Adds what an approval grants; its rotation counts if it is set.
+    /// Adds what an approval grants. Its rotation replaces the current one if it is set.
     pub(crate) fn with(self, granted: Self) -> Self {
         Self {
             trusted: self.trusted | granted.trusted,
@@ -51,17 +51,17 @@ impl Privileges {
 pub enum RefreshRotation {
     /// Each refresh returns a new pair, and the old refresh token stays usable for its [grace](crate::Grace).
     ///
-    /// All workers of one grant have to share one stored pair. The use of an old refresh token after grace and margin
+    /// All workers of one grant must share one stored pair. The use of an old refresh token after grace and margin
     /// counts as theft, and revokes the grant.
     Rotate,
-    /// Each refresh returns a new access token and repeats the refresh token, which stays valid to its own end.
+    /// Each refresh returns a new access token and repeats the refresh token, which stays valid until it expires.
     ///
-    /// It is for workers with private copies of one refresh token. Access tokens live to their own end, at most 64 of a
-    /// grant at once: a further refresh ends the oldest.
+    /// It is for workers with private copies of one refresh token. Access tokens live until they expire, at most 64 of
+    /// a grant at once: a further refresh ends the oldest.
     ///
     /// # Security
     ///
-    /// No token is superseded, so the theft of a refresh token is not noticed. It takes effect for confidential web
-    /// applications only, whose secret a thief needs too.
+    /// No token is superseded, so the theft of a refresh token is not noticed. It takes effect only for confidential
+    /// web applications, whose secret a thief also needs.
     Keep,
 }

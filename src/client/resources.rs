@@ -3,10 +3,10 @@
 use std::borrow::Cow;
 
 use crate::client::{Client, ClientState};
-use crate::scope::{ConsentedResources, MAX_OCTETS, MAX_RESOURCES, Resource, ResourceList, ResourceScope};
+use crate::scope::{ConsentedResources, MAX_BYTES, MAX_RESOURCES, Resource, ResourceList, ResourceScope};
 
-/// Bytes that replaced lists may take in the client's row, as much as four of the longest.
-const MOST_FORMER_BYTES: usize = 4 * (MAX_OCTETS + 4 * MAX_RESOURCES);
+/// The most bytes of replaced lists in the client's row: four of the longest lists.
+const MOST_FORMER_BYTES: usize = 4 * (MAX_BYTES + 4 * MAX_RESOURCES);
 
 impl Client {
     /// Puts other resources in force. A list that consents may refer to is kept; before the first approval there are
@@ -19,7 +19,7 @@ impl Client {
         }
     }
 
-    /// Keeps a list that was in force, unless records have all of it or it is there already.
+    /// Keeps a list that was in force, unless records contain the complete list or it is already kept.
     pub(super) fn keep_former(&mut self, before: ResourceScope) {
         if let ResourceScope::Specified(list) = before
             && !list.is_short()
@@ -32,19 +32,19 @@ impl Client {
         }
     }
 
-    /// Ends all codes and grants, so that no consent refers to a former list any more.
+    /// Ends all codes and grants, so that no consent refers to a former list.
     pub(crate) fn withdraw_grants(&mut self) {
         self.epoch = self.epoch.saturating_add(1);
         self.former_resources.clear();
     }
 
-    /// Returns whether there is no room for the lists that were replaced.
+    /// Returns whether the lists that were replaced are too large.
     pub(crate) fn has_too_many_lists(&self) -> bool {
         self.former_resources.iter().map(ResourceList::stored_bytes).sum::<usize>() > MOST_FORMER_BYTES
     }
 
-    /// Drops the oldest of the lists that were replaced, until the others fit. Consents that refer to a dropped one
-    /// cover no named resource any more.
+    /// Drops the oldest of the lists that were replaced, until the others fit. Consents that refer to a dropped list no
+    /// longer cover any named resource.
     pub(crate) fn make_room_for_lists(&mut self) {
         while self.has_too_many_lists() {
             self.former_resources.remove(0);
@@ -61,7 +61,7 @@ impl Client {
         consented.scope(self.list_of(consented))
     }
 
-    /// Returns whether a consent covers `resource`, whatever is registered now.
+    /// Returns whether a consent covers `resource`, ignoring what is registered now.
     pub(crate) fn covers(&self, consented: &ConsentedResources, resource: Resource<'_>) -> bool {
         consented.permits(self.list_of(consented), resource)
     }

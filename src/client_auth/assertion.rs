@@ -10,7 +10,7 @@ use crate::jose::{Claims, JoseError, Jws};
 use crate::record::{MOST_JTI_BYTES, Replay};
 use crate::wire::Endpoint;
 
-/// The type of assertions that are for client authentication and nothing else [RFC 10070].
+/// The type of assertions that are only for client authentication [RFC 10070].
 const OWN_TYPE: &str = "client-authentication+jwt";
 
 /// An assertion that was parsed. Nothing in it is verified yet.
@@ -20,8 +20,8 @@ pub(crate) struct Assertion<'a> {
 
 impl<'a> Assertion<'a> {
     /// Parses an assertion, and refuses it if its header is not that of an assertion.
-    pub(crate) fn read(octets: &'a [u8], config: &Config) -> Result<Self, Cow<'static, str>> {
-        let jws = Jws::parse(octets, config.assertion_octets).map_err(text_of)?;
+    pub(crate) fn read(bytes: &'a [u8], config: &Config) -> Result<Self, Cow<'static, str>> {
+        let jws = Jws::parse(bytes, config.assertion_bytes).map_err(text_of)?;
         // A token of another type is not an assertion, even if the client signed it [RFC 8725 section 3.11].
         match jws.typ() {
             Some(OWN_TYPE) => {}
@@ -34,7 +34,7 @@ impl<'a> Assertion<'a> {
         Ok(Self { jws })
     }
 
-    /// The client that it claims to be from: `sub`.
+    /// The client that the assertion claims to be from: `sub`.
     pub(crate) fn client(&self) -> Result<&str, Cow<'static, str>> {
         needed(self.claims(), "sub", "sub is missing")
     }
@@ -48,7 +48,7 @@ impl<'a> Assertion<'a> {
     }
 
     /// Checks the claims in the order of RFC 7523 section 3. Returns the record of its use, which prevents a second
-    /// one.
+    /// use.
     pub(crate) fn judge(
         &self,
         client: &ClientId,
@@ -79,7 +79,7 @@ impl<'a> Assertion<'a> {
     /// [RFC 7523 section 3], and the issuer is the only such identity [RFC 10070].
     fn judge_audience(&self, endpoint: Endpoint, config: &Config) -> Result<(), Cow<'static, str>> {
         let (values, is_list) = self.claims().audience().map_err(text_of)?.ok_or("aud is missing")?;
-        let [audience] = values[..] else { return Err("aud has not exactly one value".into()) };
+        let [audience] = values[..] else { return Err("aud does not have exactly one value".into()) };
         if is_list && config.assertion_audience == AssertionAudience::IssuerString {
             return Err("aud is a list".into());
         }
@@ -91,7 +91,8 @@ impl<'a> Assertion<'a> {
     }
 }
 
-/// Whether it is the URL of the token endpoint, or, at the endpoint for pushed requests, the URL of that endpoint.
+/// Whether the audience is the URL of the token endpoint, or, at the endpoint for pushed requests, the URL of that
+/// endpoint.
 fn is_url_of(audience: &str, endpoint: Endpoint, config: &Config) -> bool {
     let is_pushed = endpoint == Endpoint::PushedAuthorization && audience == config.url_of(endpoint);
     is_pushed || audience == config.url_of(Endpoint::Token)
@@ -124,7 +125,7 @@ fn judge_times(claims: &Claims, config: &Config, now: Timestamp) -> Result<Times
     Ok(Timestamp::from_seconds(u32::try_from(end).unwrap_or(u32::MAX)))
 }
 
-/// Returns a claim that has to be a string, and not empty.
+/// Returns a claim that must be a non-empty string.
 fn needed<'c>(claims: &'c Claims, name: &'static str, missing: &'static str) -> Result<&'c str, Cow<'static, str>> {
     claims.text(name).map_err(text_of)?.filter(|text| !text.is_empty()).ok_or_else(|| missing.into())
 }

@@ -16,7 +16,7 @@ use crate::error::Reason;
 use crate::wire::params::{form_decode, is_encoded};
 use crate::wire::request::{HeaderLine, split_scheme};
 
-/// Whatever its scheme, an `Authorization` header is an attempt to authenticate.
+/// An `Authorization` header of any scheme is an attempt to authenticate.
 pub(crate) const DEFINITION: Definition = Definition {
     parameters: &[],
     is_offered: |config, _| config.authentication_methods.contains(AuthenticationMethod::ClientSecretBasic),
@@ -45,12 +45,12 @@ fn read<'a>(presented: &Presented<'a>) -> Result<Credentials<'a>, Reason> {
 
 /// RFC 7617 § 2: Base64 of a text without control characters, `id:secret`.
 fn pair(encoded: &[u8]) -> Option<Zeroizing<String>> {
-    let octets = STANDARD.decode(encoded.trim_ascii()).ok()?;
-    let pair = Zeroizing::new(String::from_utf8(octets).ok()?);
+    let bytes = STANDARD.decode(encoded.trim_ascii()).ok()?;
+    let pair = Zeroizing::new(String::from_utf8(bytes).ok()?);
     (!has_control(&pair)).then_some(pair)
 }
 
-/// § 2.3.1 form-encodes both halves; nothing if that cannot be undone.
+/// § 2.3.1 form-encodes both halves. Returns `None` if they cannot be decoded.
 fn decoded(pair: &str) -> Option<Reading<'static>> {
     let (id, secret) = pair.split_once(':')?;
     let (mut id, secret) = (decoded_half(id)?, decoded_half(secret)?);
@@ -58,12 +58,12 @@ fn decoded(pair: &str) -> Option<Reading<'static>> {
 }
 
 fn decoded_half(half: &str) -> Option<Zeroizing<String>> {
-    let octets = form_decode(half.as_bytes()).ok()?;
-    let text = Zeroizing::new(String::from_utf8(octets.into_owned()).ok()?);
+    let bytes = form_decode(half.as_bytes()).ok()?;
+    let text = Zeroizing::new(String::from_utf8(bytes.into_owned()).ok()?);
     (!has_control(&text)).then_some(text)
 }
 
-/// Both halves as they stand; the id stays in the memory of the pair, the secret behind it is wiped.
+/// Reads both halves unchanged. The id stays in the memory of the pair; the secret after it is wiped.
 fn raw(mut pair: Zeroizing<String>) -> Option<Reading<'static>> {
     let end = memchr(b':', pair.as_bytes())?;
     let (_, secret) = pair.split_at_checked(end + 1)?;
@@ -75,8 +75,8 @@ fn raw(mut pair: Zeroizing<String>) -> Option<Reading<'static>> {
     Some(Reading { id: mem::take(&mut *pair).into(), ..reading })
 }
 
-/// Most texts are printable ASCII. Their bytes can be checked many at once.
+/// Most texts are printable ASCII. Many of their bytes can be checked at once.
 fn has_control(text: &str) -> bool {
-    let is_printable = text.bytes().fold(true, |so_far, octet| so_far & matches!(octet, b' '..=b'~'));
+    let is_printable = text.bytes().fold(true, |so_far, byte| so_far & matches!(byte, b' '..=b'~'));
     !is_printable && text.chars().any(char::is_control)
 }

@@ -12,7 +12,7 @@ use crate::wire::request::HeaderLine;
 
 /// A method of authentication, as the table in [`client_auth`](crate::client_auth) lists it.
 pub(crate) struct Definition {
-    /// The parameters of the form that it reads, beside [`CLIENT_ID`].
+    /// The parameters of the form that it reads, in addition to [`CLIENT_ID`].
     pub(crate) parameters: &'static [&'static str],
     /// Whether that endpoint accepts it under these settings.
     pub(crate) is_offered: fn(&Config, Endpoint) -> bool,
@@ -22,7 +22,7 @@ pub(crate) struct Definition {
     pub(crate) read: for<'a> fn(&Presented<'a>) -> Result<Credentials<'a>, Reason>,
 }
 
-/// The parameter that names the client, whatever the method.
+/// The parameter that names the client, for every method.
 pub(crate) const CLIENT_ID: &str = "client_id";
 
 /// The parts of a request that may authenticate its client.
@@ -54,7 +54,7 @@ pub(crate) struct Reading<'a> {
 
 /// The evidence that the request comes from the client that it names.
 pub(crate) enum Evidence<'a> {
-    /// Nothing: the client only names itself.
+    /// None: the client only sends its id.
     Name,
     /// The digest of the secret that was sent.
     Secret(Digest),

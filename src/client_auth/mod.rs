@@ -1,8 +1,9 @@
 //! Authenticates the client [RFC 6749 sections 2.3 and 3.2.1, RFC 7523 section 2.2]: one credential is extracted, then
 //! verified. The use of an assertion is recorded in a later step, after everything else about the caller is verified.
 //!
-//! Unknown client, wrong secret and disabled client give the same answer; where a secret is sent, also after the same work. The
-//! signature of an assertion is checked, and a key set fetched, only for a client that exists and is registered for it.
+//! An unknown client, a wrong secret and a disabled client get the same answer. If a secret is sent, they also cost the
+//! same work. The signature of an assertion is checked, and a key set fetched, only for a client that exists and is
+//! registered for it.
 
 mod assertion;
 pub(crate) mod basic;
@@ -59,7 +60,7 @@ pub(crate) fn algorithms(config: &Config, endpoint: Endpoint) -> impl Iterator<I
     algorithms.flat_map(SigningAlgorithm::names).copied()
 }
 
-/// A client whose credentials are right. The use of its assertion still has to be [recorded](Self::record).
+/// A client whose credentials are right. The use of its assertion must still be [recorded](Self::record).
 pub(crate) struct Authenticated<'a> {
     client: Arc<Client>,
     endpoint: Endpoint,
@@ -85,7 +86,7 @@ impl Authenticated<'_> {
         let begun = Attempt::new(AttemptKind::Authentication, self.endpoint);
         let attempt = Attempt { client: self.named.as_deref(), peer: self.peer, ..begun };
         if let Some(use_of_assertion) = self.assertion {
-            // In a box, because most requests have no assertion.
+            // Boxed, because most requests have no assertion.
             let used_before = Reason::ClientAssertion("it was used before".into());
             let recorded = Box::pin(context.use_once(use_of_assertion, used_before)).await;
             if let Err(reason) = recorded {
@@ -93,7 +94,7 @@ impl Authenticated<'_> {
                 return Err(reason);
             }
         }
-        // A public client proves nothing.
+        // A public client does not authenticate.
         if self.client.client_type != ClientType::Public {
             context.note_authentication(&attempt).await;
         }
@@ -121,7 +122,7 @@ pub(crate) async fn authenticate<'a>(
         Err(reason) => (Credentials::default(), Some(reason)),
     };
     let named = presented.named();
-    // The form may name the client that the credentials prove, and no other.
+    // If the form names a client, it must be the client of the credentials.
     if unreadable.is_none() && named.is_some_and(|id| !credentials.may_be_of(id)) {
         return Err(Reason::ClientIdMismatch);
     }
@@ -156,13 +157,13 @@ fn read<'a>(
 }
 
 async fn note_failure(context: &Context, attempt: &Attempt<'_>, reason: &Reason) {
-    // After such a failure it is not known whether the credentials are right.
+    // After such a failure, it is unknown whether the credentials are right.
     if !matches!(reason, Reason::Store(_) | Reason::KeysUnavailable(_)) {
         context.note_failed_authentication(attempt, reason).await;
     }
 }
 
-/// § 2.3: the client uses not more than one method in a request.
+/// § 2.3: the client uses at most one method in a request.
 fn method_of(presented: &Presented<'_>) -> Result<AuthenticationMethod, Reason> {
     if matches!(presented.header, HeaderLine::Several) {
         return Err(Reason::SeveralCredentials);
@@ -212,7 +213,7 @@ async fn verify_reading(
         Evidence::Assertion(assertion) => {
             let client = registered(client.ok_or(Reason::UnknownClient)?, method)?;
             let verified = private_key_jwt::verify(context, endpoint, &client, assertion);
-            // In a box, because most requests have no assertion.
+            // Boxed, because most requests have no assertion.
             let assertion = Box::pin(verified).await?;
             Ok(Verified { client, assertion: Some(assertion) })
         }
@@ -227,7 +228,7 @@ async fn find(context: &Context, id: &str) -> Result<Option<Arc<Client>>, StoreE
     }
 }
 
-/// Returns a client that only names itself, if it is public.
+/// Returns a client that only sends its id, if it is public.
 fn named(context: &Context, client: Option<Arc<Client>>) -> Result<Arc<Client>, Reason> {
     let client = client.ok_or(Reason::UnknownClient)?;
     match client.client_type {
@@ -235,7 +236,7 @@ fn named(context: &Context, client: Option<Arc<Client>>) -> Result<Arc<Client>, 
         ClientType::Public => return Err(Reason::PublicClientsOff),
         ClientType::Confidential => return Err(Reason::MissingSecret),
     }
-    // Basic without a secret only names the client.
+    // Basic without a secret only contains the client id.
     registered(client, AuthenticationMethod::None)
 }
 
@@ -260,8 +261,9 @@ fn registered(client: Arc<Client>, method: AuthenticationMethod) -> Result<Arc<C
     Ok(client)
 }
 
-/// A client that only names itself is let in where `none` is offered. At introspection the secret of a native application is
-/// no more than its name, since it is in every copy [RFC 8252 section 8.5]; an assertion proves who sent it.
+/// Refuses a client that only sends its id, unless `none` is offered. At introspection the secret of a native
+/// application proves no more than its id, since it is in every copy [RFC 8252 section 8.5]. An assertion proves its
+/// sender.
 fn admit(context: &Context, endpoint: Endpoint, verified: Verified) -> Result<Verified, Reason> {
     let client = &verified.client;
     let proves_nothing = match endpoint {

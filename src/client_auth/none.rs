@@ -1,14 +1,14 @@
-//! `none`: a public client names itself in the form and proves nothing [RFC 6749 section 3.2.1].
+//! `none`: a public client sends its id in the form and does not authenticate [RFC 6749 section 3.2.1].
 
 use crate::client::ClientType;
 use crate::client_auth::credentials::{Credentials, Definition, Presented, Reading};
 use crate::error::Reason;
 use crate::wire::Endpoint;
 
-/// No request shows that it uses this method: it is what is left if it uses no other.
+/// A request uses this method if it uses no other.
 pub(crate) const DEFINITION: Definition = Definition {
     parameters: &[],
-    // RFC 7662 section 2.1: who asks about tokens has to be authorized, and a name alone proves nothing.
+    // RFC 7662 section 2.1: introspection must be authorized, and an id alone proves nothing.
     is_offered: |config, endpoint| config.serves(ClientType::Public) && endpoint != Endpoint::Introspection,
     is_used: |_| false,
     read,

@@ -25,13 +25,13 @@ const MOST_TRIES: usize = 4;
 pub(crate) const DEFINITION: Definition = Definition {
     parameters: &[ASSERTION, ASSERTION_TYPE],
     is_offered: |config, _| config.accepts_assertions(),
-    is_used: |presented| [ASSERTION, ASSERTION_TYPE].iter().any(|name| presented.form.octets(name).is_some()),
+    is_used: |presented| [ASSERTION, ASSERTION_TYPE].iter().any(|name| presented.form.bytes(name).is_some()),
     read,
 };
 
 fn read<'a>(presented: &Presented<'a>) -> Result<Credentials<'a>, Reason> {
-    let octets = |name| presented.form.octets(name).ok_or(Reason::MissingParameter(name));
-    let (assertion, assertion_type) = (octets(ASSERTION)?, octets(ASSERTION_TYPE)?);
+    let bytes = |name| presented.form.bytes(name).ok_or(Reason::MissingParameter(name));
+    let (assertion, assertion_type) = (bytes(ASSERTION)?, bytes(ASSERTION_TYPE)?);
     if assertion_type != JWT_BEARER {
         return Err(Reason::UnsupportedAuthentication);
     }
@@ -67,7 +67,7 @@ pub(crate) async fn verify(
 /// > a JWK Set document [...] containing the client's public keys
 ///
 /// [RFC 7591 section 2]. If no key of the cached set can have made the signature, the client may have published a new
-/// one since.
+/// key since.
 async fn verify_by_url(
     context: &Context,
     client: &Client,
@@ -121,7 +121,7 @@ impl KeyRule<'_> {
         if is_signed { Ok(()) } else { Err(NotSigned::WrongSignature) }
     }
 
-    /// Whether the key has the `kid` of the header, and is for the algorithm. Without a registered algorithm, it has to
+    /// Whether the key has the `kid` of the header, and is for the algorithm. Without a registered algorithm, it must
     /// be that of the key: its `alg`, or else the default of its type.
     fn admits(self, key: &Jwk) -> bool {
         let is_named = self.key_id.is_none_or(|key_id| key.key_id() == Some(key_id));
@@ -152,7 +152,7 @@ impl NotSigned {
     fn reason(self) -> Reason {
         refused(match self {
             Self::NoKey => "no key of the client has that kid and fits alg",
-            Self::TooManyKeys => "more than four keys of the client fit; kid has to name one",
+            Self::TooManyKeys => "more than four keys of the client fit; kid must name one",
             Self::WrongSignature => "the signature is wrong",
         })
     }

@@ -27,7 +27,7 @@ impl Config {
         AssuranceRules {
             methods: if IS_AVAILABLE { methods } else { methods.without(AuthenticationMethod::PrivateKeyJwt) },
             algorithms: self.assertion_algorithms().collect(),
-            key_set: JwkSetBounds { bytes: self.key_sets.most_octets, keys: self.key_sets.most_keys },
+            key_set: JwkSetBounds { bytes: self.key_sets.most_bytes, keys: self.key_sets.most_keys },
             has_fetcher,
             pushed_requests: self.pushed_requests,
             bound_tokens: self.reads_proofs(),

@@ -7,7 +7,7 @@ use crate::client::{AuthenticationMethod, AuthenticationMethods};
 use crate::config::error::{ConfigError, seconds};
 use crate::config::{Config, KeySets};
 
-/// Which parts of the server are there that assertions and proofs need.
+/// The parts of the server that assertions and proofs need, and whether they are present.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct KeyNeeds {
     /// Whether signatures can be verified.
@@ -35,13 +35,13 @@ impl Config {
         {
             check_span(name, life, &accepted)?;
         }
-        if !OCTETS.contains(&self.assertion_octets) {
+        if !BYTES.contains(&self.assertion_bytes) {
             let remedy = "1024 to 16384 are accepted";
-            return Err(ConfigError::new("assertion_octets", self.assertion_octets, remedy));
+            return Err(ConfigError::new("assertion_bytes", self.assertion_bytes, remedy));
         }
-        if self.accepts_assertions() && self.assertion_octets >= self.body_octets {
-            let remedy = format!("less than body_octets ({}) is accepted", self.body_octets);
-            return Err(ConfigError::new("assertion_octets", self.assertion_octets, remedy));
+        if self.accepts_assertions() && self.assertion_bytes >= self.body_bytes {
+            let remedy = format!("less than body_bytes ({}) is accepted", self.body_bytes);
+            return Err(ConfigError::new("assertion_bytes", self.assertion_bytes, remedy));
         }
         Ok(())
     }
@@ -62,7 +62,7 @@ impl Config {
 impl KeySets {
     pub(super) fn check(&self) -> Result<(), ConfigError> {
         for (name, number, accepted) in [
-            ("key_sets.most_octets", self.most_octets, SET_OCTETS),
+            ("key_sets.most_bytes", self.most_bytes, SET_BYTES),
             ("key_sets.most_keys", self.most_keys, KEYS),
             ("key_sets.most_cached", self.most_cached, CACHED),
         ] {
@@ -102,21 +102,20 @@ const LIFETIMES: RangeInclusive<Duration> = Duration::from_secs(60)..=Duration::
 ///
 /// [FAPI 2.0 Security Profile section 5.3.2.1]
 const SKEWS: RangeInclusive<Duration> = Duration::ZERO..=Duration::from_secs(60);
-const OCTETS: RangeInclusive<usize> = 1024..=16_384;
-const SET_OCTETS: RangeInclusive<usize> = 1024..=262_144;
+const BYTES: RangeInclusive<usize> = 1024..=16_384;
+const SET_BYTES: RangeInclusive<usize> = 1024..=262_144;
 const KEYS: RangeInclusive<usize> = 1..=100;
 const CACHED: RangeInclusive<usize> = 1..=100_000;
 const FRESH: RangeInclusive<Duration> = Duration::from_secs(60)..=Duration::from_secs(86_400);
-/// A stranger can cause one fetch in each pause.
+/// Anyone can trigger one fetch per pause.
 const PAUSES: RangeInclusive<Duration> = Duration::from_secs(10)..=Duration::from_secs(3600);
 const TIMEOUTS: RangeInclusive<Duration> = Duration::from_secs(1)..=Duration::from_secs(30);
 
 const NONE: &str =
-    "client_secret_basic, client_secret_post and private_key_jwt are accepted; public_clients decides about none";
-const NO_METHOD: &str = "at least one method is accepted, or public_clients on";
-const JOSE: &str = "the methods without private_key_jwt are accepted, or the feature jose, which verifies signatures";
-const REPLAYS: &str =
-    "the methods without private_key_jwt are accepted, or a store for used assertions: Stores::with_replays(…)";
+    "client_secret_basic, client_secret_post and private_key_jwt are accepted; for the method none, set public_clients";
+const NO_METHOD: &str = "at least one method is required unless public_clients is on";
+const JOSE: &str = "remove private_key_jwt, or enable the feature jose, which verifies signatures";
+const REPLAYS: &str = "remove private_key_jwt, or add a store for used assertions: Stores::with_replays(…)";
 
 #[cfg(test)]
 mod tests {
@@ -145,13 +144,13 @@ mod tests {
                 |config| config.assertion_lifetime = Duration::from_secs(3601),
                 "assertion_lifetime is 3601 s; 60 s to 3600 s are accepted",
             ),
-            (|config| config.assertion_octets = 1023, "assertion_octets is 1023; 1024 to 16384 are accepted"),
-            (|config| config.assertion_octets = 16_385, "assertion_octets is 16385; 1024 to 16384 are accepted"),
-            (|config| config.body_octets = 8192, "assertion_octets is 8192; less than body_octets (8192) is accepted"),
+            (|config| config.assertion_bytes = 1023, "assertion_bytes is 1023; 1024 to 16384 are accepted"),
+            (|config| config.assertion_bytes = 16_385, "assertion_bytes is 16385; 1024 to 16384 are accepted"),
+            (|config| config.body_bytes = 8192, "assertion_bytes is 8192; less than body_bytes (8192) is accepted"),
             (
                 |config| config.authentication_methods = AuthenticationMethods::PUBLIC,
                 "authentication_methods is none; client_secret_basic, client_secret_post and private_key_jwt are accepted; \
-                 public_clients decides about none",
+                 for the method none, set public_clients",
             ),
         ];
         for (change, expected) in cases {
@@ -159,7 +158,7 @@ mod tests {
         }
         assert_eq!(refused(|config| config.clock_skew = Duration::ZERO), None);
         assert_eq!(refused(|config| config.clock_skew = seconds(60)), None);
-        assert_eq!(refused(|config| (config.assertion_lifetime, config.assertion_octets) = (seconds(60), 1024)), None);
+        assert_eq!(refused(|config| (config.assertion_lifetime, config.assertion_bytes) = (seconds(60), 1024)), None);
     }
 
     #[test]
@@ -193,8 +192,8 @@ mod tests {
     fn bounds_of_key_sets_are_checked() {
         type Change = fn(&mut KeySets);
         let cases: [(Change, &str); 11] = [
-            (|sets| sets.most_octets = 1023, "most_octets is 1023; 1024 to 262144 are accepted"),
-            (|sets| sets.most_octets = 262_145, "most_octets is 262145; 1024 to 262144 are accepted"),
+            (|sets| sets.most_bytes = 1023, "most_bytes is 1023; 1024 to 262144 are accepted"),
+            (|sets| sets.most_bytes = 262_145, "most_bytes is 262145; 1024 to 262144 are accepted"),
             (|sets| sets.most_keys = 0, "most_keys is 0; 1 to 100 are accepted"),
             (|sets| sets.most_keys = 101, "most_keys is 101; 1 to 100 are accepted"),
             (|sets| sets.most_cached = 0, "most_cached is 0; 1 to 100000 are accepted"),

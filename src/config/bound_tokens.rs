@@ -8,19 +8,19 @@ use crate::config::error::{ConfigError, seconds};
 use crate::config::{BoundTokens, Config};
 use crate::jose::SigningAlgorithm;
 
-/// The longest time is for clients that are asleep between making a proof and sending it.
+/// Long enough for a client that sleeps between making a proof and sending it.
 pub(crate) const LONGEST_PROOF_AGE: Duration = Duration::from_secs(300);
-/// A proof is made for one request, which begins at once.
+/// A proof is made for a single request, which is sent at once.
 const PROOF_AGES: RangeInclusive<Duration> = Duration::from_secs(10)..=LONGEST_PROOF_AGE;
 /// A proof with an RSA key of 8192 bits has about 3500 bytes.
-const PROOF_OCTETS: RangeInclusive<usize> = 1024..=16_384;
-/// A nonce is accepted for one to two periods. The clocks of servers on one store may be a minute apart, which is one period
-/// at most: a new nonce of each is accepted by all.
+const PROOF_BYTES: RangeInclusive<usize> = 1024..=16_384;
+/// A nonce is accepted for one to two periods. The clocks of servers that share a store may differ by a minute. That is
+/// at most one period, so each server accepts the new nonces of the others.
 const NONCE_PERIODS: RangeInclusive<Duration> = Duration::from_secs(60)..=Duration::from_secs(600);
-/// The key in use, the last one, and the next one.
+/// The current key, the previous one and the next one.
 const NONCE_KEYS: RangeInclusive<usize> = 1..=3;
-const FEATURE: &str = "Off is accepted, or any value with the feature `jose` of this crate";
-const REPLAY_STORE: &str = "Off is accepted, or a store that keeps used proofs: Stores::with_replays(…)";
+const FEATURE: &str = "set it to Off, or enable the feature `jose` of this crate";
+const REPLAY_STORE: &str = "set it to Off, or add a store for used proofs: Stores::with_replays(…)";
 
 /// The algorithms that proofs may be signed with.
 pub(crate) const PROOF_ALGORITHMS: [SigningAlgorithm; 3] =
@@ -56,18 +56,18 @@ impl Config {
         if !PROOF_AGES.contains(&self.proof_age) {
             return Err(ConfigError::new("proof_age", seconds(self.proof_age), "10 to 300 s are accepted"));
         }
-        if !PROOF_OCTETS.contains(&self.proof_octets) {
-            return Err(ConfigError::new("proof_octets", self.proof_octets, "1024 to 16384 are accepted"));
+        if !PROOF_BYTES.contains(&self.proof_bytes) {
+            return Err(ConfigError::new("proof_bytes", self.proof_bytes, "1024 to 16384 are accepted"));
         }
-        if self.reads_proofs() && self.proof_octets >= self.body_octets {
-            let remedy = format!("less than body_octets ({}) is accepted", self.body_octets);
-            return Err(ConfigError::new("proof_octets", self.proof_octets, remedy));
+        if self.reads_proofs() && self.proof_bytes >= self.body_bytes {
+            let remedy = format!("less than body_bytes ({}) is accepted", self.body_bytes);
+            return Err(ConfigError::new("proof_bytes", self.proof_bytes, remedy));
         }
         let Some(nonces) = &self.dpop_nonce else { return Ok(()) };
         if !NONCE_PERIODS.contains(&nonces.period) {
             return Err(ConfigError::new("dpop_nonce.period", seconds(nonces.period), "60 to 600 s are accepted"));
         }
-        // Keys are secrets, so the error has only their number.
+        // Keys are secrets, so the error states only their number.
         if !NONCE_KEYS.contains(&nonces.keys.len()) {
             let value = format!("a list of {}", nonces.keys.len());
             return Err(ConfigError::new("dpop_nonce.keys", value, "one to three keys are accepted"));
@@ -106,13 +106,13 @@ mod tests {
                 |config| config.proof_age = Duration::from_secs(301),
                 Some("proof_age is 301 s; 10 to 300 s are accepted"),
             ),
-            (|config| config.proof_octets = 1023, Some("proof_octets is 1023; 1024 to 16384 are accepted")),
-            (|config| config.proof_octets = 1024, None),
-            (|config| config.proof_octets = 16_385, Some("proof_octets is 16385; 1024 to 16384 are accepted")),
-            (|config| config.body_octets = 4096, None),
+            (|config| config.proof_bytes = 1023, Some("proof_bytes is 1023; 1024 to 16384 are accepted")),
+            (|config| config.proof_bytes = 1024, None),
+            (|config| config.proof_bytes = 16_385, Some("proof_bytes is 16385; 1024 to 16384 are accepted")),
+            (|config| config.body_bytes = 4096, None),
             (
-                |config| (config.body_octets, config.bound_tokens) = (4096, BoundTokens::Optional),
-                Some("proof_octets is 4096; less than body_octets (4096) is accepted"),
+                |config| (config.body_bytes, config.bound_tokens) = (4096, BoundTokens::Optional),
+                Some("proof_bytes is 4096; less than body_bytes (4096) is accepted"),
             ),
             (|config| config.clock_skew = Duration::ZERO, None),
             (|config| config.dpop_nonce = nonces(60, 1), None),

@@ -1,4 +1,4 @@
-//! Which settings contradict each other, the profile or the standards.
+//! Checks that the settings do not contradict each other, the profile or the standards.
 
 use std::collections::BTreeSet;
 use std::net::{Ipv4Addr, Ipv6Addr};
@@ -12,8 +12,8 @@ use crate::config::error::{ConfigError, quoted, seconds};
 use crate::config::{Config, PkceRequirement, Profile};
 use crate::wire::cors::Cors;
 
-/// Bytes of the longest state that a configuration may admit.
-pub(crate) const MOST_STATE_OCTETS: usize = 1 << 16;
+/// The largest value that `state_bytes` may have.
+pub(crate) const MOST_STATE_BYTES: usize = 1 << 16;
 
 impl Config {
     /// Checks the settings against each other, the profile and the standards.
@@ -36,7 +36,7 @@ impl Config {
         self.check_fapi()
     }
 
-    /// Checks what clients need that register themselves, beside the settings.
+    /// Checks the parts that dynamic registration needs in addition to the settings.
     pub(crate) fn check_registration(&self, needs: RegistrationNeeds) -> Result<(), ConfigError> {
         let refused = |remedy: &'static str| Err(ConfigError::new("dynamic_registration", true, remedy));
         let alone = [
@@ -44,7 +44,7 @@ impl Config {
             ("registration_management", self.registration_management),
         ];
         if let Some((name, _)) = alone.into_iter().find(|(_, is_on)| *is_on && !self.dynamic_registration) {
-            return Err(ConfigError::new(name, true, "false is accepted, or dynamic_registration as well"));
+            return Err(ConfigError::new(name, true, "set it to false, or dynamic_registration to true"));
         }
         match needs {
             _ if !self.dynamic_registration => Ok(()),
@@ -72,7 +72,7 @@ impl Config {
         }
     }
 
-    /// The strict, the MCP and the FAPI profile promise exact redirect URIs and PKCE for all clients.
+    /// Checks that the strict, MCP and FAPI profiles compare redirect URIs exactly and require PKCE for all clients.
     fn check_profile(&self) -> Result<(), ConfigError> {
         let profile = match self.profile {
             Profile::Platform => return Ok(()),
@@ -132,7 +132,7 @@ impl Config {
         Ok(())
     }
 
-    /// What outlasts the token that it belongs to has no meaning.
+    /// Checks that the graces and the margin do not outlast the tokens that they apply to.
     fn check_spans_after_a_refresh(&self) -> Result<(), ConfigError> {
         let (access, refresh) = (self.access_token_lifetime, self.refresh_token_lifetime);
         if self.grace.access_token > access {
@@ -156,10 +156,10 @@ impl Config {
         let mut names = BTreeSet::new();
         match self.derivation_keys.iter().position(|key| !names.insert(key.name())) {
             None => Ok(()),
-            // A key is a secret: its place stands for it.
+            // A key is a secret, so the error names its place instead.
             Some(place) => {
-                let value = format!("a key at place {} that repeats another", place + 1);
-                Err(ConfigError::new("derivation_keys", value, "keys that differ are accepted"))
+                let value = format!("a list with a repeated key at place {}", place + 1);
+                Err(ConfigError::new("derivation_keys", value, "each key may occur once"))
             }
         }
     }
@@ -181,7 +181,7 @@ impl Config {
             let same =
                 prefixes.into_iter().take(position).find(|(_, earlier)| !prefix.is_empty() && *earlier == prefix);
             if let Some((earlier, _)) = same {
-                let remedy = format!("a prefix other than that of {earlier} is accepted, or none");
+                let remedy = format!("a prefix that differs from {earlier}, or an empty one, is accepted");
                 return Err(ConfigError::new(name, quoted(prefix), remedy));
             }
         }
@@ -198,7 +198,7 @@ impl Config {
     fn check_cors(&self) -> Result<(), ConfigError> {
         let Cors::Origins(origins) = &self.cors else { return Ok(()) };
         if origins.is_empty() {
-            let remedy = "one origin or more is accepted; Cors::Off is for none";
+            let remedy = "at least one origin is accepted; for none, use Cors::Off";
             return Err(ConfigError::new("cors", "an empty list", remedy));
         }
         match origins.iter().find(|origin| !is_origin(origin)) {
@@ -207,7 +207,7 @@ impl Config {
         }
     }
 
-    /// Texts that stand in headers and answers.
+    /// Checks the texts that are sent in headers and responses.
     fn check_texts(&self) -> Result<(), ConfigError> {
         let quotable =
             |text: &str| text.bytes().all(|byte| matches!(byte, 0x20..=0x7e) && !matches!(byte, b'"' | b'\\'));
@@ -225,10 +225,10 @@ impl Config {
 
     fn check_limits(&self) -> Result<(), ConfigError> {
         for (name, limit, least) in [
-            ("body_octets", self.body_octets, 4096),
-            ("query_octets", self.query_octets, 4096),
+            ("body_bytes", self.body_bytes, 4096),
+            ("query_bytes", self.query_bytes, 4096),
             ("parameters", self.parameters, 16),
-            ("state_octets", self.state_octets, 64),
+            ("state_bytes", self.state_bytes, 64),
             ("grants_per_client", self.grants_per_client, 1),
             ("registration.name", self.registration.name, 1),
             ("registration.website", self.registration.website, 1),
@@ -262,26 +262,26 @@ impl Config {
             let value = seconds(open.unused_lifetime);
             return Err(ConfigError::new("open_clients.unused_lifetime", value, "at least 3600 s is accepted"));
         }
-        // One note of a use that was not written then ends no client whose refresh token lives.
+        // A client with a valid refresh token then survives one lost record of its use.
         let longest = self.refresh_token_lifetime.max(self.access_token_lifetime);
         let is_open = self.dynamic_registration || self.client_id_metadata_documents;
         if is_open && open.idle_lifetime < longest {
-            let remedy = format!("at least the lifetime of tokens, {} s, is accepted", seconds(longest));
+            let remedy = format!("at least the lifetime of tokens ({}) is accepted", seconds(longest));
             return Err(ConfigError::new("open_clients.idle_lifetime", seconds(open.idle_lifetime), remedy));
         }
-        if self.state_octets > MOST_STATE_OCTETS {
-            let remedy = format!("at most {MOST_STATE_OCTETS} is accepted");
-            return Err(ConfigError::new("state_octets", self.state_octets, remedy));
+        if self.state_bytes > MOST_STATE_BYTES {
+            let remedy = format!("at most {MOST_STATE_BYTES} is accepted");
+            return Err(ConfigError::new("state_bytes", self.state_bytes, remedy));
         }
-        if self.state_octets >= self.query_octets {
-            let remedy = format!("less than query_octets ({}) is accepted", self.query_octets);
-            return Err(ConfigError::new("state_octets", self.state_octets, remedy));
+        if self.state_bytes >= self.query_bytes {
+            let remedy = format!("less than query_bytes ({}) is accepted", self.query_bytes);
+            return Err(ConfigError::new("state_bytes", self.state_bytes, remedy));
         }
         Ok(())
     }
 }
 
-/// Whether there is what clients need that register themselves.
+/// The parts that dynamic registration needs, and whether they are present.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RegistrationNeeds {
     pub(crate) has_policy: bool,
@@ -290,8 +290,8 @@ pub(crate) struct RegistrationNeeds {
     pub(crate) offers_omitted_method: bool,
 }
 
-/// Reads an issuer: a URL of visible ASCII characters with a host alone, and without query, fragment and dot
-/// segments, since it is published as it is written.
+/// Parses an issuer. It must be a URL of visible ASCII characters with a host but without user, query, fragment and dot
+/// segments, because it is published as written.
 fn issuer_uri(issuer: &str) -> Option<WebUri<&str>> {
     let plain = issuer.bytes().all(|byte| byte.is_ascii_graphic() && !matches!(byte, b'"' | b'\\' | b'?' | b'#'));
     let uri = WebUri::split(issuer).ok().filter(|_| plain)?;
@@ -299,8 +299,8 @@ fn issuer_uri(issuer: &str) -> Option<WebUri<&str>> {
     sound.is_ok().then_some(uri)
 }
 
-/// Reads an origin as browsers write it in the header [RFC 6454 section 6.2]; that of an app or of an extension has
-/// a scheme of its own.
+/// Returns whether a text is an origin as browsers write it in the `Origin` header [RFC 6454 section 6.2]. Apps and
+/// browser extensions use their own schemes.
 fn is_origin(text: &str) -> bool {
     match WebUri::split(text) {
         Ok(uri) => {
@@ -328,35 +328,37 @@ pub(super) fn is_loopback(host: &str) -> bool {
 }
 
 const LONGEST_CODE_LIFETIME: Duration = Duration::from_secs(600);
-/// Long enough for a request that begins at once, and no longer than its use needs: the client asks again.
+/// Long enough for a request that is sent at once, and no longer than needed, because the client can get another token.
 const MACHINE_TOKEN_LIFETIMES: RangeInclusive<Duration> = Duration::from_secs(60)..=Duration::from_secs(3600);
-/// Purges are minutes apart, and a leap of more than a month deletes nearly everything that lives shorter.
+/// Purges run minutes apart. After a leap of more than a month, a purge would delete nearly everything with a shorter
+/// lifetime.
 const CLOCK_LEAPS: RangeInclusive<Duration> = Duration::from_secs(3600)..=Duration::from_secs(30 * 86_400);
-/// With the most, a record of an eighth of them has about 22 kB, and 265 kB where the scopes of its tokens differ and
-/// are as many as the platform has.
+/// With the maximum, each of the eight records takes about 22 kB. It takes 265 kB if its tokens have different scopes,
+/// as many as the platform defines.
 const MACHINE_TOKENS: RangeInclusive<usize> = 1..=4096;
-/// With 256 access tokens, the newest pair of a grant has about 15 kB.
+/// With 256 access tokens, the newest pair of a grant takes about 15 kB.
 const LIVE_ACCESS_TOKENS: RangeInclusive<usize> = 1..=256;
-/// A person has to come from the registration to the consent page, and may have to sign up in between.
+/// A person must get from the registration to the consent page, and may need to sign up in between.
 const LEAST_UNUSED: Duration = Duration::from_secs(3600);
-/// A page of a list has 1000 items: these, and some 200 requests that were decided lately.
+/// A page of a list has 1000 items: these, and about 200 recently decided requests.
 const HELD_REQUESTS: RangeInclusive<usize> = 1..=800;
-/// Their places are drawn by number, and all of them may be taken: more would be no bound.
+/// Their places are drawn by number, and all of them may be in use. A larger number would not be a limit.
 const OPEN_CLIENTS: RangeInclusive<u32> = 1..=1 << 24;
-const REGISTRATION_POLICY: &str = "false is accepted, or a policy that decides about each client: Builder::registration_policy(ApproveWithin::new(…))";
-const OMITTED_METHOD: &str = "a method that the token endpoint offers is accepted, such as client_secret_basic; none is \
-                              offered while public_clients is on";
-const REGISTRATION_STORE: &str = "false is accepted, or a store that takes registrations: Stores::with_registry(…)";
+const REGISTRATION_POLICY: &str = "set it to false, or add a policy that decides about each client: \
+                                   Builder::registration_policy(ApproveWithin::new(…))";
+const OMITTED_METHOD: &str = "a method that the token endpoint offers is accepted, such as client_secret_basic; the \
+                              method none is offered only if public_clients is on";
+const REGISTRATION_STORE: &str = "set it to false, or add a store for registrations: Stores::with_registry(…)";
 const HTTPS_ISSUER: &str =
     "an https URL with a host and without user, query and fragment is accepted (RFC 8414 section 2)";
 const PLAIN_HTTP_ISSUER: &str =
     "an https URL is accepted, or plain http on a loopback host with development on (RFC 8414 section 2)";
 const NAMED_SCHEME: &str =
-    "schemes of apps in lower case are accepted, such as `cursor`, and none that a browser opens by itself";
-const ORIGIN: &str = "origins as browsers write them are accepted: `https://app.example`, or http on a loopback host, with \
-                      host and port alone, in lower case, without the default port; Cors::AnyOrigin is for all";
-const REALM: &str = "visible ASCII characters and spaces are accepted, without quotes and backslashes";
-const TEXT: &str = "one or more visible ASCII characters are accepted, without quotes and backslashes";
+    "lower-case schemes of apps are accepted, such as `cursor`, but no scheme that browsers handle themselves";
+const ORIGIN: &str = "origins as browsers write them are accepted: `https://app.example`, or http on a loopback host, \
+                      with only host and port, in lower case, without the default port; Cors::AnyOrigin allows all";
+const REALM: &str = "visible ASCII characters and spaces are accepted, except quotes and backslashes";
+const TEXT: &str = "one or more visible ASCII characters are accepted, except quotes and backslashes";
 const PREFIX: &str = "at most 16 letters, digits, `-`, `_`, `.` or `~` are accepted";
 
 #[cfg(test)]
@@ -509,12 +511,12 @@ mod tests {
             (
                 |config| config.prefixes.code = "at_".into(),
                 r#"prefixes.access_token is "at_""#,
-                "a prefix other than that of prefixes.code is accepted, or none",
+                "a prefix that differs from prefixes.code, or an empty one, is accepted",
             ),
             (
                 |config| config.prefixes.refresh_token = "at_".into(),
                 r#"prefixes.refresh_token is "at_""#,
-                "a prefix other than that of prefixes.access_token is accepted, or none",
+                "a prefix that differs from prefixes.access_token, or an empty one, is accepted",
             ),
             (|config| config.realm = "a\"b".into(), r#"realm is "a\"b""#, REALM),
             (|config| config.realm = "line\nbreak".into(), r#"realm is "line\nbreak""#, REALM),
@@ -522,17 +524,17 @@ mod tests {
             (|config| config.audience = Some("a\\b".into()), r#"audience is "a\\b""#, TEXT),
             (|config| config.error_uri = Some("a b".into()), r#"error_uri is "a b""#, TEXT),
             (|config| config.error_uri = Some("https://user:secret@a b".into()), r#"error_uri is "https://…@…""#, TEXT),
-            (|config| config.body_octets = 4095, "body_octets is 4095", "at least 4096 is accepted"),
-            (|config| config.query_octets = 4095, "query_octets is 4095", "at least 4096 is accepted"),
+            (|config| config.body_bytes = 4095, "body_bytes is 4095", "at least 4096 is accepted"),
+            (|config| config.query_bytes = 4095, "query_bytes is 4095", "at least 4096 is accepted"),
             (|config| config.parameters = 15, "parameters is 15", "at least 16 is accepted"),
-            (|config| config.state_octets = 63, "state_octets is 63", "at least 64 is accepted"),
-            (|config| config.state_octets = 65_537, "state_octets is 65537", "at most 65536 is accepted"),
+            (|config| config.state_bytes = 63, "state_bytes is 63", "at least 64 is accepted"),
+            (|config| config.state_bytes = 65_537, "state_bytes is 65537", "at most 65536 is accepted"),
             (
-                |config| config.state_octets = config.query_octets,
-                "state_octets is 32768",
-                "less than query_octets (32768) is accepted",
+                |config| config.state_bytes = config.query_bytes,
+                "state_bytes is 32768",
+                "less than query_bytes (32768) is accepted",
             ),
-            (|config| config.query_octets = 4096, "state_octets is 4096", "less than query_octets (4096) is accepted"),
+            (|config| config.query_bytes = 4096, "state_bytes is 4096", "less than query_bytes (4096) is accepted"),
             (|config| config.open_clients.most = 0, "open_clients.most is 0", "1 to 16777216 are accepted"),
             (
                 |config| config.open_clients.unused_lifetime = Duration::from_secs(3599),
@@ -570,12 +572,12 @@ mod tests {
             config.prefixes.handle = String::new();
             config.prefixes.access_token = String::new();
             config.scopes = ScopeCatalog::empty();
-            config.body_octets = 4096;
-            config.assertion_octets = 1024;
-            config.proof_octets = 1024;
+            config.body_bytes = 4096;
+            config.assertion_bytes = 1024;
+            config.proof_bytes = 1024;
             config.parameters = 16;
-            config.query_octets = MOST_STATE_OCTETS + 1;
-            config.state_octets = MOST_STATE_OCTETS;
+            config.query_bytes = MOST_STATE_BYTES + 1;
+            config.state_bytes = MOST_STATE_BYTES;
             config.registration.description = 0;
             config.registration.logo = 0;
             assert_eq!(config.check(), Ok(()));
@@ -638,7 +640,7 @@ mod tests {
             "tauri://localhost",
         ];
         assert_eq!(refused(&good), None);
-        let empty = "one origin or more is accepted; Cors::Off is for none";
+        let empty = "at least one origin is accepted; for none, use Cors::Off";
         assert_eq!(refused(&[]), Some(("cors", "an empty list".into(), empty.into())));
         for bad in [
             "",

@@ -6,7 +6,7 @@ use crate::config::Config;
 use crate::config::check::is_loopback;
 use crate::config::error::{ConfigError, quoted};
 
-/// Which of the parts that metadata documents need are there.
+/// The parts that metadata documents need, and whether they are present.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct DocumentNeeds {
     pub(crate) has_policy: bool,
@@ -42,16 +42,17 @@ impl Config {
     }
 }
 
-const DOCUMENT_POLICY: &str = "false is accepted, or a policy that decides about each client: Builder::registration_policy(ApproveWithin::new(…))";
+const DOCUMENT_POLICY: &str = "set it to false, or add a policy that decides about each client: \
+                               Builder::registration_policy(ApproveWithin::new(…))";
 const DOCUMENT_FETCHER: &str =
-    "false is accepted, or a fetcher that gets the documents: Builder::fetcher(…), such as that of grantor-fetch";
-const DOCUMENT_STORE: &str = "false is accepted, or a store that takes registrations: Stores::with_registry(…)";
-const DOCUMENT_CLIENTS: &str = "false is accepted, or public_clients on, or authentication_methods with private_key_jwt: a client with a document has \
-     no secret";
-const DOCUMENT_PUSHED: &str = "false is accepted, or require_pushed_requests off: a document is fetched for a signed-in \
-                               user alone, and a push has none, so that no client with a document could ever connect";
-const LOOPBACK_FETCHER: &str = "an issuer on a loopback host is accepted with a fetcher that connects to loopback \
-                                addresses, or a fetcher that does not: it would let strangers send requests to this machine";
+    "set it to false, or add a fetcher for the documents: Builder::fetcher(…), such as the one in grantor-fetch";
+const DOCUMENT_STORE: &str = "set it to false, or add a store for registrations: Stores::with_registry(…)";
+const DOCUMENT_CLIENTS: &str = "set it to false, or public_clients to true, or add private_key_jwt to \
+                                authentication_methods: a client with a document has no secret";
+const DOCUMENT_PUSHED: &str = "set it or require_pushed_requests to false: a document is fetched only for a signed-in \
+                               user, and a pushed request has none, so no client with a document could connect";
+const LOOPBACK_FETCHER: &str = "use an issuer on a loopback host, or a fetcher that does not connect to loopback \
+                                addresses: otherwise anyone could send requests to this machine";
 
 #[cfg(test)]
 mod tests {

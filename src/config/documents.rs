@@ -10,7 +10,7 @@ use crate::config::error::{ConfigError, seconds};
 #[non_exhaustive]
 pub struct MetadataDocuments {
     /// The maximum size of a document in bytes; 5120, as section 8.7 of the draft advises. 1024 to 65 536 are accepted.
-    pub most_octets: usize,
+    pub most_bytes: usize,
     /// How long the whole request for a document may take, while the user waits; 5 s. 1 to 30 s are accepted.
     pub timeout: Duration,
     /// How many documents are cached; 1000. If there are more, the least recently used one is dropped. 1 to 100 000 are
@@ -23,15 +23,16 @@ pub struct MetadataDocuments {
     pub longest_lifetime: Duration,
     /// How long a document without caching headers is cached; 3600 s.
     pub usual_lifetime: Duration,
-    /// Whether a document must have `client_name`. Off, except in the MCP profile: the MCP specification demands it.
+    /// Whether a document must have `client_name`. Off, except in the MCP profile: the MCP specification requires it.
     pub require_name: bool,
-    /// Whether a document with `private_key_jwt` is accepted as that of a public client if the server cannot authenticate
-    /// it that way, and its `token_endpoint_auth_methods_supported` lists `none`; off.
+    /// Whether a document with `private_key_jwt` is accepted as that of a public client; off. This applies if the
+    /// server cannot authenticate the client with its key, and the document's `token_endpoint_auth_methods_supported`
+    /// lists `none`.
     ///
-    /// The server cannot if [`Config::authentication_methods`](crate::Config::authentication_methods) lacks
+    /// The server cannot do so if [`Config::authentication_methods`](crate::Config::authentication_methods) lacks
     /// `private_key_jwt`, or if it does not accept the document's `token_endpoint_auth_signing_alg`
-    /// ([`Config::rs256_assertions`](crate::Config::rs256_assertions)). Otherwise the client authenticates with its key,
-    /// whatever is set here.
+    /// ([`Config::rs256_assertions`](crate::Config::rs256_assertions)). Otherwise the client authenticates with its
+    /// key, and this setting has no effect.
     ///
     /// The draft does not define this list. Such a client is not authenticated, although its document announces a key.
     pub none_beside_private_key_jwt: bool,
@@ -40,7 +41,7 @@ pub struct MetadataDocuments {
 impl Default for MetadataDocuments {
     fn default() -> Self {
         Self {
-            most_octets: 5120,
+            most_bytes: 5120,
             timeout: Duration::from_secs(5),
             most_cached: 1000,
             shortest_lifetime: Duration::from_secs(300),
@@ -54,9 +55,9 @@ impl Default for MetadataDocuments {
 
 impl MetadataDocuments {
     pub(super) fn check(&self) -> Result<(), ConfigError> {
-        if !OCTETS.contains(&self.most_octets) {
+        if !BYTES.contains(&self.most_bytes) {
             let remedy = "1024 to 65536 are accepted";
-            return Err(ConfigError::new("metadata_documents.most_octets", self.most_octets, remedy));
+            return Err(ConfigError::new("metadata_documents.most_bytes", self.most_bytes, remedy));
         }
         if !CACHED.contains(&self.most_cached) {
             let remedy = "1 to 100000 are accepted";
@@ -78,8 +79,8 @@ impl MetadataDocuments {
     }
 }
 
-/// A smaller bound refuses documents that are in use; a larger one lets strangers fill the cache.
-const OCTETS: RangeInclusive<usize> = 1024..=65_536;
+/// A smaller limit would refuse documents that are in use. A larger one would let third parties fill the cache.
+const BYTES: RangeInclusive<usize> = 1024..=65_536;
 const CACHED: RangeInclusive<usize> = 1..=100_000;
 const TIMEOUTS: RangeInclusive<Duration> = Duration::from_secs(1)..=Duration::from_secs(30);
 const LEAST_LIFETIME: Duration = Duration::from_secs(60);
@@ -93,8 +94,8 @@ mod tests {
         type Change = fn(&mut MetadataDocuments);
         let seconds = Duration::from_secs;
         let cases: [(Change, &str); 10] = [
-            (|documents| documents.most_octets = 1023, "most_octets is 1023; 1024 to 65536 are accepted"),
-            (|documents| documents.most_octets = 65_537, "most_octets is 65537; 1024 to 65536 are accepted"),
+            (|documents| documents.most_bytes = 1023, "most_bytes is 1023; 1024 to 65536 are accepted"),
+            (|documents| documents.most_bytes = 65_537, "most_bytes is 65537; 1024 to 65536 are accepted"),
             (|documents| documents.most_cached = 0, "most_cached is 0; 1 to 100000 are accepted"),
             (|documents| documents.timeout = Duration::ZERO, "timeout is 0 s; 1 s to 30 s are accepted"),
             (|documents| documents.timeout = Duration::from_secs(31), "timeout is 31 s; 1 s to 30 s are accepted"),
@@ -125,7 +126,7 @@ mod tests {
             assert_eq!(documents.check().unwrap_err().to_string(), format!("metadata_documents.{expected}"));
         }
         let edges = MetadataDocuments {
-            most_octets: 65_536,
+            most_bytes: 65_536,
             timeout: seconds(30),
             shortest_lifetime: seconds(60),
             longest_lifetime: seconds(604_800),

@@ -10,8 +10,8 @@ use std::time::Duration;
 ///
 /// # Security
 ///
-/// The value of a setting that is a secret is never in it. A user, a query or a fragment in a text is left
-/// out, since there may be a password in them.
+/// It never contains the value of a secret setting. It leaves out the user, query and fragment of a text, because they
+/// may contain a password.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{field} is {value}; {remedy}")]
 pub struct ConfigError {
@@ -31,25 +31,26 @@ impl ConfigError {
         self.field
     }
 
-    /// Returns the value that was refused, as people read it, such as `601 s`.
+    /// Returns the refused value in readable form, such as `601 s`.
     #[must_use]
     pub fn value(&self) -> &str {
         &self.value
     }
 
-    /// Returns what would be accepted, such as `at most 600 s is accepted (RFC 6749 section 4.1.2)`.
+    /// Returns what would be accepted or how to fix the setting, such as
+    /// `at most 600 s is accepted (RFC 6749 section 4.1.2)`.
     #[must_use]
     pub fn remedy(&self) -> &str {
         &self.remedy
     }
 }
 
-/// Writes a lifetime as people read it.
+/// Formats a duration in seconds.
 pub(super) fn seconds(life: Duration) -> String {
     format!("{} s", life.as_secs_f64())
 }
 
-/// Writes a text in quotes, without a user, a query or a fragment: there may be a password in them.
+/// Quotes a text without its user, query and fragment, because they may contain a password.
 pub(super) fn quoted(text: &str) -> String {
     if text.contains('@') {
         let scheme = text.split_once("://").map_or("", |(scheme, _)| scheme);

@@ -1,4 +1,4 @@
-//! What the FAPI profile promises, in addition to what the strict profile does.
+//! What the FAPI profile requires in addition to the strict profile.
 
 use std::fmt;
 use std::time::Duration;
@@ -8,7 +8,8 @@ use crate::config::error::{ConfigError, quoted, seconds};
 use crate::config::{AssertionAudience, AuthorizationErrors, BoundTokens, Config, Profile};
 
 impl Config {
-    /// Checks the promises of [`Config::fapi`]. Redirect URIs and PKCE are checked with those of the strict profile.
+    /// Checks the requirements of [`Config::fapi`]. Redirect URIs and PKCE are checked with those of the strict
+    /// profile.
     pub(super) fn check_fapi(&self) -> Result<(), ConfigError> {
         if self.profile != Profile::Fapi {
             return Ok(());
@@ -66,11 +67,11 @@ impl Config {
             .accepts("no scheme is accepted"),
             Promise::new("authorization_errors", errors, errors == AuthorizationErrors::Rfc6749, "5.3.2.2")
                 .accepts("only Rfc6749 is accepted"),
-            // The answer has the parameters of RFC 6749 and RFC 9207 and nothing behind them.
+            // The response has the parameters of RFC 6749 and RFC 9207, and nothing after them.
             off("dummy_fragment", self.dummy_fragment, "5.3.2.2"),
-            // The profile sets no length, and its section on the authorization code flow is only the nearest one: the
-            // conformance suite of the OpenID Foundation sends a long `state`.
-            Promise::new("state_octets", self.state_octets, self.state_octets >= LEAST_STATE_OCTETS, "5.3.2.2")
+            // The profile sets no length, so the section on the authorization code flow is cited. The conformance suite
+            // of the OpenID Foundation sends a long `state`.
+            Promise::new("state_bytes", self.state_bytes, self.state_bytes >= LEAST_STATE_BYTES, "5.3.2.2")
                 .accepts("at least 1000 is accepted"),
             // RFC 9207.
             on("response_issuer", self.response_issuer, "5.3.2.2"),
@@ -88,8 +89,8 @@ impl Config {
                 .accepts("only Required is accepted"),
             // Resources accept access tokens only in the header.
             off("bearer_in_body", self.bearer_in_body, "5.3.4"),
-            // Where refresh tokens are rotated for a time, a client can use the old one again. They may be rotated for one
-            // client alone, whatever the server's setting is.
+            // A client whose refresh tokens are rotated can use the old one again for a time. The server's own setting
+            // does not matter here, because rotation can be set for a single client.
             Promise::shown("grace.refresh_token", seconds(grace), grace >= LEAST_GRACE, "5.3.2.1")
                 .accepts("at least 60 s is accepted"),
         ]
@@ -127,11 +128,11 @@ fn off(setting: &'static str, is_on: bool, section: &'static str) -> Promise {
     Promise::new(setting, is_on, !is_on, section).accepts("only false is accepted")
 }
 
-/// FAPI 2.0 Security Profile section 5.3.2.1, entry 13: clocks that are 10 s ahead have to be accepted.
+/// FAPI 2.0 Security Profile section 5.3.2.1, entry 13: clocks that are 10 s ahead must be accepted.
 const LEAST_CLOCK_SKEW: Duration = Duration::from_secs(10);
 const LONGEST_CODE_LIFETIME: Duration = Duration::from_secs(60);
 /// The conformance suite sends a `state` of 1000 characters.
-const LEAST_STATE_OCTETS: usize = 1000;
+const LEAST_STATE_BYTES: usize = 1000;
 /// A client that lost the response to a refresh tries again within a minute.
 const LEAST_GRACE: Duration = Duration::from_secs(60);
 

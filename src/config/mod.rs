@@ -1,4 +1,4 @@
-//! Every setting: what it means, what it is in each profile, what the other choice costs.
+//! All settings: what each means, its value in each profile, and what the other choices cost.
 
 mod assurance;
 pub(crate) mod authentication;
@@ -26,7 +26,7 @@ use crate::secret::nonce::NonceKey;
 use crate::wire::cors::Cors;
 use crate::wire::{Endpoint, RedirectStatus};
 
-/// A set of settings that belong together: which constructor a [`Config`] came from.
+/// A set of settings that belong together. It names the constructor that a [`Config`] came from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Profile {
@@ -68,78 +68,79 @@ pub enum Profile {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Config {
-    /// Which constructor the settings came from; `build` checks that they still keep its promises.
+    /// The constructor that the settings came from. `build` checks that they still meet its requirements.
     pub(crate) profile: Profile,
 
     /// The https URL below which the endpoints are reached [RFC 8414 section 2].
     pub issuer: String,
-    /// The scopes that applications may ask for: the platform's 26 in the platform profile, none in the others
-    /// until it is set.
+    /// The scopes that applications may request; the platform's 26 in the platform profile, none in the others.
     pub scopes: ScopeCatalog,
-    /// The protected resources that tokens are for [RFC 8707]; empty. While it is empty, the `resource` parameter is
+    /// The protected resources that tokens are for [RFC 8707]; none. While there are none, the `resource` parameter is
     /// ignored, and introspection reports [`audience`](Self::audience) as `aud`.
     ///
-    /// A client that names no resource gets tokens for the default one. A token is refused at every resource that it is
-    /// not for. If all resources are removed from the settings, tokens and grants that were issued for them are refused.
+    /// A client that names no resource gets tokens for the default one. A resource refuses tokens that are not for it.
+    /// If all resources are removed from the settings, tokens and grants that were issued for them are refused.
     pub resources: Vec<ProtectedResource>,
-    /// Whether clients have to name a protected resource in authorization requests, and in those for themselves; off.
-    /// Most clients name none. The platform profile refuses it.
+    /// Whether clients must name a protected resource in authorization requests and in client credentials requests;
+    /// off. Most clients name none. The platform profile accepts only `false`.
     pub require_resource: bool,
     /// Whether the metadata lists the identifiers of all protected resources, `protected_resources`
     /// [RFC 9728 section 4]; off.
     pub list_resources: bool,
     /// The limits of the registration form: see [`RegistrationLimits`] for the defaults.
     pub registration: RegistrationLimits,
-    /// Whether public clients may be registered and used [RFC 6749 section 2.1]. Off, except in the MCP
-    /// profile; on, the metadata lists the authentication method `none`.
+    /// Whether public clients may be registered and used [RFC 6749 section 2.1]. Off, except in the MCP profile. If it
+    /// is on, the metadata lists the authentication method `none`.
     pub public_clients: bool,
 
-    /// Which redirect URIs are accepted, and how they are compared [RFC 6749 section 3.1.2]. By domain
-    /// in the platform profile, exactly in the others, as RFC 9700 section 2.1 asks.
+    /// Which redirect URIs are accepted, and how they are compared [RFC 6749 section 3.1.2]. By domain in the platform
+    /// profile, exactly in the others, as RFC 9700 section 2.1 requires.
     pub redirect_uris: RedirectUriPolicy,
     /// Which errors of an authorization request show a page, and which are sent to the client
     /// [RFC 6749 section 4.1.2.1]. In the platform profile, errors in the service's own parameters show the page.
     pub authorization_errors: AuthorizationErrors,
     /// The status of redirects: 302, and 303 in the strict and FAPI profiles [RFC 9700 section 4.12].
     pub redirect_status: RedirectStatus,
-    /// Whether `_` is appended as a fragment, so that browsers re-attach no other one
-    /// [RFC 9700 section 4.1.3]; off.
+    /// Whether redirects have the fragment `_`, so that browsers do not re-attach another one [RFC 9700 section 4.1.3];
+    /// off.
     pub dummy_fragment: bool,
-    /// Which clients need PKCE [RFC 7636]: in the platform profile public and native clients and those that a
-    /// reviewer demands it of, in the others all. S256 is the only method.
+    /// Which clients need PKCE [RFC 7636]. In the platform profile, these are public clients, native clients, and
+    /// clients for which a reviewer requires it; in the others, all clients. S256 is the only method.
     pub pkce: PkceRequirement,
-    /// Which bytes `state` may hold [RFC 6749 appendix A.5]: any in the platform profile, 20 to 7E hex in the others.
+    /// Which bytes `state` may contain [RFC 6749 appendix A.5]: any in the platform profile, 20 to 7E hex in the
+    /// others.
     pub state: StateCharacters,
-    /// Bytes that `state` may have at most; 4096, and no more than 65 536.
-    pub state_octets: usize,
+    /// The maximum size of `state` in bytes; 4096. At most 65 536 is accepted.
+    pub state_bytes: usize,
     /// Whether `iss` is sent with authorization responses [RFC 9207]; on.
     pub response_issuer: bool,
 
-    /// Whether `redirect_uri` may be left out of the exchange though the request named it
-    /// [RFC 6749 section 4.1.3]. It may in the platform profile; in the others only if PKCE binds the code.
+    /// Whether `redirect_uri` may be left out of the exchange even if the request named it [RFC 6749 section 4.1.3]. It
+    /// may in the platform profile; in the others only if PKCE binds the code.
     pub exchange_redirect_uri: ExchangeRedirectUri,
-    /// How Basic credentials are read [RFC 6749 section 2.3.1]: form-decoded or as they stand, in the strict
-    /// profile form-decoded only.
+    /// How Basic credentials are read [RFC 6749 section 2.3.1]: form-decoded or as they are; in the strict profile,
+    /// form-decoded only.
     pub basic: BasicReading,
 
     /// The methods with which confidential clients may authenticate [RFC 7591 section 2]: `client_secret_basic` and
     /// `client_secret_post`; in the FAPI profile only `private_key_jwt`. [`public_clients`](Self::public_clients) sets
     /// whether `none` is accepted.
     ///
-    /// [`AuthenticationMethod::PrivateKeyJwt`] needs the feature `jose` and a [`ReplayStore`](crate::store::ReplayStore).
+    /// [`AuthenticationMethod::PrivateKeyJwt`] needs the feature `jose` and a
+    /// [`ReplayStore`](crate::store::ReplayStore).
     pub authentication_methods: AuthenticationMethods,
-    /// What `aud` of a client's assertion has to be [RFC 10070]: the issuer, as a JSON string or in an array of one; in
+    /// What `aud` of a client's assertion must be [RFC 10070]: the issuer, as a JSON string or in an array of one; in
     /// the FAPI profile only as a JSON string.
     pub assertion_audience: AssertionAudience,
     /// How far `exp` of an assertion may be in the future, and `iat` in the past; 3600 s, in the FAPI profile 600 s. 60
     /// to 3600 s are accepted.
     pub assertion_lifetime: Duration,
-    /// Bytes that an assertion may have at most; 8192. 1024 to 16 384 are accepted.
-    pub assertion_octets: usize,
+    /// The maximum size of an assertion in bytes; 8192. 1024 to 16 384 are accepted.
+    pub assertion_bytes: usize,
     /// Whether clients may sign assertions with RS256; off, in the MCP profile on, because some large clients support
     /// no other algorithm.
     pub rs256_assertions: bool,
-    /// Whether the `typ` of an assertion has to be `client-authentication+jwt` [RFC 10070]; off. Few clients send it.
+    /// Whether the `typ` of an assertion must be `client-authentication+jwt` [RFC 10070]; off. Few clients send it.
     pub require_assertion_type: bool,
     /// How far the clocks of clients may be ahead of or behind this server's; 30 s. 0 to 60 s are accepted, in the FAPI
     /// profile 10 to 60 s.
@@ -151,100 +152,105 @@ pub struct Config {
 
     /// Whether clients may push their authorization requests [RFC 9126]; off, in the FAPI profile on.
     ///
-    /// It needs a [`PushedRequestStore`](crate::store::PushedRequestStore). On, the metadata has
+    /// It needs a [`PushedRequestStore`](crate::store::PushedRequestStore). If it is on, the metadata has
     /// `pushed_authorization_request_endpoint`.
     pub pushed_requests: bool,
-    /// Whether every client has to push its authorization requests [RFC 9126 section 5]; off, in the FAPI profile on.
+    /// Whether every client must push its authorization requests [RFC 9126 section 5]; off, in the FAPI profile on.
     pub require_pushed_requests: bool,
     /// How long a `request_uri` is valid; 300 s. 30 to 599 s are accepted.
     ///
-    /// A browser session that brings it in this time may bring it again within [`hold_lifetime`](Self::hold_lifetime),
-    /// so that the user may take longer to sign in.
+    /// A browser session that presents it in this time may present it again within
+    /// [`hold_lifetime`](Self::hold_lifetime), so that the user has more time to sign in.
     pub request_uri_lifetime: Duration,
-    /// How many pushed requests of one client may wait for their user at once; 1000. 1 to 1000 are accepted. One more is
-    /// answered with 429, and so may be one of the last ones, since a push looks at 32 places at most. A push for a public
-    /// client, which anybody can send, replaces the oldest that it finds instead, unless all are held for signed-in users.
+    /// How many pushed requests of one client may wait for their users at once; 1000. 1 to 1000 are accepted. A further
+    /// push is answered with 429. This can also happen shortly before the limit is reached, because a push reads at
+    /// most 32 places.
+    ///
+    /// Anyone can push for a public client. Such a push replaces the oldest request that it finds instead, unless all
+    /// of them are held for signed-in users.
     pub pushed_requests_per_client: usize,
 
     /// Whether access tokens are bound to a key of the client [RFC 9449]: off, in the FAPI profile required.
     ///
-    /// Anything but [`BoundTokens::Off`] needs the feature `jose` and a [`ReplayStore`](crate::store::ReplayStore).
+    /// Every value except [`BoundTokens::Off`] needs the feature `jose` and a
+    /// [`ReplayStore`](crate::store::ReplayStore).
     pub bound_tokens: BoundTokens,
-    /// Bytes that a DPoP proof may have at most; 4096. 1024 to 16 384 are accepted.
-    pub proof_octets: usize,
+    /// The maximum size of a DPoP proof in bytes; 4096. 1024 to 16 384 are accepted.
+    pub proof_bytes: usize,
     /// How long a DPoP proof is valid, counted from its `iat`; 60 s. 10 to 300 s are accepted.
     pub proof_age: Duration,
-    /// The nonces that DPoP proofs have to contain [RFC 9449 sections 8 and 9]; `None`, so that proofs need no nonce.
+    /// The nonces that DPoP proofs must contain [RFC 9449 sections 8 and 9]; `None`: proofs need no nonce.
     pub dpop_nonce: Option<DpopNonces>,
 
     /// How long a user may take to decide on the consent page; 30 minutes.
     pub hold_lifetime: Duration,
-    /// How many requests may wait for one user's decision at once; 50. One more ends the oldest, whose form then shows
-    /// an error page. 1 to 800 are accepted, which one page of a list shows, and `usize::MAX` for no bound.
+    /// How many requests may wait for one user's decision at once; 50. A further request ends the oldest one, whose
+    /// form then leads to an error page. 1 to 800, which fit on one page of a list, are accepted, and `usize::MAX` for
+    /// no limit.
     pub held_requests: usize,
-    /// How many of them may be of one client; 10. 1 to 800 and `usize::MAX` are accepted. If neither is bounded, no list
-    /// is read.
+    /// How many requests of one client may wait for one user's decision at once; 10. 1 to 800 and `usize::MAX` are
+    /// accepted. If neither this nor [`held_requests`](Self::held_requests) is limited, no list is read.
     pub held_requests_per_client: usize,
-    /// How long a code may be exchanged; 600 s, which is also the maximum [RFC 6749 section 4.1.2]. In the FAPI profile 60 s,
-    /// and no more.
+    /// How long a code is valid; 600 s, which is also the maximum [RFC 6749 section 4.1.2]. In the FAPI profile, 60 s
+    /// is both.
     pub code_lifetime: Duration,
-    /// How long an access token on behalf of a user is valid; 28 800 s, which is 8 hours, and 3600 s in the FAPI profile.
+    /// How long an access token on behalf of a user is valid; 28 800 s, which is 8 hours; in the FAPI profile 3600 s.
     pub access_token_lifetime: Duration,
-    /// How long a refresh token is valid, counted from its own issue; 15 552 000 s, which is 180 days.
+    /// How long a refresh token is valid, counted from its issue; 15 552 000 s, which is 180 days.
     pub refresh_token_lifetime: Duration,
-    /// How long the tokens of a grant are valid in all, counted from the exchange of its code; no limit.
+    /// The maximum lifetime of all tokens of a grant, counted from the exchange of its code; no limit.
     pub grant_lifetime: Option<Duration>,
     /// How long the record of a revoked grant is kept after its revocation, so that support can see when and why it
     /// ended; 0 s.
     ///
-    /// It is never removed before two hours after the end of its code, since an exchange that comes late must not find
-    /// its place free. Where the reads of the store are not settled, it stays for two hours at least, so that a repeated
-    /// revocation finds what a fail-over might undo.
+    /// The record is kept for at least two hours after its code expires, because a late exchange must not find its
+    /// place free. If the store's reads are not settled, it is kept for at least two hours after the revocation, so
+    /// that a repeated revocation finds the record even if a fail-over undid the first one.
     pub revoked_retention: Duration,
-    /// How many live grants one user may have given to one client; 50. An exchange beyond that revokes those that were
+    /// How many live grants one user may have given to one client; 50. A further exchange revokes the grants that were
     /// refreshed longest ago, with [`TooManyGrants`](crate::store::RevocationReason::TooManyGrants) as the reason.
-    /// `usize::MAX` sets no bound; then no list is read.
+    /// `usize::MAX` sets no limit; then no list is read.
     pub grants_per_client: usize,
 
     /// Whether a refresh replaces the refresh token [RFC 9700 section 4.14.2]; it does, except in the FAPI profile.
     ///
     /// This is the default for confidential clients. [`Approval::refresh_rotation`](crate::Approval::refresh_rotation)
     /// and [`ClientBuilder::refresh_rotation`](crate::ClientBuilder::refresh_rotation) set it for one client. Public
-    /// and native clients always get a new refresh token: nothing else protects them against a stolen one. Native clients
-    /// that authenticate with a key alone, as all do in the FAPI profile, count as confidential ones here.
+    /// and native clients always get a new refresh token, because nothing else protects them against a stolen one.
+    /// Native clients that authenticate only with a key, as all do in the FAPI profile, count as confidential here.
     pub refresh_rotation: RefreshRotation,
-    /// How many access tokens of a grant may be live at once under [`RefreshRotation::Keep`]; 64. One more ends the oldest.
-    /// 1 to 256 are accepted.
+    /// How many access tokens of a grant may be live at once under [`RefreshRotation::Keep`]; 64. A further one ends
+    /// the oldest. 1 to 256 are accepted.
     pub live_access_tokens: usize,
-    /// Keys outside the database with which the successors of refresh tokens are derived; none.
+    /// Keys outside the database, from which the successors of refresh tokens are derived; none.
     ///
-    /// Without a key, anyone who has a copy of the database and the refresh token that was superseded last can derive
-    /// the pair after it. All servers of one store need the same keys. The first key derives, and all of them are
-    /// accepted.
+    /// Without a key, anyone who has a copy of the database and the last superseded refresh token can derive the pair
+    /// after it. All servers of one store need the same keys. New pairs are derived with the first key, and all keys
+    /// are accepted.
     ///
-    /// To replace a key, add the new one behind the old one on every server. Then move it to the front on every
-    /// server. Remove the old one after twice the longest grace of refresh tokens. The first key of all cannot be
-    /// accepted before it derives: until every server has it, a server without it may answer as below.
+    /// To replace a key, add the new one after the old one on every server. Then move it to the front on every server.
+    /// Remove the old one after twice the longest grace of refresh tokens. The very first key is used at once: until
+    /// every server has it, a server without it may answer as described below.
     ///
     /// If a record names a key that is missing here, the request is answered with 503 and `Retry-After`, and
     /// [`Event::DerivationKeyMissing`](crate::Event::DerivationKeyMissing) is raised. Nothing is changed.
     pub derivation_keys: Vec<DerivationKey>,
     /// How long tokens stay usable after a refresh replaced them.
     pub grace: Grace,
-    /// How long after its grace a superseded refresh token is refused without revoking its grant, since clocks
-    /// of servers differ; 60 s, in the strict and FAPI profiles 0 s.
+    /// How long after its grace a superseded refresh token is refused without revoking its grant, because the clocks of
+    /// servers differ; 60 s, in the strict and FAPI profiles 0 s.
     pub reuse_margin: Duration,
-    /// What the use of a superseded refresh token after grace and margin leads to
-    /// [RFC 9700 section 4.14.2]; the grant is revoked.
+    /// What happens if a superseded refresh token is used after grace and margin [RFC 9700 section 4.14.2]; the grant
+    /// is revoked.
     pub reuse: ReuseResponse,
     /// What the revocation of an access token revokes [RFC 7009 section 2.1]; that token only.
     pub access_token_revocation: AccessTokenRevocation,
     /// The response to a client that revokes a live token of another client [RFC 7009 section 2.1]; an error.
     pub foreign_token: ForeignTokenAnswer,
 
-    /// Whether clients may get access tokens of their own, without a user [RFC 6749 section 4.4]; off.
+    /// Whether clients may get access tokens for themselves, without a user [RFC 6749 section 4.4]; off.
     ///
-    /// Each client also has to be registered for [`GrantType::ClientCredentials`](crate::GrantType::ClientCredentials),
+    /// Each client must also be registered for [`GrantType::ClientCredentials`](crate::GrantType::ClientCredentials),
     /// with [`machine_scopes`](crate::ApplicationForm::machine_scopes) and
     /// [`machine_resources`](crate::ApplicationForm::machine_resources).
     pub client_credentials: bool,
@@ -252,34 +258,34 @@ pub struct Config {
     pub machine_token_lifetime: Duration,
     /// How many live access tokens without a user a client may have; 1024. 1 to 4096 are accepted.
     ///
-    /// One more request is answered with 429 and `Retry-After`, until the first of the tokens expires.
+    /// A further request is answered with 429 and `Retry-After`, until the first of the tokens expires.
     pub machine_tokens: usize,
 
     /// Whether clients may register themselves at the registration endpoint [RFC 7591]; off in every profile.
     ///
-    /// It needs a [`RegistrationPolicy`](crate::RegistrationPolicy), which decides about each of them, and a store that
-    /// takes registrations. On, the metadata has `registration_endpoint`.
+    /// It needs a [`RegistrationPolicy`](crate::RegistrationPolicy), which decides about each of them, and a store for
+    /// registrations. If it is on, the metadata has `registration_endpoint`.
     pub dynamic_registration: bool,
     /// Whether a client id may be the https URL of a metadata document
     /// [draft-ietf-oauth-client-id-metadata-document]; off in every profile.
     ///
     /// It needs a [`Fetcher`](crate::Fetcher), a [`RegistrationPolicy`](crate::RegistrationPolicy), which decides about
-    /// each of them, and a store that takes registrations. A client with a document has no secret, so it also needs
+    /// each of them, and a store for registrations. A client with a document has no secret, so it also needs
     /// [`public_clients`](Self::public_clients), or [`AuthenticationMethod::PrivateKeyJwt`] among the
     /// [`authentication_methods`](Self::authentication_methods). The server's metadata then includes
     /// `client_id_metadata_document_supported`.
     ///
-    /// A document is fetched only for a signed-in user: see [`Request::subject`](crate::wire::Request::subject). A pushed
-    /// request has no user, so this is refused together with
+    /// A document is fetched only for a signed-in user: see [`Request::subject`](crate::wire::Request::subject). A
+    /// pushed request has no user, so this is refused together with
     /// [`require_pushed_requests`](Self::require_pushed_requests).
     pub client_id_metadata_documents: bool,
     /// How metadata documents are fetched, checked and cached.
     pub metadata_documents: MetadataDocuments,
-    /// Whether a registration needs an initial access token [RFC 7591 section 3]; off. The embedder makes them with
+    /// Whether a registration needs an initial access token [RFC 7591 section 3]; off. The embedder creates them with
     /// [`Registrar::make_initial_access_token`](crate::Registrar::make_initial_access_token).
     pub require_initial_access_token: bool,
-    /// Whether clients that register themselves may read, replace and delete their registration [RFC 7592]; off in every
-    /// profile.
+    /// Whether clients that register themselves may read, replace and delete their registration [RFC 7592]; off in
+    /// every profile.
     ///
     /// The response to a registration then includes the address and the token for this. A client that registered
     /// earlier has neither. The [`RegistrationPolicy`](crate::RegistrationPolicy) also decides about replacements.
@@ -293,27 +299,26 @@ pub struct Config {
     pub realm: String,
     /// The `aud` of introspection [RFC 7662 section 2.2]; the issuer if not set.
     pub audience: Option<String>,
-    /// The `error_uri` of error answers [RFC 6749 section 5.2]; none.
+    /// The `error_uri` of error responses [RFC 6749 section 5.2]; none.
     pub error_uri: Option<String>,
     /// The prefix of each kind of secret, by which scanners and people recognize it.
     pub prefixes: TokenPrefixes,
 
-    /// Which pages of other origins may call the token, pushed request, revocation, registration and metadata endpoints,
-    /// and read the answers: none; in the MCP profile, any. The authorization and introspection endpoints and the
-    /// management of registrations are never covered [RFC 9700 section 2.6].
+    /// Which pages of other origins may call the token, pushed request, revocation, registration and metadata
+    /// endpoints, and read the responses: none; in the MCP profile, any. The authorization and introspection endpoints
+    /// and the management of registrations are never covered [RFC 9700 section 2.6].
     pub cors: Cors,
-    /// Bytes that a request body may have at most; 16 384.
-    pub body_octets: usize,
-    /// Bytes that a query may have at most; 32 768.
-    pub query_octets: usize,
-    /// Parameters that a query or body may have at most; 100.
+    /// The maximum size of a request body in bytes; 16 384.
+    pub body_bytes: usize,
+    /// The maximum size of a query in bytes; 32 768.
+    pub query_bytes: usize,
+    /// The maximum number of parameters in a query or body; 100.
     pub parameters: usize,
-    /// How far the clock may be beyond the newest time that was seen before
-    /// [`purge_expired`](crate::AuthorizationServer::purge_expired) is refused; 86 400 s, which is one day. One hour to
-    /// 30 days are accepted.
+    /// How far the clock may be ahead of the newest time seen before; 86 400 s, which is one day. If it is further
+    /// ahead, [`purge_expired`](crate::AuthorizationServer::purge_expired) refuses to run. One hour to 30 days are
+    /// accepted.
     ///
-    /// After a longer stop of the service, the clock has to be
-    /// [confirmed](crate::AuthorizationServer::confirm_clock).
+    /// If the service was stopped for longer, the clock must be [confirmed](crate::AuthorizationServer::confirm_clock).
     pub clock_leap: Duration,
     /// Whether an issuer with plain `http` on a loopback host is accepted; off.
     pub development: bool,
@@ -341,14 +346,14 @@ impl Config {
             dummy_fragment: false,
             pkce: PkceRequirement::PublicClients,
             state: StateCharacters::Any,
-            state_octets: 4096,
+            state_bytes: 4096,
             response_issuer: true,
             exchange_redirect_uri: ExchangeRedirectUri::Optional,
             basic: BasicReading::Either,
             authentication_methods: AuthenticationMethods::SECRET,
             assertion_audience: AssertionAudience::Issuer,
             assertion_lifetime: Duration::from_secs(3600),
-            assertion_octets: 8192,
+            assertion_bytes: 8192,
             rs256_assertions: false,
             require_assertion_type: false,
             clock_skew: Duration::from_secs(30),
@@ -358,7 +363,7 @@ impl Config {
             request_uri_lifetime: Duration::from_secs(300),
             pushed_requests_per_client: 1000,
             bound_tokens: BoundTokens::Off,
-            proof_octets: 4096,
+            proof_bytes: 4096,
             proof_age: Duration::from_secs(60),
             dpop_nonce: None,
             hold_lifetime: Duration::from_secs(30 * 60),
@@ -398,15 +403,15 @@ impl Config {
             error_uri: None,
             prefixes: TokenPrefixes::default(),
             cors: Cors::Off,
-            body_octets: 16_384,
-            query_octets: 32_768,
+            body_bytes: 16_384,
+            query_bytes: 32_768,
             parameters: 100,
             clock_leap: Duration::from_secs(86_400),
             development: false,
         }
     }
 
-    /// Returns the settings that the current best practice [RFC 9700] and OAuth 2.1 ask for.
+    /// Returns the settings that the current best practice [RFC 9700] and OAuth 2.1 require.
     ///
     /// The catalog is empty: set [`scopes`](Self::scopes).
     #[must_use]
@@ -484,13 +489,13 @@ impl Config {
         client.refresh_rotation().unwrap_or(self.refresh_rotation)
     }
 
-    /// Returns whether nothing but the refresh token itself proves who refreshes: the client is public, or all installations
-    /// of it may have the same secret. A client that authenticates with a key alone has proved itself.
+    /// Returns whether only the refresh token itself proves who refreshes. This is so if the client is public, or if
+    /// all its installations may have the same secret. A client that authenticates only with a key proves itself.
     pub(crate) fn has_unproven_refresh_tokens(&self, client: &Client) -> bool {
         client.counts_as_public() && !self.authenticates_with_key(client)
     }
 
-    /// Returns whether that client authenticates with a key, and in no other way that is accepted.
+    /// Returns whether that client authenticates with a key, and no other way is accepted.
     fn authenticates_with_key(&self, client: &Client) -> bool {
         let has_secret = client.authentication_methods().use_secret() && self.authentication_methods.use_secret();
         client.authentication_methods().contains(AuthenticationMethod::PrivateKeyJwt) && !has_secret
@@ -501,12 +506,12 @@ impl Config {
         self.refresh_rotation == RefreshRotation::Rotate || self.profile != Profile::Fapi
     }
 
-    /// Returns the published URL of an endpoint: the issuer, with the path of the endpoint behind it.
+    /// Returns the published URL of an endpoint: the issuer, followed by the path of the endpoint.
     pub(crate) fn url_of(&self, endpoint: Endpoint) -> String {
         format!("{}{}", self.issuer.trim_end_matches('/'), endpoint.path())
     }
 
-    /// Returns whether a pushed request has to name its redirect URI, even if only one is registered.
+    /// Returns whether a pushed request must name its redirect URI, even if only one is registered.
     ///
     /// > shall require the redirect_uri parameter in pushed authorization requests
     ///
@@ -555,20 +560,20 @@ impl Config {
 pub struct OpenClients {
     /// How many unreviewed clients there may be; 100 000. 1 to 16 777 216 are accepted.
     ///
-    /// A registration tries eight places, and removes the oldest client there that no user ever approved if none of
-    /// them is free. If all eight clients are in use, it is answered with 503. Both can happen before the limit is reached.
+    /// A registration tries eight places. If none of them is free, it removes the oldest client there that no user ever
+    /// approved. If all eight clients are in use, it is answered with 503. Both can happen before the limit is reached.
     pub most: u32,
-    /// How long a client is kept that no user has ever approved; 604 800 s, which is 7 days. The minimum is 3600 s.
+    /// How long a client that no user has ever approved is kept; 604 800 s, which is 7 days. The minimum is 3600 s.
     ///
     /// Be generous: an application keeps using the id of a removed client, and its users see an error page.
     pub unused_lifetime: Duration,
-    /// How long after the end of its last refresh token an unreviewed client is removed; 15 552 000 s, which is 180 days.
-    /// It may stay a day longer, since its use is written once a day.
+    /// How long after the end of its last refresh token an unreviewed client is removed; 15 552 000 s, which is 180
+    /// days. It may stay a day longer, because its use is recorded once a day.
     pub idle_lifetime: Duration,
     /// The authentication method of a client that names none: `client_secret_basic`, as RFC 7591 section 2 says; in the
     /// FAPI profile `private_key_jwt`, which is the only one there.
     ///
-    /// With `none`, such a client gets no secret. The secret of an unknown client proves little anyway. It needs
+    /// With `none`, such a client gets no secret. The secret of an unknown client proves little anyway. `none` needs
     /// [`Config::public_clients`].
     pub omitted_method: AuthenticationMethod,
 }
@@ -584,7 +589,7 @@ impl Default for OpenClients {
     }
 }
 
-/// What `aud` of a client's assertion has to name [RFC 10070, which updates RFC 7523 section 3].
+/// What `aud` of a client's assertion must name [RFC 10070, which updates RFC 7523 section 3].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum AssertionAudience {
@@ -601,7 +606,7 @@ pub enum AssertionAudience {
     Legacy,
 }
 
-/// Which access tokens are bound to a key of the client, which proves with DPoP that it has the key [RFC 9449].
+/// Which access tokens are bound to a key of the client. The client proves with DPoP that it has the key [RFC 9449].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum BoundTokens {
@@ -609,7 +614,7 @@ pub enum BoundTokens {
     /// tokens that are already bound stay bound, so they cannot be used while this is set.
     Off,
     /// Those of requests with a proof. Clients with [`requires_bound_tokens`](crate::Client::requires_bound_tokens)
-    /// have to send one.
+    /// must send one.
     Optional,
     /// All: a token request without a proof is refused.
     Required,
@@ -620,9 +625,9 @@ pub enum BoundTokens {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct KeySets {
-    /// Bytes that a key set may have at most; 65 536. 1024 to 262 144 are accepted.
-    pub most_octets: usize,
-    /// Keys that a key set may have at most; 32. 1 to 100 are accepted.
+    /// The maximum size of a key set in bytes; 65 536. 1024 to 262 144 are accepted.
+    pub most_bytes: usize,
+    /// The maximum number of keys in a key set; 32. 1 to 100 are accepted.
     pub most_keys: usize,
     /// How long a fetched key set is used without another fetch; 3600 s. 60 to 86 400 s are accepted.
     pub fresh: Duration,
@@ -641,7 +646,7 @@ pub struct KeySets {
 impl Default for KeySets {
     fn default() -> Self {
         Self {
-            most_octets: 65_536,
+            most_bytes: 65_536,
             most_keys: 32,
             fresh: Duration::from_secs(3600),
             stale: Duration::from_secs(86_400),
@@ -652,12 +657,12 @@ impl Default for KeySets {
     }
 }
 
-/// The nonces that DPoP proofs have to contain [RFC 9449 section 8]. They derive from the time and a key, and are not
+/// The nonces that DPoP proofs must contain [RFC 9449 section 8]. They are derived from the time and a key, and are not
 /// stored.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct DpopNonces {
-    /// How long a nonce is handed out; 120 s. It is accepted for one period more. 60 to 600 s are accepted.
+    /// How long a nonce is handed out; 120 s. It is accepted for one more period. 60 to 600 s are accepted.
     pub period: Duration,
     /// One to three keys. New nonces are made with the first, and nonces of all of them are accepted. All servers of
     /// one issuer need the same keys.
@@ -681,7 +686,7 @@ pub enum AuthorizationErrors {
     /// Errors in `response_type`, `client_id`, `redirect_uri` and `state` show the page. Others are sent
     /// to the client.
     PageForServiceParameters,
-    /// All errors but those of client and redirect URI are sent to the client.
+    /// All errors except those in client and redirect URI are sent to the client.
     Rfc6749,
 }
 
@@ -689,28 +694,28 @@ pub enum AuthorizationErrors {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum PkceRequirement {
-    /// Public and native clients, and those of which [`Approval::require_pkce`](crate::Approval::require_pkce)
-    /// demands it.
+    /// Public and native clients, and those for which [`Approval::require_pkce`](crate::Approval::require_pkce)
+    /// requires it.
     PublicClients,
     /// All clients.
     AllClients,
 }
 
-/// Which bytes `state` may hold.
+/// Which bytes `state` may contain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum StateCharacters {
-    /// Any bytes; they come back as they were.
+    /// Any bytes; they are returned unchanged.
     Any,
     /// The bytes 20 to 7E hex [RFC 6749 appendix A.5].
     Visible,
 }
 
-/// When the exchange has to repeat the redirect URI [RFC 6749 section 4.1.3].
+/// When the exchange must repeat the redirect URI [RFC 6749 section 4.1.3].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ExchangeRedirectUri {
-    /// Never; if it is sent, it has to be equal.
+    /// Never; if it is sent, it must be equal.
     Optional,
     /// When the authorization request named one and the code is not bound by PKCE.
     RequiredWithoutPkce,
@@ -720,13 +725,13 @@ pub enum ExchangeRedirectUri {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum BasicReading {
-    /// Form-decoded; if that proves no client, as they stand.
+    /// Form-decoded; if that does not authenticate the client, as they are.
     Either,
     /// Form-decoded only.
     FormDecoded,
 }
 
-/// How long tokens stay usable after a refresh replaced them. Grace never lengthens a token's own life.
+/// How long tokens stay usable after a refresh replaced them. Grace never extends a token's own lifetime.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Grace {
@@ -747,17 +752,17 @@ pub struct Grace {
 pub enum GraceEnd {
     /// The clock only.
     ByTheClock,
-    /// The clock, or the first refresh with a newer refresh token if that comes before.
+    /// The clock, or the first refresh with a newer refresh token, whichever comes first.
     WithNextRefresh,
 }
 
-/// What the use of a superseded refresh token after its grace leads to.
+/// What happens if a superseded refresh token is used after its grace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ReuseResponse {
     /// The grant is revoked.
     RevokeGrant,
-    /// The grants of public clients are revoked, and of native ones that have a secret. For other clients, the request is
+    /// The grants of public clients and of native clients with a secret are revoked. For other clients, the request is
     /// only refused.
     RevokeGrantOfPublicClients,
     /// The request is refused, and the grant stays.

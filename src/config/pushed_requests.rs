@@ -16,7 +16,7 @@ impl Config {
             return Err(ConfigError::new(
                 "require_pushed_requests",
                 true,
-                "false is accepted, or pushed_requests as well",
+                "set it to false, or pushed_requests to true",
             ));
         }
         let (life, count) = (self.request_uri_lifetime, self.pushed_requests_per_client);
@@ -30,8 +30,8 @@ impl Config {
     }
 }
 
-const STORE: &str = "false is accepted, or a store that takes pushed requests: Stores::with_pushed_requests(…)";
-/// FAPI 2.0 Security Profile section 5.3.2.2 demands less than 600 s.
+const STORE: &str = "set it to false, or add a store for pushed requests: Stores::with_pushed_requests(…)";
+/// FAPI 2.0 Security Profile section 5.3.2.2 requires less than 600 s.
 const LIFETIMES: RangeInclusive<Duration> = Duration::from_secs(30)..=Duration::from_secs(599);
 const COUNTS: RangeInclusive<usize> = 1..=1000;
 
@@ -74,7 +74,7 @@ mod tests {
         let without = |config: &mut Config| {
             (config.pushed_requests, config.require_pushed_requests) = (false, true);
         };
-        assert!(refused(true, without).unwrap().starts_with("require_pushed_requests is true; false is accepted"));
+        assert!(refused(true, without).unwrap().starts_with("require_pushed_requests is true; set it to false"));
     }
 
     /// 9126-2.3-01

@@ -1,4 +1,4 @@
-//! What a configuration leaves looser than the current best practice asks.
+//! Lists the settings that are looser than the current best practice.
 
 use std::fmt;
 use std::time::Duration;
@@ -12,23 +12,23 @@ use crate::config::{
 use crate::wire::RedirectStatus;
 use crate::wire::cors::Cors;
 
-/// The settings that are looser than RFC 9700 and OAuth 2.1 ask, each with what it costs.
+/// The settings that are looser than RFC 9700 and OAuth 2.1 require, each with its consequence.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SecurityReport {
-    /// One entry for each way in which a setting is looser, none if nothing is.
+    /// One entry for each finding; empty if there is none.
     pub findings: Vec<Finding>,
 }
 
-/// One setting that is looser than the current best practice asks.
+/// A setting that is looser than the current best practice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Finding {
     /// The field of [`Config`].
     pub setting: &'static str,
-    /// The rule that asks for more.
+    /// The rule that requires more.
     pub rule: &'static str,
-    /// What the looser setting costs, and what carries the protection instead.
+    /// What the looser setting costs, and what protects instead.
     pub consequence: &'static str,
 }
 
@@ -42,7 +42,7 @@ impl fmt::Display for SecurityReport {
 }
 
 impl Config {
-    /// Lists what is looser than RFC 9700 and OAuth 2.1 ask.
+    /// Lists the settings that are looser than RFC 9700 and OAuth 2.1 require.
     pub(crate) fn security_report(&self) -> SecurityReport {
         let looser = self.looser_settings();
         SecurityReport {
@@ -94,7 +94,7 @@ fn is_plain_http(issuer: &str) -> bool {
     issuer.split_once(':').is_some_and(|(scheme, _)| scheme.eq_ignore_ascii_case("http"))
 }
 
-/// Whether the URL libraries of clients write that issuer in another way, or clients leave out its last slash.
+/// Whether the URL libraries of clients rewrite that issuer, or clients leave out its last slash.
 fn is_rewritten_by_clients(issuer: &str) -> bool {
     issuer.ends_with('/') || WebUri::split(issuer).is_ok_and(|uri| !uri.has_plain_origin(issuer))
 }
@@ -102,27 +102,28 @@ fn is_rewritten_by_clients(issuer: &str) -> bool {
 const DYNAMIC_REGISTRATION: Finding = Finding {
     setting: "dynamic_registration",
     rule: "RFC 7591 section 5",
-    consequence: "strangers register clients under any name: the consent page has to show where the browser goes, and that \
-                  nobody reviewed the client",
+    consequence: "anyone can register a client under any name: the consent page must show where the browser goes, and \
+                  that nobody has reviewed the client",
 };
 const DOCUMENTS: Finding = Finding {
     setting: "client_id_metadata_documents",
     rule: "draft-ietf-oauth-client-id-metadata-document section 8",
-    consequence: "strangers make this server fetch documents, and bring clients under any name: the consent page has to \
-                  show the host of the client id and where the browser goes; the policy may admit known hosts only, \
-                  with DocumentHosts",
+    consequence: "anyone can make this server fetch documents, and introduce clients under any name: the consent page \
+                  must show the host of the client id and where the browser goes; with DocumentHosts, the policy can \
+                  admit known hosts only",
 };
 const NONE_BESIDE_PRIVATE_KEY_JWT: Finding = Finding {
     setting: "metadata_documents.none_beside_private_key_jwt",
     rule: "draft-ietf-oauth-client-id-metadata-document section 8.2",
-    consequence: "a client whose document promises a key proves nothing: any program that receives its code can use it, \
-                  if it also has the PKCE verifier",
+    consequence: "a client whose document announces a key is not authenticated: any program that has its code and its \
+                  PKCE verifier can use the code",
 };
 const DOMAIN_RULE: Finding = Finding {
     setting: "redirect_uris.comparison",
     rule: "RFC 9700 section 2.1",
-    consequence: "any path of the registered host may receive codes: unsafe where owners share a host by path, or where \
-                  the host has an open redirector; PKCE and a redirect_uri in the exchange carry the protection there",
+    consequence: "any path of the registered host may receive codes: unsafe if several owners share the host by path, \
+                  or if the host has an open redirector; PKCE and a redirect_uri in the exchange protect the codes \
+                  there",
 };
 const ANY_PORT: Finding = Finding {
     setting: "redirect_uris.any_port",
@@ -132,17 +133,19 @@ const ANY_PORT: Finding = Finding {
 const PLAIN_HTTP: Finding = Finding {
     setting: "redirect_uris.development_http",
     rule: "RFC 9700 section 2.6",
-    consequence: "codes travel in clear: for development only",
+    consequence: "codes are sent unencrypted: for development only",
 };
 const LOCALHOST: Finding = Finding {
     setting: "redirect_uris.localhost",
     rule: "RFC 8252 section 8.3",
-    consequence: "the name localhost may resolve elsewhere; PKCE, which native clients need, makes a stolen code useless",
+    consequence: "the name localhost may resolve elsewhere; PKCE, which native clients need, makes a stolen code \
+                  useless",
 };
 const NAMED_SCHEMES: Finding = Finding {
     setting: "redirect_uris.named_schemes",
     rule: "RFC 8252 section 7.1",
-    consequence: "any app on the user's device may claim such a scheme and receive codes; PKCE makes a stolen code useless",
+    consequence: "any app on the user's device may claim such a scheme and receive codes; PKCE makes a stolen code \
+                  useless",
 };
 const PKCE: Finding = Finding {
     setting: "pkce",
@@ -152,14 +155,16 @@ const PKCE: Finding = Finding {
 const SPENT_CODE: Finding = Finding {
     setting: "pkce",
     rule: "RFC 6749 section 4.1.2",
-    consequence: "a stranger who has a spent code of a client without PKCE, such as from a log, feeds it to the client's \
-                  redirect URI: the client sends it again, and the user's grant is revoked; demand PKCE of the client, \
-                  or see that it compares `state` with the browser's session before it exchanges a code",
+    consequence: "an attacker who has a spent code of a client without PKCE, such as from a log, can send it to the \
+                  client's redirect URI: the client sends it again, and the user's grant is revoked; demand PKCE of \
+                  the client, or make sure that it compares `state` with the browser's session before it exchanges a \
+                  code",
 };
 const REDIRECT_STATUS: Finding = Finding {
     setting: "redirect_status",
     rule: "RFC 9700 section 4.12",
-    consequence: "302 lets a browser repeat a POST in theory; those in use turn it into a GET, and 307 is never sent",
+    consequence: "in theory, a browser may repeat a POST after a 302; browsers in use turn it into a GET, and 307 is \
+                  never sent",
 };
 const STATE: Finding = Finding {
     setting: "state",
@@ -174,68 +179,71 @@ const EXCHANGE_REDIRECT_URI: Finding = Finding {
 const ERRORS: Finding = Finding {
     setting: "authorization_errors",
     rule: "RFC 6749 section 4.1.2.1",
-    consequence: "clients do not learn of a wrong response_type or state; nothing is redirected that need not be",
+    consequence: "clients do not learn of a wrong response_type or state; there are no unnecessary redirects",
 };
 const BASIC: Finding = Finding {
     setting: "basic",
     rule: "RFC 6749 section 2.3.1",
-    consequence: "credentials that were not form-encoded are accepted too; those made by the server read the same either way",
+    consequence: "credentials that are not form-encoded are accepted too; those made by the server are the same \
+                  either way",
 };
 const RESPONSE_ISSUER: Finding = Finding {
     setting: "response_issuer",
     rule: "RFC 9207 section 2",
-    consequence: "clients of several servers cannot tell a mix-up; they need a redirect URI for each server",
+    consequence: "clients of several servers cannot detect a mix-up attack; they need a redirect URI for each server",
 };
 const PLAIN_HTTP_ISSUER: Finding = Finding {
     setting: "development",
     rule: "RFC 6749 section 3.1",
-    consequence: "tokens and secrets travel in clear: for development only",
+    consequence: "tokens and secrets are sent unencrypted: for development only",
 };
 const ISSUER: Finding = Finding {
     setting: "issuer",
     rule: "RFC 8414 section 3.3",
-    consequence: "a slash at the end, upper case in scheme or host, or the default port: clients write such an issuer in \
-                  another way, and then refuse the metadata or `iss`",
+    consequence: "the issuer has a slash at the end, upper case in scheme or host, or the default port: clients \
+                  rewrite such an issuer, and then refuse the metadata or `iss`",
 };
 const CORS: Finding = Finding {
     setting: "cors",
     rule: "RFC 9700 section 2.6",
-    consequence: "pages may call the token endpoint while public_clients is off: a page that does so has a client secret, \
-                  which every visitor can read",
+    consequence: "pages may call the token endpoint while public_clients is off: such a page contains a client \
+                  secret, which every visitor can read",
 };
 const ASSERTION_AUDIENCE: Finding = Finding {
     setting: "assertion_audience",
     rule: "RFC 10070, CVE-2025-27370",
-    consequence: "a client that is made to authenticate at another server, whose token endpoint claims to be this one, \
-                  signs an assertion that is accepted here",
+    consequence: "a malicious server can name this server's token endpoint as its own: a client that authenticates \
+                  there signs an assertion that is accepted here",
 };
 const RS256_ASSERTIONS: Finding = Finding {
     setting: "rs256_assertions",
     rule: "FAPI 2.0 Security Profile section 5.4.1",
-    consequence: "assertions may be signed with RSASSA-PKCS1-v1_5, which no attack on signatures has broken, but whose \
-                  verifiers often were; ask clients for PS256 or ES256",
+    consequence: "assertions may be signed with RSASSA-PKCS1-v1_5: no attack has broken the signatures, but verifiers \
+                  often had flaws; ask clients for PS256 or ES256",
 };
 const REFRESH_ROTATION: Finding = Finding {
     setting: "refresh_rotation",
     rule: "FAPI 2.0 Security Profile section 5.3.2.1",
-    consequence: "a client that loses the answer to a refresh has only the grace to try again; the client's key protects \
-                  its refresh token without rotation",
+    consequence: "a client that loses the response to a refresh can retry only within the grace; the client's key \
+                  protects its refresh token without rotation",
 };
 const LONG_ACCESS: Finding = Finding {
     setting: "access_token_lifetime",
     rule: "RFC 9449 section 11.2",
-    consequence: "access tokens live for more than a day, and proofs need no nonce: whoever could once sign with the \
-                  client's key for an hour may have made proofs for all that time; set dpop_nonce",
+    consequence: "access tokens are valid for more than a day, and proofs need no nonce: an attacker who could use \
+                  the client's key for an hour may have made proofs for all that time; set dpop_nonce",
 };
 const REFRESH_GRACE: Finding = Finding {
     setting: "grace",
     rule: "RFC 9700 section 4.14.2",
-    consequence: "a stolen refresh token that is used within the grace brings the owner's newest pair; the theft is noticed at the first refresh that comes later than grace and margin after the other party's, and each use in grace raises an event",
+    consequence: "a stolen refresh token that is used within the grace yields the owner's newest pair; the theft is \
+                  detected at the first refresh that comes later than grace and margin after the other party's, and \
+                  each use in grace raises an event",
 };
 const REUSE_MARGIN: Finding = Finding {
     setting: "reuse_margin",
     rule: "RFC 9700 section 4.14.2",
-    consequence: "a stolen refresh token that is used within the margin is refused, but the grant lives on",
+    consequence: "a stolen refresh token that is used within the margin is refused, but the grant stays valid",
 };
 const REUSE: Finding = Finding {
     setting: "reuse",
@@ -245,12 +253,12 @@ const REUSE: Finding = Finding {
 const BEARER_IN_BODY: Finding = Finding {
     setting: "bearer_in_body",
     rule: "RFC 9700 section 4.3.2",
-    consequence: "access tokens may end in logs of form bodies",
+    consequence: "access tokens may end up in logs of form bodies",
 };
 const GRANT_LIFETIME: Finding = Finding {
     setting: "grant_lifetime",
     rule: "RFC 9700 section 4.14.2",
-    consequence: "a grant that is refreshed in time again and again has no end but its revocation",
+    consequence: "a grant that is always refreshed in time ends only by revocation",
 };
 
 const A_DAY: Duration = Duration::from_secs(86_400);
@@ -259,15 +267,15 @@ const A_DAY: Duration = Duration::from_secs(86_400);
 pub(crate) const LOOPBACK: Finding = Finding {
     setting: "fetcher",
     rule: "draft-ietf-oauth-client-id-metadata-document section 8.6",
-    consequence: "users make this server send requests to programs on the same machine: for development only",
+    consequence: "users can make this server send requests to programs on the same machine: for development only",
 };
 
-/// Not a setting: raised where no throttle was given to the builder.
+/// Not a setting: reported if the builder got no throttle.
 pub(crate) const NO_THROTTLE: Finding = Finding {
     setting: "throttle",
     rule: "RFC 6749 section 2.3.1",
-    consequence: "nothing slows down a caller that guesses secrets or holds requests without end; \
-                  `.throttle(MemoryThrottle::new())` at the builder does",
+    consequence: "nothing slows down a caller that guesses secrets or holds requests without end; add \
+                  `.throttle(MemoryThrottle::new())` to the builder",
 };
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Which protected resources contradict each other, the catalog or the profile.
+//! Checks that the protected resources do not contradict each other, the catalog or the profile.
 
 use crate::client::redirect_uri::{WebUri, check_host, uri_text};
 use crate::config::check::is_loopback;
@@ -8,14 +8,14 @@ use crate::protected_resource::{Identifier, OFFLINE_ACCESS, ProtectedResource};
 use crate::scope::{ScopeError, ScopeSet};
 use crate::text::check_line;
 
-/// The attributes of a challenge. Some clients find them by their name and `=`, wherever these stand.
+/// The attributes of a challenge. Some clients search for the name and `=` anywhere in the header.
 const ATTRIBUTES: [&str; 5] = ["realm=", "error=", "error_description=", "scope=", "resource_metadata="];
 
 impl Config {
     pub(super) fn check_resources(&self) -> Result<(), ConfigError> {
         let resources = self.resources.as_slice();
         if resources.is_empty() {
-            let error = ConfigError::new("require_resource", true, "false is accepted without resources");
+            let error = ConfigError::new("require_resource", true, "only false is accepted without resources");
             return if self.require_resource { Err(error) } else { Ok(()) };
         }
         let mut before: Vec<Identifier> = Vec::new();
@@ -78,13 +78,13 @@ impl Config {
             None => Ok(()),
             Some(scope) => {
                 let identifiers: Vec<&str> = self.resources.iter().map(|own| own.identifier.as_str()).collect();
-                let remedy = format!("resources that together serve every scope are accepted, {scope} too");
+                let remedy = format!("the resources must together serve every scope; none serves {scope}");
                 Err(ConfigError::new("resources", identifiers.join(" "), remedy))
             }
         }
     }
 
-    /// What stands in challenges names no attribute.
+    /// Checks that no text in challenges contains the name of an attribute.
     fn check_challenges(&self) -> Result<(), ConfigError> {
         let misleads = |text: &str| ATTRIBUTES.iter().any(|attribute| text.contains(attribute));
         if misleads(&self.realm) {
@@ -102,7 +102,7 @@ impl Config {
         }
     }
 
-    /// The described request names no resource.
+    /// Requests of the platform profile name no resource.
     fn check_resources_of_profile(&self) -> Result<(), ConfigError> {
         if self.profile != Profile::Platform {
             return Ok(());
@@ -112,14 +112,14 @@ impl Config {
         }
         if self.resources.len() > 1 && !self.resources.iter().any(|resource| resource.is_default) {
             let count = format!("{} resources without a default", self.resources.len());
-            let remedy = "one of them with is_default is accepted in the platform profile";
+            let remedy = "the platform profile needs one of them with is_default";
             return Err(ConfigError::new("resources", count, remedy));
         }
         Ok(())
     }
 }
 
-/// Words and links that a page or a document shows.
+/// Checks the texts and links that pages and documents show.
 fn check_words(resource: &ProtectedResource) -> Result<(), ConfigError> {
     if let Err(error) = check_line(&resource.name) {
         return Err(of(resource, "name", &resource.name, &format!("the text {error}")));
@@ -140,11 +140,11 @@ fn check_words(resource: &ProtectedResource) -> Result<(), ConfigError> {
     Ok(())
 }
 
-/// At most one default, and one document at the path without a resource path.
+/// Checks that there is at most one default, and at most one document at the path without a resource path.
 fn check_marks(resources: &[ProtectedResource], identifiers: &[Identifier]) -> Result<(), ConfigError> {
     let mut defaults = resources.iter().filter(|resource| resource.is_default);
     if let (Some(_), Some(second)) = (defaults.next(), defaults.next()) {
-        return Err(refused(second, "one resource with is_default is accepted"));
+        return Err(refused(second, "only one resource with is_default is accepted"));
     }
     let mut roots =
         resources.iter().zip(identifiers).filter(|(own, identifier)| own.root_metadata || identifier.path().is_empty());
@@ -166,7 +166,7 @@ fn of(resource: &ProtectedResource, member: &str, value: &str, remedy: &str) -> 
 }
 
 impl ConfigError {
-    /// The check for a resource that is not in the settings.
+    /// An error for a resource that is not in the settings.
     pub(crate) fn unknown_resource(identifier: &str, resources: &[ProtectedResource]) -> Self {
         let known: Vec<String> = resources.iter().map(|own| quoted(&own.identifier)).collect();
         let remedy = match known.as_slice() {
@@ -176,12 +176,12 @@ impl ConfigError {
         Self::new("resources", quoted(identifier), remedy)
     }
 
-    /// A needed scope that the resource does not serve.
+    /// An error for a needed scope that the resource does not serve.
     pub(crate) fn scope_not_served(tokens: &str) -> Self {
         Self::new("scopes", quoted(tokens), "scopes that the resource serves are accepted")
     }
 
-    /// A needed scope that the catalog does not have.
+    /// An error for a needed scope that is not in the catalog.
     pub(crate) fn unknown_scope(tokens: &str, error: &ScopeError) -> Self {
         Self::new("scopes", quoted(tokens), error.to_string())
     }

@@ -16,14 +16,14 @@ pub(super) struct Lifetimes {
 }
 
 /// Returns how long a document that arrived at `now` is cached: as its headers say, within the bounds. Even a document
-/// that must not be cached is kept for the shortest time, so that this server does not request it again and again
+/// that must not be cached is kept for the shortest time, so that this server does not request it repeatedly
 /// [draft-ietf-oauth-client-id-metadata-document section 4.3].
 pub(super) fn lifetime(response: &FetchResponse, now: Timestamp, within: Lifetimes) -> Duration {
     let said = fresh_seconds(response, now).map(Duration::from_secs);
     said.unwrap_or(within.usual).clamp(within.shortest, within.longest)
 }
 
-/// The seconds that remain of the lifetime in the headers; `None` if there is none.
+/// The seconds that remain of the lifetime in the headers; `None` if the headers have none.
 fn fresh_seconds(response: &FetchResponse, now: Timestamp) -> Option<u64> {
     let directives = Directives::read(response.cache_control.as_deref().unwrap_or_default());
     if directives.forbids {

@@ -49,7 +49,7 @@ impl Documents {
                 omitted_method: AuthenticationMethod::None,
                 keys: config.assurance_rules(true),
             },
-            most_octets: settings.most_octets,
+            most_bytes: settings.most_bytes,
             require_name: settings.require_name,
             none_beside_private_key_jwt: settings.none_beside_private_key_jwt,
         };
@@ -67,8 +67,8 @@ impl Documents {
         self.source.fetcher.reaches_loopback()
     }
 
-    /// Returns a cached document, or waits for a fetch in progress. `None` if [`fetch`](Self::fetch) would send a
-    /// request.
+    /// Returns a cached document, or waits for a fetch in progress. Returns `None` if [`fetch`](Self::fetch) would send
+    /// a request.
     pub(crate) async fn without_fetch(&self, url: DocumentUrl<'_>) -> Option<Judged> {
         if let Some(found) = self.source.cached(url) {
             return Some(Ok(found));
@@ -117,7 +117,7 @@ impl Source {
     async fn get_and_judge(&self, url: &str) -> Result<(Arc<ClientMetadata>, Timestamp, Timestamp), DocumentError> {
         let url = DocumentUrl::parse(url)?;
         let mut request = FetchRequest::new(url.as_str());
-        (request.most_octets, request.timeout) = (self.rules.most_octets, self.timeout);
+        (request.most_bytes, request.timeout) = (self.rules.most_bytes, self.timeout);
         let response = self.fetcher.fetch(&request).await?;
         let metadata = self.rules.judge(url, &response)?;
         let now = self.clock.now();

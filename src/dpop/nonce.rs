@@ -1,4 +1,4 @@
-//! Nonces for DPoP proofs [RFC 9449 sections 8 and 9]. They derive from the time and a key, and are not stored.
+//! Nonces for DPoP proofs [RFC 9449 sections 8 and 9]. They are derived from the time and a key, and are not stored.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -21,7 +21,7 @@ const BYTES: usize = BUCKET_BYTES + TAG_BYTES;
 /// The characters of [`BYTES`] as base64url.
 const CHARACTERS: usize = 48;
 
-/// Which role of the server demands the nonce. A nonce of one role is not valid for the other [RFC 9449 section 9].
+/// Which role of the server requires the nonce. A nonce of one role is not valid for the other [RFC 9449 section 9].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Role {
     AuthorizationServer,
@@ -29,7 +29,7 @@ pub(crate) enum Role {
 }
 
 impl Role {
-    const fn octet(self) -> u8 {
+    const fn byte(self) -> u8 {
         match self {
             Self::AuthorizationServer => 1,
             Self::Resource => 2,
@@ -48,8 +48,8 @@ pub(crate) fn current(config: &Config, role: Role, now: Timestamp) -> Option<Str
     Some(URL_SAFE_NO_PAD.encode(bytes))
 }
 
-/// Returns when a nonce expires that was handed out in this period or in the last one, or in the next one by a server whose
-/// clock is ahead; `None` for any other text.
+/// Returns when a nonce expires; `None` for any other text. The nonces of this period and of the last one are valid. So
+/// are those of the next one, which a server whose clock is ahead may have handed out.
 pub(crate) fn expiry(nonces: &DpopNonces, role: Role, nonce: &str, now: Timestamp) -> Option<Timestamp> {
     if nonce.len() != CHARACTERS {
         return None;
@@ -70,14 +70,14 @@ fn bucket(nonces: &DpopNonces, now: Timestamp) -> u32 {
     now.seconds() / period(nonces)
 }
 
-/// The period in seconds, which `build` has checked to be 30 to 600.
+/// The period in seconds, which `build` has checked to be 60 to 600.
 fn period(nonces: &DpopNonces) -> u32 {
     u32::try_from(nonces.period.as_secs()).unwrap_or(u32::MAX).max(1)
 }
 
 /// HMAC-SHA-256, which is the first step of HKDF with the key as its salt [RFC 5869 section 2.2].
 fn make_tag(key: &NonceKey, role: Role, bucket: u32) -> [u8; TAG_BYTES] {
-    let message = [LABEL, &[role.octet()], &bucket.to_be_bytes()].concat();
+    let message = [LABEL, &[role.byte()], &bucket.to_be_bytes()].concat();
     Hkdf::<Sha256>::extract(Some(key.bytes()), &message).0.into()
 }
 

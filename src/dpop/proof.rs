@@ -18,24 +18,24 @@ use crate::secret::Digest;
 
 /// The `typ` of a proof [RFC 9449 section 4.2].
 const TYPE: &str = "dpop+jwt";
-/// How far ahead an `iat` counts for how long a proof is remembered. Only the clock of a client that is wrong by as much, and
-/// that was served with a nonce, makes a later one.
+/// A proof is remembered for longer if its `iat` is in the future, but not beyond this time. Only a client with a nonce
+/// and a clock that is wrong by as much sends a later `iat`.
 const FARTHEST: Duration = Duration::from_secs(3600);
 
-/// The request that a proof has to be for.
+/// The request that a proof must be for.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Expected<'a> {
     /// The method of the request.
     pub(crate) method: &'a str,
     /// The public URL of the request. It comes from the settings, never from a header of the request.
     pub(crate) url: &'a TargetUri,
-    /// The access token beside the proof, at a resource. The proof has to name its digest.
+    /// The access token that was sent with the proof, at a resource. The proof must contain its digest.
     pub(crate) access_token: Option<&'a [u8]>,
     /// Whose nonce the proof needs, if nonces are on.
     pub(crate) role: Role,
 }
 
-/// A proof that was verified. The caller still has to record it as used.
+/// A proof that was verified. The caller must still record it as used.
 #[derive(Clone, Copy)]
 pub(crate) struct Proof {
     /// The key that signed it.
@@ -56,7 +56,7 @@ impl fmt::Debug for Proof {
 ///
 /// [`Reason::DpopProof`], which states what is wrong; [`Reason::DpopNonceNeeded`] if only the nonce is missing or old.
 pub(crate) fn verify(header: &[u8], expected: &Expected<'_>, config: &Config, now: Timestamp) -> Result<Proof, Reason> {
-    let jws = Jws::parse(header, config.proof_octets).map_err(malformed)?;
+    let jws = Jws::parse(header, config.proof_bytes).map_err(malformed)?;
     let key = verify_signature(&jws)?.thumbprint();
     let claims = jws.claims();
     let identifier = judge_request(claims, expected)?;
@@ -114,7 +114,7 @@ fn judge_request<'c>(claims: &'c Claims, expected: &Expected<'_>) -> Result<&'c 
 /// § 4.2. Without an access token, `ath` is ignored.
 fn judge_access_token(claims: &Claims, token: Option<&[u8]>) -> Result<(), Reason> {
     let Some(token) = token else { return Ok(()) };
-    let expected = URL_SAFE_NO_PAD.encode(Digest::of(token).octets());
+    let expected = URL_SAFE_NO_PAD.encode(Digest::of(token).bytes());
     match claims.text("ath").map_err(malformed)? {
         Some(digest) if digest == expected => Ok(()),
         Some(_) => Err(refused("ath is the digest of another access token")),
@@ -122,14 +122,14 @@ fn judge_access_token(claims: &Claims, token: Option<&[u8]>) -> Result<(), Reaso
     }
 }
 
-/// Judges the times, and the nonce last. Returns the time until which a copy of the proof could pass, also after a change of
-/// the settings: with nonces switched off, or an older proof accepted.
+/// Checks the times, and the nonce last. Returns the time until which a copy of the proof could be accepted, even if
+/// the settings change: nonces may be switched off, or older proofs accepted.
 ///
 /// > if the server provided a nonce value to the client, the nonce claim matches the server-provided nonce value, the
 /// > creation time of the JWT, as determined by either the iat claim or a server managed timestamp via the nonce claim,
 /// > is within an acceptable window
 ///
-/// § 4.3. So where nonces are on, `iat` is not compared with the clock, and a client with a wrong clock can be served.
+/// § 4.3. So with nonces, `iat` is not compared with the clock, and a client with a wrong clock can be served.
 fn judge_time(claims: &Claims, role: Role, config: &Config, now: Timestamp) -> Result<Timestamp, Reason> {
     let time = |name| claims.time(name).map_err(malformed);
     let seconds = u64::from(now.seconds());
@@ -161,14 +161,14 @@ fn judge_time(claims: &Claims, role: Role, config: &Config, now: Timestamp) -> R
 
 const fn malformed(error: JoseError) -> Reason {
     refused(match error {
-        JoseError::TooLong(_) => "it has more than proof_octets bytes",
+        JoseError::TooLong(_) => "it has more than proof_bytes bytes",
         JoseError::Form => "it is not three parts with two periods between them",
-        JoseError::Base64Url => "a part is not base64url in its one spelling",
-        JoseError::Json => "the header or the claims are not one JSON object",
+        JoseError::Base64Url => "a part is not canonical base64url",
+        JoseError::Json => "the header or the claims are not a JSON object",
         JoseError::Critical => "its header has crit or b64",
         JoseError::Algorithm => "its alg is not accepted",
         JoseError::Header(_) => "a member of its header is missing or has another type",
-        JoseError::Key(_) => "its jwk is no public key that fits its alg",
+        JoseError::Key(_) => "its jwk is not a public key that fits its alg",
         JoseError::Claim(_) => "a claim has another type, or is out of range",
     })
 }

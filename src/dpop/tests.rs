@@ -45,7 +45,7 @@ fn jwk(key: &EcdsaKeyPair) -> Value {
 }
 
 impl Draft {
-    /// A proof without fault for a token request now.
+    /// A valid proof for a token request now.
     fn new() -> Self {
         let key = key();
         let header = json!({"typ": "dpop+jwt", "alg": "ES256", "jwk": jwk(&key)});
@@ -111,7 +111,7 @@ fn drop_from(value: &mut Value, name: &str) {
 #[test]
 fn the_header_names_type_algorithm_and_public_key() {
     let typ = "its typ is not dpop+jwt";
-    let key_of_header = "its jwk is no public key that fits its alg";
+    let key_of_header = "its jwk is not a public key that fits its alg";
     let cases: [(Change, &str); 17] = [
         (|_| {}, "good"),
         (|draft| draft.header["typ"] = "DPoP+JWT".into(), "good"),
@@ -289,12 +289,12 @@ fn what_is_no_proof_is_refused() {
         (format!("{good}."), form),
         (format!("{header}.{claims}"), form),
         (format!("{header}.{claims}."), form),
-        (format!("{header}.{claims}.{signature}="), "a part is not base64url in its one spelling"),
-        (format!(" {good}"), "a part is not base64url in its one spelling"),
+        (format!("{header}.{claims}.{signature}="), "a part is not canonical base64url"),
+        (format!(" {good}"), "a part is not canonical base64url"),
         (format!("{header}.{claims}.{}", encode([0; 64])), "its signature is wrong"),
         (format!("{header}.{claims}.{}", encode([7; 65])), "its signature is wrong"),
         (".".repeat(4096), form),
-        (".".repeat(4097), "it has more than proof_octets bytes"),
+        (".".repeat(4097), "it has more than proof_bytes bytes"),
     ] {
         match verified(&text, None, &config()) {
             Err(Reason::DpopProof(what)) => assert_eq!(what, expected, "{text}"),

@@ -1,4 +1,4 @@
-//! What an authorization request asks for, and whether the client may ask for it. The same rules hold for a pushed
+//! What an authorization request asks for, and whether the client may ask for it. The same rules apply to a pushed
 //! request [RFC 6749 section 4.1.1, RFC 9126 section 2.1].
 
 use std::sync::Arc;
@@ -29,8 +29,8 @@ const NAMES: [&str; 9] = [
     DPOP_JKT,
 ];
 
-/// The parameters that are read. Only these are stored of a pushed request. Without DPoP, `dpop_jkt` is an unknown
-/// parameter; it is the last of the list.
+/// The parameters that are read. Only these are stored for a pushed request. Without DPoP, the last one, `dpop_jkt`, is
+/// an unknown parameter.
 pub(crate) fn names(config: &Config) -> &'static [&'static str] {
     const ALL: &[&str] = &NAMES;
     if config.reads_proofs() { ALL } else { ALL.split_last().map_or(ALL, |(_, others)| others) }
@@ -47,7 +47,7 @@ pub(crate) struct Asked {
     pub(crate) protected_resources: Vec<Arc<ProtectedResource>>,
 }
 
-/// Why a request is refused whose redirect URI is established.
+/// Why a request with an established redirect URI is refused.
 pub(crate) enum Fault {
     /// In one of the parameters that belong to the service.
     OfServiceParameter(Reason),
@@ -82,7 +82,7 @@ pub(crate) fn redirect_uri<'a>(
     query: &'a Params<'_>,
 ) -> Result<RedirectUri, NoDestination<'a>> {
     let policy = &*context.config.redirect_uris_of(client);
-    let Some(requested) = query.octets("redirect_uri") else {
+    let Some(requested) = query.bytes("redirect_uri") else {
         return match client.redirect_uris.as_slice() {
             [only] => only.stand_in(policy).map_err(|error| NoDestination::Refused(only.as_str().as_bytes(), error)),
             _ => Err(NoDestination::Missing),
@@ -127,10 +127,10 @@ pub(crate) fn state<'q>(context: &Context, query: &'q Params<'_>) -> Result<Opti
     if query.is_repeated("state") {
         return Err(Reason::RepeatedParameter("state"));
     }
-    let Some(state) = query.octets("state") else { return Ok(None) };
-    let visible = || state.iter().all(|octet| (0x20..=0x7e).contains(octet));
+    let Some(state) = query.bytes("state") else { return Ok(None) };
+    let visible = || state.iter().all(|byte| (0x20..=0x7e).contains(byte));
     let refused = context.config.state == StateCharacters::Visible && !visible();
-    if refused || state.len() > context.config.state_octets { Err(Reason::State) } else { Ok(Some(state)) }
+    if refused || state.len() > context.config.state_bytes { Err(Reason::State) } else { Ok(Some(state)) }
 }
 
 /// § 3.1.1: exactly `code`.
@@ -138,17 +138,17 @@ fn response_type(query: &Params<'_>) -> Result<(), Reason> {
     if query.is_repeated("response_type") {
         return Err(Reason::RepeatedParameter("response_type"));
     }
-    match query.octets("response_type") {
+    match query.bytes("response_type") {
         Some(b"code") => Ok(()),
         Some(_) => Err(Reason::UnknownResponseType),
         None => Err(Reason::MissingParameter("response_type")),
     }
 }
 
-/// RFC 7636 section 4.3: S256 alone; no method would mean `plain`.
+/// RFC 7636 section 4.3: only S256 is accepted, and no method would mean `plain`.
 fn challenge(context: &Context, client: &Client, query: &Params<'_>) -> Result<Option<CodeChallenge>, Reason> {
-    let method = query.octets("code_challenge_method");
-    let Some(challenge) = query.octets("code_challenge") else {
+    let method = query.bytes("code_challenge_method");
+    let Some(challenge) = query.bytes("code_challenge") else {
         return match method {
             Some(_) => Err(Reason::ChallengeMethod),
             None if context.config.needs_pkce(client) => Err(Reason::MissingChallenge),
@@ -163,7 +163,7 @@ fn challenge(context: &Context, client: &Client, query: &Params<'_>) -> Result<O
 
 /// RFC 9449 section 10: `dpop_jkt` is a thumbprint.
 fn key(query: &Params<'_>) -> Result<Option<JwkThumbprint>, Reason> {
-    let Some(thumbprint) = query.octets(DPOP_JKT) else { return Ok(None) };
+    let Some(thumbprint) = query.bytes(DPOP_JKT) else { return Ok(None) };
     let thumbprint = str::from_utf8(thumbprint).ok().and_then(|text| text.parse().ok());
     thumbprint.map(Some).ok_or(Reason::DpopKey)
 }
@@ -174,7 +174,7 @@ fn scopes(context: &Context, client: &Client, query: &Params<'_>, target: &Targe
     if client.resource_scope.is_empty() {
         return Err(Reason::ExcessScope);
     }
-    let Some(scope) = query.octets("scope") else {
+    let Some(scope) = query.bytes("scope") else {
         // A scope that was removed from the catalog cannot be shown to the user, so it is left out.
         let registered = target.served_of(context.config.scopes.known_part(&client.default_scopes()));
         return if registered.is_empty() { Err(Reason::Scope(ScopeError::Malformed)) } else { Ok(registered) };

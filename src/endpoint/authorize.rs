@@ -1,8 +1,9 @@
-//! The authorization endpoint [RFC 6749 section 3.1]: checks everything, and stores nothing, except a client whose
-//! metadata document has to await review, and the session that brings a pushed request before its user has signed in.
+//! The authorization endpoint [RFC 6749 section 3.1]. It checks the whole request and stores nothing, with two
+//! exceptions: a client whose metadata document must await review, and the session that presents a pushed request
+//! before its user has signed in.
 //!
-//! Until client and redirect URI are established, every fault shows the page. After that, the
-//! configuration decides which faults go to the client.
+//! Until client and redirect URI are established, every error shows the page. After that, the configuration decides
+//! which errors go to the client.
 
 use std::sync::Arc;
 
@@ -32,35 +33,35 @@ pub(crate) async fn authorize(
         // Boxed, because few servers have it, and it would make the future of every request larger.
         return Box::pin(authorize_pushed(context, request, &reference)).await;
     }
-    let query = read(request.query_octets(), names(&context.config), &limits(context)).map_err(page)?;
+    let query = read(request.query_bytes(), names(&context.config), &limits(context)).map_err(page)?;
     check(context, request, &query, None).await
 }
 
 const REQUEST_URI: &str = "request_uri";
-/// All that counts of a query with a `request_uri`.
+/// The only parameters that are read from a query with a `request_uri`.
 const REFERENCE: [&str; 2] = [REQUEST_URI, "client_id"];
 
-/// The parameters that name a pushed request, if the query has one and clients may push.
+/// Returns the parameters that name a pushed request, if the query has one and clients may push.
 ///
 /// > The authorization server MUST only use the parameters in the Request Object, even if the same parameter is
 /// > provided in the query parameter.
 ///
 /// [RFC 9101 section 6.3, to which RFC 9126 section 4 leads]
 fn reference(context: &Context, request: &Request<'_>) -> Option<Vec<u8>> {
-    if !context.config.pushed_requests || request.query_octets().len() > context.config.query_octets {
+    if !context.config.pushed_requests || request.query_bytes().len() > context.config.query_bytes {
         return None;
     }
-    let named = parameters_named(request.query_octets(), &REFERENCE);
+    let named = parameters_named(request.query_bytes(), &REFERENCE);
     let query = read(&named, &REFERENCE, &limits(context));
-    // A repeated or malformed reference is one too.
+    // A repeated or malformed reference counts as one too.
     let is_reference = match &query {
-        Ok(query) => query.octets(REQUEST_URI).is_some(),
+        Ok(query) => query.bytes(REQUEST_URI).is_some(),
         Err(_) => !parameters_named(&named, &[REQUEST_URI]).is_empty(),
     };
     is_reference.then_some(named)
 }
 
-/// RFC 9126 section 4: the pushed parameters are judged as those of any request, by today's registration.
+/// RFC 9126 section 4: the pushed parameters are checked like those of any request, against the current registration.
 async fn authorize_pushed(
     context: &Arc<Context>,
     request: &Request<'_>,
@@ -68,17 +69,17 @@ async fn authorize_pushed(
 ) -> Result<PendingAuthorization, AuthorizationError> {
     let page = |reason| AuthorizationError::page(context, reason);
     let query = read(reference, &REFERENCE, &limits(context)).map_err(page)?;
-    let client = query.octets("client_id").ok_or(Reason::MissingParameter("client_id")).map_err(page)?;
-    let uri = query.octets(REQUEST_URI).ok_or(Reason::UnknownRequestUri).map_err(page)?;
+    let client = query.bytes("client_id").ok_or(Reason::MissingParameter("client_id")).map_err(page)?;
+    let uri = query.bytes(REQUEST_URI).ok_or(Reason::UnknownRequestUri).map_err(page)?;
     let pushed = pushed::visit(context, request, uri, client).await.map_err(page)?;
-    let unlimited = ParamLimits { octets: usize::MAX, parameters: usize::MAX };
+    let unlimited = ParamLimits { bytes: usize::MAX, parameters: usize::MAX };
     let query = read(pushed.parameters.as_bytes(), names(&context.config), &unlimited).map_err(page)?;
     check(context, request, &query, Some(&pushed)).await
 }
 
-/// Size, form encoding, and repeats of what decides where an answer may go.
-fn read<'a>(octets: &'a [u8], names: &[&'static str], limits: &ParamLimits) -> Result<Params<'a>, Reason> {
-    let query = Params::parse(octets, names, limits).map_err(|_| Reason::MalformedParameters)?;
+/// Checks the size, the form encoding, and that no parameter that decides where the response goes is repeated.
+fn read<'a>(bytes: &'a [u8], names: &[&'static str], limits: &ParamLimits) -> Result<Params<'a>, Reason> {
+    let query = Params::parse(bytes, names, limits).map_err(|_| Reason::MalformedParameters)?;
     match ["client_id", "redirect_uri", REQUEST_URI].into_iter().find(|name| query.is_repeated(name)) {
         Some(name) => Err(Reason::RepeatedParameter(name)),
         None => Ok(query),
@@ -86,10 +87,10 @@ fn read<'a>(octets: &'a [u8], names: &[&'static str], limits: &ParamLimits) -> R
 }
 
 fn limits(context: &Context) -> ParamLimits {
-    ParamLimits { octets: context.config.query_octets, parameters: context.config.parameters }
+    ParamLimits { bytes: context.config.query_bytes, parameters: context.config.parameters }
 }
 
-/// Client, redirect URI, then all that is asked.
+/// Checks the client, the redirect URI, and then everything else.
 async fn check(
     context: &Arc<Context>,
     request: &Request<'_>,
@@ -97,13 +98,13 @@ async fn check(
     pushed: Option<&PushedRequest>,
 ) -> Result<PendingAuthorization, AuthorizationError> {
     let page = |reason| AuthorizationError::page(context, reason);
-    let found = match document::named(context, query.octets("client_id")) {
+    let found = match document::named(context, query.bytes("client_id")) {
         // Boxed, because it is rare and would make the future of every request larger.
         Some(id) => Box::pin(document::find(context, request, id)).await?,
         None => client(context, query).await.map(document::Found::stored).map_err(page)?,
     };
     let document::Found { client, document } = found;
-    // All that the client had was withdrawn after it pushed the request.
+    // Everything granted to the client was withdrawn after it pushed the request.
     if let Some(pushed) = pushed
         && client.has_withdrawn(pushed.epoch).map_err(|stale| page(stale.into()))?
     {
@@ -117,7 +118,7 @@ async fn check(
     Ok(PendingAuthorization {
         client,
         redirect_uri,
-        redirect_uri_named: query.octets("redirect_uri").is_some(),
+        redirect_uri_named: query.bytes("redirect_uri").is_some(),
         challenge,
         state,
         scopes,
@@ -131,9 +132,9 @@ async fn check(
     })
 }
 
-/// § 3.1.2.4: an unknown or unapproved client is told to the user alone.
+/// § 3.1.2.4: only the user learns that a client is unknown or not approved.
 async fn client(context: &Context, query: &Params<'_>) -> Result<Arc<Client>, Reason> {
-    let id = query.octets("client_id").ok_or(Reason::MissingParameter("client_id"))?;
+    let id = query.bytes("client_id").ok_or(Reason::MissingParameter("client_id"))?;
     let id = str::from_utf8(id).map_err(|_| Reason::UnknownClient)?;
     let id = ClientId::new(id).map_err(|_| Reason::UnknownClient)?;
     let client = stored::find(context, &id).await?.ok_or(Reason::UnknownClient)?;
@@ -141,7 +142,7 @@ async fn client(context: &Context, query: &Params<'_>) -> Result<Arc<Client>, Re
     Ok(client)
 }
 
-/// RFC 9126 section 5: whether the request had to be pushed, then what it asks for.
+/// Checks whether the request must be pushed [RFC 9126 section 5], then what it asks for.
 fn judge(context: &Context, client: &Client, query: &Params<'_>, is_pushed: bool) -> Result<Asked, Fault> {
     let must_be_pushed = context.config.require_pushed_requests || client.requires_pushed_requests();
     if must_be_pushed && !is_pushed {

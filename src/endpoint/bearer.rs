@@ -38,8 +38,8 @@ pub(crate) fn token<'a>(
     if is_one { Ok(Some((scheme, token))) } else { Err(Reason::MalformedBearer) }
 }
 
-/// The scheme whose challenge gets the error: that of the header, whatever else is wrong with it. A token in the body
-/// is a bearer token.
+/// Returns the scheme whose challenge gets the error: the scheme of the header, even if the header is malformed. A
+/// token in the body is a bearer token.
 pub(crate) fn scheme(request: &Request<'_>) -> TokenScheme {
     let HeaderLine::One(header) = request.authorization() else { return TokenScheme::Bearer };
     TokenScheme::named(split_scheme(header).0).unwrap_or_default()

@@ -87,7 +87,7 @@ impl Caller<'_> {
         Response::token_json(200, serde_json::to_vec(&message).unwrap_or_default())
     }
 
-    /// § 2.2: checked by the rules and the policy of a registration.
+    /// § 2.2: the rules and the policy of a registration apply.
     async fn update(&self, request: &Request<'_>) -> Result<Response, Reason> {
         let context = self.context;
         let begun = Attempt::new(AttemptKind::Registration, Endpoint::ClientConfiguration);

@@ -25,7 +25,7 @@ use crate::wire::{Endpoint, Request};
 /// The client of the request.
 pub(crate) struct Found {
     pub(crate) client: Arc<Client>,
-    /// What has to be stored when the request is held; `None` if the client is stored already.
+    /// What must be stored when the request is held; `None` if the client is stored already.
     pub(crate) document: Option<Arc<DocumentAdmission>>,
 }
 
@@ -102,7 +102,7 @@ struct Asked<'a> {
     is_approved: bool,
 }
 
-/// Asks the policy and the cache, and otherwise the throttle and the host.
+/// Asks the policy, then reads the cache. If the document is not cached, asks the throttle and fetches it.
 async fn metadata(context: &Context, asked: &Asked<'_>) -> Result<Arc<ClientMetadata>, Reason> {
     let (documents, url) = (context.documents.as_ref().ok_or(Reason::UnknownClient)?, asked.url);
     let (host, peer) = (url.host().to_ascii_lowercase(), asked.request.peer_address());
@@ -124,7 +124,7 @@ async fn metadata(context: &Context, asked: &Asked<'_>) -> Result<Arc<ClientMeta
     judged.map_err(Reason::MetadataDocument)
 }
 
-/// Asks the policy, for every request, since it may decide differently now.
+/// Asks the policy on every request, because its decision may change.
 async fn admitted(
     context: &Context,
     id: &ClientId,
@@ -145,7 +145,7 @@ async fn admitted(
     Ok(DocumentAdmission::new(id.clone(), metadata, admitted, awaits_review))
 }
 
-/// Stores what a document says.
+/// Stores the client that a document describes.
 pub(crate) async fn store(context: &Arc<Context>, admission: &DocumentAdmission) -> Result<(), Reason> {
     registrar(context)?.store_document(admission).await.map_err(refusal)
 }

@@ -15,16 +15,16 @@ pub(crate) fn read<'a>(
     if !endpoint.allows(request.method()) {
         return Err(Reason::MethodNotAllowed);
     }
-    let octets = match request.body_octets() {
-        Body::Octets(octets) if octets.len() <= config.body_octets => octets,
-        Body::Octets(_) | Body::TooLarge => return Err(Reason::TooLarge),
+    let bytes = match request.body_bytes() {
+        Body::Bytes(bytes) if bytes.len() <= config.body_bytes => bytes,
+        Body::Bytes(_) | Body::TooLarge => return Err(Reason::TooLarge),
         Body::Empty => &[],
     };
     if !request.is_form() {
         return Err(Reason::MediaType);
     }
-    let limits = ParamLimits { octets: config.body_octets, parameters: config.parameters };
-    let params = Params::parse(octets, known, &limits).map_err(|_| Reason::MalformedParameters)?;
+    let limits = ParamLimits { bytes: config.body_bytes, parameters: config.parameters };
+    let params = Params::parse(bytes, known, &limits).map_err(|_| Reason::MalformedParameters)?;
     if !params.all_utf8() {
         return Err(Reason::MalformedParameters);
     }

@@ -10,16 +10,16 @@ use crate::record::{Authorization, Stage};
 use crate::store::{Page, StoreError};
 use crate::subject::Subject;
 
-/// Other requests of the user that one page may show beside the held ones: those that were decided within twice
+/// Other requests of the user that one page may show besides the held ones: those that were decided within twice
 /// [`hold_lifetime`](Config::hold_lifetime).
 const DECIDED: usize = 200;
 
-/// What becomes of a user's requests when another one of a client is held.
+/// What happens to a user's requests when another one is held.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Room {
     /// The request of the same client whose record the new one takes over.
     pub(crate) place: Option<Arc<Authorization>>,
-    /// Held requests beyond the bounds, which are ended.
+    /// Held requests beyond the limits, which are ended.
     pub(crate) surplus: Vec<Arc<Authorization>>,
 }
 
@@ -27,8 +27,8 @@ pub(crate) struct Room {
 ///
 /// # Errors
 ///
-/// [`StoreError`] if the store failed. A record that cannot be read keeps nobody from the consent page: then nothing
-/// is counted.
+/// [`StoreError`] if the store failed. An unreadable record is not an error: nothing is counted then, and the user
+/// still gets the consent page.
 pub(crate) async fn find_room(context: &Context, subject: &Subject, client: &ClientId) -> Result<Room, StoreError> {
     let (config, now) = (&context.config, context.now());
     if config.held_requests == usize::MAX && config.held_requests_per_client == usize::MAX {
@@ -66,13 +66,13 @@ fn judge(rows: Vec<Arc<Authorization>>, client: &ClientId, config: &Config, now:
     Room { place, surplus }
 }
 
-/// Whether it can be decided. One of the future, which a clock that leapt left behind, cannot.
+/// Whether the request can be decided. A request in the future, left by a clock that had leapt forward, cannot.
 fn is_held(row: &Authorization, now: Timestamp) -> bool {
     row.stage == Stage::Held && row.since.has_come(now) && now < row.end
 }
 
-/// Whether another request may take the record over: as long as that one may be held, a page that begins twice the
-/// lifetime ago shows the record's id.
+/// Whether another request may take over the record. While that request may be held, a page that begins twice the
+/// lifetime ago must show the record's id.
 fn lasts(row: &Authorization, config: &Config, now: Timestamp) -> bool {
     row.id >= AuthorizationId::first_at(now.minus(config.hold_lifetime))
 }

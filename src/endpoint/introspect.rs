@@ -1,4 +1,4 @@
-//! The introspection endpoint [RFC 7662]: what an access token may do, for resource servers elsewhere.
+//! The introspection endpoint [RFC 7662]: reports what an access token allows, for resource servers in other processes.
 
 use std::sync::LazyLock;
 
@@ -37,7 +37,7 @@ pub(crate) async fn serve(context: &Context, request: &Request<'_>) -> Response 
 }
 
 async fn answer(context: &Context, client: &Client, form: &Params<'_>) -> Result<IntrospectionResponse, Reason> {
-    let token = form.octets("token").ok_or(Reason::MissingParameter("token"))?;
+    let token = form.bytes("token").ok_or(Reason::MissingParameter("token"))?;
     let described = describe(context, client, token).await?;
     Ok(described.unwrap_or_else(IntrospectionResponse::inactive))
 }
@@ -47,7 +47,7 @@ async fn answer(context: &Context, client: &Client, form: &Params<'_>) -> Result
 /// server MUST return an introspection response with the "active" field set to "false"."
 async fn describe(context: &Context, caller: &Client, token: &[u8]) -> Result<Option<IntrospectionResponse>, Reason> {
     let Some(token) = access_token::find(context, token).await? else { return Ok(None) };
-    // § 4: a resource server sees tokens for its own resources alone.
+    // § 4: a resource server sees only tokens for its own resources.
     if !caller.counts_as_public() && context.resources.is_resource_server(&caller.id) {
         let seen = context.resources.seen(token.audience(), token.client(), |entry| entry.is_served_by(&caller.id));
         if seen.entries().is_empty() {
@@ -64,7 +64,7 @@ async fn describe(context: &Context, caller: &Client, token: &[u8]) -> Result<Op
     Ok(message(context, &token, &seen))
 }
 
-/// What is said of a live token; nothing if no scope is left of it that the catalog and the registration still have.
+/// Returns the response for a live token; `None` if the catalog and the registration no longer have any of its scopes.
 fn message(context: &Context, token: &UsableToken, seen: &Target<'_>) -> Option<IntrospectionResponse> {
     let scopes = seen.served_of(token.scopes());
     if !context.config.scopes.knows_any(&scopes) {

@@ -1,4 +1,4 @@
-//! What clients learn about the server [RFC 8414]: only what is switched on.
+//! The metadata of the server [RFC 8414]: only what is switched on.
 
 use crate::client_auth;
 use crate::config::bound_tokens::proof_algorithm_names;

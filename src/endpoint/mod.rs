@@ -1,6 +1,5 @@
-//! The endpoints: each takes a [`Request`](crate::wire::Request) and gives a
-//! [`Response`](crate::wire::Response). Their paths and methods are in
-//! [`Endpoint`](crate::wire::Endpoint).
+//! The endpoints. Each takes a [`Request`](crate::wire::Request) and returns a [`Response`](crate::wire::Response).
+//! Their paths and methods are in [`Endpoint`](crate::wire::Endpoint).
 
 pub(crate) mod authorization_request;
 pub(crate) mod authorize;

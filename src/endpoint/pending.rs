@@ -1,4 +1,4 @@
-//! An authorization request that was found good, and one that was not.
+//! Valid and refused authorization requests.
 
 use std::error::Error;
 use std::fmt;
@@ -21,10 +21,10 @@ use crate::subject::Subject;
 use crate::wire::params::append_query;
 use crate::wire::{Endpoint, Response};
 
-/// A good authorization request that waits for its user: nothing is stored yet.
+/// A valid authorization request that awaits the user's decision. Nothing is stored yet.
 ///
-/// It cannot be altered on its way from the request to the decision. It carries what a consent page
-/// has to show; all texts come from the application and have to be escaped by the page.
+/// It cannot be altered between the request and the decision. It contains what a consent page must show. All texts come
+/// from the application, and the page must escape them.
 #[derive(Clone)]
 pub struct PendingAuthorization {
     pub(crate) client: Arc<Client>,
@@ -37,7 +37,7 @@ pub struct PendingAuthorization {
     pub(crate) protected_resources: Vec<Arc<ProtectedResource>>,
     pub(crate) catalog: ScopeCatalog,
     pub(crate) peer: Option<IpAddr>,
-    /// What has to be stored for the client's metadata document when the request is held; `None` if nothing.
+    /// What must be stored for the client's metadata document when the request is held; `None` if nothing.
     pub(crate) document: Option<Arc<DocumentAdmission>>,
     /// The key that the code will be bound to [RFC 9449 section 10].
     pub(crate) key: Option<JwkThumbprint>,
@@ -46,19 +46,19 @@ pub struct PendingAuthorization {
 }
 
 impl PendingAuthorization {
-    /// Returns the client that asks.
+    /// Returns the client that sent the request.
     #[must_use]
     pub fn client(&self) -> &Client {
         &self.client
     }
 
-    /// Returns what it asks for.
+    /// Returns the requested scopes.
     #[must_use]
     pub const fn scopes(&self) -> &ScopeSet {
         &self.scopes
     }
 
-    /// Returns what it asks for, with the words of the catalog, in the catalog's order.
+    /// Returns the requested scopes with their definitions, in the order of the catalog.
     pub fn requested(&self) -> impl Iterator<Item = RequestedScope<'_>> {
         self.scopes.iter().filter_map(|scope| {
             let definition = self.catalog.definition(scope.name())?;
@@ -67,19 +67,19 @@ impl PendingAuthorization {
         })
     }
 
-    /// Returns the resources it asks for; of specified ones the user picks some.
+    /// Returns the requested resources. If they are specified, the user picks some of them.
     #[must_use]
     pub fn resource_scope(&self) -> &ResourceScope {
         &self.client.resource_scope
     }
 
-    /// Returns the protected resources that the tokens will be for [RFC 8707], for a page to show with
-    /// [`shown_name`](ProtectedResource::shown_name) and identifier; none if there is none in the settings.
+    /// Returns the protected resources that the tokens will be for [RFC 8707]; none if the settings have none. A page
+    /// shows each with its [`shown_name`](ProtectedResource::shown_name) and its identifier.
     pub fn protected_resources(&self) -> impl Iterator<Item = &ProtectedResource> {
         self.protected_resources.iter().map(|resource| &**resource)
     }
 
-    /// Returns the redirect URI to which the answer goes [RFC 6749 section 3.1.2].
+    /// Returns the redirect URI that the response goes to [RFC 6749 section 3.1.2].
     #[must_use]
     pub const fn redirect_uri(&self) -> &RedirectUri {
         &self.redirect_uri
@@ -91,12 +91,11 @@ impl PendingAuthorization {
         self.redirect_uri.host()
     }
 
-    /// Returns what a page whose Content-Security-Policy narrows `form-action` lists there beside
-    /// `'self'` [Content Security Policy section 6.4.1].
+    /// Returns the sources that a page must list in `form-action` besides `'self'`, if its Content-Security-Policy has
+    /// this directive [Content Security Policy section 6.4.1].
     ///
-    /// Browsers apply it to every redirect that follows on the form, the client's own included, so a
-    /// single host would leave a user behind whose client goes on to another one: it is `https: http:`,
-    /// or the scheme of an app.
+    /// They are `https: http:`, or the scheme of an app. A single host is not enough, because browsers apply the
+    /// directive to every redirect that follows the form, including those of the client itself.
     #[must_use]
     pub fn form_action_sources(&self) -> String {
         self.redirect_uri.form_action_sources()
@@ -113,7 +112,7 @@ impl PendingAuthorization {
         Some(url.host())
     }
 
-    /// Returns whether the client pushed the request, so that nobody else can have written or altered it [RFC 9126
+    /// Returns whether the client pushed the request, so that no other party can have written or altered it [RFC 9126
     /// section 1].
     #[must_use]
     pub const fn is_pushed(&self) -> bool {
@@ -134,9 +133,9 @@ impl PendingAuthorization {
     /// Returns whether the client registered itself or has a metadata document, and no person has approved it [RFC 7591
     /// section 5].
     ///
-    /// Say so on the page. Its name and website are its own claim, and its logo is not to be shown.
-    /// [`Client::open`](crate::Client::open) says how it came here and since when, whether its links lead elsewhere, and
-    /// whether its name looks like another's.
+    /// Say so on the page. Its name and website are its own claims. Do not show its logo.
+    /// [`Client::open`](crate::Client::open) returns how and when it was registered, whether its links lead to other
+    /// hosts than its redirect URIs, and whether its name looks like another client's.
     #[must_use]
     pub fn is_client_unreviewed(&self) -> bool {
         self.client.is_unreviewed()
@@ -149,9 +148,10 @@ impl PendingAuthorization {
         self.client.redirect_uris.iter().all(|uri| uri.as_requested().is_loopback())
     }
 
-    /// Returns whether the client's identity is assured, so that a consent of before may stand in for the
-    /// user's click: not for public or native clients, not for clients that registered themselves and were not reviewed,
-    /// and not where the browser goes to the user's own device [RFC 8252 section 8.6].
+    /// Returns whether the client's identity is assured, so that an earlier consent may replace the user's click.
+    ///
+    /// This is `false` for public and native clients, for clients that registered themselves and were not reviewed, and
+    /// if the browser goes to the user's own device [RFC 8252 section 8.6].
     #[must_use]
     pub fn is_client_assured(&self) -> bool {
         let uri = &self.redirect_uri;
@@ -170,7 +170,7 @@ impl fmt::Debug for PendingAuthorization {
     }
 }
 
-/// One scope that a client asks for, in words.
+/// A requested scope with its definition.
 #[derive(Clone, Debug)]
 pub struct RequestedScope<'a> {
     token: String,
@@ -179,26 +179,26 @@ pub struct RequestedScope<'a> {
 }
 
 impl RequestedScope<'_> {
-    /// Returns the token that stands for it on the wire, and in a form in which the user can untick it.
+    /// Returns the token of the scope, for the wire and for a form in which the user can untick it.
     #[must_use]
     pub fn token(&self) -> &str {
         &self.token
     }
 
-    /// Returns whether it is asked for read-only or read-write; nothing in a catalog without permissions.
+    /// Returns whether the scope is requested read-only or read-write; `None` in a catalog without permissions.
     #[must_use]
     pub const fn permission(&self) -> Option<Permission> {
         self.permission
     }
 
-    /// Returns title, description and group.
+    /// Returns the title, the description and the group.
     #[must_use]
     pub const fn definition(&self) -> &ScopeDefinition {
         self.definition
     }
 }
 
-/// An authorization request or decision that was refused; it knows how its user has to be told.
+/// A refused authorization request or decision, with the response for the user.
 pub struct AuthorizationError(Box<Refusal>);
 
 struct Refusal {
@@ -215,7 +215,7 @@ impl Refusal {
     }
 }
 
-/// The answer that goes to the client.
+/// The response that goes to the client.
 struct Redirect {
     response: Response,
     form_action_sources: String,
@@ -227,7 +227,7 @@ impl AuthorizationError {
         Self::raise(context, None, Refusal::page(context, reason))
     }
 
-    /// An error that shows a page though the client is known.
+    /// An error that shows a page although the client is known.
     pub(crate) fn page_for(context: &Context, client: &Client, reason: Reason) -> Self {
         Self::raise(context, Some(&client.id), Refusal::page(context, reason))
     }
@@ -237,7 +237,7 @@ impl AuthorizationError {
         Self::raise(context, Some(client), Refusal::page(context, reason))
     }
 
-    /// An error that shows a page since this redirect URI may not be used.
+    /// An error that shows a page because this redirect URI may not be used.
     pub(crate) fn page_for_uri(context: &Context, client: &ClientId, uri: &[u8], reason: Reason) -> Self {
         context.note_refusal_of_uri(Endpoint::Authorization, Some(client), Some(uri), &reason);
         Self(Box::new(Refusal::page(context, reason)))
@@ -262,16 +262,18 @@ impl AuthorizationError {
         &self.0.reason
     }
 
-    /// Returns whether the answer goes to the client, for a user who is signed in; otherwise it is the
-    /// page, in whose place a service may show its own.
+    /// Returns whether the response goes to the client if the user is signed in. Otherwise it is the error page, and a
+    /// service may show its own page instead.
     #[must_use]
     pub const fn redirects(&self) -> bool {
         self.0.redirect.is_some()
     }
 
-    /// Returns whether the answer waits for the user to sign in, so that nobody's link makes the server
-    /// send strangers elsewhere [RFC 9700 section 4.11.2], or fetch a metadata document: show the sign-in page, and retry
-    /// the request afterwards, with [`Request::subject`](crate::wire::Request::subject).
+    /// Returns whether the user must sign in before the response is sent. Show the sign-in page, then retry the request
+    /// with [`Request::subject`](crate::wire::Request::subject).
+    ///
+    /// Without this, a link of a third party could make the server redirect any visitor [RFC 9700 section 4.11.2], or
+    /// fetch a metadata document.
     #[must_use]
     pub const fn needs_sign_in(&self) -> bool {
         self.waits_for_document() || self.0.redirect.is_some() && !self.0.trusted
@@ -282,8 +284,8 @@ impl AuthorizationError {
         matches!(self.0.reason, Reason::SignInNeeded)
     }
 
-    /// Returns what the sign-in page's `form-action` lists beside `'self'` if the answer is a redirect, as
-    /// [`PendingAuthorization::form_action_sources`] does for the consent page.
+    /// Returns the sources that the sign-in page must list in `form-action` besides `'self'` if the response is a
+    /// redirect, as [`PendingAuthorization::form_action_sources`] does for the consent page.
     #[must_use]
     pub fn form_action_sources(&self) -> Option<&str> {
         if self.waits_for_document() {
@@ -292,8 +294,7 @@ impl AuthorizationError {
         self.0.redirect.as_ref().map(|redirect| redirect.form_action_sources.as_str())
     }
 
-    /// Returns the answer for the user who is signed in, if anybody is: the redirect to the client, or
-    /// the page.
+    /// Returns the response, a redirect to the client or the error page, for the user who is signed in, if any.
     #[must_use]
     pub fn response(self, signed_in: Option<&Subject>) -> Response {
         let may_redirect = signed_in.is_some() || self.0.trusted;
@@ -321,7 +322,7 @@ impl Error for AuthorizationError {
     }
 }
 
-/// Where an authorization response goes: a redirect URI that was validated, and the client's state.
+/// Where an authorization response goes: a validated redirect URI, and the client's state.
 #[derive(Clone, Copy)]
 pub(crate) struct Destination<'a> {
     pub(crate) redirect_uri: &'a RedirectUri,
@@ -338,7 +339,7 @@ impl Destination<'_> {
     pub(crate) fn error(&self, context: &Context, reason: &Reason) -> Response {
         let code = delivery::code_in_redirect(reason);
         let description =
-            if code == ErrorCode::AccessDenied { "the request was denied" } else { reason.told().description };
+            if code == ErrorCode::AccessDenied { "the request was denied" } else { reason.wire_error().description };
         let mut parameters = vec![("error", code.as_str()), ("error_description", description)];
         if let Some(uri) = &context.config.error_uri {
             parameters.push(("error_uri", uri));

@@ -1,4 +1,4 @@
-//! The DPoP proof of a request to a resource: its sender has the key that the access token is bound to
+//! Checks the DPoP proof of a request to a resource: the sender must have the key that the access token is bound to
 //! [RFC 9449 section 7].
 
 use std::borrow::Cow;
@@ -51,7 +51,7 @@ fn judge(
 }
 
 /// The public URL of the request: the one that the embedder set, or else the path of the request at the origin of the
-/// resource. No header is read for it, because the client writes them.
+/// resource. No header is used, because the client controls the headers.
 fn url<'r>(context: &Context, at: Option<usize>, request: &Request<'r>) -> Result<Cow<'r, str>, Reason> {
     if let Some(url) = request.public_url() {
         return Ok(url.into());
@@ -61,7 +61,7 @@ fn url<'r>(context: &Context, at: Option<usize>, request: &Request<'r>) -> Resul
         Some(entry) => entry.origin(),
         None => origin_of(&context.config.issuer),
     };
-    // The slash keeps every path apart from the host.
+    // The slash separates every path from the host.
     Ok(format!("{origin}/{}", path.strip_prefix('/').unwrap_or(path)).into())
 }
 

@@ -31,7 +31,7 @@ pub(crate) fn header<'a>(
     if context.config.reads_proofs() && endpoint.reads_proofs() { dpop_header(request) } else { Ok(None) }
 }
 
-/// Verifies that proof, except that it was not used before: [`record`] checks that.
+/// Verifies the proof, but not whether it was used before: [`record`] checks that.
 pub(crate) fn verify(
     context: &Context,
     request: &Request<'_>,
@@ -40,13 +40,13 @@ pub(crate) fn verify(
 ) -> Result<Proof, Reason> {
     let config = &context.config;
     let url = TargetUri::parse(&config.url_of(endpoint));
-    let url = url.ok_or(Reason::DpopProof("the issuer is no URL that a proof can name"))?;
+    let url = url.ok_or(Reason::DpopProof("the issuer is not a URL that a proof can name"))?;
     let role = Role::AuthorizationServer;
     let expected = Expected { method: request.method(), url: &url, access_token: None, role };
     dpop::verify(header, &expected, config, context.now())
 }
 
-/// Checks that a request without a proof is allowed to have none.
+/// Checks that a request may have no proof.
 ///
 /// > If the value is true, the authorization server MUST reject token requests from the client that do not contain the
 /// > DPoP header.
@@ -66,7 +66,7 @@ pub(crate) async fn record(context: &Context, replay: Replay) -> Result<(), Reas
     context.use_once(replay, Reason::DpopProof("it was used before")).await
 }
 
-/// Adds the current nonce to an answer, if nonces are on.
+/// Adds the current nonce to a response, if nonces are on.
 ///
 /// > The authorization server MAY supply the new nonce in the same way that the initial one was supplied: by using a
 /// > DPoP-Nonce HTTP header in the response.

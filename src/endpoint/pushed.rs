@@ -1,8 +1,8 @@
 //! A pushed request from the browser's first visit to the decision [RFC 9126 section 4].
 //!
-//! A visit does not use it up. A visit without a signed-in user is noted, so that the same session may come back after
-//! the `request_uri` has expired. A held request keeps the pushed one open. Approval and denial both use it up: before
-//! the decision is written, the pushed request is claimed for one held request. So at most one of several gets a code.
+//! A visit does not use it up. A visit without a signed-in user is noted, so that the same session may return after the
+//! `request_uri` has expired. A held request keeps the pushed one open. Approval and denial both use it up: before the
+//! decision is written, the pushed request is claimed for one held request. So at most one of several gets a code.
 
 use std::sync::Arc;
 
@@ -17,14 +17,14 @@ use crate::secret::opaque::Presented;
 use crate::store::StoreError;
 use crate::wire::Request;
 
-/// What every `request_uri` begins with [RFC 9126 section 2.2].
+/// The prefix of every `request_uri` [RFC 9126 section 2.2].
 pub(crate) const REQUEST_URI_PREFIX: &str = "urn:ietf:params:oauth:request_uri:";
 
-/// Finds the pushed request that a browser brings.
+/// Finds the pushed request that a browser presents.
 ///
 /// # Errors
 ///
-/// [`Reason::UnknownRequestUri`] if it is unknown, expired, used, or another client's; the store's error.
+/// [`Reason::UnknownRequestUri`] if it is unknown, expired, used, or belongs to another client; the store's error.
 pub(crate) async fn visit(
     context: &Context,
     request: &Request<'_>,
@@ -32,14 +32,14 @@ pub(crate) async fn visit(
     client: &[u8],
 ) -> Result<Arc<PushedRequest>, Reason> {
     let presented = Presented::parse(REQUEST_URI_PREFIX, uri).ok_or(Reason::UnknownRequestUri)?;
-    let session = request.session_octets().filter(|session| !session.is_empty()).map(Digest::of);
+    let session = request.session_bytes().filter(|session| !session.is_empty()).map(Digest::of);
     let mut flow = Visiting {
         context,
-        from: PushedFrom { id: PushedRequestId::from_octets(presented.id), secret: presented.digest },
+        from: PushedFrom { id: PushedRequestId::from_bytes(presented.id), secret: presented.digest },
         browser: Browser { client, session, is_signed_in: request.signed_in().is_some() },
         now: context.now(),
     };
-    claim(&context.stores, &mut flow, Some(ATTEMPTS)).await
+    claim(context, &mut flow, Some(ATTEMPTS)).await
 }
 
 /// Keeps the pushed request open until the end of a held request.
@@ -50,7 +50,7 @@ pub(crate) async fn visit(
 /// decided; the store's error.
 pub(crate) async fn keep_open(context: &Context, from: &PushedFrom, until: Timestamp) -> Result<(), Reason> {
     let mut flow = KeepingOpen { context, from: *from, until, now: context.now() };
-    claim(&context.stores, &mut flow, Some(ATTEMPTS)).await
+    claim(context, &mut flow, Some(ATTEMPTS)).await
 }
 
 /// Uses the pushed request up for the decision of the held request with that handle.
@@ -59,14 +59,14 @@ pub(crate) async fn keep_open(context: &Context, from: &PushedFrom, until: Times
 ///
 /// [`Reason::AlreadyDecided`] if another decision used it; the store's error.
 pub(crate) async fn use_up(context: &Context, from: &PushedFrom, handle: Digest) -> Result<(), Reason> {
-    claim(&context.stores, &mut UsingUp { context, from: *from, handle }, Some(ATTEMPTS)).await
+    claim(context, &mut UsingUp { context, from: *from, handle }, Some(ATTEMPTS)).await
 }
 
 async fn find(context: &Context, id: &PushedRequestId) -> Result<Seen<PushedRequest>, StoreError> {
     Ok(context.stores.pushed_requests()?.find(id).await?.into())
 }
 
-/// The browser that brings a `request_uri`.
+/// The browser that presents a `request_uri`.
 struct Browser<'a> {
     client: &'a [u8],
     session: Option<Digest>,
@@ -116,7 +116,7 @@ impl Flow for Visiting<'_> {
     }
 }
 
-/// Whether the browser may bring the request, and whether its session is noted.
+/// Checks whether the browser may present the request, and whether its session is noted.
 fn judge_visit(
     pushed: &PushedRequest,
     browser: &Browser<'_>,
@@ -130,7 +130,7 @@ fn judge_visit(
     let is_noted = live().any(|visit| Some(visit.session) == browser.session);
     // > An expired request_uri MUST be rejected as invalid.
     //
-    // For a session that has brought it before, it has not expired: the user may need longer to sign in.
+    // For a session that has presented it before, it has not expired: the user may need longer to sign in.
     if now >= pushed.end && !is_noted {
         return Err(Reason::UnknownRequestUri);
     }
@@ -226,7 +226,7 @@ mod tests {
 
     fn pushed() -> PushedRequest {
         PushedRequest {
-            id: PushedRequestId::from_octets([7; 16]),
+            id: PushedRequestId::from_bytes([7; 16]),
             version: 1,
             client: ClientId::new("own").unwrap(),
             epoch: 0,
@@ -241,10 +241,10 @@ mod tests {
         }
     }
 
-    /// The browser's session, whether its user has signed in, when it comes, and what becomes of it.
+    /// The browser's session, whether its user has signed in, the time of the visit, and the outcome.
     type Row = (Option<&'static [u8]>, bool, u32, Option<Outcome>);
 
-    /// 9126-4-04: in time everybody passes, later those who came before.
+    /// 9126-4-04: in time, all sessions pass; later, only those that came before.
     #[test]
     fn late_visits_are_for_sessions_that_came_in_time() {
         let noted = |session| Some(Outcome::Noted(visit(session, 9000)));

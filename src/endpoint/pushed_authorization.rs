@@ -1,14 +1,14 @@
 //! The endpoint for pushed authorization requests [RFC 9126 section 2].
 //!
-//! The requests of a client are in slots, whose ids derive from the client id. So they are counted by primary key,
-//! without a list: a request takes a slot that is free, and there are no more slots than it may have open requests. A
-//! push reads some of the slots and not all. If none of them is free, it is refused; but anybody can push for a public
-//! client, so its requests replace each other instead.
+//! The requests of a client are stored in slots, whose ids derive from the client id. So they are counted by primary
+//! key, without a list: each request takes a free slot, and a client has as many slots as it may have open requests. A
+//! push reads only some of the slots. If none of these is free, the push is refused. Anyone can push for a public
+//! client, so the requests of a public client replace each other instead.
 
 use std::io::Write as _;
 use std::sync::Arc;
 
-use crate::claim::{ATTEMPTS, After, Flow, Seen, Step, claim};
+use crate::claim::{ATTEMPTS, After, Flow, Seen, Step, claim, first_version};
 use crate::clock::Timestamp;
 use crate::context::Context;
 use crate::endpoint::authorization_request::{self, Fault, NoDestination, names};
@@ -28,10 +28,10 @@ use crate::wire::{Endpoint, Request, Response};
 
 /// The parameters that are refused in a pushed request.
 const REFUSED: [&str; 2] = ["request_uri", "request"];
-/// Slots that are tried at random: while half of them are free, all but one of 256 requests find one.
+/// Slots that are tried at random. While half of all slots are free, 255 of 256 requests find one.
 const DRAWS: usize = 8;
-/// Slots that are tried in turn after that: while one of ten is free, all but one of thirty requests find it. More would
-/// let each push to a client that is at its bound cost the store more.
+/// Slots that are then tried in turn. While one slot in ten is free, 29 of 30 requests find one. With more steps, each
+/// push for a client at its limit would cost the store more.
 const STEPS: usize = 24;
 /// Separates these slots from those of other records.
 const LABEL: &[u8] = b"pushed request";
@@ -59,7 +59,7 @@ pub(crate) async fn serve(context: &Context, request: &Request<'_>) -> Response 
             if caller.key.is_some() { proof::with_nonce(context, response) } else { response }
         }
         Err(reason @ Reason::RedirectUri(_)) => {
-            submitted::refused_for_uri(context, request, ENDPOINT, client, form.octets("redirect_uri"), &reason)
+            submitted::refused_for_uri(context, request, ENDPOINT, client, form.bytes("redirect_uri"), &reason)
         }
         Err(reason) => refuse(Some(client), reason),
     }
@@ -69,17 +69,17 @@ pub(crate) async fn serve(context: &Context, request: &Request<'_>) -> Response 
 fn judge(context: &Context, caller: &Caller, form: &Params<'_>) -> Result<(), Reason> {
     let client = &caller.client;
     // > The request_uri authorization request parameter is one exception, and it MUST NOT be provided.
-    if form.octets("request_uri").is_some() {
+    if form.bytes("request_uri").is_some() {
         return Err(Reason::PushedRequestUri);
     }
-    if form.octets("request").is_some() {
+    if form.bytes("request").is_some() {
         return Err(Reason::RequestObject);
     }
     // Client authentication has compared it with the credentials.
-    if form.octets("client_id").is_none() {
+    if form.bytes("client_id").is_none() {
         return Err(Reason::MissingParameter("client_id"));
     }
-    if context.config.needs_pushed_redirect_uri() && form.octets("redirect_uri").is_none() {
+    if context.config.needs_pushed_redirect_uri() && form.bytes("redirect_uri").is_none() {
         return Err(Reason::MissingRedirectUri);
     }
     authorization_request::redirect_uri(context, client, form).map_err(|refused| match refused {
@@ -102,10 +102,10 @@ async fn push(context: &Context, caller: &Caller, form: &Params<'_>) -> Result<S
     let (client, now) = (&*caller.client, context.now());
     let end = now.plus(context.config.request_uri_lifetime);
     let minted = opaque::mint(&*context.entropy);
-    let Drawn { slots, version } = draw(&*context.entropy, context.config.pushed_requests_per_client);
+    let slots = draw(&*context.entropy, context.config.pushed_requests_per_client);
     let record = PushedRequest {
         id: slot_id(&client.id, 0),
-        version,
+        version: first_version(&*context.entropy),
         client: client.id.clone(),
         epoch: client.epoch,
         secret: minted.digest,
@@ -138,7 +138,7 @@ async fn push(context: &Context, caller: &Caller, form: &Params<'_>) -> Result<S
 }
 
 fn uri_of(minted: &MintedOpaque, id: PushedRequestId) -> String {
-    minted.text(REQUEST_URI_PREFIX, &IdText::of(id.octets()))
+    minted.text(REQUEST_URI_PREFIX, &IdText::of(id.as_bytes()))
 }
 
 async fn fill(
@@ -147,16 +147,16 @@ async fn fill(
     is_public: bool,
     replaced: Option<Digest>,
 ) -> Result<Filled, Reason> {
-    claim(&context.stores, &mut Filling { context, record, is_public, replaced }, Some(ATTEMPTS)).await
+    claim(context, &mut Filling { context, record, is_public, replaced }, Some(ATTEMPTS)).await
 }
 
 /// Puts one request into a slot.
 struct Filling<'a> {
     context: &'a Context,
     record: PushedRequest,
-    /// Whether anybody may push for the client.
+    /// Whether anyone may push for the client.
     is_public: bool,
-    /// The secret of the request that it replaces although it is open.
+    /// The secret of the open request that it replaces, if any.
     replaced: Option<Digest>,
 }
 
@@ -183,15 +183,15 @@ struct Replaceable {
 }
 
 impl Replaceable {
-    /// What is held waits for the decision of a user who is signed in, and stays. A visit does not make it stay, since it
-    /// costs a stranger no more than a push.
+    /// A held request awaits the decision of a signed-in user, so it is not replaced. A visit does not protect a
+    /// request, because a visit costs an attacker no more than a push.
     fn of(found: &PushedRequest) -> Option<Self> {
         let replaceable = Self { created: found.created, id: found.id, secret: found.secret };
         (!found.is_held()).then_some(replaceable)
     }
 }
 
-/// The open requests that a push has met.
+/// The open requests that a push has found.
 struct Met {
     first_end: Timestamp,
     replaceable: Option<Replaceable>,
@@ -222,8 +222,7 @@ impl Flow for Filling<'_> {
                 if found.is_open(now) && !is_replaced {
                     return Ok(Step::Leave(Filled::Open(Open { until: found.last_use(), replaceable })));
                 }
-                let version = found.version.saturating_add(1);
-                Step::Replace(Arc::new(PushedRequest { version, ..self.record.clone() }), pushed)
+                Step::Replace(Arc::new(self.record.clone()), pushed)
             }
             Seen::Unread | Seen::Missing | Seen::Torn => Step::Insert(Arc::new(self.record.clone()), pushed),
         })
@@ -234,34 +233,27 @@ impl Flow for Filling<'_> {
     }
 }
 
-/// The id of a slot. It recurs with each request in the slot.
+/// The id of a slot. Successive requests in the slot share it.
 fn slot_id(client: &ClientId, slot: usize) -> PushedRequestId {
     let slot = u16::try_from(slot).unwrap_or_default().to_be_bytes();
-    PushedRequestId::from_octets(slot::id(LABEL, &slot, client))
+    PushedRequestId::from_bytes(slot::id(LABEL, &slot, client))
 }
 
-struct Drawn<S> {
-    /// The slots in the order in which they are tried.
-    slots: S,
-    /// The version of the first record in a slot.
-    version: u32,
-}
-
-fn draw(entropy: &dyn Entropy, slots: usize) -> Drawn<impl Iterator<Item = usize> + Send> {
-    let mut bytes = [[0; 4]; DRAWS + 1];
+/// Draws the slots in the order in which they are tried.
+fn draw(entropy: &dyn Entropy, slots: usize) -> impl Iterator<Item = usize> + Send {
+    let mut bytes = [[0; 4]; DRAWS];
     entropy.fill(bytes.as_flattened_mut());
-    let [version, drawn @ ..] = bytes;
-    let drawn = drawn.map(|bytes| usize::try_from(u32::from_be_bytes(bytes)).unwrap_or_default() % slots);
+    let drawn = bytes.map(|bytes| usize::try_from(u32::from_be_bytes(bytes)).unwrap_or_default() % slots);
     let start = drawn.into_iter().sum::<usize>();
     let in_turn = (0..slots.min(STEPS)).map(move |step| (start + step) % slots);
-    Drawn { slots: drawn.into_iter().chain(in_turn), version: slot::first_version(version) }
+    drawn.into_iter().chain(in_turn)
 }
 
-/// § 2.2, written directly: no value in it can hold a quote or a backslash.
+/// § 2.2, written directly: no value in it can contain a quote or a backslash.
 fn created(context: &Context, request_uri: &str) -> Response {
     let mut json = Vec::with_capacity(160);
     let expires_in = context.config.request_uri_lifetime.as_secs();
-    // A vector takes whatever is written.
+    // Writing to a vector never fails.
     write!(json, "{{\"request_uri\":\"{request_uri}\",\"expires_in\":{expires_in}}}").unwrap_or_default();
     Response::token_json(201, json)
 }
@@ -277,13 +269,11 @@ mod tests {
     #[test]
     fn few_slots_are_all_tried_and_of_many_no_more_than_32() {
         for slots in [1, 2, 7, STEPS] {
-            let Drawn { slots: tried, version } = draw(&SystemEntropy, slots);
-            let tried: Vec<_> = tried.collect();
+            let tried: Vec<_> = draw(&SystemEntropy, slots).collect();
             assert_eq!(tried.len(), DRAWS + slots);
             assert_eq!(tried.into_iter().collect::<BTreeSet<_>>(), (0..slots).collect());
-            assert!(version < 1 << 31);
         }
-        let tried: Vec<_> = draw(&SystemEntropy, 1000).slots.collect();
+        let tried: Vec<_> = draw(&SystemEntropy, 1000).collect();
         assert_eq!(tried.len(), 32);
         assert!(tried.into_iter().all(|slot| slot < 1000));
     }

@@ -1,4 +1,4 @@
-//! The registration endpoint [RFC 7591 section 3]: the order of checks, the policy, the answer.
+//! The registration endpoint [RFC 7591 section 3]: the order of checks, the policy, the response.
 
 use std::sync::Arc;
 

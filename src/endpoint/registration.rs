@@ -25,9 +25,9 @@ pub(crate) fn registrar(context: &Arc<Context>) -> Result<Registrar, StoreError>
 
 /// The body, if its media type is JSON and it is not too large [RFC 7591 section 3.1].
 pub(crate) fn body<'a>(context: &Context, request: &Request<'a>) -> Result<&'a [u8], Reason> {
-    let body = match request.body_octets() {
-        Body::Octets(octets) if octets.len() <= context.config.body_octets => octets,
-        Body::Octets(_) | Body::TooLarge => return Err(Reason::TooLarge),
+    let body = match request.body_bytes() {
+        Body::Bytes(bytes) if bytes.len() <= context.config.body_bytes => bytes,
+        Body::Bytes(_) | Body::TooLarge => return Err(Reason::TooLarge),
         Body::Empty => &[],
     };
     if request.is_json() { Ok(body) } else { Err(Reason::RegistrationMediaType) }

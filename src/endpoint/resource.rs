@@ -20,24 +20,23 @@ use crate::wire::challenge::TokenScheme;
 use crate::wire::params::{ParamLimits, Params};
 use crate::wire::{Body, Request, Response};
 
-/// What a valid access token stands for.
+/// The client, user, scopes and resources of a valid access token.
 ///
-/// It is a snapshot: authenticate every request anew.
+/// It is a snapshot. Authenticate every request anew.
 #[derive(Clone, Debug)]
 pub struct Authenticated {
     token: UsableToken,
     /// The place of the protected resource where it was presented, if there are any.
     at: Option<usize>,
-    /// The scopes that this resource serves; all where nothing is set.
+    /// The scopes that this resource serves; `None` means all.
     serves: Option<ScopeSet>,
 }
 
 impl Authenticated {
-    /// Returns the user on whose behalf the client acts; `None` where the client acts for itself
-    /// [RFC 6749 section 4.4].
+    /// Returns the user on whose behalf the client acts; `None` if the client acts for itself [RFC 6749 section 4.4].
     ///
-    /// [`AuthorizationServer::require_subject`](crate::AuthorizationServer::require_subject) answers the request where
-    /// there has to be one. Without that, or a look at the `None`, nothing compiles:
+    /// [`AuthorizationServer::require_subject`](crate::AuthorizationServer::require_subject) refuses a token without a
+    /// user. Code that ignores the `None` does not compile:
     ///
     /// ```compile_fail,E0308
     /// fn user(token: &grantor::Authenticated) -> &grantor::Subject {
@@ -67,7 +66,8 @@ impl Authenticated {
         self.token.grant()
     }
 
-    /// Returns the scopes of the token that the client may still have, at a protected resource those that it serves.
+    /// Returns the scopes of the token that the client may still have. At a protected resource, only those that it
+    /// serves are included.
     #[must_use]
     pub fn scopes(&self) -> ScopeSet {
         let scopes = self.token.scopes();
@@ -83,8 +83,8 @@ impl Authenticated {
         self.token.resource_scope()
     }
 
-    /// Returns the key that the token is bound to, whose possession the request has proved; `None` for a bearer token
-    /// [RFC 9449 section 6].
+    /// Returns the key that the token is bound to; `None` for a bearer token [RFC 9449 section 6]. The request has
+    /// proved possession of the key.
     #[must_use]
     pub fn key(&self) -> Option<&JwkThumbprint> {
         self.token.key()
@@ -109,12 +109,12 @@ impl Authenticated {
 
     /// Returns whether the token covers this scope, with this permission, on this resource.
     ///
-    /// A scope of a catalog without permissions covers any.
+    /// A scope of a catalog without permissions covers every permission.
     ///
     /// # Security
     ///
-    /// This bounds the application alone. Whether the [`subject`](Self::subject) itself may reach the
-    /// resource is the resource's own check: with [`ResourceScope::All`], a token covers every resource.
+    /// This limits only the application. The resource must check whether the [`subject`](Self::subject) itself may
+    /// access it: with [`ResourceScope::All`], a token covers every resource.
     #[must_use]
     pub fn permits(&self, scope: &str, permission: Permission, resource: Resource<'_>) -> bool {
         let is_served = self.serves.as_ref().is_none_or(|serves| serves.contains(scope, permission));
@@ -128,7 +128,7 @@ impl Authenticated {
     ///
     /// # Security
     ///
-    /// It says nothing of resources, and nothing of what the user may do.
+    /// It checks neither resources nor what the user may do.
     #[must_use]
     pub fn has_scope(&self, scope: &str) -> bool {
         let is_served = self.serves.as_ref().is_none_or(|serves| serves.contains_plain(scope));
@@ -136,14 +136,15 @@ impl Authenticated {
     }
 }
 
-/// A request that a resource refuses; it knows its answer [RFC 6750 section 3, RFC 9449 section 7].
+/// A request that a resource refuses, with its response [RFC 6750 section 3, RFC 9449 section 7].
 pub struct ResourceError {
     reason: Reason,
     response: Response,
 }
 
 impl ResourceError {
-    /// The response of that resource. Its challenge names the scope that is needed, and has the error at that scheme.
+    /// Creates the response of that resource. Its challenge names the scope that is needed, and has the error under
+    /// that scheme.
     fn new(context: &Context, at: Option<usize>, scheme: TokenScheme, reason: Reason, scope: &str) -> Self {
         let resource_metadata = context.resources.entry_at(at).map_or("", |entry| entry.metadata_url.as_str());
         let with = Challenge { scope, resource_metadata, scheme };
@@ -151,7 +152,7 @@ impl ResourceError {
         Self { response: delivery::at_resource(&reason, with, nonce, &context.config), reason }
     }
 
-    /// The answer to a request whose token was not accepted.
+    /// Creates the response to a request whose token was not accepted.
     fn refused(context: &Context, at: Option<usize>, request: &Request<'_>, reason: Reason, scope: &str) -> Self {
         // A request without a token has used no scheme.
         let is_silent = matches!(reason, Reason::NoAccessToken);
@@ -165,9 +166,9 @@ impl ResourceError {
         &self.reason
     }
 
-    /// Returns the answer: 401 or 403 with a challenge, 400 for a malformed request, 500 or 503 without one if the
+    /// Returns the response: 401 or 403 with a challenge, 400 for a malformed request, 500 or 503 without one if the
     /// store failed, 500 if the embedder did not set the [path](Request::path) of a request with a bound token, and 204
-    /// without a header to a preflight. If both schemes are accepted, there may be two `WWW-Authenticate` headers.
+    /// without headers for a preflight. If both schemes are accepted, there may be two `WWW-Authenticate` headers.
     #[must_use]
     pub fn into_response(self) -> Response {
         self.response
@@ -192,15 +193,16 @@ impl std::error::Error for ResourceError {
     }
 }
 
-/// The check of access tokens for one protected resource, in the process of the authorization server [RFC 8707, RFC 9728].
+/// The check of access tokens for one protected resource, in the process of the authorization server [RFC 8707, RFC
+/// 9728].
 ///
-/// [`AuthorizationServer::resource`](crate::AuthorizationServer::resource) makes one, once, when the service starts. A clone
-/// shares everything and is cheap.
+/// Create it with [`AuthorizationServer::resource`](crate::AuthorizationServer::resource), once, when the service
+/// starts. Clones share everything and are cheap.
 ///
 /// # Examples
 ///
-/// A guard that needs a scope. A request without a token is told which scope to ask for, and so is one whose token has
-/// too little:
+/// A guard that requires a scope. If the token is missing or does not have the scope, the response names the scope to
+/// request:
 ///
 /// ```
 /// use grantor::scope::ScopeSet;
@@ -218,7 +220,7 @@ pub struct ResourceServer {
 }
 
 impl ResourceServer {
-    /// The check for the resource of that identifier, as the settings have it.
+    /// Creates the check for the resource with that identifier.
     ///
     /// # Errors
     ///
@@ -236,13 +238,14 @@ impl ResourceServer {
         self.context.resources.entry(self.place).map(|entry| &*entry.settings)
     }
 
-    /// Returns the URL of the resource's metadata, as challenges carry it [RFC 9728 section 5.1].
+    /// Returns the URL of the resource's metadata, as challenges contain it [RFC 9728 section 5.1].
     #[must_use]
     pub fn metadata_url(&self) -> &str {
         self.context.resources.entry(self.place).map_or("", |entry| entry.metadata_url.as_str())
     }
 
-    /// Reads scope tokens that an operation needs, such as `["repo-code:rw"]`, once, when the service starts.
+    /// Parses the scope tokens that an operation needs, such as `["repo-code:rw"]`. Do this once, when the service
+    /// starts.
     ///
     /// # Errors
     ///
@@ -258,16 +261,16 @@ impl ResourceServer {
         }
     }
 
-    /// Finds out what the request's access token stands for, and refuses every token that is not for this resource
-    /// [RFC 6750, RFC 8707].
+    /// Authenticates a request by its access token, and refuses every token that is not for this resource [RFC 6750,
+    /// RFC 8707].
     ///
     /// A token that is bound to a key needs a DPoP proof, which names the method and the public URL of the request: set
-    /// [`Request::path`], or [`Request::url`] where clients use another address [RFC 9449 section 7].
+    /// [`Request::path`], or [`Request::url`] if clients use another address [RFC 9449 section 7].
     ///
     /// # Errors
     ///
-    /// [`ResourceError`], which holds the answer. The challenge of a 401 names the resource's metadata and its basic
-    /// scopes [RFC 9728 section 5.1].
+    /// [`ResourceError`], which contains the response. The challenge of a 401 names the resource's metadata and its
+    /// basic scopes [RFC 9728 section 5.1].
     pub async fn authenticate(&self, request: &Request<'_>) -> Result<Authenticated, ResourceError> {
         let at = Some(self.place);
         let basic = self.context.resources.entry(self.place).map_or("", |entry| entry.basic.as_str());
@@ -275,15 +278,16 @@ impl ResourceServer {
         look_up(&self.context, at, request).await.map_err(refused)
     }
 
-    /// Finds out what the request's access token stands for, and demands that it has these scopes.
+    /// Authenticates a request by its access token, and requires that it has these scopes.
     ///
-    /// [`scopes`](Self::scopes) reads them. Without any, the answer to a request without a token names the basic scopes.
+    /// [`scopes`](Self::scopes) parses them. If `needed` is empty, the response to a request without a token names the
+    /// basic scopes.
     ///
     /// # Errors
     ///
     /// As [`authenticate`](Self::authenticate), and as [`require_scopes`](Self::require_scopes). The challenge of a 401
     /// names the scopes that are needed here. A [preflight](Request::is_preflight) is answered with 204 and no CORS
-    /// headers, so pages of other origins may not call the resource. To let them, put a CORS layer in front.
+    /// headers, so pages of other origins may not call the resource. To allow them, put a CORS layer in front.
     pub async fn authenticate_for(
         &self,
         request: &Request<'_>,
@@ -303,12 +307,12 @@ impl ResourceServer {
         Ok(token)
     }
 
-    /// Demands that a token has all of these scopes at this resource.
+    /// Requires that a token has all of these scopes at this resource.
     ///
     /// # Errors
     ///
-    /// [`ResourceError`] with 403. Its challenge names all scopes that are needed, with those that the token has here, so
-    /// that a client that asks for just these loses none [RFC 6750 section 3.1].
+    /// [`ResourceError`] with 403. Its challenge names all scopes that are needed, and those that the token has here. A
+    /// client that requests exactly these loses none [RFC 6750 section 3.1].
     pub fn require_scopes(&self, token: &Authenticated, needed: &ScopeSet) -> Result<(), ResourceError> {
         if token.at == Some(self.place) && needed.is_subset_of(&token.scopes()) {
             return Ok(());
@@ -317,7 +321,7 @@ impl ResourceServer {
     }
 }
 
-/// Finds out what the request's access token stands for, at the default resource if there is any.
+/// Authenticates a request by its access token, at the default resource if there is one.
 pub(crate) async fn authenticate(context: &Context, request: &Request<'_>) -> Result<Authenticated, ResourceError> {
     let at = context.resources.default();
     look_up(context, at, request).await.map_err(|reason| {
@@ -356,7 +360,7 @@ fn refuse_preflight(context: &Context, request: &Request<'_>) -> Result<(), Reso
     Err(ResourceError::refused(context, None, request, Reason::Preflight, ""))
 }
 
-/// Refuses with what would have been needed [RFC 6750 section 3.1].
+/// Refuses a token that does not cover this, and names what is needed [RFC 6750 section 3.1].
 pub(crate) fn require(
     context: &Context,
     token: &Authenticated,
@@ -367,7 +371,7 @@ pub(crate) fn require(
     if token.permits(scope, permission, resource) {
         return Ok(());
     }
-    // More scopes cannot help where only the user's choice of resources is in the way.
+    // More scopes cannot help if only the user's choice of resources excludes it.
     if token.at.is_some() && token.scopes().contains(scope, permission) {
         return Err(ResourceError::new(context, token.at, token.scheme(), Reason::ResourceNotReached, ""));
     }
@@ -385,7 +389,8 @@ pub(crate) fn require_scope(context: &Context, token: &Authenticated, scope: &st
     Err(needs(context, token.at, token, &ScopeSet::from_scopes([Scope::new(scope, None)])))
 }
 
-/// What is needed; at a protected resource with what the token has there, in the order of the catalog.
+/// Creates the error for missing scopes. At a protected resource, it also names the scopes that the token has there, in
+/// the order of the catalog.
 fn needs(context: &Context, at: Option<usize>, token: &Authenticated, needed: &ScopeSet) -> ResourceError {
     let scopes = &context.config.scopes;
     let all = at.map(|_| context.resources.scopes_at(at, &scopes.union(&[needed, &token.scopes()])));
@@ -399,14 +404,14 @@ pub(crate) fn require_subject<'t>(context: &Context, token: &'t Authenticated) -
     token.subject().ok_or_else(reason)
 }
 
-/// Looks the token up at the resource in that place. Where there are protected resources, a token is always for one.
+/// Looks up the token at the resource in that place. If there are protected resources, a token is always for one.
 ///
 /// > such a protected resource MUST reject a DPoP-bound access token received as a bearer token
 ///
 /// [RFC 9449 section 7.2]
 async fn look_up(context: &Context, at: Option<usize>, request: &Request<'_>) -> Result<Authenticated, Reason> {
     let in_body = if context.config.bearer_in_body { form(context, request)? } else { None };
-    let in_body = in_body.as_ref().and_then(|params| params.octets("access_token"));
+    let in_body = in_body.as_ref().and_then(|params| params.bytes("access_token"));
     let is_accepted = |scheme| scheme == TokenScheme::Bearer || context.config.reads_proofs();
     let (scheme, sent) = match (bearer::token(request, is_accepted)?, in_body) {
         (Some(_), Some(_)) => return Err(Reason::MalformedBearer),
@@ -424,7 +429,7 @@ async fn look_up(context: &Context, at: Option<usize>, request: &Request<'_>) ->
     }
     match (scheme, token.key()) {
         (TokenScheme::Bearer, None) => {}
-        // In a box: proofs are rare, and every request would have the room for one.
+        // Boxed, because proofs are rare and would make the future of every request larger.
         (TokenScheme::Dpop, Some(key)) => Box::pin(possession::prove(context, at, request, sent, key)).await?,
         (TokenScheme::Bearer, Some(_)) | (TokenScheme::Dpop, None) => return Err(Reason::WrongTokenScheme),
     }
@@ -434,12 +439,12 @@ async fn look_up(context: &Context, at: Option<usize>, request: &Request<'_>) ->
 
 /// § 2.2: a single-part form, not with GET.
 fn form<'a>(context: &Context, request: &Request<'a>) -> Result<Option<Params<'a>>, Reason> {
-    let Body::Octets(octets) = request.body_octets() else { return Ok(None) };
+    let Body::Bytes(bytes) = request.body_bytes() else { return Ok(None) };
     if request.method() == "GET" || !request.is_form() {
         return Ok(None);
     }
-    let limits = ParamLimits { octets: context.config.body_octets, parameters: context.config.parameters };
-    // A form that cannot be read is the resource's own business.
-    let Ok(params) = Params::parse(octets, &["access_token"], &limits) else { return Ok(None) };
+    let limits = ParamLimits { bytes: context.config.body_bytes, parameters: context.config.parameters };
+    // A malformed form is left to the resource.
+    let Ok(params) = Params::parse(bytes, &["access_token"], &limits) else { return Ok(None) };
     if params.is_repeated("access_token") { Err(Reason::MalformedBearer) } else { Ok(Some(params)) }
 }

@@ -14,7 +14,8 @@ use crate::secret::refresh::PresentedRefresh;
 use crate::wire::params::{Params, RESOURCE};
 use crate::wire::{Endpoint, Request, Response};
 
-/// `token_type_hint` is known so that a repeat is an error, and never looked at: the token tells.
+/// `token_type_hint` is listed so that a repeated one is an error. It is never read, because the token itself shows its
+/// type.
 static NAMES: LazyLock<Names> = LazyLock::new(|| Names::new(["token", "token_type_hint", RESOURCE]));
 
 pub(crate) async fn serve(context: &Context, request: &Request<'_>) -> Response {
@@ -35,7 +36,7 @@ pub(crate) async fn serve(context: &Context, request: &Request<'_>) -> Response 
 }
 
 async fn answer(context: &Context, client: &Client, form: &Params<'_>) -> Result<(), Reason> {
-    let token = form.octets("token").ok_or(Reason::MissingParameter("token"))?;
+    let token = form.bytes("token").ok_or(Reason::MissingParameter("token"))?;
     let prefixes = &context.config.prefixes;
     if let Some(presented) = Presented::parse(&prefixes.access_token, token) {
         revocation::revoke_access(context, client, &presented).await

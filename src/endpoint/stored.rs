@@ -31,7 +31,7 @@ pub(crate) fn check(context: &Context, client: &Client) -> Result<(), Reason> {
     }
     match client.state {
         ClientState::Approved => Ok(()),
-        // This page explains the review, because no developer can tell the user about it.
+        // This page explains the review, because no developer can explain it to the user.
         ClientState::Pending if client.is_unreviewed() => Err(Reason::ClientAwaitsReview),
         // This page advises users whose application still has the id of a removed client.
         ClientState::Deleted => Err(Reason::UnknownClient),

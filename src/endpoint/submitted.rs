@@ -1,5 +1,4 @@
-//! What the endpoints for clients have in common: the form that a client sends, and the answer to one
-//! that is refused.
+//! What the endpoints for clients share: reading the form, and the response to a refused request.
 
 use crate::client_auth;
 use crate::context::Context;
@@ -41,7 +40,7 @@ pub(crate) fn refused(
     if matches!(reason, Reason::DpopNonceNeeded) { proof::with_nonce(context, response) } else { response }
 }
 
-/// The same where the redirect URI is what was wrong.
+/// The same as [`refused`], for a wrong redirect URI.
 pub(crate) fn refused_for_uri(
     context: &Context,
     request: &Request<'_>,

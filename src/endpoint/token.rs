@@ -47,21 +47,21 @@ pub(crate) async fn serve(context: &Arc<Context>, request: &Request<'_>) -> Resp
             request,
             Endpoint::Token,
             &client.id,
-            form.octets("redirect_uri"),
+            form.bytes("redirect_uri"),
             &reason,
         ),
         Err(reason) => refuse(Some(&client.id), reason),
     }
 }
 
-/// The grant type, whether it is offered and registered, then what it asks for.
+/// Checks that the grant type is offered and registered, then answers the request.
 async fn answer(
     context: &Context,
     client: &Client,
     key: Option<&JwkThumbprint>,
     form: &Params<'_>,
 ) -> Result<Issued, Reason> {
-    let name = form.octets("grant_type").ok_or(Reason::MissingParameter("grant_type"))?;
+    let name = form.bytes("grant_type").ok_or(Reason::MissingParameter("grant_type"))?;
     let grant_type = GrantType::parse(name).filter(|grant_type| grant::is_offered(*grant_type, &context.config));
     let grant_type = grant_type.ok_or(Reason::UnknownGrantType)?;
     if !client.grant_types.contains(grant_type) {
@@ -70,7 +70,7 @@ async fn answer(
     grant::answer(context, grant_type, client, key, form).await
 }
 
-/// It has a future of its own, so that the futures of other requests do not grow.
+/// Records that the client is used. A separate future keeps the futures of other requests small.
 async fn note_use(context: &Arc<Context>, client: &Client, issued: &Issued) {
     if issued.refresh_token.is_some() {
         let until = context.now().plus(context.config.refresh_token_lifetime);
@@ -79,20 +79,20 @@ async fn note_use(context: &Arc<Context>, client: &Client, issued: &Issued) {
     }
 }
 
-/// § 5.1, written directly: no value in it can hold a quote, a backslash or a control character.
+/// § 5.1, written directly: no value in it can contain a quote, a backslash or a control character.
 fn token_response(context: &Context, issued: &Issued, token_type: &str) -> Response {
     let Issued { grant, access_token, refresh_token, expires_in, scopes } = issued;
     let scope = context.config.scopes.to_wire(scopes);
     let prefixes = &context.config.prefixes;
     let tokens = MintedOpaque::len(&prefixes.access_token) + MintedRefresh::len(&prefixes.refresh_token);
-    let id = IdText::of(grant.octets());
+    let id = IdText::of(grant.as_bytes());
     let mut json = Vec::with_capacity(128 + tokens + scope.len());
     json.extend_from_slice(b"{\"access_token\":\"");
     access_token.write(&prefixes.access_token, &id, &mut json);
     json.extend_from_slice(b"\",\"token_type\":\"");
     json.extend_from_slice(token_type.as_bytes());
     json.extend_from_slice(b"\",\"expires_in\":");
-    // A vector takes whatever is written.
+    // Writing to a vector never fails.
     write!(json, "{}", expires_in).unwrap_or_default();
     if let Some(refresh_token) = refresh_token {
         json.extend_from_slice(b",\"refresh_token\":\"");

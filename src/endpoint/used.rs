@@ -9,7 +9,7 @@ use crate::grant;
 use crate::registrar::{Registrar, RegistrarError, must_note_use};
 
 /// Records that tokens of a client that registered itself may live until `until`, unless that is recorded already. The
-/// client is kept for the idle time beyond that.
+/// client is kept for the idle time after that.
 ///
 /// # Errors
 ///

@@ -1,4 +1,4 @@
-//! How an error leaves: JSON, page, redirect or challenge, each with its status and headers.
+//! Turns an error into a response: JSON, page, redirect or challenge, with its status and headers.
 
 use crate::client::AuthenticationMethod;
 use crate::config::bound_tokens::proof_algorithm_names;
@@ -10,21 +10,21 @@ use crate::wire::page::{PageKind, error_page};
 use crate::wire::request::HeaderLine;
 use crate::wire::{Endpoint, Request, Response};
 
-/// Seconds after which a client may try again when the store is down.
+/// Seconds after which a client may retry when the store is down.
 const RETRY_AFTER_FAILURE: &str = "1";
 
 /// Answers a client [RFC 6749 section 5.2]: 400, or 401 with a challenge, 405, 413, 429, 500 or 503.
 pub(crate) fn to_client(reason: &Reason, request: &Request<'_>, endpoint: Endpoint, config: &Config) -> Response {
-    let told = reason.told();
+    let error = reason.wire_error();
     let status = match status(reason) {
-        401 if told.code == ErrorCode::InvalidClient && !is_challenged(request, config) => 400,
+        401 if error.code == ErrorCode::InvalidClient && !is_challenged(request, config) => 400,
         status => status,
     };
-    let mut message = ErrorResponse::new(told.code.as_str());
-    message.error_description = Some(told.description.into());
+    let mut message = ErrorResponse::new(error.code.as_str());
+    message.error_description = Some(error.description.into());
     message.error_uri.clone_from(&config.error_uri);
     let body = serde_json::to_vec(&message).unwrap_or_default();
-    // The described service names the bare media type for this one answer.
+    // The described service names the bare media type for this one response.
     let bare = endpoint == Endpoint::Revocation && status == 401;
     let response = if bare { Response::plain_json(status, body) } else { Response::token_json(status, body) };
     if status == 401 && takes_bearer_tokens(endpoint) {
@@ -37,15 +37,15 @@ pub(crate) fn to_client(reason: &Reason, request: &Request<'_>, endpoint: Endpoi
     }
 }
 
-/// Whether a client that failed to authenticate is challenged to send Basic credentials: if it sent the header, or if the
-/// server accepts it. There is no challenge for the other methods, and no 401 without a challenge [RFC 6749 section 5.2].
+/// Whether a client that failed to authenticate gets a Basic challenge: if it sent the `Authorization` header, or if
+/// the server accepts Basic. The other methods have no challenge, and a 401 needs one [RFC 6749 section 5.2].
 fn is_challenged(request: &Request<'_>, config: &Config) -> bool {
     let is_offered = config.authentication_methods.contains(AuthenticationMethod::ClientSecretBasic);
     is_offered || !matches!(request.authorization(), HeaderLine::Absent)
 }
 
-/// Shows the user a fixed page; its cause is for the event sink alone. Where clients register themselves, applications
-/// keep ids of clients that were removed.
+/// Shows the user a fixed page. Only the event sink gets the cause. If clients register themselves, an application may
+/// still have the id of a removed client.
 pub(crate) fn to_user(reason: &Reason, clients_register: bool) -> Response {
     if matches!(reason, Reason::AlreadyDecided) {
         return error_page(400, PageKind::AlreadyAnswered);
@@ -63,13 +63,13 @@ pub(crate) fn to_user(reason: &Reason, clients_register: bool) -> Response {
     }
 }
 
-/// The code that a redirect tells [RFC 6749 section 4.1.2.1], which knows fewer than JSON does.
+/// Returns the error code for a redirect [RFC 6749 section 4.1.2.1]. Redirects have fewer codes than JSON responses.
 pub(crate) fn code_in_redirect(reason: &Reason) -> ErrorCode {
     let code = reason.code();
     if code == ErrorCode::InvalidGrant { ErrorCode::AccessDenied } else { code }
 }
 
-/// What a challenge names beside the error.
+/// What a challenge names besides the error.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Challenge<'a> {
     /// The scope that is needed [RFC 6750 section 3].
@@ -81,7 +81,7 @@ pub(crate) struct Challenge<'a> {
 }
 
 /// Answers at a resource [RFC 6750 section 3, RFC 9449 section 7.1]: 401, 403 or 400 with a challenge, 500 or 503
-/// without, and 204 to a preflight. `nonce` is for the next proof.
+/// without, and 204 for a preflight. `nonce` is for the next proof.
 pub(crate) fn at_resource(reason: &Reason, with: Challenge<'_>, nonce: Option<String>, config: &Config) -> Response {
     if matches!(reason, Reason::Preflight) {
         return Response::new(204);
@@ -99,15 +99,15 @@ pub(crate) fn at_resource(reason: &Reason, with: Challenge<'_>, nonce: Option<St
     config.cors.expose(nonce.into_iter().fold(response, |response, nonce| response.with_header("DPoP-Nonce", nonce)))
 }
 
-/// The schemes that an answer names, each in a header line of its own. An error stands at the first one.
+/// The schemes that a response names, each in its own header line. The error is in the first one.
 ///
 /// > If the mechanism used to attempt authentication could be established unambiguously, then the corresponding challenge
 /// > SHOULD be used to deliver error information
 ///
 /// [RFC 9449 section 7.2]
 ///
-/// Bearer is first, because some clients read the first challenge alone. Nothing is in front of an error of DPoP: other
-/// clients find a demand for a nonce only in an answer that begins with `DPoP`.
+/// Bearer comes first, because some clients read only the first challenge. Nothing precedes a DPoP error, because other
+/// clients look for a required nonce only in a header that begins with `DPoP`.
 const fn schemes(used: TokenScheme, status: u16, bound_tokens: BoundTokens) -> (TokenScheme, Option<TokenScheme>) {
     match (bound_tokens, used) {
         (BoundTokens::Off, _) => (TokenScheme::Bearer, None),
@@ -124,10 +124,10 @@ const fn takes_bearer_tokens(endpoint: Endpoint) -> bool {
 }
 
 fn challenge_of(reason: &Reason, with: Challenge<'_>, config: &Config) -> String {
-    let told = reason.told();
-    // An error would make the client ask for more scopes, which cannot help where the scope is not what is missing.
+    let wire = reason.wire_error();
+    // An error would make the client request more scopes. That cannot help if the scope is not what is missing.
     let is_silent = matches!(reason, Reason::NoAccessToken | Reason::ResourceNotReached);
-    let (error, description) = if is_silent { ("", "") } else { (told.code.as_str(), told.description) };
+    let (error, description) = if is_silent { ("", "") } else { (wire.code.as_str(), wire.description) };
     let algorithms = match with.scheme {
         TokenScheme::Bearer => String::new(),
         TokenScheme::Dpop => proof_algorithm_names().join(" "),

@@ -1,4 +1,4 @@
-//! What was wrong, and the one mapping from that to the wire.
+//! Why a request is refused, and how that is reported on the wire.
 
 pub(crate) mod delivery;
 
@@ -13,14 +13,14 @@ use crate::protected_resource::TargetError;
 use crate::scope::ScopeError;
 use crate::store::StoreError;
 
-/// Exactly what was wrong with a request: for logs, metrics and tests.
+/// The exact reason why a request is refused, for logs, metrics and tests.
 ///
-/// Clients see the [`ErrorCode`] and a fixed text, which tell less. New reasons may come in any
-/// release: do not make behaviour depend on one.
+/// Clients see the [`ErrorCode`] and a fixed text, which reveal less. Any release may add reasons: do not make
+/// behaviour depend on one.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Reason {
-    /// The method is not one that the endpoint answers.
+    /// The endpoint does not accept the method.
     #[error("the method is not allowed")]
     MethodNotAllowed,
     /// The body or query is larger than the configured limit.
@@ -35,17 +35,17 @@ pub enum Reason {
     /// A parameter that the endpoint knows was sent twice.
     #[error("the parameter {0} was sent twice")]
     RepeatedParameter(&'static str),
-    /// The request proves its client in more than one way.
+    /// The request authenticates its client in more than one way.
     #[error("more than one client credential was sent")]
     SeveralCredentials,
-    /// The form names another client than the credential.
-    #[error("the form names another client than the credential")]
+    /// The form and the credential name different clients.
+    #[error("the form and the credential name different clients")]
     ClientIdMismatch,
     /// A parameter is missing or empty.
     #[error("the parameter {0} is missing")]
     MissingParameter(&'static str),
     /// The embedder's throttle refused.
-    #[error("too many attempts, to be tried again after {retry_after} s")]
+    #[error("too many attempts; retry after {retry_after} s")]
     Throttled {
         /// Seconds to wait.
         retry_after: u32,
@@ -54,7 +54,8 @@ pub enum Reason {
     /// The request names no client.
     #[error("no client credentials were sent")]
     NoCredentials,
-    /// The server does not offer the method of authentication, or the `Authorization` header has another scheme than Basic.
+    /// The server does not offer the authentication method, or the `Authorization` header has a scheme other than
+    /// Basic.
     #[error("the authentication method is not supported")]
     UnsupportedAuthentication,
     /// The Basic credentials cannot be read.
@@ -79,11 +80,11 @@ pub enum Reason {
     #[error("the client is registered for another authentication method")]
     UnregisteredAuthentication,
 
-    /// The redirect URI is unsound or not registered.
+    /// The redirect URI is not acceptable or not registered.
     #[error("the redirect URI was refused")]
     RedirectUri(#[source] RedirectUriError),
     /// The request names no redirect URI, and not exactly one is registered.
-    #[error("the redirect URI is missing and not exactly one is registered")]
+    #[error("the redirect URI is missing, and the client has not registered exactly one")]
     MissingRedirectUri,
     /// The response type is not `code`.
     #[error("the response type is unknown")]
@@ -94,13 +95,13 @@ pub enum Reason {
     /// The client may not use this grant type.
     #[error("the client may not use this grant type")]
     GrantTypeNotRegistered,
-    /// The client has to use PKCE and sent no challenge.
+    /// The client must use PKCE and sent no challenge.
     #[error("the code challenge is missing")]
     MissingChallenge,
-    /// The challenge is no S256 challenge.
+    /// The challenge is not an S256 challenge.
     #[error("the code challenge is malformed")]
     MalformedChallenge,
-    /// The challenge method is not S256, or stands alone.
+    /// The challenge method is not S256, or was sent without a challenge.
     #[error("the code challenge method is not supported")]
     ChallengeMethod,
     /// The scope cannot be read.
@@ -109,15 +110,15 @@ pub enum Reason {
     /// The scope is more than the application or the grant has, or than the protected resources serve.
     #[error("the scope is more than was registered or granted")]
     ExcessScope,
-    /// A protected resource is not configured, not open to the client, or not of the grant, or there are more than 8
-    /// [RFC 8707 section 2].
-    #[error("the protected resource is unknown, or not open to the client")]
+    /// A protected resource is not configured, not available to the client, or not part of the grant, or more than 8
+    /// are named [RFC 8707 section 2].
+    #[error("the protected resource is unknown, or not available to the client")]
     UnknownProtectedResource,
     /// No protected resource is named, and none is the default.
-    #[error("no protected resource is named, and none stands in")]
+    #[error("no protected resource is named, and none is the default")]
     MissingProtectedResource,
-    /// The server has none of the grant's protected resources any more.
-    #[error("the grant is for no protected resource of the server any more")]
+    /// The server no longer has any of the grant's protected resources.
+    #[error("the server no longer has any protected resource of the grant")]
     NoProtectedResourceLeft,
 
     /// The embedder gave no session to bind the request to.
@@ -129,7 +130,7 @@ pub enum Reason {
     /// The request was held in the future, by a clock that had leapt forward.
     #[error("the request was held in the future")]
     HeldInTheFuture,
-    /// The user looked at the page for too long.
+    /// The user took too long to decide.
     #[error("the request was held for too long")]
     HoldExpired,
     /// The user had decided before.
@@ -144,7 +145,7 @@ pub enum Reason {
     /// The user may not be given tokens.
     #[error("the subject may not be given tokens")]
     SubjectRefused,
-    /// Whether the user may be given tokens could not be told.
+    /// It could not be determined whether the user may be given tokens.
     #[error("the status of the subject is unknown right now")]
     SubjectUnknown,
 
@@ -160,29 +161,29 @@ pub enum Reason {
     /// The code was issued in the future, by a clock that had leapt forward.
     #[error("the code was issued in the future")]
     CodeNotYetValid,
-    /// The code is past its end.
-    #[error("the code is expired")]
+    /// The code has expired.
+    #[error("the code has expired")]
     CodeExpired,
-    /// The code was used before, or what it stood for was withdrawn.
+    /// The code was used before, or what it granted was withdrawn.
     #[error("the code is spent")]
     CodeSpent,
-    /// The code was used before, and what it gave is now revoked.
+    /// The code was used before, and its grant is now revoked.
     #[error("the code was replayed")]
     CodeReplayed,
     /// The redirect URI is not the one the code is bound to.
     #[error("the redirect URI is not that of the authorization request")]
     RedirectUriMismatch,
-    /// The verifier is missing though the code is bound to a challenge.
+    /// The verifier is missing although the code is bound to a challenge.
     #[error("the code verifier is missing")]
     MissingVerifier,
-    /// The verifier does not meet the challenge.
+    /// The verifier does not match the challenge.
     #[error("the code verifier is wrong")]
     WrongVerifier,
-    /// A verifier was sent for a code without challenge.
+    /// A verifier was sent for a code without a challenge.
     #[error("the code verifier has no challenge")]
     UnexpectedVerifier,
 
-    /// The refresh token was never issued, or not whole.
+    /// The refresh token was never issued, or is incomplete.
     #[error("the refresh token is unknown")]
     UnknownRefreshToken,
     /// The refresh token belongs to another client.
@@ -191,17 +192,17 @@ pub enum Reason {
     /// The refresh token was issued in the future, by a clock that had leapt forward.
     #[error("the refresh token was issued in the future")]
     RefreshTokenNotYetValid,
-    /// The refresh token is past its own end.
-    #[error("the refresh token is expired")]
+    /// The refresh token has expired.
+    #[error("the refresh token has expired")]
     RefreshTokenExpired,
-    /// The refresh token is superseded and out of its grace, but within the margin.
+    /// The refresh token is superseded and past its grace, but within the margin.
     #[error("the refresh token is superseded")]
     RefreshTokenSuperseded,
     /// The refresh token is superseded and past grace and margin.
     #[error("the refresh token was reused")]
     RefreshTokenReused,
-    /// The refresh token is newer than the store.
-    #[error("the store does not know of this refresh token yet")]
+    /// The refresh token is newer than the store's record of its grant.
+    #[error("the refresh token is newer than the store's record of its grant")]
     StoreWentBack,
     /// The newest pair was derived with a key that the server does not have.
     #[error("a derivation key is missing")]
@@ -209,19 +210,19 @@ pub enum Reason {
     /// The grant was revoked, or all grants of its client or subject were withdrawn.
     #[error("the grant is revoked")]
     GrantRevoked,
-    /// So many pairs of the grant are in grace, or in the margin behind it, that one more has to wait.
-    #[error("too many pairs are in grace, to be tried again after {retry_after} s")]
+    /// Too many pairs of the grant are in grace, or in the margin after it, for another one.
+    #[error("too many pairs are in grace; retry after {retry_after} s")]
     TooManyInGrace {
         /// Seconds to wait.
         retry_after: u32,
     },
-    /// The client has as many live tokens of its own as it may have.
-    #[error("the client has too many live tokens, to be tried again after {retry_after} s")]
+    /// The client has reached its limit of live tokens without a user.
+    #[error("the client has too many live tokens; retry after {retry_after} s")]
     TooManyMachineTokens {
-        /// Seconds until the first of them ends.
+        /// Seconds until the first of them expires.
         retry_after: u32,
     },
-    /// The token to revoke is a live one of another client.
+    /// The token to revoke is a live token of another client.
     #[error("the token belongs to another client")]
     TokenOfAnotherClient,
 
@@ -229,25 +230,25 @@ pub enum Reason {
     /// has an access token.
     #[error("the request is a preflight, which has no access token")]
     Preflight,
-    /// The request to the resource carries no access token.
+    /// The request to the resource contains no access token.
     #[error("no access token was sent")]
     NoAccessToken,
-    /// The request to the resource carries a malformed or a second access token.
-    #[error("the access token was not sent in one proper way")]
+    /// The request to the resource contains a malformed or a second access token.
+    #[error("the access token is malformed or was sent more than once")]
     MalformedBearer,
     /// The access token is unknown, expired or revoked.
     #[error("the access token is not valid")]
     InvalidAccessToken,
-    /// The proof is by another key than the one that the access token is bound to [RFC 9449 section 7.1].
-    #[error("the DPoP proof is by another key than the access token is bound to")]
+    /// The proof was signed with a key other than the one that the access token is bound to [RFC 9449 section 7.1].
+    #[error("the DPoP proof was signed with a key other than that of the access token")]
     AccessTokenOfAnotherKey,
     /// The embedder set neither the URL nor the path of a request to a resource, so its DPoP proof cannot be checked.
     #[error("the request has neither a URL nor a path; set Request::path or Request::url")]
     MissingRequestUrl,
-    /// The access token is for other protected resources than the one that was asked [RFC 8707].
+    /// The access token is for protected resources other than the requested one [RFC 8707].
     #[error("the access token is for another protected resource")]
     AnotherAudience,
-    /// The access token does not cover what was asked.
+    /// The access token does not cover what was requested.
     #[error("the access token does not cover this")]
     InsufficientScope,
     /// The access token has the scope, but not for this one of the user's resources. More scopes would not help.
@@ -260,14 +261,14 @@ pub enum Reason {
     /// The embedder's policy refused a client that registers itself.
     #[error("the registration policy refused the client")]
     RegistrationRefused,
-    /// The body of a registration is not JSON by its media type.
+    /// The body of a registration does not have the media type of JSON.
     #[error("the body of the registration has the wrong media type")]
     RegistrationMediaType,
     /// The client id is the URL of a metadata document, and the URL or the document was refused.
     #[error("the metadata document was refused")]
     MetadataDocument(#[source] Arc<DocumentError>),
     /// The client id is the URL of a metadata document, which is fetched only for a signed-in user.
-    #[error("the user has to sign in before the metadata document is fetched")]
+    #[error("the user must sign in before the metadata document is fetched")]
     SignInNeeded,
     /// The client registered itself or has a metadata document, and awaits review.
     #[error("the client awaits review")]
@@ -281,13 +282,13 @@ pub enum Reason {
     /// The initial access token has no uses left, or was ended.
     #[error("the initial access token has no uses left")]
     InitialAccessTokenUsedUp,
-    /// The registration access token is not the client's, or the client is gone.
+    /// The registration access token is not the client's, or the client no longer exists.
     #[error("the registration access token is not the client's")]
     WrongRegistrationAccessToken,
     /// The client was rejected or suspended, and may not manage its registration.
     #[error("the client may not manage its registration")]
     ManagementNotAllowed,
-    /// All places of clients that register themselves are in use.
+    /// All places for clients that register themselves are in use.
     #[error("too many clients have registered themselves")]
     TooManyClients,
 
@@ -303,26 +304,25 @@ pub enum Reason {
     /// The DPoP proof was refused [RFC 9449 section 4.3].
     #[error("the DPoP proof was refused: {0}")]
     DpopProof(&'static str),
-    /// No DPoP proof was sent, and the tokens have to be bound to a key, or are [RFC 9449 sections 5 and 7.1].
+    /// No DPoP proof was sent, but the tokens are or must be bound to a key [RFC 9449 sections 5 and 7.1].
     #[error("the DPoP proof is missing")]
     MissingDpopProof,
     /// The DPoP proof has no nonce of this server, or an old one [RFC 9449 section 8].
     #[error("the DPoP proof needs the nonce of this server")]
     DpopNonceNeeded,
-    /// The proof is by another key than the one that the code or refresh token is bound to [RFC 9449 sections 5 and
-    /// 10].
-    #[error("the DPoP proof is by another key than the code or token is bound to")]
+    /// The proof was signed with a key other than the one that the code or refresh token is bound to [RFC 9449 sections
+    /// 5 and 10].
+    #[error("the DPoP proof was signed with a key other than that of the code or token")]
     AnotherDpopKey,
-    /// A token that is bound to a key was sent as a bearer token, or a token that is not bound to one under the DPoP scheme
-    /// [RFC 9449 section 7.1].
+    /// A bound token was sent as a bearer token, or an unbound token under the DPoP scheme [RFC 9449 section 7.1].
     #[error("the access token was sent under the wrong scheme")]
     WrongTokenScheme,
-    /// `dpop_jkt` is not a thumbprint, or is that of another key than the proof of the same request [RFC 9449 section
-    /// 10].
+    /// `dpop_jkt` is not a thumbprint, or not that of the key that signed the proof of the same request [RFC 9449
+    /// section 10].
     #[error("dpop_jkt is malformed or differs from the DPoP proof")]
     DpopKey,
 
-    /// The authorization request was not pushed, and has to be [RFC 9126 section 5].
+    /// The authorization request was not pushed, but must be [RFC 9126 section 5].
     #[error("the authorization request was not pushed")]
     NotPushed,
     /// A pushed request has `request_uri` among its parameters [RFC 9126 section 2.1].
@@ -331,12 +331,12 @@ pub enum Reason {
     /// The request has a request object, which this server does not read [RFC 9101].
     #[error("the request has a request object")]
     RequestObject,
-    /// The `request_uri` is unknown, expired, used, or another client's [RFC 9126 section 4].
+    /// The `request_uri` is unknown, expired, used, or belongs to another client [RFC 9126 section 4].
     #[error("the request_uri is not valid")]
     UnknownRequestUri,
-    /// The client has as many undecided pushed requests as it may have: see
+    /// The client has reached its limit of undecided pushed requests: see
     /// [`Config::pushed_requests_per_client`](crate::Config::pushed_requests_per_client). It is answered with 429.
-    #[error("the client has too many open pushed requests, to be tried again after {retry_after} s")]
+    #[error("the client has too many open pushed requests; retry after {retry_after} s")]
     TooManyPushedRequests {
         /// Seconds until the first of them expires.
         retry_after: u32,
@@ -422,9 +422,9 @@ impl fmt::Display for ErrorCode {
     }
 }
 
-/// What a client is told: a code and a fixed text in the characters that RFC 6749 allows.
+/// What a client sees of an error: a code and a fixed text in the characters that RFC 6749 allows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Told {
+pub(crate) struct WireError {
     pub(crate) code: ErrorCode,
     pub(crate) description: &'static str,
 }
@@ -458,13 +458,13 @@ impl From<TargetError> for Reason {
 }
 
 impl Reason {
-    /// Returns the code that a client is told.
+    /// Returns the error code that a client sees.
     #[must_use]
     pub fn code(&self) -> ErrorCode {
-        self.told().code
+        self.wire_error().code
     }
 
-    /// Seconds to wait, if the request was refused for its rate or its number.
+    /// Returns the seconds to wait, if the request exceeded a limit of rate or number.
     pub(crate) const fn retry_after(&self) -> Option<u32> {
         if let Self::Throttled { retry_after }
         | Self::TooManyInGrace { retry_after }
@@ -476,12 +476,12 @@ impl Reason {
         None
     }
 
-    /// The one mapping to the wire. What a stranger could learn from is told in the same words.
-    pub(crate) fn told(&self) -> Told {
+    /// Returns what the client sees of the error. Reasons that would help an attacker share one text.
+    pub(crate) fn wire_error(&self) -> WireError {
         let (code, description) = match self {
             Self::MethodNotAllowed => (ErrorCode::InvalidRequest, "the method is not allowed"),
             Self::TooLarge => (ErrorCode::InvalidRequest, "the request is too large"),
-            Self::MediaType => (ErrorCode::InvalidRequest, "the body has to be application/x-www-form-urlencoded"),
+            Self::MediaType => (ErrorCode::InvalidRequest, "the body must be application/x-www-form-urlencoded"),
             Self::MalformedParameters => (ErrorCode::InvalidRequest, "the parameters are malformed"),
             Self::RepeatedParameter(_) => (ErrorCode::InvalidRequest, "a parameter was sent twice"),
             Self::SeveralCredentials => (ErrorCode::InvalidRequest, "more than one client credential was sent"),
@@ -506,25 +506,25 @@ impl Reason {
 
             Self::RedirectUri(_) => (ErrorCode::InvalidRequest, "the redirect URI is not registered"),
             Self::MissingRedirectUri => (ErrorCode::InvalidRequest, "the redirect URI is missing"),
-            Self::UnknownResponseType => (ErrorCode::UnsupportedResponseType, "response_type has to be code"),
+            Self::UnknownResponseType => (ErrorCode::UnsupportedResponseType, "response_type must be code"),
             Self::State => (ErrorCode::InvalidRequest, "state is too long or has characters that are not allowed"),
             Self::GrantTypeNotRegistered => {
                 (ErrorCode::UnauthorizedClient, "the client is not registered for this grant type")
             }
             Self::MissingChallenge => (ErrorCode::InvalidRequest, "code_challenge is required"),
             Self::MalformedChallenge => {
-                (ErrorCode::InvalidRequest, "code_challenge has to be 43 characters of base64url")
+                (ErrorCode::InvalidRequest, "code_challenge must be 43 characters of base64url")
             }
-            Self::ChallengeMethod => (ErrorCode::InvalidRequest, "code_challenge_method has to be S256"),
+            Self::ChallengeMethod => (ErrorCode::InvalidRequest, "code_challenge_method must be S256"),
             Self::Scope(_) => (ErrorCode::InvalidScope, "the scope is malformed or unknown"),
             Self::ExcessScope => (ErrorCode::InvalidScope, "the scope is more than was registered or granted"),
 
             Self::UnknownProtectedResource => {
-                (ErrorCode::InvalidTarget, "the resource is unknown, or not open to the client or the grant")
+                (ErrorCode::InvalidTarget, "the resource is unknown, or not available to the client or the grant")
             }
             Self::MissingProtectedResource => (ErrorCode::InvalidTarget, "resource is missing"),
             Self::NoProtectedResourceLeft => {
-                (ErrorCode::InvalidGrant, "the grant is for no resource of this server any more")
+                (ErrorCode::InvalidGrant, "this server no longer has any resource of the grant")
             }
 
             Self::MissingSession => (ErrorCode::ServerError, "the service failed"),
@@ -550,7 +550,7 @@ impl Reason {
                 (ErrorCode::InvalidGrant, "redirect_uri is not that of the authorization request")
             }
             Self::MissingVerifier | Self::WrongVerifier => {
-                (ErrorCode::InvalidGrant, "code_verifier does not meet the challenge")
+                (ErrorCode::InvalidGrant, "code_verifier does not match the challenge")
             }
             Self::UnexpectedVerifier => {
                 (ErrorCode::InvalidRequest, "code_verifier was sent for a request without code_challenge")
@@ -569,7 +569,9 @@ impl Reason {
             Self::TokenOfAnotherClient => (ErrorCode::InvalidGrant, "the token was issued to another client"),
 
             Self::Preflight | Self::NoAccessToken => (ErrorCode::InvalidToken, "no access token was sent"),
-            Self::MalformedBearer => (ErrorCode::InvalidRequest, "the access token was not sent in one proper way"),
+            Self::MalformedBearer => {
+                (ErrorCode::InvalidRequest, "the access token is malformed or was sent more than once")
+            }
             Self::InvalidAccessToken
             | Self::AccessTokenOfAnotherKey
             | Self::AnotherAudience
@@ -582,10 +584,10 @@ impl Reason {
                 (ErrorCode::InvalidDpopProof, "a valid DPoP proof is required")
             }
             Self::DpopNonceNeeded => (ErrorCode::UseDpopNonce, "the DPoP proof needs the nonce of this server"),
-            Self::AnotherDpopKey => (ErrorCode::InvalidGrant, "the DPoP proof is by another key"),
+            Self::AnotherDpopKey => (ErrorCode::InvalidGrant, "the DPoP proof was signed with another key"),
             Self::DpopKey => (ErrorCode::InvalidRequest, "dpop_jkt is malformed or differs from the DPoP proof"),
 
-            Self::NotPushed => (ErrorCode::InvalidRequest, "the authorization request has to be pushed"),
+            Self::NotPushed => (ErrorCode::InvalidRequest, "the authorization request must be pushed"),
             Self::PushedRequestUri => (ErrorCode::InvalidRequest, "request_uri is not accepted here"),
             Self::RequestObject => (ErrorCode::RequestNotSupported, "request is not supported"),
             Self::UnknownRequestUri => (ErrorCode::InvalidRequest, "the request_uri is not valid"),
@@ -595,9 +597,9 @@ impl Reason {
                 (ErrorCode::InsufficientScope, "the access token does not cover this")
             }
 
-            Self::ClientMetadata(error) => return told_of_metadata(*error),
+            Self::ClientMetadata(error) => return metadata_error(*error),
             Self::RegistrationRefused => (ErrorCode::InvalidClientMetadata, "the client is not accepted here"),
-            Self::RegistrationMediaType => (ErrorCode::InvalidClientMetadata, "the body has to be application/json"),
+            Self::RegistrationMediaType => (ErrorCode::InvalidClientMetadata, "the body must be application/json"),
             Self::ManagementNotAllowed => (ErrorCode::AccessDenied, "the client may not manage its registration"),
             Self::TooManyClients => (ErrorCode::TemporarilyUnavailable, "no more clients can register themselves now"),
 
@@ -606,26 +608,27 @@ impl Reason {
             }
             Self::Store(_) | Self::MissingRequestUrl => (ErrorCode::ServerError, "the service failed"),
         };
-        Told { code, description }
+        WireError { code, description }
     }
 }
 
-/// What a client is told of its metadata [RFC 7591 section 3.2.2]; nothing of it is repeated.
-const fn told_of_metadata(error: MetadataError) -> Told {
+/// Returns what a client sees of an error in its metadata [RFC 7591 section 3.2.2]. The text repeats none of the
+/// metadata.
+const fn metadata_error(error: MetadataError) -> WireError {
     let (code, description) = match error {
-        MetadataError::OtherClient => (ErrorCode::InvalidRequest, "client_id has to name the client of the address"),
+        MetadataError::OtherClient => (ErrorCode::InvalidRequest, "client_id must be that of the client in the URL"),
         MetadataError::ServerMade(_) => (ErrorCode::InvalidRequest, "a member was sent that only the server makes"),
         MetadataError::WrongSecret => (ErrorCode::InvalidRequest, "client_secret is not that of the client"),
         MetadataError::Fixed(_) => (
             ErrorCode::InvalidClientMetadata,
             "token_endpoint_auth_method or application_type differs, and cannot change",
         ),
-        MetadataError::NotAnObject => (ErrorCode::InvalidClientMetadata, "the body has to be one JSON object"),
+        MetadataError::NotAnObject => (ErrorCode::InvalidClientMetadata, "the body must be one JSON object"),
         MetadataError::WrongType(_) => (ErrorCode::InvalidClientMetadata, "a member has another JSON type"),
         MetadataError::Text(_) => {
             (ErrorCode::InvalidClientMetadata, "a text is blank, too long, or has characters that are not accepted")
         }
-        MetadataError::Link(_) => (ErrorCode::InvalidClientMetadata, "a link is no plain https address"),
+        MetadataError::Link(_) => (ErrorCode::InvalidClientMetadata, "a link is not a plain https address"),
         MetadataError::PrivateKey => {
             (ErrorCode::InvalidClientMetadata, "jwks has a private or symmetric key; only public keys are accepted")
         }
@@ -644,7 +647,7 @@ const fn told_of_metadata(error: MetadataError) -> Told {
         MetadataError::SigningAlgorithm => {
             (ErrorCode::InvalidClientMetadata, "token_endpoint_auth_signing_alg has a value that is not supported")
         }
-        MetadataError::TwoKeySets => (ErrorCode::InvalidClientMetadata, "jwks and jwks_uri exclude each other"),
+        MetadataError::TwoKeySets => (ErrorCode::InvalidClientMetadata, "jwks and jwks_uri cannot be combined"),
         MetadataError::Method => {
             (ErrorCode::InvalidClientMetadata, "token_endpoint_auth_method has a value that is not supported")
         }
@@ -659,7 +662,7 @@ const fn told_of_metadata(error: MetadataError) -> Told {
             (ErrorCode::InvalidRedirectUri, "redirect_uris needs a value of a kind that is supported")
         }
     };
-    Told { code, description }
+    WireError { code, description }
 }
 
 /// Names the missing parameter; the names are a closed set.

@@ -1,5 +1,5 @@
 //! A future that several tasks wait for. Each task that is polled polls the future, so the future continues if the task
-//! that started it is dropped. It is dropped with the last task.
+//! that started it is dropped. The future is dropped with the last task.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -23,12 +23,12 @@ impl<T> Flight<T> {
         Self { driven: Mutex::new(Some(driven)), done: OnceLock::new(), waiting: Arc::default() }
     }
 
-    /// Polls the future, unless another task does so at the moment.
+    /// Polls the future, unless another task is polling it.
     fn drive(&self) {
         let mut driven = match self.driven.try_lock() {
             Ok(driven) => driven,
             Err(TryLockError::Poisoned(driven)) => driven.into_inner(),
-            // The other task wakes all when the future is done, and one when it is dropped itself.
+            // The other task wakes all tasks when the future is done, and one task when it is itself dropped.
             Err(TryLockError::WouldBlock) => return,
         };
         let Some(mut future) = driven.take() else {
@@ -61,7 +61,7 @@ impl<T> Waiter<T> {
         Self { flight, id }
     }
 
-    /// Waits for the flight too; `None` if it is done already.
+    /// Joins the flight; `None` if it is already done.
     pub(crate) fn join(flight: Arc<Flight<T>>) -> Option<Self> {
         if flight.done.get().is_some() { None } else { Some(Self::first(flight)) }
     }
@@ -83,8 +83,9 @@ impl<T: Clone> Future for Waiter<T> {
     }
 }
 
-/// Wakes one of the remaining tasks, because the future may have woken only this one. Only one: if it leaves too, it wakes
-/// the next one. To wake all each time would cost a million polls when a thousand requests end one by one.
+/// Wakes one of the remaining tasks, because the future may have woken only this one. One is enough: if it leaves too,
+/// it wakes the next one. Waking all of them each time would cost a million polls when a thousand requests end one by
+/// one.
 impl<T> Drop for Waiter<T> {
     fn drop(&mut self) {
         self.flight.waiting.leave(self.id);
@@ -121,7 +122,7 @@ impl Waiting {
 
     fn wait(&self, id: u64, waker: &Waker) {
         let before = self.wakers().by_id.insert(id, waker.clone());
-        // After the lock is released, as for everything that a waker may run.
+        // After the lock is released, since a waker may run any code.
         drop(before);
     }
 
@@ -208,7 +209,7 @@ mod tests {
         let woken = Arc::new(Woken::default());
         let waker = Waker::from(Arc::clone(&woken));
         assert_eq!(Pin::new(&mut second).poll(&mut Context::from_waker(&waker)), Poll::Pending);
-        // The first is woken with the second and leaves without another poll.
+        // The first task is woken with the second and leaves without another poll.
         send.send(7).unwrap();
         assert_eq!(woken.0.load(Ordering::SeqCst), 1);
         drop(first);
@@ -224,7 +225,7 @@ mod tests {
         for waiter in &mut waiters {
             assert_eq!(Pin::new(waiter).poll(&mut Context::from_waker(&waker)), Poll::Pending);
         }
-        // The one that is woken may leave without another poll.
+        // The woken task may leave without another poll.
         for left in 1..10 {
             drop(waiters.remove(0));
             assert_eq!(woken.0.load(Ordering::SeqCst), left);

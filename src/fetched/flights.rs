@@ -20,8 +20,8 @@ impl<T> Flights<T> {
         waiter(&self.flights(), key)
     }
 
-    /// Joins the fetch of that key, or starts one. `start` may return an answer instead. All of it is under one lock,
-    /// so that two requests do not start two fetches.
+    /// Joins the fetch of that key, or starts one. `start` may return an answer instead. One lock covers both steps, so
+    /// that two requests do not start two fetches.
     pub(crate) fn join<A>(&self, key: &str, start: impl FnOnce() -> Result<Driven<T>, A>) -> Result<Waiter<T>, A> {
         let mut flights = self.flights();
         if let Some(waiter) = waiter(&flights, key) {
@@ -48,7 +48,7 @@ mod tests {
 
     use super::*;
 
-    /// A future that is done at once, and never an answer instead.
+    /// A future that completes immediately.
     fn at_once(number: u32) -> impl FnOnce() -> Result<Driven<u32>, ()> {
         move || Ok(Box::pin(async move { number }))
     }

@@ -1,4 +1,4 @@
-//! What is fetched and shared: concurrent requests wait for one fetch, and its outcome is cached.
+//! Shared fetches: concurrent requests wait for one fetch, and its outcome is cached.
 
 pub(crate) mod cache;
 pub(crate) mod flight;

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use crate::claim::{ATTEMPTS, After, Contended, Flow, Seen, Step, claim};
+use crate::claim::{ATTEMPTS, After, Contended, Flow, Seen, Step, claim, first_version};
 use crate::client::{Client, Granted};
 use crate::clock::Timestamp;
 use crate::config::{Config, ExchangeRedirectUri};
@@ -51,9 +51,9 @@ impl<'a> Exchange<'a> {
         Ok(Self {
             client,
             key,
-            code: form.octets("code").ok_or(Reason::MissingParameter("code"))?,
-            redirect_uri: form.octets("redirect_uri"),
-            verifier: form.octets("code_verifier"),
+            code: form.bytes("code").ok_or(Reason::MissingParameter("code"))?,
+            redirect_uri: form.bytes("redirect_uri"),
+            verifier: form.bytes("code_verifier"),
             resources: Named::of(form),
         })
     }
@@ -63,7 +63,7 @@ impl<'a> Exchange<'a> {
 pub(crate) async fn exchange(context: &Context, request: &Exchange<'_>) -> Result<Issued, Reason> {
     let now = context.now();
     let presented = Presented::parse(&context.config.prefixes.code, request.code).ok_or(Reason::UnknownCode)?;
-    let id = AuthorizationId::from_octets(presented.id);
+    let id = AuthorizationId::from_bytes(presented.id);
     let authorization = context.stores.codes.find(&id).await?.ok_or(Reason::UnknownCode)?;
     if authorization.client == request.client.id {
         context.check_list(request.client, &authorization.resources).await?;
@@ -86,7 +86,7 @@ pub(crate) async fn exchange(context: &Context, request: &Exchange<'_>) -> Resul
 
     let (grant, issued) = first_pair(context, request, &authorization, exchanged, now);
     let mut flow = Inserting { context, grant, code_end: authorization.end, has_looked: false, found: None };
-    match claim(&context.stores, &mut flow, Some(ATTEMPTS)).await {
+    match claim(context, &mut flow, Some(ATTEMPTS)).await {
         Ok(()) => {}
         Err(Reason::CodeReplayed) => return Err(flow.replayed().await?),
         Err(Reason::CodeExpired) => {
@@ -106,15 +106,15 @@ struct Rules<'a> {
     resources: &'a ResourceTable,
 }
 
-/// What an exchange gives: the grant, and what its first access token is for.
+/// The result of an exchange: the grant, and what its first access token is for.
 struct Exchanged {
     granted: Granted,
     scopes: ScopeSet,
-    /// Unset where the token is for all of the grant.
+    /// Unset if the token is for all of the grant.
     audience: Audience,
 }
 
-/// Everything but first use, in the order in which a wrong party learns least.
+/// Checks everything except first use, in the order that reveals least to a wrong party.
 fn judge(
     authorization: &Authorization,
     code: &Digest,
@@ -133,7 +133,7 @@ fn judge(
         return Err(Reason::CodeOfAnotherClient);
     }
     judge_redirect_uri(authorization, request.redirect_uri, config)?;
-    // PKCE may have become mandatory for the client since; a code without it is not honoured any more.
+    // PKCE may have become mandatory for the client since. A code without it is then refused.
     if config.needs_pkce(request.client) && authorization.challenge.is_none() {
         return Err(Reason::MissingVerifier);
     }
@@ -149,7 +149,7 @@ fn judge(
     if now >= authorization.end {
         return Err(Reason::CodeExpired);
     }
-    // The client may have been narrowed since the user consented, to nothing too.
+    // The client may have been narrowed since the user consented, even to nothing.
     let client = request.client;
     let granted = client.still_granted(&authorization.scopes, &client.resources_of(&authorization.resources));
     let granted = granted.map_err(|_| Reason::CodeSpent)?;
@@ -185,7 +185,7 @@ fn judge_verifier(authorization: &Authorization, sent: Option<&[u8]>) -> Result<
         (None, Some(_)) => Err(Reason::UnexpectedVerifier),
         (Some(_), None) => Err(Reason::MissingVerifier),
         (Some(challenge), Some(verifier)) => {
-            if challenge.is_met_by_octets(verifier) {
+            if challenge.is_met_by_bytes(verifier) {
                 Ok(())
             } else {
                 Err(Reason::WrongVerifier)
@@ -208,7 +208,8 @@ fn judge_key(authorization: &Authorization, sent: Option<&JwkThumbprint>) -> Res
     }
 }
 
-/// Judges an otherwise valid use of a code after its end, or before its issue: it is a replay if the code was exchanged.
+/// Judges an otherwise valid use of a code after its end, or before its issue. It is a replay if the code was
+/// exchanged.
 async fn out_of_time(context: &Context, authorization: &Authorization, reason: Reason) -> Result<Reason, Reason> {
     match context.stores.tokens.find(&authorization.id.into()).await? {
         Some(grant) if grant.revoked.is_none() => replayed(context, &grant).await,
@@ -262,7 +263,7 @@ fn first_pair(
     }
     let grant = Arc::new(Grant {
         id,
-        version: 1,
+        version: first_version(entropy),
         client: client.id.clone(),
         epoch: authorization.epoch,
         subject: authorization.subject.clone(),
@@ -302,8 +303,8 @@ impl Flow for Inserting<'_> {
     type Won = ();
     type Error = Reason;
 
-    /// The insert begins before the code's end, however long the subject hook took: what stands in its place may be
-    /// removed two hours after that end.
+    /// Begins the insert only before the code's end, even if the subject hook took long. The record that has its place
+    /// may be removed two hours after that end.
     async fn look(&mut self) -> Result<Seen<Grant>, Reason> {
         if !std::mem::replace(&mut self.has_looked, true) {
             return if self.context.now() < self.code_end { Ok(Seen::Unread) } else { Err(Reason::CodeExpired) };
@@ -316,7 +317,7 @@ impl Flow for Inserting<'_> {
         match seen {
             Seen::Unread => Ok(Step::Insert(self.grant.clone(), ())),
             Seen::Found(_) => Err(Reason::CodeReplayed),
-            // What had the place was removed since.
+            // The record that had the place was removed since.
             Seen::Missing | Seen::Torn => Err(StoreError::transient(Contended).into()),
         }
     }
@@ -357,7 +358,7 @@ mod tests {
     fn faultless() -> Scene {
         let client = client("own");
         let authorization = Authorization {
-            id: AuthorizationId::from_octets([7; 16]),
+            id: AuthorizationId::from_bytes([7; 16]),
             version: 2,
             client: client.id.clone(),
             epoch: 0,

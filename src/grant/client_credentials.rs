@@ -1,11 +1,11 @@
-//! Gives a client an access token of its own [RFC 6749 section 4.4]: no user, no refresh token.
+//! Issues an access token for the client itself [RFC 6749 section 4.4], without a user or a refresh token.
 //!
-//! A client's tokens are in eight grants, the slots, whose ids derive from the client id. So they are counted by
-//! primary key, without a list. A request starts at a random slot and takes the first one with room.
+//! A client's tokens are stored in eight grants, called slots, whose ids derive from the client id. So they are counted
+//! by primary key, without a list. A request starts at a random slot and takes the first one with room.
 
 use std::sync::Arc;
 
-use crate::claim::{ATTEMPTS, After, Flow, Seen, Step, claim};
+use crate::claim::{ATTEMPTS, After, Flow, Seen, Step, claim, first_version};
 use crate::client::{Client, GrantType};
 use crate::clock::Timestamp;
 use crate::config::Config;
@@ -35,8 +35,8 @@ const SLOTS: usize = 8;
 /// Separates these slots from those of other records.
 const LABEL: &[u8] = b"client credentials";
 
-/// When a live access token of a client itself was issued and expires, for a page that lists such tokens. It does
-/// not hold the token [RFC 6749 section 4.4].
+/// A live access token of a client itself, for a page that lists such tokens [RFC 6749 section 4.4]. It does not
+/// contain the token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct MachineToken {
@@ -59,7 +59,7 @@ pub(crate) struct Credentials<'a> {
 
 impl<'a> Credentials<'a> {
     pub(crate) fn read(client: &'a Client, key: Option<&'a JwkThumbprint>, form: &'a Params<'_>) -> Self {
-        Self { client, key, scope: form.octets("scope"), resources: Named::of(form) }
+        Self { client, key, scope: form.bytes("scope"), resources: Named::of(form) }
     }
 }
 
@@ -72,7 +72,8 @@ pub(crate) async fn issue(context: &Context, request: &Credentials<'_>) -> Resul
     let (client, now) = (request.client, context.now());
     let (scopes, audience) = judge(request, &context.config, &context.resources)?;
     let token = opaque::mint(&*context.entropy);
-    let (start, first_version) = draw(&*context.entropy);
+    let start = draw(&*context.entropy);
+    let first_version = first_version(&*context.entropy);
     let access = FurtherAccess {
         digest: token.digest,
         issued: now,
@@ -88,7 +89,7 @@ pub(crate) async fn issue(context: &Context, request: &Credentials<'_>) -> Resul
         let room = room(&context.config, slot);
         let slot = Slot { client, id, access: &access, room, first_version };
         let mut flow = Filling { context, slot };
-        match claim(&context.stores, &mut flow, Some(ATTEMPTS)).await? {
+        match claim(context, &mut flow, Some(ATTEMPTS)).await? {
             Filled::Issued => return Ok(issued(context, client, id, &access, token)),
             Filled::Full { end } => first_end = first_end.min(end),
         }
@@ -143,7 +144,7 @@ struct Slot<'a> {
 #[derive(Debug, PartialEq, Eq)]
 enum Filled {
     Issued,
-    /// The slot has no room until its first token ends.
+    /// The slot has no room until its first token expires.
     Full {
         end: Timestamp,
     },
@@ -174,14 +175,14 @@ impl Flow for Filling<'_> {
 impl Slot<'_> {
     /// Adds the token if there is room.
     fn step(&self, found: Option<&Grant>) -> Result<Step<Grant, Filled>, Reason> {
-        // All grants of the client were withdrawn after it was read: a token of the old epoch would be dead.
+        // If all grants of the client were withdrawn after it was read, a token of the old epoch would be invalid.
         let now = self.access.issued;
         if let Some(grant) = found.filter(|grant| grant.is_live(now)) {
             let _ = self.client.has_withdrawn(grant.epoch)?;
         }
         let mut live = live_tokens(found, self.client.epoch, now);
         if live.len() >= self.room {
-            // Tokens that a leapt clock issued would fill the slot until then.
+            // Tokens from the future, issued by a clock that had leapt forward, would fill the slot until then.
             live.retain(|token| token.issued.has_come(now));
         }
         if live.len() >= self.room {
@@ -194,7 +195,7 @@ impl Slot<'_> {
         })
     }
 
-    /// The slot with its first token.
+    /// Returns the slot with its first token.
     fn first(&self) -> Grant {
         let now = self.access.issued;
         let scopes = self.access.narrowed.clone().unwrap_or_default();
@@ -216,13 +217,12 @@ impl Slot<'_> {
         }
     }
 
-    /// The slot with one more token; `tokens` are its live ones, and the others leave it.
+    /// Returns the slot with one more token. `tokens` are its live ones; the others are dropped.
     fn next(&self, grant: &Grant, mut tokens: Vec<FurtherAccess>) -> Grant {
         tokens.push(self.access.clone());
-        let version = grant.version.saturating_add(1);
         let scopes = self.access.narrowed.clone().unwrap_or_default();
         let pairs = pairs_of(tokens, &scopes);
-        Grant { version, epoch: self.client.epoch, scopes, pairs, revoked: None, ..grant.clone() }
+        Grant { epoch: self.client.epoch, scopes, pairs, revoked: None, ..grant.clone() }
     }
 }
 
@@ -240,14 +240,14 @@ fn owned(access: &AccessPart<'_>, of_slot: &ScopeSet) -> FurtherAccess {
         end: access.end,
         revoked: access.revoked,
         narrowed: Some(access.narrowed.unwrap_or(of_slot).clone()),
-        // The slot has none: a token without any is older than the first protected resource.
+        // The slot has no audience. A token without one is older than the first protected resource.
         audience: access.audience.cloned().unwrap_or_default(),
         key: access.key.copied(),
     }
 }
 
-/// Access tokens without a refresh token: the first one stands for the pair. Scopes are kept where they differ
-/// from those of the slot.
+/// Stores access tokens without a refresh token. The first one takes the place of the pair. Scopes are kept only if
+/// they differ from those of the slot.
 fn pairs_of(tokens: Vec<FurtherAccess>, of_slot: &ScopeSet) -> Pairs {
     let mut tokens = tokens
         .into_iter()
@@ -264,10 +264,10 @@ fn pairs_of(tokens: Vec<FurtherAccess>, of_slot: &ScopeSet) -> Pairs {
     Pairs::one(pair)
 }
 
-/// The id of a slot: it recurs after a purge.
+/// The id of a slot. It is the same again after a purge.
 fn slot_id(client: &ClientId, slot: usize) -> GrantId {
     let slot = u8::try_from(slot).unwrap_or_default();
-    GrantId::from_octets(slot::id(LABEL, &[slot], client))
+    GrantId::from_bytes(slot::id(LABEL, &[slot], client))
 }
 
 /// Live tokens that a slot may hold, so that all slots hold `machine_tokens`.
@@ -275,12 +275,12 @@ fn room(config: &Config, slot: usize) -> usize {
     config.machine_tokens / SLOTS + usize::from(slot < config.machine_tokens % SLOTS)
 }
 
-/// Draws the slot to start with, and the version of the first row in a slot.
-fn draw(entropy: &dyn Entropy) -> (usize, u32) {
-    let mut bytes = [0; 5];
-    entropy.fill(&mut bytes);
-    let [slot, version @ ..] = bytes;
-    (usize::from(slot) % SLOTS, slot::first_version(version))
+/// Draws the slot to start with.
+fn draw(entropy: &dyn Entropy) -> usize {
+    let mut byte = [0];
+    entropy.fill(&mut byte);
+    let [slot] = byte;
+    usize::from(slot) % SLOTS
 }
 
 /// The live tokens of a client, the oldest first.
@@ -323,7 +323,7 @@ mod tests {
             .build()
     }
 
-    /// A client, what it asks for, and how the refusal is told.
+    /// A client, the scope that it requests, and the expected refusal.
     type Refusal = (Client, Option<&'static [u8]>, fn(&Reason) -> bool);
 
     /// Each fault alone, and the first with the later ones.
@@ -372,8 +372,7 @@ mod tests {
             .collect();
         assert_eq!(ids.len(), 3 * SLOTS);
         for _ in 0..64 {
-            let (slot, version) = draw(&SystemEntropy);
-            assert!(slot < SLOTS && version < 1 << 31);
+            assert!(draw(&SystemEntropy) < SLOTS);
         }
     }
 
@@ -422,7 +421,7 @@ mod tests {
         let client = client();
         let tokens = [access(1, 0), access(2, 10), access(3, 20)];
         let full = filled(&client, &tokens);
-        assert_eq!((full.version, full.epoch, issued(&full)), (72, 3, vec![0, 10, 20]));
+        assert_eq!((full.version, full.epoch, issued(&full)), (70, 3, vec![0, 10, 20]));
 
         let next = access(4, 99);
         let Ok(Step::Leave(Filled::Full { end })) = slot(&client, &next).step(Some(&full)) else {
@@ -434,7 +433,7 @@ mod tests {
         let Ok(Step::Replace(grant, Filled::Issued)) = slot(&client, &next).step(Some(&full)) else {
             panic!("it has no room")
         };
-        assert_eq!((grant.version, issued(&grant)), (73, vec![10, 20, 100]));
+        assert_eq!(issued(&grant), [10, 20, 100]);
 
         let mut revoked = full;
         revoked.pairs.iter_mut().for_each(|pair| pair.revoke_access(&tokens[1].digest));

@@ -1,4 +1,4 @@
-//! Records for the tables of the judges.
+//! Records for the table-driven tests of the judges.
 
 use std::time::Duration;
 
@@ -58,7 +58,7 @@ impl Line {
         let (config, client) = (Config::platform("https://auth.example"), client("own"));
         let lineage = Lineage::draw(&SystemEntropy);
         let grant = Grant {
-            id: GrantId::from_octets([7; 16]),
+            id: GrantId::from_bytes([7; 16]),
             version: 1,
             client: client.id.clone(),
             epoch: client.epoch,
@@ -85,7 +85,7 @@ impl Line {
         line
     }
 
-    /// The same with that key from now on.
+    /// Returns the same with that key from now on.
     pub(crate) fn with_key(mut self, key: u8) -> Self {
         self.key = Some(JwkThumbprint::from_bytes([key; 32]));
         self
@@ -137,7 +137,7 @@ impl Line {
             bound_from: self.grant.pairs.bound_from(),
         };
         let NewPair { record, issued } = issue::pair(&self.config, secrets, place);
-        let id = IdText::of(self.grant.id.octets());
+        let id = IdText::of(self.grant.id.as_bytes());
         self.refresh.push(issued.refresh_token.unwrap().text("rt_", &id));
         self.access.push(*record.access_digest());
         record

@@ -1,4 +1,4 @@
-//! Makes a pair of tokens and what the record keeps of it.
+//! Creates a pair of tokens and the record of it.
 
 use std::num::NonZeroU32;
 
@@ -27,9 +27,9 @@ pub(crate) struct Place<'a> {
     pub(crate) created: Timestamp,
     /// All scopes of the grant.
     pub(crate) granted: &'a ScopeSet,
-    /// The scopes that the token response states. The access token never has more, also if the registration grows.
+    /// The scopes that the token response states. The access token never has more, even if the registration grows.
     pub(crate) scopes: ScopeSet,
-    /// What the access token is for, where that is less than the grant; otherwise unset.
+    /// What the access token is for, if that is less than the grant; otherwise unset.
     pub(crate) audience: Audience,
     /// The key that the access token is bound to [RFC 9449 section 5].
     pub(crate) key: Option<&'a JwkThumbprint>,
@@ -46,19 +46,19 @@ pub(crate) struct Issued {
     pub(crate) scopes: ScopeSet,
 }
 
-/// What is written and what is answered.
+/// The record to write and the response.
 pub(crate) struct NewPair {
     pub(crate) record: TokenPair,
     pub(crate) issued: Issued,
 }
 
-/// Makes the pair for its place; the same place and the same secrets make the same pair.
+/// Creates the pair for its place. The same place and the same secrets give the same pair.
 pub(crate) fn pair(config: &Config, secrets: PairSecrets, place: Place<'_>) -> NewPair {
     let access_end = access_end(config, place.created, place.now);
     let refresh_end = place.now.plus(config.refresh_token_lifetime).min(last_end(config, place.created));
     let has_refresh_token = place.client.grant_types.contains(GrantType::RefreshToken);
     let position = Position { end: refresh_end, number: place.number };
-    // Built first, with the refresh token in it: a token that was kept in a variable was copied byte by byte (`tests/limits`).
+    // Built first, together with the refresh token: a token in a variable was copied byte by byte (`tests/limits`).
     let issued = Issued {
         grant: place.grant,
         refresh_token: has_refresh_token.then(|| refresh::mint(position, place.lineage, &secrets.fresh, place.tag_key)),
@@ -84,12 +84,12 @@ pub(crate) fn pair(config: &Config, secrets: PairSecrets, place: Place<'_>) -> N
     NewPair { record, issued }
 }
 
-/// When an access token that is issued now ends.
+/// Returns when an access token that is issued now expires.
 pub(crate) fn access_end(config: &Config, created: Timestamp, now: Timestamp) -> Timestamp {
     now.plus(config.access_token_lifetime).min(last_end(config, created))
 }
 
-/// When everything of a grant has ended.
+/// Returns when all tokens of a grant have expired.
 fn last_end(config: &Config, created: Timestamp) -> Timestamp {
     config.grant_lifetime.map_or(Timestamp::from_seconds(u32::MAX), |life| created.plus(life))
 }

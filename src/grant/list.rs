@@ -1,4 +1,4 @@
-//! Reads a list to its end, and past records that cannot be read.
+//! Reads a list to its end, and skips records that cannot be read.
 
 use std::sync::Arc;
 
@@ -8,11 +8,11 @@ use crate::store::{Page, StoreError};
 /// Items that are read at once.
 const PAGE: usize = 100;
 
-/// A reader of one list. A record that cannot be read hides no other record.
+/// A reader of one list. An unreadable record does not hide others.
 pub(crate) struct Reader<Id> {
     next: Option<Page<Id>>,
     id: fn([u8; 16]) -> Id,
-    /// Whether a page has to be read row by row, to come to the one that cannot be read.
+    /// Whether to read row by row, in order to find the unreadable one.
     narrow: bool,
     failure: Option<StoreError>,
 }
@@ -22,12 +22,12 @@ impl<Id: Ord> Reader<Id> {
         Self { next: Some(Page::first(PAGE)), id, narrow: false, failure: None }
     }
 
-    /// The page that is to be asked for next.
+    /// Returns the page to read next.
     pub(crate) fn next_page(&mut self) -> Option<Page<Id>> {
         self.next.take()
     }
 
-    /// Takes what the store answered for `page`, and returns what could be read of it.
+    /// Takes the store's answer for `page`, and returns the rows that could be read.
     pub(crate) fn take<R: Record>(&mut self, page: Page<Id>, answer: Result<Vec<Arc<R>>, StoreError>) -> Vec<Arc<R>> {
         let rows = match answer {
             Ok(rows) => rows,
@@ -47,7 +47,7 @@ impl<Id: Ord> Reader<Id> {
         self.next.is_some()
     }
 
-    /// Keeps a failure for the end; the first one is kept.
+    /// Keeps a failure for [`finish`](Self::finish). Only the first one is kept.
     pub(crate) fn fail(&mut self, error: StoreError) {
         self.failure.get_or_insert(error);
     }
@@ -57,7 +57,7 @@ impl<Id: Ord> Reader<Id> {
         self.failure.map_or(Ok(()), Err)
     }
 
-    /// The page that leads past an unreadable record: one row at a time up to it, then behind it.
+    /// Returns the page that leads past an unreadable record: one row at a time up to it, then the rows after it.
     fn around(&mut self, page: Page<Id>, error: &StoreError) -> Option<Page<Id>> {
         let unreadable = error.unreadable_key()?.first_chunk::<16>().filter(|id| page.admits(&(self.id)(**id)))?;
         self.narrow = page.limit() > 1;
@@ -77,16 +77,16 @@ mod tests {
     use crate::record::Grant;
 
     fn id(number: u8) -> GrantId {
-        GrantId::from_octets([number; 16])
+        GrantId::from_bytes([number; 16])
     }
 
     fn unreadable(number: u8) -> Result<Vec<Arc<Grant>>, StoreError> {
         Err(StoreError::unreadable(&[number; 16], DecodeError::UnknownVersion))
     }
 
-    /// What is asked for after each answer that no row came with.
+    /// The pages that are requested after answers without rows.
     fn asked(answers: Vec<Result<Vec<Arc<Grant>>, StoreError>>) -> Vec<Page<GrantId>> {
-        let mut reader = Reader::new(GrantId::from_octets);
+        let mut reader = Reader::new(GrantId::from_bytes);
         let mut asked = Vec::new();
         for answer in answers {
             let page = reader.next_page().unwrap();
@@ -117,12 +117,12 @@ mod tests {
 
     #[test]
     fn the_first_failure_is_told_at_the_end() {
-        let mut reader = Reader::new(GrantId::from_octets);
+        let mut reader = Reader::new(GrantId::from_bytes);
         reader.fail(StoreError::transient("first"));
         reader.fail(StoreError::permanent("second"));
         assert!(reader.finish().unwrap_err().is_transient());
-        assert!(Reader::new(GrantId::from_octets).finish().is_ok());
-        let mut reader = Reader::new(GrantId::from_octets);
+        assert!(Reader::new(GrantId::from_bytes).finish().is_ok());
+        let mut reader = Reader::new(GrantId::from_bytes);
         let page = reader.next_page().unwrap();
         assert!(reader.take(page, unreadable(3)).is_empty());
         assert_eq!(reader.finish().unwrap_err().unreadable_key(), Some(&[3; 16][..]));

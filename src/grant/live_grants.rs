@@ -11,9 +11,9 @@ use crate::store::StoreError;
 use crate::subject::Subject;
 
 /// Revokes the grants beyond [`grants_per_client`](crate::Config::grants_per_client) that were refreshed longest ago,
-/// never the new one.
+/// but never the new one.
 ///
-/// It comes after the exchange, which is one insert. A failure is left to the next exchange: the client has its tokens.
+/// This runs after the exchange, when the client has its tokens. If it fails, the next exchange tries again.
 pub(crate) async fn keep_within_bound(context: &Context, new: &Grant) {
     if context.config.grants_per_client == usize::MAX {
         return;
@@ -25,16 +25,16 @@ pub(crate) async fn keep_within_bound(context: &Context, new: &Grant) {
     }
 }
 
-/// Where the user has fewer records than there may be grants, it is one page.
+/// Reads one page if the user has fewer records than there may be grants.
 async fn surplus(context: &Context, subject: &Subject, new: &Grant) -> Result<Vec<Arc<Grant>>, StoreError> {
     let (most, now) = (context.config.grants_per_client, context.now());
     let is_counted = |grant: &Arc<Grant>| grant.client == new.client && grant.epoch == new.epoch && grant.is_live(now);
     let mut live = Vec::new();
-    let mut list = Reader::new(GrantId::from_octets);
+    let mut list = Reader::new(GrantId::from_bytes);
     while let Some(page) = list.next_page() {
         let answer = context.stores.tokens.grants_of(subject, page.clone()).await;
         let rows = list.take(page, answer);
-        // Most users have one page with fewer records than the bound: then nothing is collected.
+        // Most users have one page with fewer records than the limit: then nothing is collected.
         if rows.len() > most || !live.is_empty() || list.has_more() {
             live.extend(rows.into_iter().filter(is_counted));
         }
@@ -42,7 +42,7 @@ async fn surplus(context: &Context, subject: &Subject, new: &Grant) -> Result<Ve
     list.finish()?;
     let too_many = live.len().saturating_sub(most);
     live.retain(|grant| grant.id != new.id);
-    // Those of the future, which a clock that leapt left behind, go first: they cannot be used.
+    // Grants from the future, left by a clock that had leapt forward, go first, because they cannot be used.
     live.sort_by_key(|grant| (grant.refreshed().has_come(now), grant.refreshed(), grant.created, grant.id));
     live.truncate(too_many);
     Ok(live)

@@ -34,7 +34,8 @@ const fn definition(grant_type: GrantType) -> &'static Definition {
     }
 }
 
-/// The same table with the function of each; `key` is that of the request's DPoP proof. As function pointers in the table, they would cost a box for each request.
+/// Calls the function of the grant type. `key` is the key of the request's DPoP proof. Function pointers in the table
+/// would cost a box for each request.
 pub(crate) async fn answer(
     context: &Context,
     grant_type: GrantType,

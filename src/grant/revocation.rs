@@ -18,7 +18,7 @@ use crate::secret::opaque::Presented;
 use crate::secret::refresh::PresentedRefresh;
 use crate::store::StoreError;
 
-/// What a grant's record says of a token to revoke, the client that sent it and its own client.
+/// The client that sent a token to revoke, and the epoch of the client that the grant belongs to.
 #[derive(Clone, Copy)]
 struct Holder<'a> {
     caller: &'a Client,
@@ -28,10 +28,10 @@ struct Holder<'a> {
 
 /// Revokes an access token, and the whole grant if the settings say so.
 pub(crate) async fn revoke_access(context: &Context, client: &Client, presented: &Presented) -> Result<(), Reason> {
-    let id = GrantId::from_octets(presented.id);
+    let id = GrantId::from_bytes(presented.id);
     let (config, now) = (&context.config, context.now());
     let mut flow = RevokingAccess { context, config, client, id, digest: presented.digest, now, epoch: 0 };
-    match claim(&context.stores, &mut flow, None).await? {
+    match claim(context, &mut flow, None).await? {
         Revoked::Nothing => {}
         Revoked::AccessToken => context.raise(&Event::AccessTokenRevoked { grant: id, client: &client.id }),
         Revoked::Grant => {
@@ -110,7 +110,7 @@ fn judge_access(
     now: Timestamp,
 ) -> Result<OfAccess, Reason> {
     let is_own = grant.client == holder.caller.id;
-    // A revoked grant keeps no tokens: whether this was one of them is not known, and it is as dead.
+    // A revoked grant keeps no tokens, so it is unknown whether this was one of them. It is not valid either way.
     if is_own && is_revoked(grant, digest) {
         return Ok(OfAccess::IsRevoked);
     }
@@ -120,7 +120,7 @@ fn judge_access(
     if !is_own {
         return foreign(config).map(|()| OfAccess::Nothing);
     }
-    // The tokens of a client itself share a grant only to be counted.
+    // Tokens without a user share a grant only so that they can be counted.
     Ok(match config.access_token_revocation {
         _ if grant.subject.is_none() => OfAccess::RevokeToken,
         AccessTokenRevocation::TokenOnly => OfAccess::RevokeToken,
@@ -132,9 +132,9 @@ fn is_revoked(grant: &Grant, digest: &Digest) -> bool {
     grant.revoked.is_some() || grant.pairs.with_access(digest).is_some_and(|access| access.revoked)
 }
 
-/// The same grant with that access token dead; its refresh token lives on.
+/// Returns the same grant with that access token revoked. Its refresh token stays valid.
 fn without_access(grant: &Grant, digest: &Digest) -> Grant {
-    let mut next = Grant { version: grant.version.saturating_add(1), ..grant.clone() };
+    let mut next = grant.clone();
     next.pairs.iter_mut().for_each(|pair| pair.revoke_access(digest));
     next
 }
@@ -162,9 +162,9 @@ pub(crate) async fn revoke_refresh(
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum OfRefresh {
     Nothing,
-    /// It is superseded and past its grace, before its own end: the grant lives on.
+    /// It is superseded and past its grace, but has not expired. The grant stays valid.
     Superseded,
-    /// It takes the grant with it, or did so before, which is confirmed.
+    /// The grant is revoked with it. If it was revoked before, that is confirmed.
     RevokeGrant,
 }
 
@@ -188,7 +188,7 @@ fn judge_refresh(
         return Ok(OfRefresh::Nothing);
     }
     match standing {
-        // A number above the count shows that the store lost writes: the client means this grant.
+        // A number above the count shows that the store lost writes. The client means this grant.
         Standing::Usable(_) | Standing::NotYetValid | Standing::AboveCount if is_own => Ok(OfRefresh::RevokeGrant),
         Standing::Usable(_) | Standing::NotYetValid => foreign(config).map(|()| OfRefresh::Nothing),
         Standing::InMargin | Standing::Superseded | Standing::Forked if is_own => Ok(OfRefresh::Superseded),
@@ -297,7 +297,7 @@ mod tests {
                 10,
                 ["IsRevoked", nothing, nothing, "IsRevoked", nothing, "IsRevoked", nothing],
             ),
-            // A revoked grant keeps no tokens, so that one is like another.
+            // A revoked grant keeps no tokens, so it treats all of them the same.
             ("unknown", unknown, 10, [nothing, nothing, nothing, "IsRevoked", nothing, nothing, nothing]),
         ];
         for (state, change, seconds, expected) in rows {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::claim::{After, Flow, Seen, Step, claim};
+use crate::claim::{After, Flow, Seen, Step, claim, first_version};
 use crate::clock::Timestamp;
 use crate::context::Context;
 use crate::grant::list::Reader;
@@ -28,12 +28,12 @@ pub(crate) enum Outcome {
     Missing,
 }
 
-/// Revokes a grant by one swap, however many tokens it has, and raises the event.
+/// Revokes a grant with one compare-and-swap, however many tokens it has, and raises the event.
 ///
-/// A lost claim is tried again without end: a revocation must win against whatever is in flight.
+/// A lost claim is retried without limit, because a revocation must win against concurrent requests.
 pub(crate) async fn revoke(context: &Context, id: GrantId, reason: RevocationReason) -> Result<Outcome, StoreError> {
     let mut flow = Revoking { context, id, revocation: Revocation { at: context.now(), reason }, found: None };
-    let outcome = claim(&context.stores, &mut flow, None).await?;
+    let outcome = claim(context, &mut flow, None).await?;
     if let (Outcome::Revoked, Some(grant)) = (outcome, &flow.found) {
         let (client, subject) = (&grant.client, grant.subject());
         context.raise(&Event::GrantRevoked { grant: id, client, subject, reason });
@@ -68,14 +68,14 @@ impl Flow for Revoking<'_> {
         Ok(Step::Replace(Arc::new(revoked), Outcome::Revoked))
     }
 
-    /// A row that others revoked first is judged: this call did not revoke it.
+    /// A row that another call revoked first is judged again, because this call did not revoke it.
     fn is_done(&self, found: &Grant, _: &Grant, after: After) -> bool {
         after == After::Error && found.revoked.is_some()
     }
 }
 
-/// Withdraws what has that id, if it is that subject's: the grant, or the code or held request that has not become
-/// one. Returns whether it was live.
+/// Withdraws the grant with that id, or the code or held request that has not become one, if it belongs to that
+/// subject. Returns whether it was live.
 pub(crate) async fn withdraw_grant(context: &Context, id: GrantId, subject: &Subject) -> Result<bool, StoreError> {
     let reason = RevocationReason::Withdrawn;
     if let Some(grant) = context.stores.tokens.find(&id).await? {
@@ -93,12 +93,12 @@ async fn end(context: &Context, grant: &Grant, reason: RevocationReason) -> Resu
     Ok(revoke(context, grant.id, reason).await? == Outcome::Revoked && was_live)
 }
 
-/// The live grants of a subject, the oldest first. It is all of them or an error: a list that leaves one out
-/// would say that no other client has access.
+/// Returns the live grants of a subject, the oldest first. It returns all of them or an error, because an incomplete
+/// list would suggest that no other client has access.
 pub(crate) async fn grants_of(context: &Context, subject: &Subject) -> Result<Vec<Arc<Grant>>, StoreError> {
     let now = context.now();
     let mut live = Vec::new();
-    let mut list = Reader::new(GrantId::from_octets);
+    let mut list = Reader::new(GrantId::from_bytes);
     while let Some(page) = list.next_page() {
         let answer = context.stores.tokens.grants_of(subject, page.clone()).await?;
         for grant in list.take(page, Ok(answer)) {
@@ -112,15 +112,15 @@ pub(crate) async fn grants_of(context: &Context, subject: &Subject) -> Result<Ve
     Ok(live)
 }
 
-/// The approved requests of a subject whose codes can still be exchanged, the oldest first. It is all of them or an
-/// error, as with [`grants_of`].
+/// Returns the approved requests of a subject whose codes can still be exchanged, the oldest first. It returns all of
+/// them or an error, like [`grants_of`].
 pub(crate) async fn authorizations_of(
     context: &Context,
     subject: &Subject,
 ) -> Result<Vec<Arc<Authorization>>, StoreError> {
     let now = context.now();
     let mut unredeemed = Vec::new();
-    let mut list = Reader::new(AuthorizationId::from_octets);
+    let mut list = Reader::new(AuthorizationId::from_bytes);
     while let Some(page) = list.next_page() {
         let answer = context.stores.codes.authorizations_of(subject, page.clone()).await?;
         for authorization in list.take(page, Ok(answer)) {
@@ -133,13 +133,13 @@ pub(crate) async fn authorizations_of(
     Ok(unredeemed)
 }
 
-/// Returns whether the client is there and has not withdrawn what was granted under that epoch.
+/// Returns whether the client exists and has not withdrawn what was granted under that epoch.
 async fn is_of_client(context: &Context, client: &ClientId, epoch: u32) -> Result<bool, StoreError> {
     let client = context.stores.clients.find(client).await?;
     Ok(client.is_some_and(|client| client.epoch <= epoch))
 }
 
-/// Returns whether nothing stands in the code's place: neither its grant nor what killed it.
+/// Returns whether the code's place is free: it has neither the code's grant nor a tombstone.
 async fn is_unredeemed(context: &Context, authorization: &Authorization) -> Result<bool, StoreError> {
     if !is_of_client(context, &authorization.client, authorization.epoch).await? {
         return Ok(false);
@@ -172,22 +172,22 @@ impl Extent<'_> {
     }
 }
 
-/// Withdraws what a subject granted: held requests are denied, codes are killed, grants are revoked. Returns the
-/// count of those that were live.
+/// Withdraws what a subject granted: held requests are denied, codes and grants are revoked. Returns the count of those
+/// that were live.
 ///
-/// The requests come first: one that becomes a code meanwhile is met as a code, and a code that becomes a grant as a
-/// grant.
+/// The requests come first. So a request that becomes a code meanwhile is found as a code, and a code that becomes a
+/// grant is found as a grant.
 ///
 /// # Errors
 ///
-/// The first failure, after everything else was withdrawn: one record that fails keeps no other alive.
+/// The first failure, after everything else was withdrawn.
 pub(crate) async fn withdraw_all(
     context: &Context,
     subject: &Subject,
     extent: Extent<'_>,
 ) -> Result<usize, StoreError> {
     let mut withdrawn = 0;
-    let mut codes = Reader::new(AuthorizationId::from_octets);
+    let mut codes = Reader::new(AuthorizationId::from_bytes);
     while let Some(page) = codes.next_page() {
         let answer = context.stores.codes.authorizations_of(subject, page.clone()).await;
         for authorization in codes.take(page, answer) {
@@ -200,7 +200,7 @@ pub(crate) async fn withdraw_all(
             }
         }
     }
-    let mut grants = Reader::new(GrantId::from_octets);
+    let mut grants = Reader::new(GrantId::from_bytes);
     while let Some(page) = grants.next_page() {
         let answer = context.stores.tokens.grants_of(subject, page.clone()).await;
         for grant in grants.take(page, answer) {
@@ -218,14 +218,14 @@ pub(crate) async fn withdraw_all(
     Ok(withdrawn)
 }
 
-/// Denies a held request, or kills a code, even an expired one. Returns whether it was live.
+/// Denies a held request, or revokes a code, even an expired one. Returns whether it was live.
 async fn withdraw_authorization(
     context: &Context,
     first: Arc<Authorization>,
     reason: RevocationReason,
 ) -> Result<bool, StoreError> {
     let mut flow = Denying::new(context, first);
-    match claim(&context.stores, &mut flow, None).await? {
+    match claim(context, &mut flow, None).await? {
         Withdrawn::Denied { was_live } => Ok(was_live),
         Withdrawn::HasCode(authorization) => kill_code(context, &authorization, reason).await,
     }
@@ -233,7 +233,7 @@ async fn withdraw_authorization(
 
 /// Ends a request that is still held; one that was decided meanwhile stays as it is.
 pub(crate) async fn end_held(context: &Context, held: Arc<Authorization>) -> Result<(), StoreError> {
-    claim(&context.stores, &mut Denying::new(context, held), None).await.map(drop)
+    claim(context, &mut Denying::new(context, held), None).await.map(drop)
 }
 
 struct Denying<'a> {
@@ -289,17 +289,17 @@ impl Flow for Denying<'_> {
     }
 }
 
-/// Inserts a revoked grant under the code's id, so that no exchange can insert one; a grant that is there
-/// already is revoked. Returns whether code or grant was live.
+/// Inserts a revoked grant under the code's id, so that no exchange can insert one. If there is a grant already,
+/// revokes it. Returns whether the code or the grant was live.
 async fn kill_code(
     context: &Context,
     authorization: &Authorization,
     reason: RevocationReason,
 ) -> Result<bool, StoreError> {
     let now = context.now();
-    let tombstone = Arc::new(tombstone(kept_after_revocation(context), authorization, Revocation { at: now, reason }));
+    let tombstone = Arc::new(tombstone(context, authorization, Revocation { at: now, reason }));
     let mut flow = Killing { context, code_was_live: now < authorization.end, tombstone, has_looked: false };
-    match claim(&context.stores, &mut flow, None).await? {
+    match claim(context, &mut flow, None).await? {
         Killed::Code { was_live } => Ok(was_live),
         Killed::Exchanged(grant) => end(context, &grant, reason).await,
     }
@@ -343,25 +343,25 @@ impl Flow for Killing<'_> {
     }
 }
 
-/// How long the record of a grant is kept after its revocation. Where reads are not settled, a repeated revocation has to
-/// find the row to confirm it: a fail-over may undo the first one.
+/// How long the record of a grant is kept after its revocation. If reads are not settled, a repeated revocation must
+/// find the row to confirm it, because a fail-over may undo the first one.
 fn kept_after_revocation(context: &Context) -> Duration {
     let retention = context.config.revoked_retention;
     if context.stores.tokens.reads_settled() { retention } else { retention.max(PLACE_KEPT) }
 }
 
 /// A grant without tokens that was revoked before it began. No token has its lineage or its tag.
-fn tombstone(kept_for: Duration, authorization: &Authorization, revocation: Revocation) -> Grant {
+fn tombstone(context: &Context, authorization: &Authorization, revocation: Revocation) -> Grant {
     Grant {
         id: authorization.id.into(),
-        version: 1,
+        version: first_version(&*context.entropy),
         client: authorization.client.clone(),
         epoch: authorization.epoch,
         subject: authorization.subject.clone(),
         scopes: ScopeSet::empty(),
         resources: ConsentedResources::none(),
         created: revocation.at,
-        keep_until: keep_until(authorization.end).max(revocation.at.plus(kept_for)),
+        keep_until: keep_until(authorization.end).max(revocation.at.plus(kept_after_revocation(context))),
         family: Family::NONE,
         pairs_made: 0,
         pairs: Pairs::default(),
@@ -369,8 +369,8 @@ fn tombstone(kept_for: Duration, authorization: &Authorization, revocation: Revo
     }
 }
 
-/// Until when the place of a code's grant has to be taken: an exchange begins its insert before the code's end, and a
-/// store applies it within an hour or never.
+/// Returns until when the place of a code's grant must stay taken. An exchange begins its insert before the code's end,
+/// and a store applies it within an hour or never.
 pub(crate) fn keep_until(code_end: Timestamp) -> Timestamp {
     code_end.plus(PLACE_KEPT)
 }

@@ -31,7 +31,7 @@ impl SigningAlgorithm {
         }
     }
 
-    /// The names that are accepted, as metadata lists them.
+    /// Returns the accepted names, as metadata lists them.
     pub(crate) const fn names(self) -> &'static [&'static str] {
         match self {
             Self::Es256 => &["ES256"],

@@ -7,7 +7,7 @@ pub(super) fn encode(bytes: &[u8]) -> String {
     URL_SAFE_NO_PAD.encode(bytes)
 }
 
-/// Decodes what [`encode`] writes. Padding, white space, other alphabets, and unused bits that are not zero are
+/// Decodes the output of [`encode`]. Padding, white space, other alphabets, and unused bits that are not zero are
 /// refused.
 pub(super) fn decode(text: impl AsRef<[u8]>) -> Option<Vec<u8>> {
     URL_SAFE_NO_PAD.decode(text).ok()

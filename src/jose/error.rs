@@ -1,17 +1,17 @@
 //! The errors of signed tokens and keys.
 
-/// What is wrong with a signed token, for events. All of them have the same response.
+/// Why a signed token is refused, for events. All of these errors have the same response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 pub(crate) enum JoseError {
     #[error("it has more than {0} bytes")]
     TooLong(usize),
-    #[error("it is not three parts with two periods between them")]
+    #[error("it does not consist of three parts separated by periods")]
     Form,
-    #[error("a part is not base64url in its one spelling")]
+    #[error("a part is not canonical base64url")]
     Base64Url,
-    #[error("the header or the claims are not one JSON object")]
+    #[error("the header or the claims are not a JSON object")]
     Json,
-    #[error("the header has crit or b64, and no extension is supported")]
+    #[error("the header has crit or b64, but no extension is supported")]
     Critical,
     #[error("the alg of the header is not accepted")]
     Algorithm,
@@ -40,7 +40,7 @@ pub enum JwkError {
     #[error("the member {0} is missing, has another type, or is malformed")]
     Member(&'static str),
     /// Its coordinates are not a point on P-256.
-    #[error("x and y are no point of the curve P-256")]
+    #[error("x and y are not a point on the curve P-256")]
     NotOnCurve,
     /// The modulus `n` is even, or does not have 2048 to 8192 bits [RFC 7518 section 3.3].
     #[error("n has another length; odd numbers of 2048 to 8192 bits are accepted")]
@@ -48,7 +48,7 @@ pub enum JwkError {
     /// The exponent `e` is even, or not from 3 to 4 294 967 295, the largest that is accepted.
     #[error("e is out of range; odd numbers from 3 to 4294967295 are accepted")]
     Exponent,
-    /// It is an Ed25519 key of small order, for which anyone can make signatures.
-    #[error("it is an Ed25519 key of small order")]
+    /// It is an Ed25519 key of small order, for which anyone can create signatures.
+    #[error("it is an Ed25519 key of small order, which is insecure")]
     SmallOrder,
 }

@@ -21,13 +21,13 @@ pub(crate) struct Jwk {
 }
 
 impl Jwk {
-    /// Whether it is a private or symmetric key: by `kty`, or by a member that only those have.
+    /// Returns whether it is a private or symmetric key, judged by `kty` and by the members that only such keys have.
     pub(crate) fn is_private(members: &BTreeMap<String, Json>) -> bool {
         let is_symmetric = members.get("kty").and_then(Json::as_text) == Some("oct");
         is_symmetric || PRIVATE.iter().any(|name| members.contains_key(*name))
     }
 
-    /// Reads a public key that may verify signatures. Unknown members are ignored.
+    /// Reads a public key for verifying signatures. Unknown members are ignored.
     ///
     /// It does not check whether a point is on its curve: [`is_on_curve`](Self::is_on_curve) and every verification do.
     pub(super) fn read(members: &BTreeMap<String, Json>) -> Result<Self, JwkError> {
@@ -58,28 +58,28 @@ impl Jwk {
         Ok(key)
     }
 
-    /// The `kid` of the key.
+    /// Returns the `kid` of the key.
     pub(crate) fn key_id(&self) -> Option<&str> {
         self.key_id.as_deref()
     }
 
-    /// The `alg` of the key, or else the default of its type: PS256 for RSA keys.
+    /// Returns the `alg` of the key, or the default of its type: PS256 for RSA keys.
     pub(crate) fn algorithm(&self) -> SigningAlgorithm {
         self.algorithm.unwrap_or_else(|| self.material.algorithm())
     }
 
-    /// Whether the type and the `alg` of the key allow it to verify signatures of that algorithm. An RSA key without
-    /// `alg` fits PS256 and RS256.
+    /// Returns whether the type and the `alg` of the key allow it to verify signatures of that algorithm. An RSA key
+    /// without `alg` fits PS256 and RS256.
     pub(crate) fn fits(&self, algorithm: SigningAlgorithm) -> bool {
         self.material.fits(algorithm) && self.algorithm.is_none_or(|own| own == algorithm)
     }
 
-    /// The SHA-256 thumbprint of the required members [RFC 7638 section 3].
+    /// Returns the SHA-256 thumbprint of the required members [RFC 7638 section 3].
     pub(crate) fn thumbprint(&self) -> JwkThumbprint {
         JwkThumbprint::of(&format!("{{{}}}", self.material.members()))
     }
 
-    /// Whether the point of a P-256 key is on the curve; `true` for all other keys.
+    /// Returns whether the point of a P-256 key is on the curve; `true` for all other keys.
     pub(super) fn is_on_curve(&self) -> bool {
         match &self.material {
             Material::P256(point) => signature::is_on_p256(point),
@@ -91,7 +91,7 @@ impl Jwk {
         &self.material
     }
 
-    /// The key as JSON: the required members, then `kid` and `alg`.
+    /// Returns the key as JSON: the required members, then `kid` and `alg`.
     pub(super) fn to_json(&self) -> String {
         let key_id = self.key_id().map(|key_id| format!(",\"kid\":{}", serde_json::Value::from(key_id)));
         let algorithm = self.algorithm.map(|algorithm| format!(",\"alg\":\"{algorithm}\""));
@@ -100,7 +100,7 @@ impl Jwk {
     }
 }
 
-/// Whether `use` and `key_ops` allow the key to verify signatures [RFC 7517 sections 4.2 and 4.3].
+/// Returns whether `use` and `key_ops` allow the key to verify signatures [RFC 7517 sections 4.2 and 4.3].
 fn is_for_signatures(members: &BTreeMap<String, Json>) -> Result<bool, JwkError> {
     let operations =
         members.get("key_ops").map(|texts| texts.as_texts().ok_or(JwkError::Member("key_ops"))).transpose()?;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::jose::{DEPTH, IS_AVAILABLE, Jwk, JwkError};
 use crate::json::Json;
 
-/// The public keys of a client, a JWK Set [RFC 7517 section 5]. A clone shares the keys, and is cheap.
+/// The public keys of a client, a JWK Set [RFC 7517 section 5]. A clone is cheap, since it shares the keys.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JwkSet(Arc<Contents>);
 
@@ -29,19 +29,19 @@ impl JwkSetBounds {
     pub(crate) const MOST: Self = Self { bytes: 262_144, keys: 100 };
 }
 
-/// A key set that was fetched.
+/// A fetched key set.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct FetchedKeys {
     pub(crate) set: JwkSet,
-    /// How many keys were left out: private ones, malformed ones, and those that are not for signatures.
+    /// The number of keys that were left out: private keys, malformed keys, and keys that are not for signatures.
     pub(crate) left_out: usize,
 }
 
 impl JwkSet {
-    /// Parses a set for a registration, of at most 262 144 bytes and 100 keys. Keys of unknown types and for other
-    /// purposes than signatures are left out.
+    /// Parses a set for a registration, of at most 262 144 bytes and 100 keys. Keys of unknown types, and keys for
+    /// purposes other than signatures, are left out.
     ///
-    /// A registration also has to keep the smaller bounds of [`Config::key_sets`](crate::Config::key_sets).
+    /// A registration must also keep the smaller bounds of [`Config::key_sets`](crate::Config::key_sets).
     ///
     /// # Errors
     ///
@@ -56,7 +56,7 @@ impl JwkSet {
         Self::of_members(&object(json.as_ref(), bounds)?, bounds)
     }
 
-    /// Reads a set that is a member of the JSON of a registration. Its length in bytes is not checked here, because the
+    /// Reads a set that is a member of the JSON of a registration. Its length in bytes is not checked here: that of the
     /// whole JSON was.
     pub(crate) fn of_members(set: &BTreeMap<String, Json>, bounds: JwkSetBounds) -> Result<Self, JwkSetError> {
         if !IS_AVAILABLE {
@@ -80,7 +80,7 @@ impl JwkSet {
         Ok(Self::of(used))
     }
 
-    /// Reads a set that was fetched. Keys that cannot be used are left out. The set may be empty.
+    /// Parses a fetched set. Keys that cannot be used are left out. The set may be empty.
     pub(crate) fn parse_fetched(json: impl AsRef<[u8]>, bounds: JwkSetBounds) -> Result<FetchedKeys, JwkSetError> {
         let set = object(json.as_ref(), bounds)?;
         let keys = keys(&set, bounds)?;
@@ -88,7 +88,7 @@ impl JwkSet {
         Ok(FetchedKeys { left_out: keys.len() - used.len(), set: Self::of(used) })
     }
 
-    /// Reads what [`as_str`](Self::as_str) returned, from a record. Bounds are not checked: they may have been larger
+    /// Parses the output of [`as_str`](Self::as_str) from a record. Bounds are not checked: they may have been larger
     /// when the record was written.
     pub(crate) fn from_record(json: &str) -> Option<Self> {
         let set = Json::read_object(json.as_bytes(), DEPTH)?;
@@ -97,7 +97,7 @@ impl JwkSet {
         keys.map(Self::of)
     }
 
-    /// The usable keys, in their order.
+    /// Returns the usable keys, in their order.
     pub(crate) fn keys(&self) -> &[Jwk] {
         &self.0.keys
     }
@@ -155,7 +155,7 @@ pub enum JwkSetError {
     #[error("the key set has no key for ES256 (P-256), PS256 or RS256 (RSA), or EdDSA (Ed25519)")]
     NoUsableKey,
     /// The library was built without the feature `jose`.
-    #[error("key sets need the feature jose, without which the library was built")]
+    #[error("key sets need the feature jose; the library was built without it")]
     NotAvailable,
 }
 
@@ -163,7 +163,7 @@ pub enum JwkSetError {
 mod tests {
     use super::*;
 
-    /// Without the feature nothing can be verified, so that no key is registered.
+    /// Without the feature no signature can be verified, so no key is registered.
     #[test]
     fn without_the_feature_every_set_is_refused() {
         let key = r#"{"kty":"OKP","crv":"Ed25519","x":"11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"}"#;

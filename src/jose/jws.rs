@@ -11,7 +11,7 @@ use crate::json::Json;
 /// The prefix of a media type, which `typ` may leave out [RFC 7515 section 4.1.9].
 const MEDIA_TYPE: &str = "application/";
 
-/// A signed token that was read, and is not verified.
+/// A signed token that is parsed but not verified.
 pub(crate) struct Jws<'a> {
     /// The bytes that are signed: the encoded header, a period, and the encoded payload.
     signed: &'a [u8],
@@ -23,7 +23,7 @@ pub(crate) struct Jws<'a> {
 }
 
 impl fmt::Debug for Jws<'_> {
-    /// Shows no part that could be used again.
+    /// Shows no part that could be reused as a credential.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { algorithm, typ, .. } = self;
         f.debug_struct("Jws").field("alg", algorithm).field("typ", typ).finish_non_exhaustive()
@@ -35,7 +35,7 @@ impl<'a> Jws<'a> {
     ///
     /// # Errors
     ///
-    /// [`JoseError`], which names the first rule that is broken.
+    /// [`JoseError`] for the first rule that the token breaks.
     pub(crate) fn parse(text: &'a [u8], most: usize) -> Result<Self, JoseError> {
         if text.len() > most {
             return Err(JoseError::TooLong(most));
@@ -69,22 +69,22 @@ impl<'a> Jws<'a> {
         Ok(Self { signed, signature, header, algorithm, typ, claims })
     }
 
-    /// The `alg` of the header.
+    /// Returns the `alg` of the header.
     pub(crate) const fn algorithm(&self) -> SigningAlgorithm {
         self.algorithm
     }
 
-    /// The `kid` of the header, of at most 256 bytes.
+    /// Returns the `kid` of the header, of at most 256 bytes.
     pub(crate) fn key_id(&self) -> Option<&str> {
         self.header.get("kid").and_then(Json::as_text)
     }
 
-    /// The `typ` of the header, in lower case and without `application/`.
+    /// Returns the `typ` of the header, in lower case and without `application/`.
     pub(crate) fn typ(&self) -> Option<&str> {
         self.typ.as_deref()
     }
 
-    /// The public key in the header. It is for DPoP proofs only, because the sender of the token chooses it.
+    /// Returns the public key in the header. Use it only for DPoP proofs, because the sender of the token chooses it.
     ///
     /// # Errors
     ///
@@ -95,12 +95,12 @@ impl<'a> Jws<'a> {
         if key.fits(self.algorithm) { Ok(key) } else { Err(JoseError::Key(JwkError::NotUsed)) }
     }
 
-    /// The claims. They prove nothing until the signature is verified.
+    /// Returns the claims. They prove nothing until the signature is verified.
     pub(crate) const fn claims(&self) -> &Claims {
         &self.claims
     }
 
-    /// Verifies the signature with `algorithm`. The header has to name the same algorithm, and the key has to fit it.
+    /// Verifies the signature with `algorithm`. The header must name the same algorithm, and the key must fit it.
     pub(crate) fn is_signed_by(&self, key: &Jwk, algorithm: SigningAlgorithm) -> bool {
         self.algorithm == algorithm
             && key.fits(algorithm)

@@ -13,11 +13,11 @@ const UNCOMPRESSED: u8 = 4;
 /// The length of an RSA modulus in bytes: 2048 bits or more [RFC 7518 section 3.5], and at most the 8192 bits that ring
 /// verifies.
 const MODULUS_BYTES: RangeInclusive<usize> = 256..=1024;
-/// The bit of an Ed25519 key that is the sign of its `x` coordinate [RFC 8032 section 5.1.2].
+/// The sign bit of the `x` coordinate in an Ed25519 key [RFC 8032 section 5.1.2].
 const SIGN: u8 = 0x80;
 
-/// The encodings of the points of small order, without the sign bit: the `y` coordinates of the points of order 1, 2, 4
-/// and 8, and the two encodings that are not below the prime and are reduced to 0 and 1.
+/// The encodings of the points of small order, without the sign bit. They are the `y` coordinates of the points of
+/// order 1, 2, 4 and 8, and the two encodings above the prime that are reduced to 0 and 1.
 const SMALL_ORDER: [[u8; COORDINATE_BYTES]; 7] = [
     filled(0x00, 0x00, 0x00),
     filled(0x01, 0x00, 0x00),
@@ -79,7 +79,7 @@ impl Material {
         if SMALL_ORDER.contains(&unsigned) { Err(JwkError::SmallOrder) } else { Ok(Self::Ed25519(key)) }
     }
 
-    /// The algorithm of a key without `alg`.
+    /// Returns the algorithm of a key without `alg`.
     pub(super) const fn algorithm(&self) -> SigningAlgorithm {
         match self {
             Self::P256(_) => SigningAlgorithm::Es256,
@@ -88,7 +88,7 @@ impl Material {
         }
     }
 
-    /// Whether keys of this type can verify signatures of the algorithm.
+    /// Returns whether keys of this type can verify signatures of the algorithm.
     pub(super) const fn fits(&self, algorithm: SigningAlgorithm) -> bool {
         match algorithm {
             SigningAlgorithm::Es256 => matches!(self, Self::P256(_)),
@@ -97,8 +97,8 @@ impl Material {
         }
     }
 
-    /// The required members of the key type as JSON, in the order of their names and without white space
-    /// [RFC 7638 sections 3.2 and 3.3].
+    /// Returns the required members of the key type as JSON, in the order of their names and without white space [RFC
+    /// 7638 sections 3.2 and 3.3].
     pub(super) fn members(&self) -> String {
         match self {
             Self::P256(point) => {

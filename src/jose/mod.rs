@@ -24,10 +24,10 @@ pub use jwk_set::{JwkSet, JwkSetError};
 pub(crate) use jws::Jws;
 pub use thumbprint::{JwkThumbprint, JwkThumbprintError};
 
-/// Whether signatures can be verified: with the feature `jose`.
+/// Whether signatures can be verified. This needs the feature `jose`.
 pub(crate) const IS_AVAILABLE: bool = cfg!(feature = "jose");
 
-/// How deep the JSON of headers, claims and keys may be nested.
+/// The maximum nesting depth of the JSON of headers, claims and keys.
 const DEPTH: usize = 8;
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Stands in for `signature.rs` without the feature `jose`: no signature is valid, and no point is on its curve.
+//! Replaces `signature.rs` without the feature `jose`: no signature is valid, and no point is on its curve.
 
 use crate::jose::SigningAlgorithm;
 use crate::jose::material::Material;

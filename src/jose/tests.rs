@@ -1,4 +1,4 @@
-//! Tokens, keys and signatures, on the RFCs' examples, on broken ones, and on the vectors of Project Wycheproof.
+//! Tests of tokens, keys and signatures: examples of the RFCs, broken ones, and the vectors of Project Wycheproof.
 
 #![cfg(feature = "jose")]
 
@@ -95,7 +95,7 @@ fn signatures_are_judged_as_project_wycheproof_does() {
     assert_eq!(count, 780);
 }
 
-/// RFC 8037 appendix A.4, whose payload is no claims set.
+/// RFC 8037 appendix A.4. Its payload is not a claims set.
 #[test]
 fn the_example_of_ed25519_is_valid() {
     let signed = b"eyJhbGciOiJFZERTQSJ9.RXhhbXBsZSBvZiBFZDI1NTE5IHNpZ25pbmc";
@@ -164,7 +164,7 @@ fn token(header: &str, claims: &str) -> String {
     format!("{}.{}.AA", base64url::encode(header.as_bytes()), base64url::encode(claims.as_bytes()))
 }
 
-/// 7515-3.1-01, NEG-JOSE-03: the length is tested first, and nothing is made of periods.
+/// 7515-3.1-01, NEG-JOSE-03: the length is checked first, so a long row of periods is never split.
 #[test]
 fn sizes_are_tested_first() {
     let periods = ".".repeat(16_384);
@@ -354,7 +354,7 @@ fn the_sets_of_the_rfc_are_read_or_refused() {
     assert_eq!(JwkSet::parse(set(&[symmetric])), Err(JwkSetError::Key(1, JwkError::Private)));
 }
 
-/// A record holds public members alone, and is read whatever the bounds are by then.
+/// A record contains only public members, and is read under any bounds.
 #[test]
 fn a_record_of_a_set_comes_back_equal() {
     let escaped = "a \"kid\" \\ \u{1f511} \u{1}";

@@ -1,4 +1,4 @@
-//! The digest that names a key [RFC 7638].
+//! The digest that identifies a key [RFC 7638].
 
 use std::fmt;
 use std::str::FromStr;
@@ -68,6 +68,6 @@ impl FromStr for JwkThumbprint {
 
 /// The error of a string that is not a thumbprint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("a thumbprint has 43 characters of canonical base64url")]
+#[error("a thumbprint must have 43 characters of canonical base64url")]
 #[non_exhaustive]
 pub struct JwkThumbprintError;

@@ -21,13 +21,12 @@ impl FetchedSet {
         Self { keys, is_reported: AtomicBool::new(false) }
     }
 
-    /// The usable keys.
+    /// Returns the usable keys.
     pub(crate) fn keys(&self) -> &[Jwk] {
         self.keys.set.keys()
     }
 
-    /// Returns how many keys of the set are not used. Only the first call does; later ones return 0, so that one fetch
-    /// is reported once.
+    /// Returns how many keys of the set are not used. Later calls return 0, so that each fetch is reported once.
     pub(crate) fn newly_left_out(&self) -> usize {
         if self.keys.left_out == 0 || self.is_reported.swap(true, Ordering::Relaxed) { 0 } else { self.keys.left_out }
     }

@@ -1,5 +1,5 @@
 //! Fetches and caches the key sets of clients with a `jwks_uri` [RFC 7591 section 2]. Concurrent requests share one
-//! fetch. There is a pause between two fetches, whether the first one succeeded or not.
+//! fetch. There is a pause between two fetches, even if the first one failed.
 
 mod entry;
 mod fetched_set;
@@ -26,17 +26,17 @@ use crate::wire::Endpoint;
 /// The key sets of clients, by client id and `jwks_uri`.
 pub(crate) struct KeySets {
     reviewed: Arc<Source>,
-    /// Of clients that registered themselves and that nobody has reviewed: they replace no set of another client.
+    /// The key sets of unreviewed clients that registered themselves. They replace no set of another client.
     unreviewed: Arc<Source>,
     flights: Flights<Outcome>,
 }
 
-/// Where key sets come from, and the cache of what was fetched.
+/// Fetches key sets and caches them.
 struct Source {
     fetcher: Arc<dyn Fetcher>,
     clock: Arc<dyn Clock>,
     settings: config::KeySets,
-    /// Asked before each fetch for a client that nobody has reviewed.
+    /// Checked before each fetch for an unreviewed client.
     throttle: Option<Arc<dyn Throttle>>,
     cache: Mutex<Cache<Entry>>,
 }
@@ -59,14 +59,14 @@ impl KeySets {
         self.reviewed.fetcher.reaches_loopback()
     }
 
-    /// Returns the key set of a client: the cached one while it is fresh, or else a fetched one, or else the cached one
-    /// until it is stale.
+    /// Returns the key set of a client: the cached one while it is fresh, otherwise a fetched one. If the fetch fails,
+    /// it returns the cached one until that is stale.
     pub(crate) async fn get(&self, client: &Client, url: &str) -> Outcome {
         self.get_for(client, url, Need::Usable).await
     }
 
-    /// Returns a newer key set than that one, in which a key was not found. `None` if there is none, or if the pause since
-    /// the last fetch is not over.
+    /// Returns a newer key set than the given one, in which a key was not found. `None` if there is none, or if the
+    /// pause since the last fetch has not ended.
     pub(crate) async fn newer(&self, client: &Client, url: &str, than: &Arc<FetchedSet>) -> Option<Arc<FetchedSet>> {
         let found = self.get_for(client, url, Need::Newer).await.ok()?;
         (!Arc::ptr_eq(&found, than)).then_some(found)
@@ -74,8 +74,8 @@ impl KeySets {
 
     async fn get_for(&self, client: &Client, url: &str, need: Need) -> Outcome {
         let source = if client.is_unreviewed() { &self.unreviewed } else { &self.reviewed };
-        // Each client has its own fetches, even if clients share a URL: none uses up what another may need. After a change of
-        // the client, which may have withdrawn keys, nothing that was fetched before counts.
+        // Each client has its own fetches, even if clients share a URL, so that no client uses up the fetches of
+        // another. After a change of the client, which may have withdrawn keys, earlier fetches do not count.
         let key = format!("{}\n{}\n{url}", client.id, client.version);
         if let Some(known) = source.fresh(&key, need) {
             return Ok(known);
@@ -119,7 +119,7 @@ impl Source {
         Ok(Box::pin(async move { source.get(&key, &client, &url).await }))
     }
 
-    /// Fetches, and keeps what it came to. A failure leaves the key set that is there.
+    /// Fetches the key set and caches the result. A failure keeps the previous key set.
     async fn get(&self, key: &str, client: &ClientId, url: &str) -> Outcome {
         let fetched = self.fetch(client, url).await;
         let now = self.clock.now();
@@ -138,17 +138,17 @@ impl Source {
         };
         self.check_throttle(client, &uri.host.to_ascii_lowercase()).await?;
         let mut request = FetchRequest::new(url);
-        (request.most_octets, request.timeout) = (self.settings.most_octets, self.settings.timeout);
+        (request.most_bytes, request.timeout) = (self.settings.most_bytes, self.settings.timeout);
         let response = self.fetcher.fetch(&request).await?;
         if response.status != 200 {
             return Err(KeyFetchError::Status(response.status));
         }
-        let bounds = JwkSetBounds { bytes: self.settings.most_octets, keys: self.settings.most_keys };
+        let bounds = JwkSetBounds { bytes: self.settings.most_bytes, keys: self.settings.most_keys };
         Ok(JwkSet::parse_fetched(&response.body, bounds)?)
     }
 
-    /// Asks the throttle, by the host: many clients may name one that is none of theirs. The host of a client's metadata
-    /// document is its own, so the others do not use up what it may fetch there.
+    /// Checks the throttle by host, since many clients may name the host of a third party. The host of a client's
+    /// metadata document counts as its own, so other clients do not use up its fetches there.
     async fn check_throttle(&self, client: &ClientId, host: &str) -> Result<(), KeyFetchError> {
         let is_own = DocumentUrl::parse(client.as_str()).is_ok_and(|own| own.host().eq_ignore_ascii_case(host));
         let Some(throttle) = self.throttle.as_ref().filter(|_| !is_own) else { return Ok(()) };

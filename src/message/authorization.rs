@@ -1,4 +1,4 @@
-//! The authorization request and its two answers [RFC 6749 section 4.1].
+//! The authorization request and its two responses [RFC 6749 section 4.1].
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use crate::message::secret_text;
 use crate::pkce::CodeChallenge;
 use crate::secret::AuthorizationCode;
 
-/// What the user's browser brings to the authorization endpoint [RFC 6749 section 4.1.1].
+/// The request that the user's browser sends to the authorization endpoint [RFC 6749 section 4.1.1].
 ///
 /// # Examples
 ///
@@ -24,31 +24,31 @@ use crate::secret::AuthorizationCode;
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct AuthorizationRequest {
-    /// What is asked for; `code` is the only kind that the server knows.
+    /// The requested response type; the server supports only `code`.
     #[serde(deserialize_with = "form::required_text")]
     pub response_type: String,
-    /// The name of the client.
+    /// The id of the client.
     #[serde(deserialize_with = "form::required_text")]
     pub client_id: String,
-    /// Where the answer goes; the registered URI if absent.
+    /// Where the response is sent; the registered URI if absent.
     #[serde(default, deserialize_with = "form::optional_text", skip_serializing_if = "Option::is_none")]
     pub redirect_uri: Option<String>,
-    /// What the client asks for; everything registered for it if absent.
+    /// The scopes that the client requests; everything registered for it if absent.
     #[serde(default, deserialize_with = "form::optional_text", skip_serializing_if = "Option::is_none")]
     pub scope: Option<String>,
-    /// A value bound to the user's session, which the answer repeats [RFC 6749 section 10.12].
+    /// A value bound to the user's session, which the response repeats [RFC 6749 section 10.12].
     #[serde(default, deserialize_with = "form::optional_text", skip_serializing_if = "Option::is_none")]
     pub state: Option<String>,
     /// The text of a [`CodeChallenge`] [RFC 7636 section 4.3].
     #[serde(default, deserialize_with = "form::optional_text", skip_serializing_if = "Option::is_none")]
     pub code_challenge: Option<String>,
-    /// How the challenge was made, [`CodeChallenge::METHOD`] [RFC 7636 section 4.3].
+    /// How the challenge was computed, [`CodeChallenge::METHOD`] [RFC 7636 section 4.3].
     #[serde(default, deserialize_with = "form::optional_text", skip_serializing_if = "Option::is_none")]
     pub code_challenge_method: Option<String>,
 }
 
 impl AuthorizationRequest {
-    /// Asks for a code, and for nothing else yet.
+    /// Creates a request for a code, without optional parameters.
     #[must_use]
     pub fn new(client_id: impl Into<String>) -> Self {
         Self {
@@ -62,28 +62,28 @@ impl AuthorizationRequest {
         }
     }
 
-    /// Names the URI that the answer goes to [RFC 6749 section 3.1.2].
+    /// Sets the URI that the response is sent to [RFC 6749 section 3.1.2].
     #[must_use]
     pub fn redirect_uri(mut self, uri: impl Into<String>) -> Self {
         self.redirect_uri = Some(uri.into());
         self
     }
 
-    /// Asks for these scopes, one space between them [RFC 6749 section 3.3].
+    /// Sets the requested scopes, separated by one space [RFC 6749 section 3.3].
     #[must_use]
     pub fn scope(mut self, scope: impl Into<String>) -> Self {
         self.scope = Some(scope.into());
         self
     }
 
-    /// Sets the value that the answer repeats [RFC 6749 section 10.12].
+    /// Sets the value that the response repeats [RFC 6749 section 10.12].
     #[must_use]
     pub fn state(mut self, state: impl Into<String>) -> Self {
         self.state = Some(state.into());
         self
     }
 
-    /// Binds the code to a verifier, and names the method too [RFC 7636 section 4.3].
+    /// Sets the challenge of a verifier, and its method [RFC 7636 section 4.3].
     #[must_use]
     pub fn code_challenge(mut self, challenge: &CodeChallenge) -> Self {
         self.code_challenge = Some(challenge.as_str().to_owned());
@@ -91,11 +91,11 @@ impl AuthorizationRequest {
         self
     }
 
-    /// Writes the query that follows the `?` of the authorization endpoint's URI.
+    /// Returns the query that follows the `?` of the authorization endpoint's URI.
     ///
     /// # Errors
     ///
-    /// [`FormError::Unwritable`] if serde cannot write it, which no value of this type causes.
+    /// [`FormError::Unwritable`] if serde cannot write it. No value of this type causes this.
     pub fn to_query(&self) -> Result<String, FormError> {
         form::write(self)
     }
@@ -115,28 +115,28 @@ impl fmt::Debug for AuthorizationRequest {
     }
 }
 
-/// What the redirect URI gets when the user agreed [RFC 6749 section 4.1.2].
+/// The response at the redirect URI if the user agreed [RFC 6749 section 4.1.2].
 ///
 /// # Security
 ///
-/// A client compares `state` with the one it sent, and `iss` with the issuer it asked, before it
-/// uses the code [RFC 9207 section 2.4].
+/// Before it uses the code, a client must compare `state` with the one it sent, and `iss` with the issuer of the server
+/// that it sent the request to [RFC 9207 section 2.4].
 #[derive(Clone, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct AuthorizationResponse {
-    /// What the client exchanges for tokens.
+    /// The code that the client exchanges for tokens.
     #[serde(with = "secret_text::required")]
     pub code: AuthorizationCode,
     /// The state of the request, if it had one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub state: Option<String>,
-    /// The issuer that answers [RFC 9207 section 2].
+    /// The issuer that sends the response [RFC 9207 section 2].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub iss: Option<String>,
 }
 
 impl AuthorizationResponse {
-    /// Reads the query of the URI that the user's browser came back to, without its `?`.
+    /// Parses the query of the redirect URI, without its `?`.
     ///
     /// # Errors
     ///
@@ -156,7 +156,7 @@ impl fmt::Debug for AuthorizationResponse {
     }
 }
 
-/// What the redirect URI gets when there is no code [RFC 6749 section 4.1.2.1].
+/// The response at the redirect URI if there is no code [RFC 6749 section 4.1.2.1].
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct AuthorizationErrorResponse {
@@ -172,13 +172,13 @@ pub struct AuthorizationErrorResponse {
     /// The state of the request, if it had one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub state: Option<String>,
-    /// The issuer that answers [RFC 9207 section 2].
+    /// The issuer that sends the response [RFC 9207 section 2].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub iss: Option<String>,
 }
 
 impl AuthorizationErrorResponse {
-    /// Reads the query of the URI that the user's browser came back to, without its `?`.
+    /// Parses the query of the redirect URI, without its `?`.
     ///
     /// # Errors
     ///
@@ -212,7 +212,7 @@ mod tests {
 
     #[test]
     fn full_request_comes_back_from_its_query() {
-        let verifier = CodeVerifier::from_random_octets(&[7; 32]);
+        let verifier = CodeVerifier::from_random_bytes(&[7; 32]);
         let request = AuthorizationRequest::new("c1")
             .redirect_uri("https://client.example/cb?x=1&y=2")
             .scope("repo-code:r repo-issue:rw")

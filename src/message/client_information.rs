@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::message::{form, secret_text};
 use crate::secret::{ClientSecret, RegistrationAccessToken};
 
-/// A client that was registered, with all its metadata [RFC 7591 section 3.2.1].
+/// A registered client with all its metadata [RFC 7591 section 3.2.1].
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ClientInformationResponse {
@@ -42,7 +42,7 @@ pub struct ClientInformationResponse {
     /// The address of the client's JWK Set.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub jwks_uri: Option<String>,
-    /// Whether the client has to push its authorization requests [RFC 9126 section 6].
+    /// Whether the client must push its authorization requests [RFC 9126 section 6].
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub require_pushed_authorization_requests: bool,
     /// Whether the client gets only tokens that are bound to a key [RFC 9449 section 5.2].
@@ -57,7 +57,7 @@ pub struct ClientInformationResponse {
     /// Where the application runs: `web` or `native`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub application_type: Option<String>,
-    /// The scopes that a request without `scope` asks for.
+    /// The scopes of a request without `scope`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scope: Option<String>,
     /// The name of the client.
@@ -78,7 +78,7 @@ pub struct ClientInformationResponse {
     /// How to reach the people responsible.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub contacts: Vec<String>,
-    /// What the client software is, for all its installations.
+    /// The identifier of the client software, the same for all its installations.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub software_id: Option<String>,
     /// The version of the client software.
@@ -87,7 +87,7 @@ pub struct ClientInformationResponse {
 }
 
 impl ClientInformationResponse {
-    /// Answers with an id alone; the other members are then set one by one.
+    /// Creates a response with only an id. Set the other members individually.
     #[must_use]
     pub fn new(client_id: impl Into<String>) -> Self {
         Self {

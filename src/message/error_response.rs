@@ -1,10 +1,10 @@
-//! What the endpoints for programs answer when they refuse [RFC 6749 section 5.2].
+//! The error response of the endpoints that clients call directly [RFC 6749 section 5.2].
 
 use serde::{Deserialize, Serialize};
 
 use crate::message::form;
 
-/// Why a request was refused [RFC 6749 section 5.2].
+/// An error response: why a request was refused [RFC 6749 section 5.2].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ErrorResponse {
@@ -20,7 +20,7 @@ pub struct ErrorResponse {
 }
 
 impl ErrorResponse {
-    /// Refuses with this error code and nothing else.
+    /// Creates a response with only this error code.
     #[must_use]
     pub fn new(error: impl Into<String>) -> Self {
         Self { error: error.into(), error_description: None, error_uri: None }

@@ -5,9 +5,9 @@ use std::fmt;
 use serde::de::{DeserializeOwned, Error as _};
 use serde::{Deserialize, Deserializer, Serialize};
 
-/// Why a message is no form, or a form no such message.
+/// An error in converting a message to a form, or a form to a message.
 ///
-/// It names no part of the form, which may carry secrets.
+/// It names no part of the form, which may contain secrets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum FormError {
@@ -19,7 +19,7 @@ pub enum FormError {
     Unwritable,
 }
 
-/// Stands for a value that `Debug` must not show.
+/// Replaces a value that `Debug` must not show.
 pub(super) struct Redacted;
 
 impl fmt::Debug for Redacted {
@@ -28,7 +28,7 @@ impl fmt::Debug for Redacted {
     }
 }
 
-/// Stands for an optional value that `Debug` must not show; whether there is one, it tells.
+/// Replaces an optional value that `Debug` must not show. It still shows whether there is a value.
 pub(super) fn redacted<T>(value: Option<&T>) -> Option<Redacted> {
     value.map(|_| Redacted)
 }

@@ -1,4 +1,4 @@
-//! What a resource server asks about a token, and what it learns [RFC 7662].
+//! The introspection request of a resource server, and its response [RFC 7662].
 
 use std::fmt;
 
@@ -12,7 +12,7 @@ use crate::message::secret_text;
 use crate::message::token_response::TokenType;
 use crate::secret::ClientSecret;
 
-/// A question about a token, of either kind [RFC 7662 section 2.1].
+/// An introspection request for an access token or a refresh token [RFC 7662 section 2.1].
 ///
 /// The token is wiped when the request is dropped.
 #[derive(Clone, Serialize, Deserialize)]
@@ -21,50 +21,50 @@ pub struct IntrospectionRequest {
     /// The access token or refresh token.
     #[serde(deserialize_with = "form::required_text")]
     pub token: String,
-    /// Where the server should look first: `access_token` or `refresh_token`.
+    /// The likely type of the token: `access_token` or `refresh_token`. The server searches for this type first.
     #[serde(default, deserialize_with = "form::optional_text", skip_serializing_if = "Option::is_none")]
     pub token_type_hint: Option<String>,
-    /// The name of the asking client, unless HTTP Basic carries it.
+    /// The id of the client that sends the request, unless HTTP Basic contains it.
     #[serde(default, deserialize_with = "form::optional_text", skip_serializing_if = "Option::is_none")]
     pub client_id: Option<String>,
-    /// The secret of the asking client, unless HTTP Basic carries it.
+    /// The secret of that client, unless HTTP Basic contains it.
     #[serde(default, with = "secret_text::optional", skip_serializing_if = "Option::is_none")]
     pub client_secret: Option<ClientSecret>,
 }
 
 impl IntrospectionRequest {
-    /// Asks about this token.
+    /// Creates a request for this token.
     #[must_use]
     pub fn new(token: impl Into<String>) -> Self {
         Self { token: token.into(), token_type_hint: None, client_id: None, client_secret: None }
     }
 
-    /// Tells where the server should look first.
+    /// Sets the likely type of the token.
     #[must_use]
     pub fn token_type_hint(mut self, hint: impl Into<String>) -> Self {
         self.token_type_hint = Some(hint.into());
         self
     }
 
-    /// Names the asking client in the form [RFC 6749 section 3.2.1].
+    /// Sets the id of the requesting client in the form [RFC 6749 section 3.2.1].
     #[must_use]
     pub fn client_id(mut self, client_id: impl Into<String>) -> Self {
         self.client_id = Some(client_id.into());
         self
     }
 
-    /// Authenticates the asking client in the form [RFC 6749 section 2.3.1].
+    /// Authenticates the requesting client in the form [RFC 6749 section 2.3.1].
     #[must_use]
     pub fn client_secret(mut self, secret: ClientSecret) -> Self {
         self.client_secret = Some(secret);
         self
     }
 
-    /// Writes the body of the request, `application/x-www-form-urlencoded`; it carries secrets.
+    /// Returns the body of the request, `application/x-www-form-urlencoded`. It contains secrets.
     ///
     /// # Errors
     ///
-    /// [`FormError::Unwritable`] if serde cannot write it, which no value of this type causes.
+    /// [`FormError::Unwritable`] if serde cannot write it. No value of this type causes this.
     pub fn to_form(&self) -> Result<String, FormError> {
         form::write(self)
     }
@@ -87,13 +87,13 @@ impl fmt::Debug for IntrospectionRequest {
     }
 }
 
-/// What the server tells of a token [RFC 7662 section 2.2].
+/// The response to an introspection request [RFC 7662 section 2.2].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct IntrospectionResponse {
-    /// Whether the token is good now, for the one who asks. If not, nothing else is told.
+    /// Whether the token is valid now, for the requesting client. If not, no other member is set.
     pub active: bool,
-    /// The scopes of the token, one space between them.
+    /// The scopes of the token, separated by one space.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scope: Option<String>,
     /// The client that the token was issued to.
@@ -102,7 +102,7 @@ pub struct IntrospectionResponse {
     /// How the token is used.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub token_type: Option<TokenType>,
-    /// When the token ends, in seconds since 1970 UTC.
+    /// When the token expires, in seconds since 1970 UTC.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub exp: Option<u64>,
     /// When the token was issued, in seconds since 1970 UTC.
@@ -117,25 +117,25 @@ pub struct IntrospectionResponse {
     /// The issuer of the token.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub iss: Option<String>,
-    /// What the token is bound to; none for a bearer token [RFC 9449 section 6.2].
+    /// The key that the token is bound to; none for a bearer token [RFC 9449 section 6.2].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cnf: Option<Confirmation>,
-    /// Which resources of the user the token opens: `all`, `public` or `specified`.
+    /// Which resources of the user the token grants access to: `all`, `public` or `specified`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resource_scope: Option<String>,
-    /// The resources, where `resource_scope` is `specified`; an empty list opens none.
+    /// The resources, if `resource_scope` is `specified`; an empty list grants access to none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resources: Option<Vec<String>>,
 }
 
 impl IntrospectionResponse {
-    /// Tells that the token is good; the other members are then set one by one.
+    /// Creates the response for a valid token. Set the other members individually.
     #[must_use]
     pub fn active() -> Self {
         Self { active: true, ..Self::inactive() }
     }
 
-    /// Tells that the token is no good, and nothing more [RFC 7662 section 2.2].
+    /// Creates the response for a token that is not valid, with no other member [RFC 7662 section 2.2].
     #[must_use]
     pub const fn inactive() -> Self {
         Self {
@@ -159,13 +159,13 @@ impl IntrospectionResponse {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Confirmation {
-    /// The thumbprint of the public key that a DPoP proof has to be signed with [RFC 9449 section 6.1].
+    /// The thumbprint of the public key that belongs to the signing key of a DPoP proof [RFC 9449 section 6.1].
     #[serde(default, with = "thumbprint", skip_serializing_if = "Option::is_none")]
     pub jkt: Option<JwkThumbprint>,
 }
 
 impl Confirmation {
-    /// Returns the confirmation by a key.
+    /// Creates the confirmation by a key.
     #[must_use]
     pub const fn by_key(thumbprint: JwkThumbprint) -> Self {
         Self { jkt: Some(thumbprint) }
@@ -192,7 +192,7 @@ mod thumbprint {
     }
 }
 
-/// A list that is a bare string when it has one entry, as `aud` may be [RFC 7519 section 4.1.3].
+/// A list that is written as a bare string if it has one entry, as `aud` may be [RFC 7519 section 4.1.3].
 mod one_or_many {
     use super::*;
 

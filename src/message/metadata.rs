@@ -1,4 +1,4 @@
-//! What the server publishes about itself [RFC 8414 section 2].
+//! The metadata that the server publishes [RFC 8414 section 2].
 
 use std::ops::Not;
 
@@ -12,8 +12,8 @@ use crate::message::form;
 ///
 /// # Security
 ///
-/// A client checks that `issuer` is identical to the one it built the document's address from
-/// [RFC 8414 section 3.3].
+/// A client must check that `issuer` is identical to the issuer from which it built the document's address [RFC 8414
+/// section 3.3].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Metadata {
@@ -32,10 +32,10 @@ pub struct Metadata {
     /// Whether only pushed authorization requests are accepted; left out if not [RFC 9126 section 5].
     #[serde(default, skip_serializing_if = "Not::not")]
     pub require_pushed_authorization_requests: bool,
-    /// Where tokens are ended.
+    /// Where tokens are revoked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub revocation_endpoint: Option<String>,
-    /// Where resource servers ask about tokens.
+    /// Where resource servers introspect tokens.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub introspection_endpoint: Option<String>,
     /// Where clients register themselves [RFC 7591 section 3].
@@ -48,7 +48,7 @@ pub struct Metadata {
     /// Values of `response_type`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub response_types_supported: Vec<String>,
-    /// How the answer reaches the redirect URI; if left out, `query` and `fragment`.
+    /// How the response reaches the redirect URI; if left out, `query` and `fragment`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub response_modes_supported: Vec<String>,
     /// Values of `grant_type`; if left out, `authorization_code` and `implicit`.
@@ -72,13 +72,14 @@ pub struct Metadata {
     /// The algorithms with which clients sign their assertions there.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub introspection_endpoint_auth_signing_alg_values_supported: Vec<String>,
-    /// Scopes that may be asked for.
+    /// The scopes that may be requested.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub scopes_supported: Vec<String>,
     /// Values of `code_challenge_method`; if left out, there is no PKCE.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub code_challenge_methods_supported: Vec<String>,
-    /// Whether requests may name protected resources with `resource`; left out if not. No registry has this member.
+    /// Whether requests may name protected resources with `resource`; left out if not. This member is not in the IANA
+    /// registry.
     #[serde(default, skip_serializing_if = "Not::not")]
     pub resource_indicators_supported: bool,
     /// Identifiers of the protected resources that the server issues tokens for [RFC 9728 section 4].
@@ -87,13 +88,13 @@ pub struct Metadata {
     /// Algorithms that DPoP proofs may be signed with; if left out, there is no DPoP [RFC 9449 section 5.1].
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub dpop_signing_alg_values_supported: Vec<String>,
-    /// Whether authorization responses carry `iss`; left out if not [RFC 9207 section 3].
+    /// Whether authorization responses contain `iss`; left out if not [RFC 9207 section 3].
     #[serde(default, skip_serializing_if = "Not::not")]
     pub authorization_response_iss_parameter_supported: bool,
 }
 
 impl Metadata {
-    /// Publishes an issuer that does nothing yet; the other members are then set one by one.
+    /// Creates metadata with only an issuer. Set the other members individually.
     #[must_use]
     pub fn new(issuer: impl Into<String>) -> Self {
         Self {

@@ -1,11 +1,11 @@
 //! The messages of the protocol as types, for programs in Rust that talk to the server.
 //!
-//! They read and write JSON and forms through serde. Members without a value are left out, never
-//! null [RFC 6749 section 5.1]; unknown ones are ignored. Codes, tokens, client secrets, verifiers
-//! and `state` do not show in `Debug`; what serde writes shows them, as it must.
+//! They read and write JSON and forms through serde. Members without a value are left out, never null [RFC 6749 section
+//! 5.1]; unknown members are ignored. `Debug` does not show codes, tokens, client secrets, verifiers and `state`. The
+//! output of serde contains them.
 //!
-//! The server itself decodes requests by octets. These types hold text: what is not UTF-8 in a
-//! query is read as replacement characters.
+//! The server itself decodes requests as bytes. These types contain text: bytes of a query that are not UTF-8 become
+//! replacement characters.
 
 mod authorization;
 mod client_information;

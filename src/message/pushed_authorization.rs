@@ -1,4 +1,4 @@
-//! A pushed authorization request, its response, and the query that the browser then brings [RFC 9126 section 2].
+//! A pushed authorization request, its response, and the query that the browser then sends [RFC 9126 section 2].
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use crate::message::form::{self, FormError, Redacted};
 use crate::message::secret_text;
 use crate::secret::ClientSecret;
 
-/// What a client sends to the endpoint for pushed requests [RFC 9126 section 2.1].
+/// The request that a client sends to the endpoint for pushed requests [RFC 9126 section 2.1].
 ///
 /// # Examples
 ///
@@ -26,13 +26,13 @@ pub struct PushedAuthorizationRequest {
     /// The request itself.
     #[serde(flatten)]
     pub request: AuthorizationRequest,
-    /// The secret of the client, unless HTTP Basic carries it.
+    /// The secret of the client, unless HTTP Basic contains it.
     #[serde(default, with = "secret_text::optional", skip_serializing_if = "Option::is_none")]
     pub client_secret: Option<ClientSecret>,
 }
 
 impl PushedAuthorizationRequest {
-    /// Pushes this request.
+    /// Creates a request that pushes `request`.
     #[must_use]
     pub const fn new(request: AuthorizationRequest) -> Self {
         Self { request, client_secret: None }
@@ -45,7 +45,7 @@ impl PushedAuthorizationRequest {
         self
     }
 
-    /// Writes the body of the request, `application/x-www-form-urlencoded`; it may carry a secret.
+    /// Returns the body of the request, `application/x-www-form-urlencoded`. It may contain a secret.
     ///
     /// # Errors
     ///
@@ -55,11 +55,11 @@ impl PushedAuthorizationRequest {
     }
 }
 
-/// The answer to a pushed request [RFC 9126 section 2.2].
+/// The response to a pushed request [RFC 9126 section 2.2].
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct PushedAuthorizationResponse {
-    /// The `request_uri`, which stands for the request at the authorization endpoint.
+    /// The `request_uri`, which represents the request at the authorization endpoint.
     #[serde(deserialize_with = "form::required_text")]
     pub request_uri: String,
     /// Seconds until it expires.
@@ -67,7 +67,7 @@ pub struct PushedAuthorizationResponse {
 }
 
 impl PushedAuthorizationResponse {
-    /// Writes the query that the client sends the browser to the authorization endpoint with [RFC 9126 section 4].
+    /// Returns the query with which the client sends the browser to the authorization endpoint [RFC 9126 section 4].
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! What a protected resource publishes about itself [RFC 9728 section 2].
+//! The metadata that a protected resource publishes [RFC 9728 section 2].
 
 use std::ops::Not;
 
@@ -12,26 +12,26 @@ use crate::message::form;
 ///
 /// # Security
 ///
-/// A client checks that `resource` is identical to the URL that it connects to [RFC 9728 section 3.3].
+/// A client must check that `resource` is identical to the URL that it connects to [RFC 9728 section 3.3].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ResourceMetadata {
     /// The identifier of the resource.
     #[serde(deserialize_with = "form::required_text")]
     pub resource: String,
-    /// The issuers of the authorization servers whose tokens it takes.
+    /// The issuers of the authorization servers whose tokens it accepts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub authorization_servers: Vec<String>,
-    /// Scopes that a client asks for first.
+    /// The scopes that a client should request first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub scopes_supported: Vec<String>,
     /// How the access token is sent.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub bearer_methods_supported: Vec<String>,
-    /// The algorithms of DPoP proofs that it accepts; none where it takes bearer tokens alone [RFC 9449 section 5.1].
+    /// The algorithms of DPoP proofs that it accepts; none if it accepts only bearer tokens [RFC 9449 section 5.1].
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub dpop_signing_alg_values_supported: Vec<String>,
-    /// Whether it takes nothing but access tokens that are bound to a key.
+    /// Whether it accepts only access tokens that are bound to a key.
     #[serde(default, skip_serializing_if = "Not::not")]
     pub dpop_bound_access_tokens_required: bool,
     /// The name for people.
@@ -49,7 +49,7 @@ pub struct ResourceMetadata {
 }
 
 impl ResourceMetadata {
-    /// Publishes a resource; the other members are then set one by one.
+    /// Creates metadata with only a resource. Set the other members individually.
     #[must_use]
     pub fn new(resource: impl Into<String>) -> Self {
         Self {

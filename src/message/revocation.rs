@@ -1,4 +1,4 @@
-//! What a client sends to the revocation endpoint [RFC 7009 section 2.1].
+//! The request to the revocation endpoint [RFC 7009 section 2.1].
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use crate::message::form::{self, FormError, Redacted};
 use crate::message::secret_text;
 use crate::secret::ClientSecret;
 
-/// A request to end a token, of either kind [RFC 7009 section 2.1].
+/// A request to revoke an access token or a refresh token [RFC 7009 section 2.1].
 ///
 /// The token is wiped when the request is dropped.
 #[derive(Clone, Serialize, Deserialize)]
@@ -18,32 +18,32 @@ pub struct RevocationRequest {
     /// The access token or refresh token.
     #[serde(deserialize_with = "form::required_text")]
     pub token: String,
-    /// Where the server should look first: `access_token` or `refresh_token`.
+    /// The likely type of the token: `access_token` or `refresh_token`. The server searches for this type first.
     #[serde(default, deserialize_with = "form::optional_text", skip_serializing_if = "Option::is_none")]
     pub token_type_hint: Option<String>,
-    /// The name of the client, unless HTTP Basic carries it.
+    /// The id of the client, unless HTTP Basic contains it.
     #[serde(default, deserialize_with = "form::optional_text", skip_serializing_if = "Option::is_none")]
     pub client_id: Option<String>,
-    /// The secret of the client, unless HTTP Basic carries it.
+    /// The secret of the client, unless HTTP Basic contains it.
     #[serde(default, with = "secret_text::optional", skip_serializing_if = "Option::is_none")]
     pub client_secret: Option<ClientSecret>,
 }
 
 impl RevocationRequest {
-    /// Ends this token.
+    /// Creates a request to revoke this token.
     #[must_use]
     pub fn new(token: impl Into<String>) -> Self {
         Self { token: token.into(), token_type_hint: None, client_id: None, client_secret: None }
     }
 
-    /// Tells where the server should look first.
+    /// Sets the likely type of the token.
     #[must_use]
     pub fn token_type_hint(mut self, hint: impl Into<String>) -> Self {
         self.token_type_hint = Some(hint.into());
         self
     }
 
-    /// Names the client in the form [RFC 6749 section 3.2.1].
+    /// Sets the id of the client in the form [RFC 6749 section 3.2.1].
     #[must_use]
     pub fn client_id(mut self, client_id: impl Into<String>) -> Self {
         self.client_id = Some(client_id.into());
@@ -57,11 +57,11 @@ impl RevocationRequest {
         self
     }
 
-    /// Writes the body of the request, `application/x-www-form-urlencoded`; it carries secrets.
+    /// Returns the body of the request, `application/x-www-form-urlencoded`. It contains secrets.
     ///
     /// # Errors
     ///
-    /// [`FormError::Unwritable`] if serde cannot write it, which no value of this type causes.
+    /// [`FormError::Unwritable`] if serde cannot write it. No value of this type causes this.
     pub fn to_form(&self) -> Result<String, FormError> {
         form::write(self)
     }

@@ -1,4 +1,4 @@
-//! Secrets in messages: serde for single fields, so that the secret types themselves have none.
+//! Secrets in messages: serde for single fields, so that the secret types themselves do not implement it.
 
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serializer};
@@ -6,9 +6,9 @@ use serde::{Deserialize, Deserializer, Serializer};
 use crate::pkce::CodeVerifier;
 use crate::secret::{AccessToken, AuthorizationCode, ClientSecret, RefreshToken, RegistrationAccessToken};
 
-/// A secret that a message carries as text.
+/// A secret that a message contains as text.
 pub(super) trait SecretText: Sized {
-    /// Takes over a text that is not empty; `None` if it is no such secret.
+    /// Creates the secret from a text that is not empty; `None` if the text is not such a secret.
     fn from_text(text: String) -> Option<Self>;
     fn text(&self) -> &str;
 }
@@ -73,7 +73,7 @@ impl SecretText for RefreshToken {
     }
 }
 
-/// A field that must be there and not empty.
+/// A field that must be present and not empty.
 pub(super) mod required {
     use super::*;
 
@@ -117,7 +117,7 @@ pub(super) mod optional {
     }
 }
 
-/// Makes the secret; the error does not repeat the text.
+/// Creates the secret. The error does not repeat the text.
 fn read<T: SecretText, E: Error>(text: String) -> Result<T, E> {
     T::from_text(text).ok_or_else(|| E::custom("a value does not have the form it must have"))
 }

@@ -1,4 +1,4 @@
-//! What a client sends to the token endpoint [RFC 6749 sections 4.1.3 and 6].
+//! The requests to the token endpoint [RFC 6749 sections 4.1.3 and 6].
 
 use serde::{Deserialize, Serialize};
 
@@ -7,7 +7,7 @@ use crate::message::secret_text;
 use crate::pkce::CodeVerifier;
 use crate::secret::{AuthorizationCode, ClientSecret, RefreshToken};
 
-/// A request for tokens, told apart by its `grant_type` [RFC 6749 section 3.2].
+/// A request for tokens; `grant_type` selects the variant [RFC 6749 section 3.2].
 ///
 /// # Examples
 ///
@@ -24,18 +24,18 @@ use crate::secret::{AuthorizationCode, ClientSecret, RefreshToken};
 #[serde(tag = "grant_type", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum TokenRequest {
-    /// A code is exchanged.
+    /// The exchange of a code.
     AuthorizationCode(AuthorizationCodeExchange),
-    /// A pair of tokens is refreshed.
+    /// The refresh of a pair of tokens.
     RefreshToken(TokenRefresh),
 }
 
 impl TokenRequest {
-    /// Writes the body of the request, `application/x-www-form-urlencoded`; it carries secrets.
+    /// Returns the body of the request, `application/x-www-form-urlencoded`. It contains secrets.
     ///
     /// # Errors
     ///
-    /// [`FormError::Unwritable`] if serde cannot write it, which no value of this type causes.
+    /// [`FormError::Unwritable`] if serde cannot write it. No value of this type causes this.
     pub fn to_form(&self) -> Result<String, FormError> {
         form::write(self)
     }
@@ -57,45 +57,45 @@ impl From<TokenRefresh> for TokenRequest {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct AuthorizationCodeExchange {
-    /// The code that the redirect URI got.
+    /// The code that the redirect URI received.
     #[serde(with = "secret_text::required")]
     pub code: AuthorizationCode,
-    /// The redirect URI of the authorization request, octet for octet.
+    /// The redirect URI of the authorization request, byte for byte.
     #[serde(default, deserialize_with = "form::optional_text", skip_serializing_if = "Option::is_none")]
     pub redirect_uri: Option<String>,
     /// The verifier of the challenge that the code is bound to [RFC 7636 section 4.5].
     #[serde(default, with = "secret_text::optional", skip_serializing_if = "Option::is_none")]
     pub code_verifier: Option<CodeVerifier>,
-    /// The name of the client, unless HTTP Basic carries it.
+    /// The id of the client, unless HTTP Basic contains it.
     #[serde(default, deserialize_with = "form::optional_text", skip_serializing_if = "Option::is_none")]
     pub client_id: Option<String>,
-    /// The secret of the client, unless HTTP Basic carries it.
+    /// The secret of the client, unless HTTP Basic contains it.
     #[serde(default, with = "secret_text::optional", skip_serializing_if = "Option::is_none")]
     pub client_secret: Option<ClientSecret>,
 }
 
 impl AuthorizationCodeExchange {
-    /// Exchanges this code.
+    /// Creates an exchange of this code.
     #[must_use]
     pub const fn new(code: AuthorizationCode) -> Self {
         Self { code, redirect_uri: None, code_verifier: None, client_id: None, client_secret: None }
     }
 
-    /// Repeats the redirect URI of the authorization request [RFC 6749 section 4.1.3].
+    /// Sets the redirect URI of the authorization request, which must be repeated [RFC 6749 section 4.1.3].
     #[must_use]
     pub fn redirect_uri(mut self, uri: impl Into<String>) -> Self {
         self.redirect_uri = Some(uri.into());
         self
     }
 
-    /// Proves that the challenge came from this client [RFC 7636 section 4.5].
+    /// Sets the verifier, which proves that the challenge came from this client [RFC 7636 section 4.5].
     #[must_use]
     pub fn code_verifier(mut self, verifier: CodeVerifier) -> Self {
         self.code_verifier = Some(verifier);
         self
     }
 
-    /// Names the client in the form [RFC 6749 section 3.2.1].
+    /// Sets the id of the client in the form [RFC 6749 section 3.2.1].
     #[must_use]
     pub fn client_id(mut self, client_id: impl Into<String>) -> Self {
         self.client_id = Some(client_id.into());
@@ -117,32 +117,32 @@ pub struct TokenRefresh {
     /// The refresh token received last.
     #[serde(with = "secret_text::required")]
     pub refresh_token: RefreshToken,
-    /// Scopes for the new access token, no more than was granted; all of that if absent.
+    /// The scopes of the new access token, at most those that were granted; all of them if absent.
     #[serde(default, deserialize_with = "form::optional_text", skip_serializing_if = "Option::is_none")]
     pub scope: Option<String>,
-    /// The name of the client, unless HTTP Basic carries it.
+    /// The id of the client, unless HTTP Basic contains it.
     #[serde(default, deserialize_with = "form::optional_text", skip_serializing_if = "Option::is_none")]
     pub client_id: Option<String>,
-    /// The secret of the client, unless HTTP Basic carries it.
+    /// The secret of the client, unless HTTP Basic contains it.
     #[serde(default, with = "secret_text::optional", skip_serializing_if = "Option::is_none")]
     pub client_secret: Option<ClientSecret>,
 }
 
 impl TokenRefresh {
-    /// Refreshes with this token.
+    /// Creates a refresh with this token.
     #[must_use]
     pub const fn new(refresh_token: RefreshToken) -> Self {
         Self { refresh_token, scope: None, client_id: None, client_secret: None }
     }
 
-    /// Asks for less than was granted [RFC 6749 section 6].
+    /// Requests fewer scopes than were granted [RFC 6749 section 6].
     #[must_use]
     pub fn scope(mut self, scope: impl Into<String>) -> Self {
         self.scope = Some(scope.into());
         self
     }
 
-    /// Names the client in the form [RFC 6749 section 3.2.1].
+    /// Sets the id of the client in the form [RFC 6749 section 3.2.1].
     #[must_use]
     pub fn client_id(mut self, client_id: impl Into<String>) -> Self {
         self.client_id = Some(client_id.into());

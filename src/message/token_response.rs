@@ -1,4 +1,4 @@
-//! What the token endpoint answers [RFC 6749 section 5.1].
+//! The response of the token endpoint [RFC 6749 section 5.1].
 
 use std::str::FromStr;
 
@@ -8,48 +8,48 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use crate::message::secret_text;
 use crate::secret::{AccessToken, RefreshToken};
 
-/// A pair of tokens and what they are good for [RFC 6749 section 5.1].
+/// A pair of tokens, with their lifetime and scopes [RFC 6749 section 5.1].
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct TokenResponse {
-    /// The token that opens the resources.
+    /// The token that grants access to resources.
     #[serde(with = "secret_text::required")]
     pub access_token: AccessToken,
     /// How the token is used.
     pub token_type: TokenType,
-    /// Seconds that the access token lives, from the moment of the answer.
+    /// The lifetime of the access token in seconds, from the time of the response.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expires_in: Option<u64>,
-    /// The token that brings the next pair.
+    /// The token that the client exchanges for the next pair.
     #[serde(default, with = "secret_text::optional", skip_serializing_if = "Option::is_none")]
     pub refresh_token: Option<RefreshToken>,
-    /// The scopes that were granted, one space between them.
+    /// The scopes that were granted, separated by one space.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scope: Option<String>,
 }
 
 impl TokenResponse {
-    /// Answers with an access token alone.
+    /// Creates a response with only an access token.
     #[must_use]
     pub const fn new(access_token: AccessToken, token_type: TokenType) -> Self {
         Self { access_token, token_type, expires_in: None, refresh_token: None, scope: None }
     }
 
-    /// Tells how many seconds the access token lives.
+    /// Sets the lifetime of the access token in seconds.
     #[must_use]
     pub const fn expires_in(mut self, seconds: u64) -> Self {
         self.expires_in = Some(seconds);
         self
     }
 
-    /// Adds the token that brings the next pair.
+    /// Sets the token for the next pair.
     #[must_use]
     pub fn refresh_token(mut self, refresh_token: RefreshToken) -> Self {
         self.refresh_token = Some(refresh_token);
         self
     }
 
-    /// Tells what was granted.
+    /// Sets the scopes that were granted.
     #[must_use]
     pub fn scope(mut self, scope: impl Into<String>) -> Self {
         self.scope = Some(scope.into());
@@ -59,15 +59,15 @@ impl TokenResponse {
 
 /// How an access token is used [RFC 6749 section 7.1].
 ///
-/// It is read in any letter case, and written as the server writes it.
+/// It is read in any letter case, and written in the spelling of the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum TokenType {
-    /// Whoever holds the token may use it [RFC 6750].
+    /// Anyone who has the token may use it [RFC 6750].
     Bearer,
-    /// The token is bound to a key: each use needs a proof by it [RFC 9449 section 5].
+    /// The token is bound to a key: each use needs a proof that is signed with it [RFC 9449 section 5].
     Dpop,
-    /// Each use of the token is signed; it never became a standard.
+    /// Each use of the token is signed. This type never became a standard.
     Mac,
 }
 
@@ -106,12 +106,12 @@ impl<'de> Deserialize<'de> for TokenType {
     }
 }
 
-/// The token type is none that a client of this crate understands.
+/// The token type is not one that this crate supports.
 ///
 /// > The client MUST NOT use an access token if it does not understand the token type.
 /// > [RFC 6749 section 7.1]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the token type is none of bearer, DPoP and mac")]
+#[error("the token type is unknown; bearer, DPoP and mac are accepted")]
 #[non_exhaustive]
 pub struct UnknownTokenType;
 

@@ -1,4 +1,4 @@
-//! The protected resources that tokens are for, as records keep them.
+//! The protected resources that tokens are for, as records store them.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ impl Audience {
     /// No protected resource was configured.
     pub(crate) const UNSET: Self = Self(None);
 
-    /// Takes identifiers, each of them once. None is the same as unset.
+    /// Creates an audience from distinct identifiers. An empty list is the same as unset.
     pub(crate) fn new<'i>(identifiers: impl IntoIterator<Item = &'i str>) -> Self {
         let list: Box<[Box<str>]> = identifiers.into_iter().map(Into::into).collect();
         if list.is_empty() { Self::UNSET } else { Self(Some(Arc::new(list))) }
@@ -37,7 +37,7 @@ impl Audience {
     }
 }
 
-/// The unset audience, to be borrowed.
+/// The unset audience, for borrowing.
 pub(crate) static NO_AUDIENCE: Audience = Audience::UNSET;
 
 /// The order has no meaning.
@@ -59,7 +59,7 @@ pub(crate) fn write_audience(writer: &mut Writer, audience: &Audience) {
     audience.iter().for_each(|identifier| writer.text(identifier));
 }
 
-/// Reads a list that is not empty, each identifier once.
+/// Reads a list that is not empty and has no duplicates.
 pub(crate) fn read_audience(reader: &mut Reader<'_>) -> Result<Audience, DecodeError> {
     let list = reader.list(Reader::text)?;
     let repeats = list.iter().enumerate().any(|(place, own)| list.iter().take(place).any(|before| before == own));

@@ -1,18 +1,18 @@
-//! The identifier of a protected resource, and which spellings are the same one.
+//! The identifier of a protected resource, and which spellings are equivalent.
 
 use crate::client::redirect_uri::{WebScheme, WebUri, check_host, check_path_and_query, uri_text};
 
-/// The identifier of a protected resource, as it is compared [RFC 8707 section 2].
+/// The identifier of a protected resource, in a form for comparison [RFC 8707 section 2].
 ///
-/// Only what URL libraries change on a sound identifier is forgiven: the case of scheme and host, the default port, and
-/// an empty path for `/`. All else is compared byte by byte, and nothing by prefix.
+/// Comparison ignores only what URL libraries change in a valid identifier: the case of scheme and host, the default
+/// port, and an empty path instead of `/`. Everything else is compared byte by byte, and nothing by prefix.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Identifier {
     uri: WebUri<Box<str>>,
 }
 
 impl Identifier {
-    /// Reads an identifier of the settings.
+    /// Parses an identifier of the settings.
     ///
     /// > The identifier of the resource … MUST be an absolute URI … MUST NOT include a fragment component … SHOULD NOT
     /// > include a query component
@@ -49,7 +49,7 @@ impl Identifier {
         &self.uri.host
     }
 
-    /// The path, empty for a bare origin.
+    /// Returns the path, empty for a bare origin.
     pub(crate) fn path(&self) -> &str {
         match &*self.uri.path_and_query {
             "/" => "",
@@ -57,7 +57,7 @@ impl Identifier {
         }
     }
 
-    /// Returns whether scheme, host and port are those of another URL.
+    /// Returns whether scheme, host and port are the same as in another URL.
     pub(crate) fn has_origin_of(&self, url: &str) -> bool {
         let own = &self.uri;
         WebUri::split(url).is_ok_and(|url| {
@@ -66,13 +66,13 @@ impl Identifier {
     }
 }
 
-/// Splits a value that a client sent; `None` if it cannot be any identifier.
+/// Splits a value that a client sent; `None` if it cannot be an identifier.
 pub(super) fn split_sent(sent: &[u8]) -> Option<WebUri<&str>> {
     let text = str::from_utf8(sent).ok().filter(|text| text.len() <= MAX_BYTES)?;
     WebUri::split(text).ok()
 }
 
-/// The part of a sound URL in front of its path: scheme, host and port, as they are written.
+/// Returns the part of a valid URL before its path: scheme, host and port, as they are written.
 pub(crate) fn origin_of(url: &str) -> &str {
     let host = url.find("://").map_or(0, |scheme| scheme + "://".len());
     let path = url.get(host..).and_then(|rest| rest.find('/')).map(|path| host + path);
@@ -83,7 +83,7 @@ fn or_slash(path: &str) -> &str {
     if path.is_empty() { "/" } else { path }
 }
 
-/// Bytes that one value of `resource` may have.
+/// The maximum length in bytes of one value of `resource`.
 const MAX_BYTES: usize = 2048;
 
 #[cfg(test)]

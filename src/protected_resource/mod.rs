@@ -1,7 +1,7 @@
-//! Protected resources: which API a token is for, as the settings list them and as records keep them [RFC 8707].
+//! Protected resources: the APIs that tokens are for, in the settings and in records [RFC 8707].
 //!
-//! A protected resource is an API. The [`ResourceScope`](crate::scope::ResourceScope) of a token is another bound: which of
-//! a user's own resources it reaches there.
+//! A protected resource is an API. The [`ResourceScope`](crate::scope::ResourceScope) of a token is a separate limit:
+//! which of the user's resources it reaches there.
 
 mod audience;
 mod identifier;

@@ -1,4 +1,4 @@
-//! A protected resource as the settings describe it.
+//! A protected resource in the settings.
 
 use crate::id::ClientId;
 use crate::message::ResourceMetadata;
@@ -6,17 +6,18 @@ use crate::protected_resource::identifier::{Identifier, origin_of};
 use crate::wire::challenge::{TokenScheme, challenge};
 use crate::wire::{Request, Response};
 
-/// Where the metadata of a resource is, between its host and its path [RFC 9728 section 3].
+/// The part of the metadata URL between the host and the path of a resource [RFC 9728 section 3].
 pub(super) const WELL_KNOWN: &str = "/.well-known/oauth-protected-resource";
 
-/// The scope of OpenID Connect that asks for a refresh token. It belongs to no resource [OpenID Connect Core section 11].
+/// The scope of OpenID Connect that requests a refresh token. It belongs to no resource [OpenID Connect Core section
+/// 11].
 pub(crate) const OFFLINE_ACCESS: &str = "offline_access";
 
 /// A protected resource: an API that access tokens are issued for [RFC 8707].
 ///
-/// [`Config::resources`](crate::Config::resources) lists them. A token is for one or several of them and is refused at all
-/// others. This is another bound than the [`ResourceScope`](crate::scope::ResourceScope), which says which of a user's
-/// resources a token reaches: both must admit a request.
+/// [`Config::resources`](crate::Config::resources) lists them. A token is for one or several of them, and all others
+/// refuse it. The [`ResourceScope`](crate::scope::ResourceScope) is a separate limit: which of the user's resources a
+/// token reaches. Both must allow a request.
 ///
 /// # Examples
 ///
@@ -43,24 +44,26 @@ pub struct ProtectedResource {
     /// [`development`](crate::Config::development), plain http on a loopback host is accepted.
     ///
     /// It is published and stored exactly as written. Do not change its spelling later: existing grants would no longer
-    /// be for this resource. If clients connect to several endpoints, list each as a resource of its own, since some
+    /// be for this resource. If clients connect to several endpoints, list each as a separate resource, since some
     /// clients compare the whole URL.
     pub identifier: String,
-    /// The name that a consent page shows. The identifier stands in for an empty one.
+    /// The name that a consent page shows. If it is empty, the identifier is shown.
     pub name: String,
-    /// The scope tokens that the resource serves, such as `repo-code:rw`. An empty list means all scopes of the catalog.
+    /// The scope tokens that the resource serves, such as `repo-code:rw`. An empty list means all scopes of the
+    /// catalog.
     ///
-    /// A read-write scope includes the read-only one. At least one resource has to serve each scope of the catalog.
+    /// A read-write scope includes the read-only one. Each scope of the catalog must be served by at least one
+    /// resource.
     pub scopes: Vec<String>,
-    /// The scope tokens that a client asks for first: `scopes_supported` of the metadata, and the `scope` of a 401
-    /// if the operation names none [RFC 9728 section 2]. The list may be empty.
+    /// The scope tokens that a client should request first: `scopes_supported` of the metadata, and the `scope` of a
+    /// 401 if the operation names none [RFC 9728 section 2]. The list may be empty.
     pub basic_scopes: Vec<String>,
     /// Whether tokens are for this resource if a client names none. A single resource is the default in any case.
     ///
-    /// Grants that are older than the first resource in the settings count as grants for the default one.
+    /// Grants that were created before the first resource was configured count as grants for the default one.
     pub is_default: bool,
-    /// Whether the metadata is also served at the well-known path without a resource path, which some clients ask
-    /// first. One resource at most may have it; a resource without a path has it anyway.
+    /// Whether the metadata is also served at the well-known path without a resource path, which some clients request
+    /// first. At most one resource may set this; a resource without a path is served there in any case.
     pub root_metadata: bool,
     /// The page for developers, `resource_documentation` [RFC 9728 section 2].
     pub documentation: Option<String>,
@@ -68,13 +71,13 @@ pub struct ProtectedResource {
     pub policy_uri: Option<String>,
     /// The terms of service, `resource_tos_uri` [RFC 9728 section 2].
     pub tos_uri: Option<String>,
-    /// The clients that introspect tokens for this resource [RFC 7662 section 2.1]. Each of them sees tokens for its
-    /// resources alone, whatever [`may_introspect`](crate::Client::may_introspect) says. Public clients are ignored.
+    /// The clients that introspect tokens for this resource [RFC 7662 section 2.1]. Each of them sees only tokens for
+    /// its resources, even if [`may_introspect`](crate::Client::may_introspect) is set. Public clients are ignored.
     pub resource_servers: Vec<ClientId>,
 }
 
 impl ProtectedResource {
-    /// Describes a resource that serves all scopes, by its identifier and its name for people.
+    /// Creates a resource that serves all scopes, from its identifier and its display name.
     #[must_use]
     pub fn new(identifier: impl Into<String>, name: impl Into<String>) -> Self {
         Self {
@@ -91,7 +94,7 @@ impl ProtectedResource {
         }
     }
 
-    /// Returns the name that a consent page shows; plain text, to be escaped by the page.
+    /// Returns the name that a consent page shows. It is plain text; the page must escape it.
     #[must_use]
     pub fn shown_name(&self) -> &str {
         if self.name.is_empty() { &self.identifier } else { &self.name }
@@ -107,8 +110,8 @@ impl ProtectedResource {
         format!("{WELL_KNOWN}{path}")
     }
 
-    /// Returns the URL of the metadata document, as challenges carry it in `resource_metadata`
-    /// [RFC 9728 section 5.1].
+    /// Returns the URL of the metadata document, as challenges contain it in `resource_metadata` [RFC 9728 section
+    /// 5.1].
     #[must_use]
     pub fn metadata_url(&self) -> String {
         format!("{}{}", origin_of(&self.identifier), self.metadata_path())
@@ -116,8 +119,8 @@ impl ProtectedResource {
 
     /// Returns the metadata of the resource, whose tokens are issued by `issuer` [RFC 9728 section 2].
     ///
-    /// It reads nothing else, so a resource server in another process can publish it. It has no members about DPoP: a
-    /// resource server that checks proofs itself adds them.
+    /// It needs no server, so a resource server in another process can publish it. It has no members about DPoP: a
+    /// resource server that checks proofs itself must add them.
     #[must_use]
     pub fn metadata(&self, issuer: &str) -> ResourceMetadata {
         let mut metadata = ResourceMetadata::new(self.identifier.as_str());
@@ -131,34 +134,34 @@ impl ProtectedResource {
         metadata
     }
 
-    /// Answers a request for the metadata: 200 with the document, or 405 [RFC 9728 section 3.2].
+    /// Returns the response to a request for the metadata: 200 with the document, or 405 [RFC 9728 section 3.2].
     ///
-    /// A resource server in another process serves it under its [`metadata_path`](Self::metadata_path).
-    /// In the process of the authorization server, [`serve`](crate::AuthorizationServer::serve) does.
+    /// A resource server in another process serves it at its [`metadata_path`](Self::metadata_path). In the process of
+    /// the authorization server, [`serve`](crate::AuthorizationServer::serve) serves it.
     #[must_use]
     pub fn metadata_response(&self, issuer: &str, request: &Request<'_>) -> Response {
         answer(request, &document(&self.metadata(issuer)))
     }
 
-    /// Answers a request without an access token: 401, with the scopes that it needs, or else the basic ones
-    /// [RFC 9728 section 5.1].
+    /// Returns the response to a request without an access token: 401, with the scopes that it needs, or the basic ones
+    /// if `scope` is empty [RFC 9728 section 5.1].
     ///
-    /// This, [`invalid_token`](Self::invalid_token) and [`insufficient_scope`](Self::insufficient_scope) are for a resource
-    /// server in another process. In the process of the authorization server, [`ResourceServer`](crate::ResourceServer)
-    /// answers. `scope` is the text of a `scope` parameter, empty for none.
+    /// This method, [`invalid_token`](Self::invalid_token) and [`insufficient_scope`](Self::insufficient_scope) are for
+    /// a resource server in another process. In the process of the authorization server, use
+    /// [`ResourceServer`](crate::ResourceServer). `scope` is the text of a `scope` parameter, empty for none.
     #[must_use]
     pub fn missing_token(&self, scope: &str) -> Response {
         self.refuse(401, "", self.or_basic(scope))
     }
 
-    /// Answers a request with an access token that is not valid here: 401 [RFC 6750 section 3.1].
+    /// Returns the response to a request with an access token that is not valid here: 401 [RFC 6750 section 3.1].
     #[must_use]
     pub fn invalid_token(&self, scope: &str) -> Response {
         self.refuse(401, "invalid_token", self.or_basic(scope))
     }
 
-    /// Answers a request whose access token has too few scopes: 403, with all scopes that the operation needs and those that
-    /// the token has [RFC 6750 section 3.1].
+    /// Returns the response to a request whose access token has too few scopes: 403. `scope` must contain all scopes
+    /// that the operation needs and those that the token has [RFC 6750 section 3.1].
     #[must_use]
     pub fn insufficient_scope(&self, scope: &str) -> Response {
         self.refuse(403, "insufficient_scope", scope.to_owned())
@@ -169,7 +172,7 @@ impl ProtectedResource {
     }
 
     fn refuse(&self, status: u16, error: &str, mut scope: String) -> Response {
-        // A scope has no such characters [RFC 6749 section 3.3].
+        // A valid scope has no other characters [RFC 6749 section 3.3].
         scope.retain(|own| matches!(own, ' '..='~') && !matches!(own, '"' | '\\'));
         let attributes = [("error", error), ("scope", &scope), ("resource_metadata", &self.metadata_url())];
         Response::new(status)
@@ -178,12 +181,12 @@ impl ProtectedResource {
     }
 }
 
-/// Writes the document.
+/// Encodes the document.
 pub(super) fn document(metadata: &ResourceMetadata) -> Box<[u8]> {
     serde_json::to_vec(metadata).unwrap_or_default().into()
 }
 
-/// Answers GET and HEAD with the document. It is the same for everybody, so it may be cached.
+/// Responds to GET and HEAD with the document. It is the same for all clients, so it may be cached.
 pub(super) fn answer(request: &Request<'_>, document: &[u8]) -> Response {
     if !matches!(request.method(), "GET" | "HEAD") {
         return Response::new(405).with_header("Allow", "GET, HEAD").with_header("Cache-Control", "no-store");

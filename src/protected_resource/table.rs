@@ -1,4 +1,4 @@
-//! The protected resources of a server, made ready for requests.
+//! The protected resources of a server, prepared for requests.
 
 use std::sync::Arc;
 
@@ -12,14 +12,14 @@ use crate::scope::{ScopeCatalog, ScopeSet};
 use crate::wire::params::Params;
 use crate::wire::{Request, Response};
 
-/// Different values of `resource` that one request may have.
+/// The maximum number of distinct values of `resource` in one request.
 const MOST_RESOURCES: usize = 8;
 
-/// The protected resources of a server. Without any, no request is judged by its `resource`.
+/// The protected resources of a server. If there are none, the `resource` of requests is ignored.
 #[derive(Debug)]
 pub(crate) struct ResourceTable {
     entries: Box<[Entry]>,
-    /// The place of the resource that stands in where none is named.
+    /// The index of the resource that is used if a request names none.
     default: Option<usize>,
     is_required: bool,
     catalog: ScopeCatalog,
@@ -30,33 +30,34 @@ pub(crate) struct ResourceTable {
 pub(crate) struct Entry {
     pub(crate) settings: Arc<ProtectedResource>,
     identifier: Identifier,
-    /// The scopes that it serves; all where nothing is set.
+    /// The scopes that it serves; all if unset.
     pub(crate) serves: Option<ScopeSet>,
-    /// The basic scopes as they are written on the wire.
+    /// The basic scopes, in their wire form.
     pub(crate) basic: String,
     pub(crate) metadata_url: String,
     document: Box<[u8]>,
-    /// The audience of tokens for this resource alone: all of them share it.
+    /// The audience of tokens for only this resource; they all share it.
     alone: Audience,
 }
 
 /// Why the `resource` of a request is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TargetError {
-    /// A value is no configured resource, not open to the client, or not of the grant; or there are too many.
+    /// A value is not a configured resource, not available to the client, or not part of the grant; or there are too
+    /// many values.
     Unknown,
-    /// No resource is named, and none stands in.
+    /// No resource is named, and there is no default.
     Missing,
-    /// The server has none of the grant's resources any more.
+    /// The server no longer has any of the grant's resources.
     Gone,
 }
 
-/// The values of `resource` in a request. They are read only where there are resources.
+/// The values of `resource` in a request. They are read only if resources are configured.
 #[derive(Clone, Copy)]
 pub(crate) struct Named<'a>(Option<&'a Params<'a>>);
 
 impl<'a> Named<'a> {
-    /// A request that names none.
+    /// A request that names no resource.
     #[cfg(test)]
     pub(crate) const NONE: Self = Self(None);
 
@@ -70,8 +71,8 @@ impl<'a> Named<'a> {
     }
 }
 
-/// What a request is for. It is in a box, since most servers have no resources, and then every request would have the
-/// room for it.
+/// The target of a request. The resources are in a box: most servers have none, and each request would still reserve
+/// space for them.
 #[derive(Clone, Debug)]
 pub(crate) struct Target<'t>(Option<Box<Resources<'t>>>);
 
@@ -80,17 +81,17 @@ pub(crate) struct Target<'t>(Option<Box<Resources<'t>>>);
 struct Resources<'t> {
     audience: Audience,
     entries: Vec<&'t Entry>,
-    /// The scopes that they serve; all where nothing is set.
+    /// The scopes that they serve; all if unset.
     serves: Option<ScopeSet>,
     /// Whether the request named them.
     is_named: bool,
 }
 
 impl<'t> Target<'t> {
-    /// Without protected resources.
+    /// The target if no protected resources are configured.
     const ALL: Self = Self(None);
 
-    /// The resources, none where none are configured.
+    /// Returns the resources; none if none are configured.
     pub(crate) fn entries(&self) -> &[&'t Entry] {
         self.0.as_ref().map_or(&[], |own| &own.entries)
     }
@@ -99,7 +100,7 @@ impl<'t> Target<'t> {
         self.0.as_ref().map_or(&NO_AUDIENCE, |own| &own.audience)
     }
 
-    /// The audience that a token records for itself: none where it is for all of the grant.
+    /// Returns the audience that the token records: unset if the token is for all of the grant.
     #[inline]
     pub(crate) fn narrowed_from(&self, granted: &Audience) -> Audience {
         match &self.0 {
@@ -108,12 +109,12 @@ impl<'t> Target<'t> {
         }
     }
 
-    /// Why a request is refused whose resources serve no scope of the grant.
+    /// Returns why a request is refused if its resources serve no scope of the grant.
     pub(crate) fn nothing_left(&self) -> TargetError {
         if self.0.as_ref().is_some_and(|own| own.is_named) { TargetError::Unknown } else { TargetError::Gone }
     }
 
-    /// The part of these scopes that the resources serve.
+    /// Returns those of these scopes that the resources serve.
     #[inline]
     pub(crate) fn served_of(&self, scopes: ScopeSet) -> ScopeSet {
         match self.serves_alone() {
@@ -133,7 +134,7 @@ impl<'t> Target<'t> {
 }
 
 impl ResourceTable {
-    /// Makes the table of settings that were checked; `metadata` describes a resource.
+    /// Creates the table from checked settings; `metadata` returns the metadata of a resource.
     pub(crate) fn new(
         resources: &[ProtectedResource],
         is_required: bool,
@@ -162,7 +163,7 @@ impl ResourceTable {
         self.entries.is_empty()
     }
 
-    /// Returns the place of a resource by its configured identifier.
+    /// Returns the index of a resource by its configured identifier.
     pub(crate) fn place(&self, identifier: &str) -> Option<usize> {
         self.entries.iter().position(|entry| *entry.settings.identifier == *identifier)
     }
@@ -175,7 +176,7 @@ impl ResourceTable {
         self.entries.get(place?)
     }
 
-    /// Returns whether the resource in that place serves all of these scopes.
+    /// Returns whether the resource at that index serves all of these scopes.
     pub(crate) fn serves(&self, place: usize, scopes: &ScopeSet) -> bool {
         let serves = self.entries.get(place).and_then(|entry| entry.serves.as_ref());
         serves.is_none_or(|serves| scopes.is_subset_of(serves))
@@ -185,7 +186,7 @@ impl ResourceTable {
         self.default
     }
 
-    /// Judges what an authorization request, or a client for itself, asks for.
+    /// Checks the target of an authorization request, or of a token request of a client for itself.
     ///
     /// > If the client omits the resource parameter when requesting authorization, the authorization server MAY process
     /// > the request with no specific resource or by using a predefined default resource value. Alternatively, the
@@ -216,8 +217,8 @@ impl ResourceTable {
         if target.entries().iter().all(is_open) { Ok(target) } else { Err(TargetError::Unknown) }
     }
 
-    /// The place of the resource that is used if the client names none: the default if the client may reach it,
-    /// otherwise the only one that it may reach.
+    /// Returns the index of the resource that is used if the client names none: the default if the client may access
+    /// it, otherwise the only one that it may access.
     fn default_of(&self, client: &Client) -> Option<usize> {
         let is_reached = |place: &usize| self.entry(*place).is_some_and(|entry| entry.is_reached_by(client));
         if let Some(default) = self.default.filter(is_reached) {
@@ -230,7 +231,8 @@ impl ResourceTable {
         }
     }
 
-    /// Judges what a token request asks for of what was granted. Without `resource`, it is all that is left of it.
+    /// Checks the target of a token request against the grant. Without `resource`, it is everything that is left of the
+    /// grant.
     #[inline]
     pub(crate) fn granted(
         &self,
@@ -257,7 +259,7 @@ impl ResourceTable {
         named.sort_unstable();
         let is_whole = named.is_empty() || named == left;
         let mut target = self.target(if named.is_empty() { &left } else { &named });
-        // The token is for all of the grant: it shares the list. An old grant has none, and is for the default.
+        // A token for all of the grant shares its list. An old grant has no list, and is for the default resource.
         let is_unnarrowed =
             is_whole && (granted.iter().count() == left.len() || granted.is_unset() && named.is_empty());
         if let Some(own) = &mut target.0 {
@@ -269,7 +271,7 @@ impl ResourceTable {
         Ok(target)
     }
 
-    /// Returns whether a token of that client and audience may be used at the resource in that place. A record without
+    /// Returns whether a token of that client and audience may be used at the resource at that index. A record without
     /// an audience is for the default resource.
     pub(crate) fn covers(&self, audience: &Audience, client: &Client, place: usize) -> bool {
         let Some(entry) = self.entries.get(place) else { return false };
@@ -290,19 +292,21 @@ impl ResourceTable {
         (0..self.entries.len()).any(|place| self.covers(audience, client, place))
     }
 
-    /// The resources that a token of that client and audience is for, for a caller who sees those that `is_seen` names.
+    /// Returns the resources that a token of that client and audience is for, limited to those for which `is_seen`
+    /// returns `true`.
     pub(crate) fn seen(&self, audience: &Audience, client: &Client, is_seen: impl Fn(&Entry) -> bool) -> Target<'_> {
         let is_covered = |(place, entry): &(usize, &Entry)| self.covers(audience, client, *place) && is_seen(entry);
         let places: Vec<usize> = self.entries.iter().enumerate().filter(is_covered).map(|(place, _)| place).collect();
         self.target(&places)
     }
 
-    /// Returns whether the client stands for a resource.
+    /// Returns whether the client is the resource server of a resource.
     pub(crate) fn is_resource_server(&self, client: &ClientId) -> bool {
         self.entries.iter().any(|entry| entry.is_served_by(client))
     }
 
-    /// The scopes that the resource in that place serves of these, without `offline_access`, which no resource serves.
+    /// Returns those of these scopes that the resource at that index serves. `offline_access` is left out, since no
+    /// resource serves it.
     pub(crate) fn scopes_at(&self, place: Option<usize>, scopes: &ScopeSet) -> ScopeSet {
         let serves = place.and_then(|place| self.entries.get(place)).and_then(|entry| entry.serves.as_ref());
         let scopes = serves.map_or_else(|| scopes.clone(), |serves| scopes.intersection(serves));
@@ -312,17 +316,17 @@ impl ResourceTable {
         scopes
     }
 
-    /// Answers a request for the metadata of a resource by its path: the resource's own, or the one without a path.
-    /// `None` if no resource has that path.
+    /// Responds to a request for the metadata of a resource, found by its path: the path of the resource or the one
+    /// without a resource path. `None` if no resource has that path.
     pub(crate) fn metadata(&self, request: &Request<'_>, issuer: &str) -> Option<Response> {
         let path = request.path_text()?;
         let exact = self.at_path(path, issuer);
-        // Clients differ in whether they keep a slash at the end.
+        // Some clients keep a trailing slash, others remove it.
         let entry = exact.or_else(|| self.at_path(path.strip_suffix('/')?, issuer))?;
         Some(answer(request, &entry.document))
     }
 
-    /// The paths under which [`metadata`](Self::metadata) answers.
+    /// Returns the paths at which [`metadata`](Self::metadata) responds.
     pub(crate) fn metadata_paths(&self, issuer: &str) -> Vec<String> {
         let own = self.entries.iter().map(|entry| entry.settings.metadata_path());
         let mut paths: Vec<String> = own.chain([WELL_KNOWN.to_owned()]).collect();
@@ -337,8 +341,8 @@ impl ResourceTable {
         paths
     }
 
-    /// The resource whose document is at a path. Where resources of several hosts have the same path, it is the one at the
-    /// issuer's host: the path alone does not tell the others.
+    /// Returns the resource whose document is at a path. If resources of several hosts have the same path, it is the
+    /// one at the issuer's host, since the path alone does not distinguish the others.
     fn at_path(&self, path: &str, issuer: &str) -> Option<&Entry> {
         let inserted = path.strip_prefix(WELL_KNOWN)?;
         let is_there = |entry: &&Entry| entry.identifier.path() == inserted;
@@ -353,7 +357,7 @@ impl ResourceTable {
         }
     }
 
-    /// The places of the resources that the values name, each once.
+    /// Returns the indices of the resources that the values name, without duplicates.
     fn places(&self, named: Named<'_>) -> Result<Vec<usize>, TargetError> {
         let mut places = Vec::new();
         for value in named.values() {
@@ -382,7 +386,7 @@ impl ResourceTable {
 }
 
 impl Entry {
-    /// Scheme, host and port of the resource, as they are written.
+    /// Returns scheme, host and port of the resource, as they are written.
     pub(crate) fn origin(&self) -> &str {
         origin_of(&self.settings.identifier)
     }
@@ -392,7 +396,7 @@ impl Entry {
         client.reaches(&self.settings.identifier)
     }
 
-    /// Returns whether the client stands for this resource.
+    /// Returns whether the client is a resource server of this resource.
     pub(crate) fn is_served_by(&self, client: &ClientId) -> bool {
         self.settings.resource_servers.contains(client)
     }

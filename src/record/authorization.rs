@@ -17,11 +17,11 @@ use crate::scope::{ConsentedResources, ResourceScope, ScopeSet};
 use crate::secret::Digest;
 use crate::subject::Subject;
 
-/// How long a record outlives its end, so that a replay is recognised and clocks may differ.
+/// How long a record is kept after it has expired, so that a replay is recognized and clocks may differ.
 pub(crate) const RETENTION: Duration = Duration::from_secs(60 * 60);
 
-/// One authorization request: held while its user looks at the consent page, then with a code, or
-/// denied [RFC 6749 section 4.1].
+/// An authorization request: held while its user reads the consent page, then with a code, or denied [RFC 6749 section
+/// 4.1].
 #[derive(Clone, PartialEq, Eq)]
 pub struct Authorization {
     pub(crate) id: AuthorizationId,
@@ -29,7 +29,7 @@ pub struct Authorization {
     pub(crate) client: ClientId,
     /// The client's epoch when the user decided; before that, when the request was held.
     pub(crate) epoch: u32,
-    /// The user who is asked; absent until one has signed in.
+    /// The user who is asked for consent; absent until a user has signed in.
     pub(crate) subject: Option<Subject>,
     pub(crate) session: Digest,
     pub(crate) created: Timestamp,
@@ -37,25 +37,25 @@ pub struct Authorization {
     pub(crate) stage: Stage,
     /// When the request was held, or its code was issued.
     pub(crate) since: Timestamp,
-    /// The end of the hold, of the code, or of what was denied.
+    /// When the hold, the code, or the denied request expires.
     pub(crate) end: Timestamp,
     pub(crate) redirect_uri: RedirectUri,
-    /// Whether the request named the redirect URI, or the registered one stands in.
+    /// Whether the request named the redirect URI. If not, the registered one is used.
     pub(crate) redirect_uri_named: bool,
     pub(crate) challenge: Option<CodeChallenge>,
     pub(crate) state: Option<Box<[u8]>>,
     pub(crate) scopes: ScopeSet,
-    /// Before the decision, what the client asked for.
+    /// Before the decision, the resources that the client requested.
     pub(crate) resources: ConsentedResources,
-    /// The protected resources that the client asked for and the user was shown.
+    /// The protected resources that the client requested and the user was shown.
     pub(crate) audience: Audience,
     /// The key that the code is bound to, `dpop_jkt` [RFC 9449 section 10]. Few requests have one, so it is in a box.
     pub(crate) key: Option<Box<JwkThumbprint>>,
-    /// The pushed request that it came from, which its decision uses up. A decided one needs it no longer.
+    /// The pushed request that it came from; the decision uses it up. Absent after the decision.
     pub(crate) pushed: Option<Box<PushedFrom>>,
 }
 
-/// Which pushed request a held one came from. The id alone does not say, since it recurs.
+/// The pushed request that a held request came from. The id alone is not enough, since it recurs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PushedFrom {
     pub(crate) id: PushedRequestId,
@@ -63,7 +63,7 @@ pub(crate) struct PushedFrom {
 }
 
 impl fmt::Debug for Authorization {
-    /// Leaves out the client's state, with which it recognises its own requests.
+    /// Leaves out the client's `state` parameter, by which the client recognizes its own requests.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Authorization")
             .field("id", &self.id)
@@ -76,7 +76,7 @@ impl fmt::Debug for Authorization {
     }
 }
 
-/// How far an authorization request has come.
+/// The stage of an authorization request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Stage {
     Held,
@@ -95,14 +95,15 @@ impl Stage {
 }
 
 impl Authorization {
-    /// The layout of a record without fields of later layouts, the one with them, and those that are read.
+    /// The layout of a record without fields of later layouts, the layout of a record with them, and the layouts that
+    /// are read.
     const FIRST: u8 = 1;
     const WITH_AUDIENCE: u8 = 2;
     const WITH_ORIGIN: u8 = 3;
     const READS: RangeInclusive<u8> = 1..=3;
     /// The tag of the audience, since layout 2.
     const AUDIENCE: u8 = 1;
-    /// The tags of the key and of the pushed request, since layout 3, which has one of them at least.
+    /// The tags of the key and of the pushed request, since layout 3. A record in layout 3 has at least one of them.
     const KEY: u8 = 2;
     const PUSHED: u8 = 3;
 
@@ -112,54 +113,54 @@ impl Authorization {
         self.id
     }
 
-    /// Returns the number of this state of the record, which grows by one with every change.
+    /// Returns the version of the record: a random number, which every write draws anew.
     #[must_use]
     pub const fn version(&self) -> u32 {
         self.version
     }
 
-    /// Returns the client that asked.
+    /// Returns the client that sent the request.
     #[must_use]
     pub const fn client(&self) -> &ClientId {
         &self.client
     }
 
-    /// Returns the user who was asked, if one has signed in already.
+    /// Returns the user who was asked for consent, if a user has signed in.
     #[must_use]
     pub const fn subject(&self) -> Option<&Subject> {
         self.subject.as_ref()
     }
 
-    /// Returns the resources that the user granted, or before the decision those that the client asked for. What the
-    /// client may still have of them is their [narrowing](ResourceScope::narrowed_to) to its
+    /// Returns the resources that the user granted, or before the decision those that the client requested. The client
+    /// may still access their [narrowing](ResourceScope::narrowed_to) to its
     /// [`resource_scope`](Client::resource_scope).
     ///
-    /// `client` is the client of the authorization: its row has the lists that long consents refer to. With another
-    /// one, such a consent has no named resource.
+    /// `client` must be the client of the authorization: its row has the lists that long consents refer to. With
+    /// another client, such a consent has no named resource.
     #[must_use]
     pub fn resource_scope(&self, client: &Client) -> ResourceScope {
         client.resources_of(&self.resources).into_owned()
     }
 
-    /// Returns when the user was asked.
+    /// Returns when the user was asked for consent.
     #[must_use]
     pub const fn created(&self) -> Timestamp {
         self.created
     }
 
-    /// Returns the scopes that the user granted, or before the decision those that the client asked for.
+    /// Returns the scopes that the user granted, or before the decision those that the client requested.
     #[must_use]
     pub const fn scopes(&self) -> &ScopeSet {
         &self.scopes
     }
 
-    /// Returns the identifiers of the protected resources that the client asked for [RFC 8707], or none if there was no
-    /// protected resource in the settings.
+    /// Returns the identifiers of the protected resources that the client requested [RFC 8707], or none if no protected
+    /// resource was configured.
     pub fn protected_resources(&self) -> impl Iterator<Item = &str> {
         self.audience.iter()
     }
 
-    /// Returns the end of the time to decide, or of the code.
+    /// Returns when the time to decide, or the code, expires.
     #[must_use]
     pub const fn ends(&self) -> Timestamp {
         self.end
@@ -170,18 +171,18 @@ impl Authorization {
         matches!(self.stage, Stage::CodeIssued(_)) && now < self.end
     }
 
-    /// Returns the time from which the record may be removed, one hour after its end.
+    /// Returns the time from which the record may be removed, one hour after it expired.
     #[must_use]
     pub fn purge_after(&self) -> Timestamp {
         self.end.plus(RETENTION)
     }
 
-    /// The same request, denied. What only a decision needs is dropped; handle and session stay, so that a second answer
-    /// is recognized as one.
+    /// Returns the request as denied. Data that only the decision needs is dropped. Handle and session are kept, so
+    /// that a second answer is recognized.
     pub(crate) fn denied(&self) -> Self {
         Self {
             id: self.id,
-            version: self.version.saturating_add(1),
+            version: self.version,
             client: self.client.clone(),
             epoch: self.epoch,
             subject: self.subject.clone(),
@@ -203,13 +204,12 @@ impl Authorization {
         }
     }
 
-    /// The same request with its code, issued at `since`.
+    /// Returns the request with its code, issued at `since`.
     pub(crate) fn with_code(&self, code: Digest, since: Timestamp, end: Timestamp) -> Self {
-        let version = self.version.saturating_add(1);
-        Self { version, stage: Stage::CodeIssued(code), since, end, state: None, pushed: None, ..self.clone() }
+        Self { stage: Stage::CodeIssued(code), since, end, state: None, pushed: None, ..self.clone() }
     }
 
-    /// Writes the record as bytes, digests in place of secrets.
+    /// Encodes the record as bytes. It contains digests, no secrets.
     #[must_use]
     pub fn encode(&self) -> Vec<u8> {
         let Self {
@@ -240,21 +240,21 @@ impl Authorization {
             (true, false) => Self::FIRST,
         };
         let mut writer = Writer::new(kind::AUTHORIZATION, layout);
-        writer.array(id.octets());
+        writer.array(id.as_bytes());
         writer.number(*version);
         writer.text(client.as_str());
         writer.number(*epoch);
         writer.optional(subject.as_ref(), |writer, subject| writer.text(subject.as_str()));
-        writer.array(session.octets());
+        writer.array(session.bytes());
         writer.time(*created);
-        writer.array(handle.octets());
+        writer.array(handle.bytes());
         match stage {
-            Stage::Held => writer.octet(0),
+            Stage::Held => writer.byte(0),
             Stage::CodeIssued(code) => {
-                writer.octet(1);
-                writer.array(code.octets());
+                writer.byte(1);
+                writer.array(code.bytes());
             }
-            Stage::Denied => writer.octet(2),
+            Stage::Denied => writer.byte(2),
         }
         writer.time(*since);
         writer.time(*end);
@@ -262,7 +262,7 @@ impl Authorization {
             writer.text(redirect_uri.as_str());
             writer.flag(*redirect_uri_named);
             writer.optional(challenge.as_ref(), |writer, challenge| writer.text(challenge.as_str()));
-            writer.optional(state.as_deref(), Writer::octets);
+            writer.optional(state.as_deref(), Writer::bytes);
             write_granted(&mut writer, scopes, resources);
         }
         if !audience.is_unset() {
@@ -274,32 +274,32 @@ impl Authorization {
         if let Some(pushed) = pushed {
             let PushedFrom { id, secret } = &**pushed;
             writer.tagged(Self::PUSHED, |writer| {
-                writer.array(id.octets());
-                writer.array(secret.octets());
+                writer.array(id.as_bytes());
+                writer.array(secret.bytes());
             });
         }
         writer.finish()
     }
 
-    /// Reads what [`encode`](Self::encode) wrote.
+    /// Decodes a record that [`encode`](Self::encode) wrote.
     ///
     /// # Errors
     ///
-    /// [`DecodeError`] if the bytes are no authorization, or were written by an unknown release.
-    pub fn decode(octets: &[u8]) -> Result<Self, DecodeError> {
-        let mut reader = Reader::new(octets, kind::AUTHORIZATION, &Self::READS)?;
+    /// [`DecodeError`] if the bytes are not an authorization, or were written by an unknown release.
+    pub fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes, kind::AUTHORIZATION, &Self::READS)?;
         let ended = Self {
-            id: AuthorizationId::from_octets(reader.array()?),
+            id: AuthorizationId::from_bytes(reader.array()?),
             version: reader.number()?,
             client: ClientId::new(reader.text()?).map_err(|_| DecodeError::Malformed)?,
             epoch: reader.number()?,
             subject: reader.optional(read_subject)?,
-            session: Digest::from_octets(reader.array()?),
+            session: Digest::from_bytes(reader.array()?),
             created: reader.time()?,
-            handle: Digest::from_octets(reader.array()?),
-            stage: match reader.octet()? {
+            handle: Digest::from_bytes(reader.array()?),
+            stage: match reader.byte()? {
                 0 => Stage::Held,
-                1 => Stage::CodeIssued(Digest::from_octets(reader.array()?)),
+                1 => Stage::CodeIssued(Digest::from_bytes(reader.array()?)),
                 2 => Stage::Denied,
                 _ => return Err(DecodeError::Malformed),
             },
@@ -321,7 +321,7 @@ impl Authorization {
                 redirect_uri: RedirectUri::read(reader.text()?).ok_or(DecodeError::Malformed)?,
                 redirect_uri_named: reader.flag()?,
                 challenge: reader.optional(challenge)?,
-                state: reader.optional(|reader| reader.octets().map(Into::into))?,
+                state: reader.optional(|reader| reader.bytes().map(Into::into))?,
                 scopes: read_scopes(&mut reader)?,
                 resources: read_consented(&mut reader)?,
                 ..ended
@@ -352,7 +352,7 @@ fn challenge(reader: &mut Reader<'_>) -> Result<CodeChallenge, DecodeError> {
 }
 
 fn read_pushed(reader: &mut Reader<'_>) -> Result<PushedFrom, DecodeError> {
-    Ok(PushedFrom { id: PushedRequestId::from_octets(reader.array()?), secret: Digest::from_octets(reader.array()?) })
+    Ok(PushedFrom { id: PushedRequestId::from_bytes(reader.array()?), secret: Digest::from_bytes(reader.array()?) })
 }
 
 #[cfg(test)]
@@ -362,7 +362,7 @@ mod tests {
 
     fn authorization() -> Authorization {
         Authorization {
-            id: AuthorizationId::from_octets([3; 16]),
+            id: AuthorizationId::from_bytes([3; 16]),
             version: 7,
             client: ClientId::new("client").unwrap(),
             epoch: 2,
@@ -399,9 +399,9 @@ mod tests {
             };
             for record in [full.denied(), full, bare] {
                 assert_eq!(Authorization::decode(&record.encode()), Ok(record.clone()));
-                let octets = record.encode();
-                for cut in 0..octets.len() {
-                    assert!(Authorization::decode(&octets[..cut]).is_err(), "cut to {cut}");
+                let bytes = record.encode();
+                for cut in 0..bytes.len() {
+                    assert!(Authorization::decode(&bytes[..cut]).is_err(), "cut to {cut}");
                 }
             }
         }
@@ -409,12 +409,12 @@ mod tests {
 
     #[test]
     fn an_unknown_version_is_an_error() {
-        let mut octets = authorization().encode();
-        octets[1] = 9;
-        assert_eq!(Authorization::decode(&octets), Err(DecodeError::UnknownVersion));
+        let mut bytes = authorization().encode();
+        bytes[1] = 9;
+        assert_eq!(Authorization::decode(&bytes), Err(DecodeError::UnknownVersion));
     }
 
-    /// What a release has written is read by every later one.
+    /// Every later release reads what a release has written.
     #[test]
     fn layout_1_stays_as_it_is() {
         let record = authorization();
@@ -422,7 +422,7 @@ mod tests {
         assert_eq!(Authorization::decode(&file), Ok(record));
     }
 
-    /// The same with protected resources, of which a denied one keeps none.
+    /// The same with protected resources. A denied request keeps none.
     #[test]
     fn layout_2_stays_as_it_is() {
         let audience = Audience::new(["https://api.example", "https://mcp.example/mcp"]);
@@ -438,11 +438,11 @@ mod tests {
         assert_eq!(Authorization::decode(&empty), Err(DecodeError::Malformed), "it is written in the first layout");
     }
 
-    /// The same with a key, with the pushed request that it came from, or with both. One that was decided keeps the key.
+    /// The same with a key, with the pushed request that it came from, or with both. A decided request keeps the key.
     #[test]
     fn layout_3_stays_as_it_is() {
         let key = Some(Box::new(JwkThumbprint::from_bytes([9; 32])));
-        let pushed = PushedFrom { id: PushedRequestId::from_octets([7; 16]), secret: Digest::of(b"secret") };
+        let pushed = PushedFrom { id: PushedRequestId::from_bytes([7; 16]), secret: Digest::of(b"secret") };
         let pushed = Some(Box::new(pushed));
         let both = Authorization { key: key.clone(), pushed: pushed.clone(), ..authorization() };
         let file = layout::compared("authorization.3", &both.encode());
@@ -462,26 +462,26 @@ mod tests {
         assert_eq!(Authorization::decode(&empty), Err(DecodeError::Malformed), "it is written in the first layout");
     }
 
-    /// The same for one that ended, which keeps less.
+    /// The same for a denied request, which keeps less.
     #[test]
     fn layout_1_of_a_denied_one_stays_as_it_is() {
-        let record = authorization().denied();
+        let record = Authorization { version: 8, ..authorization().denied() };
         let file = layout::compared("authorization_denied.1", &record.encode());
         assert_eq!(Authorization::decode(&file), Ok(record));
     }
 
     #[test]
     fn a_stored_text_that_could_split_a_header_is_no_record() {
-        let octets = authorization().encode();
-        let position = octets.windows(8).position(|window| window == b"https://").unwrap();
+        let bytes = authorization().encode();
+        let position = bytes.windows(8).position(|window| window == b"https://").unwrap();
         for bad in [b'\n', b'\r', 0, b' ', 0x80] {
-            let mut altered = octets.clone();
+            let mut altered = bytes.clone();
             altered[position + 9] = bad;
             assert_eq!(Authorization::decode(&altered), Err(DecodeError::Malformed), "{bad}");
         }
-        let position = octets.windows(9).position(|window| window == b"repo-code").unwrap();
+        let position = bytes.windows(9).position(|window| window == b"repo-code").unwrap();
         for bad in [b'"', b'\\', b'\n', 0x7f] {
-            let mut altered = octets.clone();
+            let mut altered = bytes.clone();
             altered[position] = bad;
             assert_eq!(Authorization::decode(&altered), Err(DecodeError::Malformed), "{bad}");
         }

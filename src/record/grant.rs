@@ -1,4 +1,4 @@
-//! The grant: all tokens of one consent, or a part of a client's own tokens.
+//! The grant: all tokens of one consent, or some of the tokens that a client got for itself.
 
 use std::time::Duration;
 
@@ -12,16 +12,13 @@ use crate::secret::Digest;
 use crate::secret::refresh::Family;
 use crate::subject::Subject;
 
-/// Versions below `u32::MAX` that no refresh takes: they are kept for revocation.
-const VERSIONS_KEPT: u32 = 1 << 16;
-
-/// All tokens that grew from one consent: the row that rotation and revocation both swap.
+/// All tokens of one consent. Rotation and revocation both replace this row by compare-and-swap.
 ///
-/// A grant without a [`subject`](Self::subject) holds a part of the tokens that a client got for itself
-/// [RFC 6749 section 4.4].
+/// A grant without a [`subject`](Self::subject) holds some of the tokens that a client got for itself [RFC 6749 section
+/// 4.4].
 ///
-/// Its size is bounded: pairs leave it after grace and margin. A refresh token that has left is recognized by its
-/// lineage and its tag.
+/// Its size is bounded: pairs are removed after grace and margin. A refresh token that was removed is still recognized
+/// by its lineage and its tag.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Grant {
     pub(crate) id: GrantId,
@@ -31,17 +28,17 @@ pub struct Grant {
     pub(crate) client: ClientId,
     pub(crate) pairs: Pairs,
     pub(crate) revoked: Option<Revocation>,
-    /// Pairs ever made, which is the number of the newest; the others count down from it.
+    /// How many pairs were ever created. This is the number of the newest pair; the others count down from it.
     pub(crate) pairs_made: u32,
     pub(crate) created: Timestamp,
     /// The user who consented; absent where the client acts for itself.
     pub(crate) subject: Option<Subject>,
     pub(crate) scopes: ScopeSet,
     pub(crate) resources: ConsentedResources,
-    /// Until when the record stays whatever its tokens are: two hours after the end of its code, when no exchange can
-    /// insert a grant in its place any more; for a revoked grant as long as it is kept for questions.
+    /// Until when the record is kept in any case: two hours after the end of its code, when no exchange can insert a
+    /// grant in its place any more. A revoked grant is kept for its retention time.
     pub(crate) keep_until: Timestamp,
-    /// What makes its refresh tokens recognizable, however old they are.
+    /// The data by which its refresh tokens are recognized, however old they are.
     pub(crate) family: Family,
 }
 
@@ -52,7 +49,7 @@ impl Grant {
         self.id
     }
 
-    /// Returns the number of this state of the record, which grows by one with every change.
+    /// Returns the version of the record: a random number, which every write draws anew.
     #[must_use]
     pub const fn version(&self) -> u32 {
         self.version
@@ -72,45 +69,47 @@ impl Grant {
     }
 
     /// Returns the scopes that the user granted; none for a revoked grant. Without a user, each token has its own
-    /// scopes, and these are those of the first.
+    /// scopes, and this returns those of the first token.
     #[must_use]
     pub const fn scopes(&self) -> &ScopeSet {
         &self.scopes
     }
 
-    /// Returns the resources that the user granted; none for a revoked grant. What the client may still have of them is their
+    /// Returns the resources that the user granted; none for a revoked grant. The client may still access their
     /// [narrowing](ResourceScope::narrowed_to) to its [`resource_scope`](Client::resource_scope). Without a user it is
     /// [`ResourceScope::All`]: the client's [`machine_resources`](Client::machine_resources) limit its tokens.
     ///
-    /// `client` is the client of the grant, such as [`AuthorizationServer::client`](crate::AuthorizationServer::client)
-    /// returns it: its row has the lists that long consents refer to. With another one, such a consent has no named
+    /// `client` must be the client of the grant, as [`AuthorizationServer::client`](crate::AuthorizationServer::client)
+    /// returns it: its row has the lists that long consents refer to. With another client, such a consent has no named
     /// resource.
     #[must_use]
     pub fn resource_scope(&self, client: &Client) -> ResourceScope {
         client.resources_of(&self.resources).into_owned()
     }
 
-    /// Returns the identifiers of the protected resources that the user granted [RFC 8707]; none for a revoked grant, and
-    /// none if there was no protected resource in the settings. A grant without any counts as one for the default resource.
+    /// Returns the identifiers of the protected resources that the user granted [RFC 8707]; none for a revoked grant,
+    /// and none if no protected resource was configured. A grant without any counts as a grant for the default
+    /// resource.
     pub fn protected_resources(&self) -> impl Iterator<Item = &str> {
         self.audience().iter()
     }
 
-    /// Returns when the code was exchanged, or when the grant was withdrawn before that. Without a user, it is the
-    /// issue of the first token.
+    /// Returns when the code was exchanged, or when the grant was withdrawn before that. Without a user, it is the time
+    /// at which the first token was issued.
     #[must_use]
     pub const fn created(&self) -> Timestamp {
         self.created
     }
 
-    /// Returns when the newest token was issued; for a revoked grant, which keeps no tokens, when it was made.
+    /// Returns when the newest token was issued. For a revoked grant, which keeps no tokens, it is the time at which
+    /// the grant was created.
     #[must_use]
     pub fn refreshed(&self) -> Timestamp {
         let issued = self.pairs.iter().flat_map(TokenPair::accesses).map(|access| access.issued);
         issued.max().unwrap_or(self.created)
     }
 
-    /// Returns the latest end of any of its tokens; a revoked grant ended when it was revoked.
+    /// Returns when the last of its tokens expires; a revoked grant ended when it was revoked.
     #[must_use]
     pub fn ends(&self) -> Timestamp {
         match self.revoked {
@@ -119,22 +118,29 @@ impl Grant {
         }
     }
 
-    /// Returns whether any token of the grant has not ended at `now`, ignoring the client's state.
+    /// Returns whether any token of the grant is valid at `now`, ignoring the client's state.
     #[must_use]
     pub fn is_live(&self, now: Timestamp) -> bool {
         self.revoked.is_none() && self.pairs.iter().any(|pair| pair.is_live(now))
     }
 
-    /// The protected resources that the user granted.
+    /// Returns the protected resources that the user granted.
     #[inline]
     pub(crate) fn audience(&self) -> &Audience {
         self.pairs.granted()
     }
 
-    /// The access token of that digest, if it has not ended at `now`, ignoring the client's state.
+    /// Returns the access token of that digest, if it has not ended at `now`, ignoring the client's state.
     pub(crate) fn live_access(&self, digest: &Digest, now: Timestamp) -> Option<AccessPart<'_>> {
         let access = self.pairs.with_access(digest)?;
         (self.revoked.is_none() && access.is_live(now)).then_some(access)
+    }
+
+    /// Returns how many pairs of tokens were issued for the grant: 1 after the exchange, and one more after each refresh
+    /// that rotated the refresh token.
+    #[must_use]
+    pub const fn pairs_made(&self) -> u32 {
+        self.pairs_made
     }
 
     /// Returns when and why the grant was revoked.
@@ -155,11 +161,11 @@ impl Grant {
         }
     }
 
-    /// The next state with other pairs. It is written field by field, so that the old pairs are not cloned.
+    /// Returns the grant with other pairs. It is built field by field, so that the old pairs are not cloned.
     pub(crate) fn refreshed_with(&self, pairs: Pairs, pairs_made: u32) -> Self {
         Self {
             id: self.id,
-            version: self.version.saturating_add(1),
+            version: self.version,
             client: self.client.clone(),
             epoch: self.epoch,
             subject: self.subject.clone(),
@@ -174,18 +180,12 @@ impl Grant {
         }
     }
 
-    /// Returns whether only [`VERSIONS_KEPT`] versions are left. They are for revocation, which needs a higher version
-    /// than the one that it replaces.
-    pub(crate) const fn is_worn_out(&self) -> bool {
-        self.version >= u32::MAX - VERSIONS_KEPT
-    }
-
-    /// The next state, revoked. Lineage and tag key stay, so that its client's repeated revocation is recognized. The
-    /// tokens and the lists go: nothing reads them any more.
+    /// Returns the grant as revoked. Lineage and tag key are kept, so that a repeated revocation by its client is
+    /// recognized. Tokens and lists are dropped: nothing reads them any more.
     pub(crate) fn revoked_at(&self, at: Timestamp, reason: RevocationReason, retention: Duration) -> Self {
         Self {
             id: self.id,
-            version: self.version.saturating_add(1),
+            version: self.version,
             epoch: self.epoch,
             client: self.client.clone(),
             pairs: Pairs::default(),
@@ -231,8 +231,8 @@ pub enum RevocationReason {
     SubjectWithdrawn,
     /// Everything that its subject granted to its client was withdrawn.
     ApplicationWithdrawn,
-    /// Its subject gave more grants to its client than [`grants_per_client`](crate::Config::grants_per_client), and
-    /// this one was refreshed longest ago.
+    /// Its subject gave its client more grants than [`grants_per_client`](crate::Config::grants_per_client), and this
+    /// one was the least recently refreshed.
     TooManyGrants,
 }
 

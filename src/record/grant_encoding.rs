@@ -13,7 +13,8 @@ use crate::secret::Digest;
 use crate::secret::derive::Link;
 use crate::secret::refresh::{Family, LineageDigest, TagKey};
 
-/// The layout of a record without fields of later layouts, the one with them, and those that are read.
+/// The layout of a record without fields of later layouts, the layout of a record with them, and the layouts that are
+/// read.
 const FIRST: u8 = 1;
 const WITH_AUDIENCE: u8 = 2;
 const WITH_KEYS: u8 = 3;
@@ -25,7 +26,7 @@ const AUDIENCES: u8 = 1;
 const KEYS: u8 = 2;
 
 impl Grant {
-    /// Writes the record as bytes, digests in place of secrets.
+    /// Encodes the record as bytes. It contains digests, no secrets.
     #[must_use]
     pub fn encode(&self) -> Vec<u8> {
         let Self {
@@ -54,7 +55,7 @@ impl Grant {
             (false, false) => FIRST,
         };
         let mut writer = Writer::new(kind::GRANT, layout);
-        writer.array(id.octets());
+        writer.array(id.as_bytes());
         writer.number(*version);
         writer.text(client.as_str());
         writer.number(*epoch);
@@ -62,12 +63,12 @@ impl Grant {
         write_granted(&mut writer, scopes, resources);
         writer.time(*created);
         writer.time(*keep_until);
-        writer.array(family.lineage.octets());
+        writer.array(family.lineage.bytes());
         writer.array(family.tag_key.bytes());
         writer.number(*pairs_made);
         writer.optional(*revoked, |writer, revocation| {
             writer.time(revocation.at);
-            writer.octet(reason_octet(revocation.reason));
+            writer.byte(reason_byte(revocation.reason));
         });
         writer.optional(pairs.newest.as_ref(), write_pair);
         writer.count(pairs.superseded.len());
@@ -83,15 +84,15 @@ impl Grant {
         writer.finish()
     }
 
-    /// Reads what [`encode`](Self::encode) wrote.
+    /// Decodes a record that [`encode`](Self::encode) wrote.
     ///
     /// # Errors
     ///
-    /// [`DecodeError`] if the bytes are no grant, or were written by an unknown release.
-    pub fn decode(octets: &[u8]) -> Result<Self, DecodeError> {
-        let mut reader = Reader::new(octets, kind::GRANT, &READS)?;
+    /// [`DecodeError`] if the bytes are not a grant, or were written by an unknown release.
+    pub fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes, kind::GRANT, &READS)?;
         let mut grant = Self {
-            id: GrantId::from_octets(reader.array()?),
+            id: GrantId::from_bytes(reader.array()?),
             version: reader.number()?,
             client: ClientId::new(reader.text()?).map_err(|_| DecodeError::Malformed)?,
             epoch: reader.number()?,
@@ -101,12 +102,12 @@ impl Grant {
             created: reader.time()?,
             keep_until: reader.time()?,
             family: Family {
-                lineage: LineageDigest::from_octets(reader.array()?),
+                lineage: LineageDigest::from_bytes(reader.array()?),
                 tag_key: TagKey::from_bytes(reader.array()?),
             },
             pairs_made: reader.number()?,
             revoked: reader
-                .optional(|reader| Ok(Revocation { at: reader.time()?, reason: reason(reader.octet()?)? }))?,
+                .optional(|reader| Ok(Revocation { at: reader.time()?, reason: reason(reader.byte()?)? }))?,
             pairs: Pairs { newest: reader.optional(read_pair)?, superseded: reader.list(read_superseded)?.into() },
         };
         if reader.version() >= WITH_AUDIENCE {
@@ -124,7 +125,7 @@ impl Grant {
     }
 }
 
-/// Writes the audience of the grant, then those of its access tokens that have their own, each behind its number.
+/// Writes the audience of the grant, then the audiences of access tokens that have one, each after the token's number.
 fn write_audiences(writer: &mut Writer, audience: &Audience, pairs: &Pairs) {
     writer.tagged(AUDIENCES, |writer| {
         writer.optional(Some(audience).filter(|audience| !audience.is_unset()), write_audience);
@@ -145,8 +146,8 @@ fn read_audiences(reader: &mut Reader<'_>, pairs: &mut Pairs) -> Result<(), Deco
     Ok(())
 }
 
-/// Writes the number of the first bound pair, 0 for none; then the keys of the access tokens that are bound to one, each
-/// behind the token's number.
+/// Writes the number of the first bound pair, 0 for none; then the keys of the bound access tokens, each after the
+/// token's number.
 fn write_keys(writer: &mut Writer, bound_from: Option<NonZeroU32>, keys: Vec<(usize, &JwkThumbprint)>) {
     writer.tagged(KEYS, |writer| {
         writer.number(bound_from.map_or(0, NonZeroU32::get));
@@ -167,7 +168,8 @@ fn read_keys(reader: &mut Reader<'_>, pairs: &mut Pairs) -> Result<(), DecodeErr
     Ok(())
 }
 
-/// What some access tokens have, each with the number of its token, counted through all pairs.
+/// Returns a value of those access tokens that have one, with the token's number. Tokens are numbered through all
+/// pairs.
 fn numbered<'p, T>(pairs: &'p Pairs, of: impl Fn(AccessPart<'p>) -> Option<T>) -> Vec<(usize, T)> {
     let accesses = pairs.iter().flat_map(TokenPair::accesses).enumerate();
     accesses.filter_map(|(number, access)| Some((number, of(access)?))).collect()
@@ -188,7 +190,7 @@ fn read_numbered<T>(
     reader.list(|reader| Ok((reader.count()?, read(reader)?)))
 }
 
-/// Gives each value to the access token of its number. Numbers have to rise, and to be those of tokens.
+/// Sets each value on the access token with its number. Numbers must be ascending and belong to tokens.
 fn place<T>(pairs: &mut Pairs, values: Vec<(usize, T)>, set: fn(&mut TokenPair, usize, T)) -> Result<(), DecodeError> {
     let mut values = values.into_iter().peekable();
     let (mut first, mut lowest) = (0, 0);
@@ -205,8 +207,8 @@ fn place<T>(pairs: &mut Pairs, values: Vec<(usize, T)>, set: fn(&mut TokenPair, 
 
 fn write_pair(writer: &mut Writer, pair: &TokenPair) {
     let access = pair.access();
-    writer.array(access.digest.octets());
-    writer.optional(pair.refresh_digest(), |writer, digest| writer.array(digest.octets()));
+    writer.array(access.digest.bytes());
+    writer.optional(pair.refresh_digest(), |writer, digest| writer.array(digest.bytes()));
     writer.time(access.issued);
     writer.time(access.end);
     writer.time(pair.refresh_end());
@@ -215,7 +217,7 @@ fn write_pair(writer: &mut Writer, pair: &TokenPair) {
     writer.count(pair.further().len());
     for access in pair.further() {
         let FurtherAccess { digest, issued, end, revoked, narrowed, audience: _, key: _ } = access;
-        writer.array(digest.octets());
+        writer.array(digest.bytes());
         writer.time(*issued);
         writer.time(*end);
         writer.flag(*revoked);
@@ -224,8 +226,8 @@ fn write_pair(writer: &mut Writer, pair: &TokenPair) {
 }
 
 fn read_pair(reader: &mut Reader<'_>) -> Result<TokenPair, DecodeError> {
-    let access = Digest::from_octets(reader.array()?);
-    let refresh = reader.optional(|reader| reader.array().map(Digest::from_octets))?;
+    let access = Digest::from_bytes(reader.array()?);
+    let refresh = reader.optional(|reader| reader.array().map(Digest::from_bytes))?;
     let mut pair = TokenPair::new(access, reader.time()?, reader.time()?);
     let refresh_end = reader.time()?;
     if let Some(digest) = refresh {
@@ -245,7 +247,7 @@ fn read_pair(reader: &mut Reader<'_>) -> Result<TokenPair, DecodeError> {
 
 fn read_further(reader: &mut Reader<'_>) -> Result<FurtherAccess, DecodeError> {
     Ok(FurtherAccess {
-        digest: Digest::from_octets(reader.array()?),
+        digest: Digest::from_bytes(reader.array()?),
         issued: reader.time()?,
         end: reader.time()?,
         revoked: reader.flag()?,
@@ -270,7 +272,7 @@ fn read_superseded(reader: &mut Reader<'_>) -> Result<SupersededPair, DecodeErro
     })
 }
 
-const fn reason_octet(reason: RevocationReason) -> u8 {
+const fn reason_byte(reason: RevocationReason) -> u8 {
     match reason {
         RevocationReason::CodeReplayed => 0,
         RevocationReason::RefreshTokenReused => 1,
@@ -282,8 +284,8 @@ const fn reason_octet(reason: RevocationReason) -> u8 {
     }
 }
 
-const fn reason(octet: u8) -> Result<RevocationReason, DecodeError> {
-    match octet {
+const fn reason(byte: u8) -> Result<RevocationReason, DecodeError> {
+    match byte {
         0 => Ok(RevocationReason::CodeReplayed),
         1 => Ok(RevocationReason::RefreshTokenReused),
         2 => Ok(RevocationReason::RevokedByClient),
@@ -343,7 +345,7 @@ mod tests {
 
     fn grant(pairs: usize) -> Grant {
         Grant {
-            id: GrantId::from_octets([1; 16]),
+            id: GrantId::from_bytes([1; 16]),
             version: 2,
             client: ClientId::new("client").unwrap(),
             epoch: 3,
@@ -352,7 +354,7 @@ mod tests {
             resources: part(&[5, 1]),
             created: Timestamp::from_seconds(4),
             keep_until: Timestamp::from_seconds(6),
-            family: Family { lineage: LineageDigest::from_octets([7; 16]), tag_key: TagKey::from_bytes([6; 16]) },
+            family: Family { lineage: LineageDigest::from_bytes([7; 16]), tag_key: TagKey::from_bytes([6; 16]) },
             pairs_made: 9,
             revoked: None,
             pairs: Pairs {
@@ -371,10 +373,10 @@ mod tests {
         let bare = Grant { pairs: Pairs::one(bare_pair("x")), ..grant(0) };
         let all = Grant { resources: ConsentedResources::InRecord(ResourceScope::All), ..grant(1) };
         for record in [grant(0), grant(1), grant(300), revoked, bare, all] {
-            let octets = record.encode();
-            assert_eq!(Grant::decode(&octets), Ok(record));
-            for cut in (0..octets.len()).step_by(7) {
-                assert!(Grant::decode(&octets[..cut]).is_err(), "cut to {cut}");
+            let bytes = record.encode();
+            assert_eq!(Grant::decode(&bytes), Ok(record));
+            for cut in (0..bytes.len()).step_by(7) {
+                assert!(Grant::decode(&bytes[..cut]).is_err(), "cut to {cut}");
             }
         }
     }
@@ -382,8 +384,8 @@ mod tests {
     #[test]
     fn a_part_has_a_bit_for_each_resource_of_a_list_at_most() {
         for (length, is_record) in [(0, true), (125, true), (126, false)] {
-            let octets = Grant { resources: part(&vec![1; length]), ..grant(0) }.encode();
-            assert_eq!(Grant::decode(&octets).is_ok(), is_record, "{length}");
+            let bytes = Grant { resources: part(&vec![1; length]), ..grant(0) }.encode();
+            assert_eq!(Grant::decode(&bytes).is_ok(), is_record, "{length}");
         }
     }
 
@@ -438,7 +440,7 @@ mod tests {
         let mut empty = grant(2).encode();
         empty[1] = 2;
         assert_eq!(Grant::decode(&empty), Err(DecodeError::Malformed), "it is written in the first layout");
-        // Numbers out of order, twice, or of no access token.
+        // Numbers out of order, repeated, or of no access token.
         for numbers in [&[3_usize, 1][..], &[1, 1], &[6], &[]] {
             let mut bytes = grant(3).encode();
             bytes[1] = 2;
@@ -485,8 +487,8 @@ mod tests {
 
     #[test]
     fn an_unknown_version_is_an_error() {
-        let mut octets = grant(1).encode();
-        octets[1] = 9;
-        assert_eq!(Grant::decode(&octets), Err(DecodeError::UnknownVersion));
+        let mut bytes = grant(1).encode();
+        bytes[1] = 9;
+        assert_eq!(Grant::decode(&bytes), Err(DecodeError::UnknownVersion));
     }
 }

@@ -5,9 +5,9 @@ use std::ops::RangeInclusive;
 use crate::clock::Timestamp;
 use crate::codec::{DecodeError, Reader, Writer, kind};
 
-/// The time of the last purge that was accepted. A store has at most one such record.
+/// The time of the last accepted purge. A store has at most one such record.
 ///
-/// A purge at a time far beyond it is refused: the clock may be wrong, and what a purge removes is gone for good.
+/// A purge at a much later time is refused: the clock may be wrong, and a purge cannot be undone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LastPurge {
     version: u32,
@@ -15,17 +15,17 @@ pub struct LastPurge {
 }
 
 impl LastPurge {
-    /// The layout that is written, and those that are read.
+    /// The layout that is written, and the layouts that are read.
     const WRITES: u8 = 1;
     const READS: RangeInclusive<u8> = 1..=1;
 
-    /// Creates the record. The first one has version 1.
+    /// Creates the record.
     #[must_use]
     pub const fn new(version: u32, time: Timestamp) -> Self {
         Self { version, time }
     }
 
-    /// Returns the number of this state of the record, which grows by one with every change.
+    /// Returns the version of the record: a random number, which every write draws anew.
     #[must_use]
     pub const fn version(&self) -> u32 {
         self.version
@@ -37,12 +37,7 @@ impl LastPurge {
         self.time
     }
 
-    /// The next state, with another time.
-    pub(crate) const fn moved_to(&self, time: Timestamp) -> Self {
-        Self { version: self.version.saturating_add(1), time }
-    }
-
-    /// Writes the record as bytes.
+    /// Encodes the record as bytes.
     #[must_use]
     pub fn encode(&self) -> Vec<u8> {
         let mut writer = Writer::new(kind::LAST_PURGE, Self::WRITES);
@@ -51,11 +46,11 @@ impl LastPurge {
         writer.finish()
     }
 
-    /// Reads what [`encode`](Self::encode) wrote.
+    /// Decodes a record that [`encode`](Self::encode) wrote.
     ///
     /// # Errors
     ///
-    /// [`DecodeError`] if the bytes are no such record, or were written by an unknown release.
+    /// [`DecodeError`] if the bytes are not such a record, or were written by an unknown release.
     pub fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::new(bytes, kind::LAST_PURGE, &Self::READS)?;
         let last = Self { version: reader.number()?, time: reader.time()? };
@@ -79,7 +74,7 @@ mod tests {
         }
     }
 
-    /// What a release has written is read by every later one.
+    /// Every later release reads what a release has written.
     #[test]
     fn layout_1_stays_as_it_is() {
         let record = LastPurge::new(3, Timestamp::from_seconds(7));

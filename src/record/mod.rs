@@ -1,5 +1,5 @@
-//! The records of authorizations, grants, pushed requests, replays and the last purge. They hold digests of secrets, and no secret that a client
-//! presents.
+//! The records of authorizations, grants, pushed requests, replays and the last purge. They contain digests of secrets,
+//! never a secret that a client presents.
 
 mod authorization;
 mod grant;
@@ -26,28 +26,28 @@ pub(crate) use self::pushed_request::{VISITS, Visit};
 pub(crate) use self::replay::MOST_JTI_BYTES;
 pub use self::replay::Replay;
 
-/// A store applies a write within this time from its call, or never.
+/// A store applies a write within this time of the call, or never.
 pub(crate) const WRITE_BOUND: Duration = Duration::from_secs(60 * 60);
 
-/// How long after its end a code has its place: for one hour a late insert of its grant may still be applied, and clocks
-/// may differ by another.
+/// How long the place of a code is kept after the code expired. For one hour a late insert of its grant may still be
+/// applied, and clocks may differ by another hour.
 pub(crate) const PLACE_KEPT: Duration = Duration::from_secs(2 * WRITE_BOUND.as_secs());
 
-const _: () =
-    assert!(RETENTION.as_secs() >= WRITE_BOUND.as_secs(), "an insert that comes late would bring back what was purged");
+const _: () = assert!(RETENTION.as_secs() >= WRITE_BOUND.as_secs(), "a late insert would restore what was purged");
 
-/// What stores know of an authorization, a grant or a pushed request.
+/// What a store knows about an authorization, a grant or a pushed request.
 pub(crate) trait Record: Sized + Send + Sync + 'static {
     fn key(&self) -> &[u8; 16];
     fn version(&self) -> u32;
     fn client(&self) -> &ClientId;
-    /// The user whose list the record is on; a record without one is on no list.
+    /// Returns the user whose list the record is on; a record without a user is on no list.
     fn subject(&self) -> Option<&Subject>;
     fn created(&self) -> Timestamp;
     fn state(&self) -> &'static str;
     fn revoked(&self) -> Option<Revocation>;
     fn purge_after(&self) -> Timestamp;
-    /// Whether the record may go much sooner than the version before it. By default, if it was revoked.
+    /// Returns whether the record may be removed much sooner than its previous version. By default, this is the case if
+    /// it was revoked.
     fn is_due_sooner(&self) -> bool {
         self.revoked().is_some()
     }
@@ -57,7 +57,7 @@ pub(crate) trait Record: Sized + Send + Sync + 'static {
 
 impl Record for Authorization {
     fn key(&self) -> &[u8; 16] {
-        self.id.octets()
+        self.id.as_bytes()
     }
 
     fn version(&self) -> u32 {
@@ -99,7 +99,7 @@ impl Record for Authorization {
 
 impl Record for Grant {
     fn key(&self) -> &[u8; 16] {
-        self.id.octets()
+        self.id.as_bytes()
     }
 
     fn version(&self) -> u32 {
@@ -141,7 +141,7 @@ impl Record for Grant {
 
 impl Record for PushedRequest {
     fn key(&self) -> &[u8; 16] {
-        self.id.octets()
+        self.id.as_bytes()
     }
 
     fn version(&self) -> u32 {

@@ -1,4 +1,4 @@
-//! The tokens of a grant: one line of pairs, each of which replaced the one before it.
+//! The tokens of a grant: a sequence of pairs, each of which replaced the one before it.
 
 use std::num::NonZeroU32;
 
@@ -11,16 +11,16 @@ use crate::scope::ScopeSet;
 use crate::secret::Digest;
 use crate::secret::derive::Link;
 
-/// What one token response carried: the digests of an access token and, mostly, a refresh token.
+/// The digests of the tokens in one token response: an access token and usually a refresh token.
 ///
-/// A store holds one or two for every consent, so it is kept small: what few pairs have is in a box.
+/// A store holds one or two pairs for every consent, so a pair is small: data that few pairs have is in a box.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct TokenPair {
     access: Digest,
     refresh: Option<RefreshPart>,
     issued: Timestamp,
     access_end: Timestamp,
-    /// In the pair itself: its unused values stand for an absent pair, which so needs no room of its own.
+    /// In the pair itself: its unused values represent an absent pair, so that `Option<TokenPair>` needs no more room.
     access_revoked: bool,
     rare: Option<Box<Rare>>,
 }
@@ -34,21 +34,21 @@ struct RefreshPart {
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Rare {
-    /// What the access token may do where a refresh narrowed it; otherwise all that was granted.
+    /// The scopes of the access token if a refresh narrowed them; otherwise it has all that were granted.
     narrowed: Option<ScopeSet>,
-    /// What the access token is for where a request narrowed it; otherwise unset.
+    /// The audience of the access token if a request narrowed it; otherwise unset.
     audience: Audience,
     /// The key that the access token is bound to [RFC 9449 section 6.1].
     key: Option<JwkThumbprint>,
-    /// What the user granted, in the newest pair: most grants have none, and no grant has room for it in its row.
+    /// The audience that the user granted, in the newest pair. Most grants have none, so a grant has no field for it.
     granted: Audience,
-    /// The number of the first pair of the grant that was bound to a key, in the newest pair as well.
+    /// The number of the first pair of the grant that was bound to a key, also in the newest pair only.
     bound_from: Option<NonZeroU32>,
     /// Access tokens issued later with the same refresh token, the oldest first.
     further: Vec<FurtherAccess>,
 }
 
-/// An access token that was issued beside a pair, whose refresh token stayed.
+/// An access token that was issued for a pair without replacing its refresh token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct FurtherAccess {
     pub(crate) digest: Digest,
@@ -74,35 +74,35 @@ impl FurtherAccess {
     }
 }
 
-/// One access token of a grant, wherever it stands.
+/// One access token of a grant, in any of its pairs.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct AccessPart<'a> {
     pub(crate) digest: &'a Digest,
     pub(crate) issued: Timestamp,
     pub(crate) end: Timestamp,
     pub(crate) revoked: bool,
-    /// What it may do where a refresh narrowed it; otherwise all that was granted.
+    /// Its scopes if a refresh narrowed them; otherwise it has all that were granted.
     pub(crate) narrowed: Option<&'a ScopeSet>,
-    /// What it is for where a request narrowed it; otherwise all that was granted.
+    /// Its audience if a request narrowed it; otherwise it is for all that was granted.
     pub(crate) audience: Option<&'a Audience>,
     /// The key that it is bound to [RFC 9449 section 6.1].
     pub(crate) key: Option<&'a JwkThumbprint>,
 }
 
 impl AccessPart<'_> {
-    /// Returns whether it is neither revoked nor expired. It may still be issued in the future.
+    /// Returns whether it is neither revoked nor expired. Its time of issue may be in the future.
     pub(crate) fn is_live(&self, now: Timestamp) -> bool {
         !self.revoked && now < self.end
     }
 
-    /// Returns whether it may be used: live, and not issued in the future.
+    /// Returns whether it may be used: it is live, and its time of issue is not in the future.
     pub(crate) fn is_usable(&self, now: Timestamp) -> bool {
         self.is_live(now) && self.issued.has_come(now)
     }
 }
 
 impl TokenPair {
-    /// A pair without refresh token.
+    /// Creates a pair without a refresh token.
     pub(crate) fn new(access: Digest, issued: Timestamp, access_end: Timestamp) -> Self {
         Self { access, refresh: None, issued, access_end, access_revoked: false, rare: None }
     }
@@ -122,7 +122,7 @@ impl TokenPair {
         self
     }
 
-    /// The key of the access token that was issued last.
+    /// Returns the key of the newest access token.
     pub(crate) fn last_key(&self) -> Option<&JwkThumbprint> {
         let rare = self.rare.as_ref()?;
         match rare.further.last() {
@@ -131,7 +131,7 @@ impl TokenPair {
         }
     }
 
-    /// Keeps what the whole grant is for.
+    /// Sets the audience of the whole grant.
     pub(crate) fn of_grant_for(mut self, audience: Audience) -> Self {
         if !audience.is_unset() {
             self.rare.get_or_insert_default().granted = audience;
@@ -139,7 +139,7 @@ impl TokenPair {
         self
     }
 
-    /// Keeps which pair of the grant was the first that was bound to a key.
+    /// Sets the number of the first pair of the grant that was bound to a key.
     pub(crate) fn of_grant_bound_from(mut self, number: Option<NonZeroU32>) -> Self {
         if number.is_some() {
             self.rare.get_or_insert_default().bound_from = number;
@@ -147,7 +147,7 @@ impl TokenPair {
         self
     }
 
-    /// The same without what it keeps for the whole grant, which the pair that replaces it has.
+    /// Returns the same pair without the data of the whole grant, which the pair that replaces it holds.
     fn without_granted(mut self) -> Self {
         if let Some(rare) = &mut self.rare {
             (rare.granted, rare.bound_from) = (Audience::UNSET, None);
@@ -165,7 +165,7 @@ impl TokenPair {
         self
     }
 
-    /// The same with one more access token. The oldest ones end, so that at most `most` are live.
+    /// Returns the same pair with one more access token. The oldest ones end, so that at most `most` are live.
     pub(crate) fn with_further(mut self, access: FurtherAccess, most: usize) -> Self {
         let now = access.issued;
         let mut live = self.accesses().filter(|access| access.is_live(now)).count() + 1;
@@ -196,12 +196,12 @@ impl TokenPair {
         self.refresh.as_ref().map(|refresh| &refresh.digest)
     }
 
-    /// The end of the refresh token; of the access token where there is no other.
+    /// Returns the end of the refresh token, or of the access token if there is no refresh token.
     pub(crate) fn refresh_end(&self) -> Timestamp {
         self.refresh.as_ref().map_or(self.access_end, |refresh| Timestamp::from_seconds(refresh.end.get()))
     }
 
-    /// The access token of the pair itself.
+    /// Returns the access token of the pair itself.
     pub(crate) fn access(&self) -> AccessPart<'_> {
         AccessPart {
             digest: &self.access,
@@ -214,17 +214,17 @@ impl TokenPair {
         }
     }
 
-    /// Access tokens that were issued later with the same refresh token, the oldest first.
+    /// Returns the access tokens that were issued later with the same refresh token, the oldest first.
     pub(crate) fn further(&self) -> &[FurtherAccess] {
         self.rare.as_ref().map_or(&[], |rare| &rare.further)
     }
 
-    /// All its access tokens.
+    /// Returns all its access tokens.
     pub(crate) fn accesses(&self) -> impl Iterator<Item = AccessPart<'_>> {
         std::iter::once(self.access()).chain(self.further().iter().map(FurtherAccess::part))
     }
 
-    /// The access token of that digest, if the pair has it.
+    /// Returns the access token of that digest, if the pair has it.
     fn with_access(&self, digest: &Digest) -> Option<AccessPart<'_>> {
         if self.access == *digest {
             return Some(self.access());
@@ -277,7 +277,7 @@ impl TokenPair {
         further.for_each(|access| access.end = access.end.min(end));
     }
 
-    /// The latest end of its tokens.
+    /// Returns the latest end of its tokens.
     pub(crate) fn last_end(&self) -> Timestamp {
         let accesses = self.accesses().map(|access| access.end).max();
         accesses.unwrap_or_default().max(self.refresh_end())
@@ -296,7 +296,7 @@ fn nonzero(time: Timestamp) -> NonZeroU32 {
     NonZeroU32::new(time.seconds()).unwrap_or(NonZeroU32::MIN)
 }
 
-/// A pair that a refresh replaced, with what leads to the pair that took its place.
+/// A pair that a refresh replaced, with the link to the pair that replaced it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct SupersededPair {
     pub(crate) pair: TokenPair,
@@ -306,7 +306,7 @@ pub(crate) struct SupersededPair {
 }
 
 impl SupersededPair {
-    /// Gives both kinds of tokens their grace; it never lengthens a life.
+    /// Creates a superseded pair. The grace of its tokens never extends their lifetime.
     pub(crate) fn new(pair: TokenPair, since: Timestamp, ends: GraceEnds, link: Option<Link>) -> Self {
         let mut pair = if pair.rare.is_some() { pair.without_granted() } else { pair };
         pair.end_accesses(ends.access);
@@ -338,19 +338,18 @@ pub(crate) struct GraceEnds {
     pub(crate) refresh: Timestamp,
 }
 
-/// The pairs of a grant: the newest, which lies in the record itself, and those that it superseded, newest
-/// first.
+/// The pairs of a grant: the newest, which is stored in the record itself, and those that it superseded, newest first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Pairs {
     pub(crate) newest: Option<TokenPair>,
     pub(crate) superseded: Box<[SupersededPair]>,
 }
 
-/// Where a refresh token stands in the line.
+/// The position of a refresh token in the sequence.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Placed<'a> {
     Newest(&'a TokenPair),
-    /// A superseded pair, by its place from the newest of them, which is 0.
+    /// A superseded pair, with its index; the newest has index 0.
     Superseded(usize, &'a SupersededPair),
 }
 
@@ -371,18 +370,18 @@ impl Pairs {
         self.iter().find_map(|pair| pair.with_access(digest))
     }
 
-    /// The protected resources that the user granted.
+    /// Returns the protected resources that the user granted.
     #[inline]
     pub(crate) fn granted(&self) -> &Audience {
         self.newest.as_ref().and_then(|pair| pair.rare.as_ref()).map_or(&NO_AUDIENCE, |rare| &rare.granted)
     }
 
-    /// The number of the first pair that was bound to a key; all later ones are bound too.
+    /// Returns the number of the first pair that was bound to a key; all later pairs are bound too.
     pub(crate) fn bound_from(&self) -> Option<NonZeroU32> {
         self.newest.as_ref()?.rare.as_ref()?.bound_from
     }
 
-    /// Returns whether any access token is for less than the grant.
+    /// Returns whether any access token has a narrower audience than the grant.
     pub(crate) fn has_narrowed_audience(&self) -> bool {
         let in_rare = |pair: &TokenPair| {
             let rare = pair.rare.as_ref();

@@ -1,4 +1,4 @@
-//! An authorization request that a client sent to the server itself.
+//! An authorization request that a client pushed to the server.
 
 use std::fmt;
 use std::ops::RangeInclusive;
@@ -11,14 +11,13 @@ use crate::jose::JwkThumbprint;
 use crate::record::{PushedFrom, RETENTION};
 use crate::secret::Digest;
 
-/// The most browser sessions that a record notes. They may bring the `request_uri` after it has expired, because they
-/// brought it before.
+/// The maximum number of browser sessions that a record notes. They may present the `request_uri` after it has expired,
+/// because they presented it before.
 pub(crate) const VISITS: usize = 8;
 
-/// A pushed authorization request: its parameters, the client that pushed it, and until when it may be used
-/// [RFC 9126 section 2].
+/// A pushed authorization request: its parameters, the client that pushed it, and when it expires [RFC 9126 section 2].
 ///
-/// The user's decision uses it up, and a visit does not [RFC 9126 section 4].
+/// The user's decision uses it up; a visit does not [RFC 9126 section 4].
 #[derive(Clone, PartialEq, Eq)]
 pub struct PushedRequest {
     pub(crate) id: PushedRequestId,
@@ -29,31 +28,31 @@ pub struct PushedRequest {
     /// The digest of the secret in the `request_uri`.
     pub(crate) secret: Digest,
     pub(crate) created: Timestamp,
-    /// When the `request_uri` expires. After that, only a session that has brought it before may bring it.
+    /// When the `request_uri` expires. After that, only a session that presented it before may present it.
     pub(crate) end: Timestamp,
-    /// The end of the request, or a later one of the last hold. Visits do not move it.
+    /// The end of the request, or the end of the last hold if that is later. Visits do not change it.
     pub(crate) open_until: Timestamp,
-    /// The parameters that the authorization endpoint reads, form-encoded. No credential is among them.
+    /// The parameters that the authorization endpoint reads, form-encoded. They contain no credentials.
     pub(crate) parameters: Box<str>,
     /// The key of the DPoP proof at the push [RFC 9449 section 10.1].
     pub(crate) key: Option<JwkThumbprint>,
     /// At most [`VISITS`].
     pub(crate) visits: Vec<Visit>,
-    /// The digest of the handle of the held request whose decision used it. The id would not do: a later held request
-    /// may take over the record of an earlier one under the same id, but has a handle of its own.
+    /// The digest of the handle of the held request whose decision used it. The id is not sufficient: a later held
+    /// request may reuse the record of an earlier one under the same id, but has another handle.
     pub(crate) used_by: Option<Digest>,
 }
 
-/// A browser session that brought the `request_uri` before it expired.
+/// A browser session that presented the `request_uri` before it expired.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Visit {
     pub(crate) session: Digest,
-    /// Until then it may bring the request again.
+    /// Until then it may present the request again.
     pub(crate) until: Timestamp,
 }
 
 impl fmt::Debug for PushedRequest {
-    /// Leaves out the parameters, among which is the client's state.
+    /// Leaves out the parameters, since they include the client's `state`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("PushedRequest")
             .field("id", &self.id)
@@ -67,7 +66,7 @@ impl fmt::Debug for PushedRequest {
 }
 
 impl PushedRequest {
-    /// The layout that is written, and those that are read.
+    /// The layout that is written, and the layouts that are read.
     const WRITES: u8 = 1;
     const READS: RangeInclusive<u8> = 1..=1;
 
@@ -77,7 +76,7 @@ impl PushedRequest {
         self.id
     }
 
-    /// Returns the version of the record, which grows by one with every change.
+    /// Returns the version of the record: a random number, which every write draws anew.
     #[must_use]
     pub const fn version(&self) -> u32 {
         self.version
@@ -95,7 +94,7 @@ impl PushedRequest {
         self.created
     }
 
-    /// Returns when its `request_uri` expires for sessions that have not brought it before.
+    /// Returns when its `request_uri` expires for sessions that have not presented it before.
     #[must_use]
     pub const fn ends(&self) -> Timestamp {
         self.end
@@ -113,18 +112,19 @@ impl PushedRequest {
         self.last_use().plus(RETENTION)
     }
 
-    /// From then on, nobody can decide it: the end of the request, of the last visit, or of the last hold.
+    /// Returns the time from which it cannot be decided: the end of the request, of the last visit or of the last hold,
+    /// whichever is latest.
     pub(crate) fn last_use(&self) -> Timestamp {
         self.visits.iter().map(|visit| visit.until).fold(self.open_until, Timestamp::max)
     }
 
-    /// Whether it was held for a user who is signed in.
+    /// Returns whether it was held for a user who is signed in.
     pub(crate) fn is_held(&self) -> bool {
         self.end < self.open_until
     }
 
-    /// Returns whether it may still be decided. A request that was pushed in the future may not: the clock was set back
-    /// since.
+    /// Returns whether it may still be decided. A request that was pushed in the future may not, since the clock was
+    /// set back.
     pub(crate) fn is_open(&self, now: Timestamp) -> bool {
         self.used_by.is_none() && self.created.has_come(now) && now < self.last_use()
     }
@@ -140,37 +140,37 @@ impl PushedRequest {
         PushedFrom { id: self.id, secret: self.secret }
     }
 
-    /// The next version, held until that time. It is open for longer than its own end in any case, which marks it.
+    /// Returns the request held until that time. In any case it stays open longer than its own end, which marks it as
+    /// held.
     pub(crate) fn held(&self, until: Timestamp) -> Self {
-        let (version, marked) = (self.version.saturating_add(1), self.end.plus(Duration::from_secs(1)));
-        Self { version, open_until: self.open_until.max(until).max(marked), ..self.clone() }
+        let marked = self.end.plus(Duration::from_secs(1));
+        Self { open_until: self.open_until.max(until).max(marked), ..self.clone() }
     }
 
-    /// The next version, with one more visit. Those that have ended make room.
+    /// Returns the request with one more visit. Visits that have ended are removed.
     pub(crate) fn visited(&self, visit: Visit, now: Timestamp) -> Self {
         let visits = self.visits.iter().copied().filter(|visit| now < visit.until).chain([visit]).collect();
-        Self { version: self.version.saturating_add(1), visits, ..self.clone() }
+        Self { visits, ..self.clone() }
     }
 
-    /// Returns the next version, which is used by the decision of the held request with that handle. Parameters and
-    /// visits are no longer needed.
+    /// Returns the request as used by the decision of the held request with that handle. Parameters and visits are
+    /// dropped.
     pub(crate) fn used(&self, handle: Digest) -> Self {
-        let (version, open_until) = (self.version.saturating_add(1), self.last_use());
         let (visits, parameters) = (Vec::new(), Box::default());
-        Self { version, open_until, used_by: Some(handle), visits, parameters, ..self.clone() }
+        Self { open_until: self.last_use(), used_by: Some(handle), visits, parameters, ..self.clone() }
     }
 
-    /// Writes the record as bytes, digests in place of secrets.
+    /// Encodes the record as bytes. It contains digests, no secrets.
     #[must_use]
     pub fn encode(&self) -> Vec<u8> {
         let Self { id, version, client, epoch, secret, created, end, open_until, parameters, key, visits, used_by } =
             self;
         let mut writer = Writer::new(kind::PUSHED_REQUEST, Self::WRITES);
-        writer.array(id.octets());
+        writer.array(id.as_bytes());
         writer.number(*version);
         writer.text(client.as_str());
         writer.number(*epoch);
-        writer.array(secret.octets());
+        writer.array(secret.bytes());
         writer.time(*created);
         writer.time(*end);
         writer.time(*open_until);
@@ -178,34 +178,34 @@ impl PushedRequest {
         writer.optional(key.as_ref(), |writer, key| writer.array(key.bytes()));
         writer.count(visits.len());
         for Visit { session, until } in visits {
-            writer.array(session.octets());
+            writer.array(session.bytes());
             writer.time(*until);
         }
-        writer.optional(used_by.as_ref(), |writer, handle| writer.array(handle.octets()));
+        writer.optional(used_by.as_ref(), |writer, handle| writer.array(handle.bytes()));
         writer.finish()
     }
 
-    /// Reads what [`encode`](Self::encode) wrote.
+    /// Decodes a record that [`encode`](Self::encode) wrote.
     ///
     /// # Errors
     ///
-    /// [`DecodeError`] if the bytes are no pushed request, or were written by an unknown release.
+    /// [`DecodeError`] if the bytes are not a pushed request, or were written by an unknown release.
     pub fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::new(bytes, kind::PUSHED_REQUEST, &Self::READS)?;
         let pushed = Self {
-            id: PushedRequestId::from_octets(reader.array()?),
+            id: PushedRequestId::from_bytes(reader.array()?),
             version: reader.number()?,
             client: ClientId::new(reader.text()?).map_err(|_| DecodeError::Malformed)?,
             epoch: reader.number()?,
-            secret: Digest::from_octets(reader.array()?),
+            secret: Digest::from_bytes(reader.array()?),
             created: reader.time()?,
             end: reader.time()?,
             open_until: reader.time()?,
             parameters: reader.text()?.into(),
             key: reader.optional(|reader| reader.array().map(JwkThumbprint::from_bytes))?,
             visits: reader
-                .list(|reader| Ok(Visit { session: Digest::from_octets(reader.array()?), until: reader.time()? }))?,
-            used_by: reader.optional(|reader| reader.array().map(Digest::from_octets))?,
+                .list(|reader| Ok(Visit { session: Digest::from_bytes(reader.array()?), until: reader.time()? }))?,
+            used_by: reader.optional(|reader| reader.array().map(Digest::from_bytes))?,
         };
         reader.finish()?;
         Ok(pushed)
@@ -223,7 +223,7 @@ mod tests {
 
     fn pushed() -> PushedRequest {
         PushedRequest {
-            id: PushedRequestId::from_octets([7; 16]),
+            id: PushedRequestId::from_bytes([7; 16]),
             version: 3,
             client: ClientId::new("client").unwrap(),
             epoch: 2,
@@ -250,12 +250,11 @@ mod tests {
         }
     }
 
-    /// What a release has written is read by every later one.
+    /// Every later release reads what a release has written.
     #[test]
     fn layout_1_stays_as_it_is() {
-        for (name, record) in
-            [("pushed_request.1", pushed()), ("pushed_request_used.1", pushed().used(Digest::of(b"h")))]
-        {
+        let used = PushedRequest { version: 4, ..pushed().used(Digest::of(b"h")) };
+        for (name, record) in [("pushed_request.1", pushed()), ("pushed_request_used.1", used)] {
             let file = layout::compared(name, &record.encode());
             assert_eq!(PushedRequest::decode(&file), Ok(record));
         }

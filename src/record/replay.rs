@@ -18,7 +18,7 @@ pub struct Replay {
 }
 
 impl Replay {
-    /// The layout that is written, and those that are read.
+    /// The layout that is written, and the layouts that are read.
     const WRITES: u8 = 1;
     const READS: RangeInclusive<u8> = 1..=1;
 
@@ -38,7 +38,7 @@ impl Replay {
     /// Returns the digest, the key of the record.
     #[must_use]
     pub const fn digest(&self) -> &[u8; 32] {
-        self.digest.octets()
+        self.digest.bytes()
     }
 
     /// Returns the time from which the record may be removed.
@@ -47,23 +47,23 @@ impl Replay {
         self.end
     }
 
-    /// Writes the record as bytes.
+    /// Encodes the record as bytes.
     #[must_use]
     pub fn encode(&self) -> Vec<u8> {
         let mut writer = Writer::new(kind::REPLAY, Self::WRITES);
-        writer.array(self.digest.octets());
+        writer.array(self.digest.bytes());
         writer.time(self.end);
         writer.finish()
     }
 
-    /// Reads what [`encode`](Self::encode) wrote.
+    /// Decodes a record that [`encode`](Self::encode) wrote.
     ///
     /// # Errors
     ///
-    /// [`DecodeError`] if the bytes are no such record, or were written by an unknown release.
+    /// [`DecodeError`] if the bytes are not such a record, or were written by an unknown release.
     pub fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::new(bytes, kind::REPLAY, &Self::READS)?;
-        let replay = Self { digest: Digest::from_octets(reader.array()?), end: reader.time()? };
+        let replay = Self { digest: Digest::from_bytes(reader.array()?), end: reader.time()? };
         reader.finish()?;
         Ok(replay)
     }
@@ -84,7 +84,7 @@ mod tests {
         }
     }
 
-    /// What a release has written is read by every later one.
+    /// Every later release reads what a release has written.
     #[test]
     fn layout_1_stays_as_it_is() {
         let record = Replay::new(&[b"client", b"jti"], Timestamp::from_seconds(7));

@@ -1,4 +1,4 @@
-//! The steps of administrators.
+//! Methods of [`Registrar`] for administrators.
 
 use crate::client::{ClientKeys, Privileges};
 use crate::hooks::ApplicationChange;
@@ -11,7 +11,7 @@ use crate::registrar::narrowing::Narrowing;
 use crate::subject::Subject;
 
 impl Registrar {
-    /// Suspends an approved application: nothing is granted, and its tokens are refused meanwhile.
+    /// Suspends an approved application. Until it is resumed, nothing is granted and its tokens are refused.
     ///
     /// # Errors
     ///
@@ -21,7 +21,7 @@ impl Registrar {
         self.carry_out(id, None, None, Action::Suspend, ApplicationChange::Suspended).await
     }
 
-    /// Lets a suspended application work again, with the tokens it had.
+    /// Resumes a suspended application. Its earlier tokens become valid again.
     ///
     /// # Errors
     ///
@@ -31,9 +31,10 @@ impl Registrar {
         self.carry_out(id, None, None, Action::Resume, ApplicationChange::Resumed).await
     }
 
-    /// Sets the privileges of an approved client as given, and so withdraws those that are not given.
+    /// Replaces the privileges of an approved client. Privileges that are not given are withdrawn.
     ///
-    /// `version` is that of the [`Client`](crate::Client) or [`Application`](crate::Application) that was read before.
+    /// `version` is the version of the [`Client`](crate::Client) or [`Application`](crate::Application) that the caller
+    /// read.
     ///
     /// # Errors
     ///
@@ -53,11 +54,11 @@ impl Registrar {
         Ok(())
     }
 
-    /// Takes scopes, resources, grant types or redirect URIs away from an approved application, without a review.
+    /// Removes scopes, resources, grant types or redirect URIs from an approved application, without a review.
     ///
-    /// Live tokens, codes and held requests have no more than what is left from the next request on. A change that the
-    /// owner proposed stays proposed: its approval can give back what it asks for. `version` is that of the
-    /// [`Application`](crate::Application) that was read before.
+    /// From the next request on, live tokens, codes and held requests are reduced to what is left. A change that the
+    /// owner proposed stays proposed, and its approval can restore what was removed. `version` is the version of the
+    /// [`Application`](crate::Application) that the caller read.
     ///
     /// # Errors
     ///
@@ -70,8 +71,8 @@ impl Registrar {
         self.carry_out(id, None, Some(version), Action::Narrow(Box::new(narrowing)), ApplicationChange::Narrowed).await
     }
 
-    /// Ends every secret of a client, for example one that was published. The client cannot authenticate until its
-    /// owner [makes](Self::rotate_secret) another one. An administrator makes none.
+    /// Ends every secret of a client, for example after one was published. The client cannot authenticate until its
+    /// owner [creates](Self::rotate_secret) a new one; an administrator cannot create it.
     ///
     /// # Errors
     ///
@@ -82,7 +83,7 @@ impl Registrar {
         self.carry_out(id, None, None, Action::EndSecrets, ApplicationChange::SecretsEnded).await
     }
 
-    /// Replaces the public keys of a client for an administrator, as [`replace_own_keys`](Self::replace_own_keys) does.
+    /// Replaces the public keys of a client, as [`replace_own_keys`](Self::replace_own_keys) does for its owner.
     ///
     /// # Errors
     ///
@@ -92,13 +93,13 @@ impl Registrar {
         self.carry_out(id, None, Some(version), action, ApplicationChange::KeysReplaced).await
     }
 
-    /// Gives an application to another owner.
+    /// Transfers an application to another owner.
     ///
-    /// The previous owner can do nothing more with it, and a change that they proposed is dropped. Tokens and secrets
-    /// keep working. [`Client::has_secret_of_previous_owner`](crate::Client::has_secret_of_previous_owner) is `true`
-    /// until the new owner has rotated the secret and retired the one before, and
-    /// [`Client::has_keys_of_previous_owner`](crate::Client::has_keys_of_previous_owner) until they have replaced the
-    /// keys. `version` is that of the [`Application`](crate::Application) that was read before.
+    /// The previous owner loses access to it, and a change that they proposed is dropped. Tokens and secrets keep
+    /// working. [`Client::has_secret_of_previous_owner`](crate::Client::has_secret_of_previous_owner) is `true` until
+    /// the new owner has rotated the secret and retired the previous one.
+    /// [`Client::has_keys_of_previous_owner`](crate::Client::has_keys_of_previous_owner) is `true` until they have
+    /// replaced the keys. `version` is the version of the [`Application`](crate::Application) that the caller read.
     ///
     /// # Errors
     ///
@@ -113,11 +114,11 @@ impl Registrar {
         Ok(())
     }
 
-    /// Withdraws every code and grant that the client has from all its users.
+    /// Withdraws all codes and grants of the client, for all users.
     ///
-    /// Where clients are cached, it is seen as late as the cache allows. A long list of resources that was
-    /// [replaced before](crate::Client::former_resources) is dropped: a user who still reads a consent page with it has
-    /// to begin again.
+    /// Where clients are cached, this takes effect once the cached entry expires. A long list of resources that was
+    /// [replaced before](crate::Client::former_resources) is dropped: a user who still has a consent page with it open
+    /// must start again.
     ///
     /// # Errors
     ///
@@ -126,17 +127,17 @@ impl Registrar {
         self.carry_out(id, None, None, Action::WithdrawGrants, ApplicationChange::GrantsWithdrawn).await
     }
 
-    /// Deletes an application for good: it is on no list, its tokens, codes and held requests are dead from the next
-    /// request on, and its form, logos, owner and secrets are erased.
+    /// Deletes an application permanently. It is on no list, and its form, logos, owner and secrets are erased. From
+    /// the next request on, its tokens, codes and held requests are invalid.
     ///
-    /// Its id is not given again until the last token that it could have got would have ended, plus an hour
-    /// ([`Application::reserved_until`](crate::Application::reserved_until)). `version` is that of the
-    /// [`Application`](crate::Application) that was read before.
+    /// Its id is not reused until the last token that it could have got would have expired, plus an hour
+    /// ([`Application::reserved_until`](crate::Application::reserved_until)). `version` is the version of the
+    /// [`Application`](crate::Application) that the caller read.
     ///
     /// # Errors
     ///
     /// [`RegistrarError::ChangedMeanwhile`] if it was changed since; [`RegistrarError::NotFound`], also if it was
-    /// deleted before; or [`RegistrarError::Store`].
+    /// already deleted; or [`RegistrarError::Store`].
     pub async fn delete(&self, id: &ClientId, version: u32) -> Result<(), RegistrarError> {
         self.carry_out(id, None, Some(version), Action::Delete, ApplicationChange::Deleted).await
     }

@@ -5,8 +5,8 @@ use crate::client::{Client, ClientState};
 use crate::clock::Timestamp;
 use crate::store::{LogoWrite, Registration};
 
-/// Erases form, logos, owner and secrets. The id stays, so that no other client gets it while a token of this one
-/// could be about, and the epoch, raised, so that none of them comes back with a later client of that id.
+/// Erases form, logos, owner and secrets. The id is kept, so that no other client gets it while a token of this one may
+/// exist. The epoch is raised, so that no such token becomes valid with a later client of that id.
 pub(super) fn tombstone(next: &Registration, reserved_until: Timestamp) -> Registration {
     let Registration { client, application, .. } = next;
     let id = client.id.clone();

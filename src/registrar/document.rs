@@ -1,6 +1,6 @@
 //! Clients with a metadata document: what is stored, and when.
 //!
-//! The row is written when a request is held, or when the client has to await review. Every later step reads only the
+//! The row is written when a request is held, or when the client must await review. Every later step reads only the
 //! row. A client that a person approved stays approved until its document changes.
 
 use std::sync::Arc;
@@ -62,7 +62,8 @@ impl Registrar {
     /// # Errors
     ///
     /// [`RegistrarError::Metadata`] if the client would lose its key; [`RegistrarError::NotFound`] if it was deleted;
-    /// [`RegistrarError::WrongState`] if it was rejected or suspended; [`RegistrarError::NoRoom`], or [`RegistrarError::Store`].
+    /// [`RegistrarError::WrongState`] if it was rejected or suspended; [`RegistrarError::NoRoom`]; or
+    /// [`RegistrarError::Store`].
     pub(crate) async fn store_document(&self, admission: &DocumentAdmission) -> Result<(), RegistrarError> {
         let (_, current) = look(&*self.registry, &admission.id).await?;
         let mut draft = self.draft(admission, current.as_ref().map(|current| &*current.client)).await?;
@@ -72,7 +73,7 @@ impl Registrar {
             draft.slot = Some(place.slot);
         }
         let mut flow = Storing { registry: &*self.registry, draft, current: None };
-        let stored = claim(&self.context.stores, &mut flow, Some(ATTEMPTS)).await??;
+        let stored = claim(&self.context, &mut flow, Some(ATTEMPTS)).await??;
         if let Some(version) = stored {
             self.raise(&admission.id, version, None, ApplicationChange::DocumentStored);
         }
@@ -114,12 +115,12 @@ impl Registrar {
     }
 }
 
-/// The longest time for which a grant that is live now may stay live.
+/// Returns the longest time for which a grant that is live now may stay live.
 fn longest(config: &Config) -> Duration {
     config.refresh_token_lifetime.max(config.access_token_lifetime).saturating_add(config.code_lifetime)
 }
 
-/// Inserts or replaces the row of a client as its document describes it.
+/// Inserts or replaces the row of a client, as its document describes it.
 struct Storing<'a> {
     registry: &'a dyn ClientRegistry,
     draft: Draft<'a>,
@@ -128,7 +129,7 @@ struct Storing<'a> {
 
 impl Flow for Storing<'_> {
     type Row = Registration;
-    /// The version that was written; `None` if nothing had to be written.
+    /// The version that was written; `None` if nothing was written.
     type Won = Result<Option<u32>, RegistrarError>;
     type Error = RegistrarError;
 

@@ -24,7 +24,7 @@ pub(crate) struct DocumentAdmission {
     pub(crate) admitted: Admitted,
     /// The digest of everything that was taken from the document.
     pub(crate) digest: Digest,
-    /// Whether a person has to approve it before it can be used.
+    /// Whether a person must approve it before it can be used.
     pub(crate) awaits_review: bool,
 }
 
@@ -33,12 +33,12 @@ impl DocumentAdmission {
         Self { id, admitted, digest: metadata.digest(), awaits_review }
     }
 
-    /// Checks that a client which proved a key at the token endpoint keeps to its key: its grants stay with those who have
-    /// it, whatever its document says now [draft-ietf-oauth-client-id-metadata-document section 8.4].
+    /// Checks that a client which proved a key at the token endpoint still has one. Its grants stay with the holder of
+    /// the key, even if its document no longer names a key [draft-ietf-oauth-client-id-metadata-document section 8.4].
     ///
     /// # Errors
     ///
-    /// [`RegistrarError::Metadata`] if the document has no key any more, and the client may have a live grant.
+    /// [`RegistrarError::Metadata`] if the document no longer has a key, and the client may have a live grant.
     pub(super) fn check_key(&self, client: &Client, now: Timestamp) -> Result<(), RegistrarError> {
         let may_have_grants = client.open().is_some_and(|open| open.is_reviewed || open.used_until.is_some());
         let loses_key = client.keys().is_some() && self.admitted.form.keys().is_none();
@@ -48,8 +48,8 @@ impl DocumentAdmission {
         Ok(())
     }
 
-    /// Whether the client is as the document describes it, within what the policy admits now. It may have less: the
-    /// bounds that were stored with it stay until the document changes, and an administrator may have narrowed it.
+    /// Returns whether the client is as the document describes it, within what the policy admits now. It may have less:
+    /// the bounds that were stored with it stay until the document changes, and an administrator may have narrowed it.
     pub(super) fn is_in_force(&self, client: &Client) -> bool {
         let Admitted { form, resources, .. } = &self.admitted;
         let Some(open) = client.open() else { return false };
@@ -65,18 +65,18 @@ impl DocumentAdmission {
     }
 }
 
-/// Whether a person approved the document as it is now.
+/// Returns whether a person approved the document as it is now.
 pub(super) fn is_reviewed(client: &Client, digest: &Digest) -> bool {
     let is_same = client.open().is_some_and(|open| open.is_reviewed && open.document.as_ref() == Some(digest));
     is_same && client.state == ClientState::Approved
 }
 
-/// Whether its metadata document describes the client.
+/// Returns whether a metadata document describes the client.
 pub(crate) fn is_of_document(client: &Client) -> bool {
     client.open().is_some_and(|open| open.origin == ClientOrigin::MetadataDocument)
 }
 
-/// Everything that decides what is written for a document.
+/// The input that decides what is written for a document.
 pub(super) struct Draft<'a> {
     pub(super) admission: &'a DocumentAdmission,
     pub(super) looks_like_another: bool,
@@ -89,7 +89,7 @@ pub(super) struct Draft<'a> {
 }
 
 impl Draft<'_> {
-    /// The next row; `None` if nothing has to change.
+    /// Returns the next row; `None` if nothing changes.
     ///
     /// A client whose registration has ended is stored as a new one with a higher epoch, so that no earlier token
     /// becomes valid again.
@@ -103,10 +103,10 @@ impl Draft<'_> {
                 Err(RegistrarError::NotFound)
             }
             ClientState::Deleted => self.placed(self.first(Some(client))).map(Some),
-            // It does not come back by waiting for the end of its registration.
+            // A suspended client is not reinstated because its registration ended.
             state @ ClientState::Suspended if application.is_kept_out() => Err(RegistrarError::WrongState(state)),
             _ if is_gone => self.placed(self.first(Some(client))).map(Some),
-            // An administrator has stored a client under this id meanwhile: the next request finds it.
+            // Meanwhile an administrator has stored a client under this id. The next request finds it.
             _ if !is_of_document(client) => Err(StoreError::transient(Contended).into()),
             state @ (ClientState::Rejected | ClientState::Suspended) => Err(RegistrarError::WrongState(state)),
             ClientState::Approved if is_reviewed(client, &self.admission.digest) => Ok(None),
@@ -116,7 +116,7 @@ impl Draft<'_> {
         }
     }
 
-    /// A client that is stored for the first time, or again after its registration has ended.
+    /// Returns the row of a client that is stored for the first time, or again after its registration has ended.
     pub(super) fn first(&self, before: Option<&Client>) -> Registration {
         let DocumentAdmission { admitted, awaits_review, .. } = self.admission;
         let client = OpenClient {
@@ -154,11 +154,11 @@ impl Draft<'_> {
     }
 
     fn placed(&self, first: Registration) -> Result<Registration, RegistrarError> {
-        // No place was looked for, because the client had one then.
+        // No place was searched for, because the client had one when it was read.
         if self.slot.is_none() { Err(StoreError::transient(Contended).into()) } else { Ok(first) }
     }
 
-    /// The client in force as the document describes it.
+    /// Returns the client in force as the document describes it.
     pub(super) fn described(&self, client: &Client) -> Client {
         let admitted = &self.admission.admitted;
         let mut next = client.clone();
@@ -173,11 +173,11 @@ impl Draft<'_> {
         next
     }
 
-    /// The part of an open client, unreviewed. While the client was reviewed, the ends of its grants were not recorded,
-    /// so it counts as used for as long as any grant may live.
+    /// Returns the data of an open client, marked as unreviewed. While the client was reviewed, the ends of its grants
+    /// were not recorded, so it counts as used for as long as any grant may live.
     fn unreviewed(&self, open: &OpenClient) -> OpenClient {
         let admitted = &self.admission.admitted;
-        // The first end stays, and a reviewed client has none. Counted from its registration, it could be long past.
+        // The first end is kept. A reviewed client has none, and counted from its registration it could be long past.
         let end = admitted.lifetime.map(|lifetime| self.now.plus(lifetime));
         let next = OpenClient {
             is_reviewed: false,
@@ -196,7 +196,7 @@ impl Draft<'_> {
         with_end(&next, &self.limits)
     }
 
-    /// The document changed, or the policy now approves a client that awaited review.
+    /// Returns the next row if the document changed, or if the policy now approves a client that awaited review.
     fn changed(&self, current: &Current) -> Result<Option<Registration>, RegistrarError> {
         let client = self.described(&current.client);
         if client == *current.client {
@@ -208,8 +208,8 @@ impl Draft<'_> {
         Ok(Some(next))
     }
 
-    /// The document of a client in use changed, and a person has to approve the change. Until then no request of the
-    /// client is accepted, while its grants stay valid.
+    /// Returns the next row of a client in use whose changed document a person must approve. Until then no request of
+    /// the client is accepted, while its grants stay valid.
     fn proposed(&self, current: &Current) -> Result<Option<Registration>, RegistrarError> {
         let Some(open) = current.client.open() else { return Ok(None) };
         let is_same = open.document == Some(self.admission.digest);
@@ -220,7 +220,7 @@ impl Draft<'_> {
         let open = Some(Arc::new(self.unreviewed(open)));
         let mut client = Client { open, ..Client::clone(&current.client) };
         if !current.client.is_unreviewed() {
-            // They end with the review, or a policy that approves the next change would leave them.
+            // Privileges end with the review. Otherwise they would survive if a policy approved the next change.
             client.privileges = Privileges::default();
         }
         let mut next = self.successor(current, client)?;
@@ -255,11 +255,11 @@ impl Draft<'_> {
         Ok(Registration { client, application, logo: LogoWrite::Clear, proposed_logo: LogoWrite::Clear })
     }
 
-    /// Whether the client has a place already, or is reviewed and needs none.
+    /// Returns whether the client has a place already, or is reviewed and needs none.
     pub(super) fn needs_no_place(&self, current: &Current) -> bool {
         let is_gone = current.client.is_gone_at(self.now);
         let is_kept = is_reviewed(&current.client, &self.admission.digest);
-        // No other client gives way for one that is refused.
+        // No other client is evicted for one that is refused.
         current.application.is_kept_out() || (!is_gone && (is_kept || current.application.slot().is_some()))
     }
 }

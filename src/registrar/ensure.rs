@@ -1,4 +1,4 @@
-//! First-party clients: those that the embedder describes itself, and writes at each start.
+//! First-party clients: the embedder describes them, and writes them at each start.
 
 use std::sync::Arc;
 
@@ -14,26 +14,26 @@ use crate::registrar::judge::Current;
 use crate::store::{ClientRegistry, LogoWrite, Registration};
 
 impl Registrar {
-    /// Registers a client of the embedder's own, or brings it in line with its description; call it at each start.
+    /// Registers a first-party client, or updates it to match its description; call it at each start.
     ///
-    /// The client has the id of the description, and needs no logo and no review. If it is missing, it is created. If it
-    /// is as described, nothing is written. If it differs, it is replaced by one write; its tokens live on. Processes
-    /// that start at once make one client. A suspension and withdrawn grants stay as they are: state, epoch and version
-    /// of the description are not used.
+    /// The client has the id of the description, and needs no logo and no review. If it is missing, it is created. If
+    /// it is as described, nothing is written. If it differs, it is replaced in one write; its tokens stay valid.
+    /// Processes that start at the same time create one client. A suspension and withdrawn grants stay as they are:
+    /// state, epoch and version of the description are ignored.
     ///
-    /// To replace the secret without a moment of failure, describe both: the builder's
-    /// [`secret`](crate::ClientBuilder::secret) keeps the one before.
+    /// To replace the secret without an interruption, describe both: the builder's
+    /// [`secret`](crate::ClientBuilder::secret) keeps the previous one.
     ///
     /// Returns the client as it is now. Check its [`state`](Client::state) where a suspended client matters.
     ///
     /// # Errors
     ///
-    /// [`RegistrarError::Invalid`] with everything that is wrong with the description: an id that only the server gives
-    /// ([`Problem::ServerMadeId`](crate::Problem::ServerMadeId)), or that the address of a document has; no name; a
-    /// confidential client without a secret or keys; what a form would be refused for, but for a website, and resources
-    /// where no user is asked. [`RegistrarError::NotFirstParty`] if a client of that id was submitted;
-    /// [`RegistrarError::PublicClient`] if only a confidential web application may have its privileges;
-    /// [`RegistrarError::Reserved`] if it was deleted; or [`RegistrarError::Store`].
+    /// [`RegistrarError::Invalid`] with everything that is wrong with the description: an id in the form of generated
+    /// ids ([`Problem::ServerMadeId`](crate::Problem::ServerMadeId)) or of a document's address; no name; a
+    /// confidential client without a secret or keys; and anything that a form would be refused for. A missing website
+    /// is accepted, and so are missing resources where no user is involved. [`RegistrarError::NotFirstParty`] if a
+    /// client of that id was submitted; [`RegistrarError::PublicClient`] if only a confidential web application may
+    /// have its privileges; [`RegistrarError::Reserved`] if it was deleted; or [`RegistrarError::Store`].
     ///
     /// # Examples
     ///
@@ -63,7 +63,7 @@ impl Registrar {
         let form = self.rules.check_description(description)?;
         let (now, mark) = (self.context.now(), self.mark());
         let mut flow = Ensuring { registry: &*self.registry, description, form, now, mark, current: None };
-        let Ensured { client, is_written } = claim(&self.context.stores, &mut flow, Some(ATTEMPTS)).await??;
+        let Ensured { client, is_written } = claim(&self.context, &mut flow, Some(ATTEMPTS)).await??;
         if is_written {
             self.raise(&client.id, client.version, None, ApplicationChange::Ensured);
         }
@@ -71,7 +71,7 @@ impl Registrar {
     }
 }
 
-/// Brings a client in line with its description.
+/// Updates a client to match its description.
 struct Ensuring<'a> {
     registry: &'a dyn ClientRegistry,
     description: &'a Client,
@@ -122,11 +122,11 @@ impl Flow for Ensuring<'_> {
 }
 
 impl Ensuring<'_> {
-    /// Makes the next registration; `None` if the client is as described.
+    /// Returns the next registration; `None` if the client is as described.
     fn next(&self, current: Option<&Current>) -> Result<Option<Registration>, RegistrarError> {
         let Some(Current { client, application, .. }) = current else {
             // A deleted client of this id may have been removed meanwhile. Its epochs are lower, so none of its tokens
-            // comes back.
+            // becomes valid again.
             let epoch = self.now.seconds();
             let client = Client { version: 1, state: ClientState::Approved, epoch, ..self.description.clone() };
             return Ok(Some(self.registration(client, self.now, LogoWrite::Keep)));

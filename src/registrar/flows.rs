@@ -1,4 +1,4 @@
-//! The flows that write registrations: an insert of a submission, and a step.
+//! The flows that write registrations: the insertion of a submission, and a step.
 
 use std::sync::Arc;
 
@@ -13,12 +13,12 @@ use crate::registrar::judge::{self, Current, Submission};
 use crate::registrar::rules::RegistrationRules;
 use crate::store::{ClientRegistry, Registration};
 
-/// Inserts a submission under an id of its own.
+/// Inserts a submission under a new id.
 pub(super) struct Submitting<'a> {
     pub(super) registry: &'a dyn ClientRegistry,
     pub(super) entropy: &'a dyn Entropy,
     pub(super) submission: Submission,
-    /// The id that is tried next; after one that is taken, another.
+    /// The id that is tried next. If it is taken, another one is generated.
     pub(super) id: ClientId,
     pub(super) meant: Option<ClientId>,
 }
@@ -48,7 +48,7 @@ impl Flow for Submitting<'_> {
     }
 }
 
-/// Replaces a registration by what a step makes of it.
+/// Replaces a registration with the result of a step.
 pub(super) struct Taking<'a> {
     pub(super) registry: &'a dyn ClientRegistry,
     pub(super) rules: &'a RegistrationRules,
@@ -94,7 +94,8 @@ impl Flow for Taking<'_> {
                 let taken = Taken { client, application, before: current.clone() };
                 Ok(Step::Replace(Arc::new(next), Ok(taken)))
             }
-            // It says how the application stands, and may be the answer to a step that is taken again.
+            // The error names the state of the application. The step may already have taken effect at an earlier
+            // attempt.
             Err(
                 error @ (RegistrarError::ChangedMeanwhile
                 | RegistrarError::NotFound
@@ -112,7 +113,7 @@ impl Flow for Taking<'_> {
     }
 }
 
-/// Reads an application without its logos, a deleted one too; `None` if it changed in between.
+/// Reads an application without its logos, even if it is deleted; `None` if it changed between the reads.
 pub(super) async fn read(registry: &dyn ClientRegistry, id: &ClientId) -> Result<Option<Current>, RegistrarError> {
     let client = registry.current(id).await?.ok_or(RegistrarError::NotFound)?;
     let application = registry.application(id).await?.ok_or(RegistrarError::NotFound)?;
@@ -120,7 +121,7 @@ pub(super) async fn read(registry: &dyn ClientRegistry, id: &ClientId) -> Result
     Ok(is_whole.then_some(Current { client, application, proposed_logo: None }))
 }
 
-/// Reads the records of a client that may have none.
+/// Reads the records of a client that may not exist.
 pub(super) async fn look(
     registry: &dyn ClientRegistry,
     id: &ClientId,

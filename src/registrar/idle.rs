@@ -1,4 +1,4 @@
-//! For how long a client is kept that registered itself and was not reviewed.
+//! How long an unreviewed client that registered itself is kept.
 
 use std::time::Duration;
 
@@ -7,22 +7,22 @@ use crate::client::{Client, OpenClient};
 use crate::clock::Timestamp;
 use crate::config::OpenClients;
 
-/// Room in the time until which a client counts as used, so that it is written at most once a day.
+/// Added to the time until which a client counts as used, so that this time is written at most once a day.
 pub(super) const DAY: Duration = Duration::from_secs(86_400);
 
-/// Returns whether the time until which the client is used has to be written.
+/// Returns whether the time until which the client is used must be written.
 pub(crate) fn must_note_use(client: &Client, until: Timestamp) -> bool {
     client.is_unreviewed() && client.open().and_then(|open| open.used_until).is_none_or(|known| known < until)
 }
 
-/// Nobody ever granted the client anything. One whose grants are long over is left to the purge, which a clock that
-/// leaps ahead does not mislead.
+/// Returns whether the client may be evicted: no user ever granted it anything. The purge removes clients whose grants
+/// have expired, since a clock that jumps ahead does not mislead it.
 pub(super) fn may_give_way(application: &Application) -> bool {
     let is_unused = application.open.as_ref().is_some_and(|open| open.slot.is_some() && !open.is_used);
     is_unused && !application.is_kept_out()
 }
 
-/// The same with the time from which it counts as unknown.
+/// Sets the time from which the client counts as unknown.
 pub(super) fn with_end(open: &OpenClient, limits: &OpenClients) -> OpenClient {
     let unused = match open.used_until {
         None => open.registered.plus(limits.unused_lifetime),

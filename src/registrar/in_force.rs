@@ -24,7 +24,7 @@ pub(super) fn put_in_force(client: &mut Client, form: &CheckedForm) {
     client.authentication_methods = form.authentication_methods;
     put_assurance_in_force(client, form);
     if !client.authentication_methods.use_secret() {
-        // What no method uses would only wait to be stolen.
+        // Unused secrets could only be stolen.
         client.secrets = ClientSecrets::default();
     }
 }

@@ -1,4 +1,4 @@
-//! Initial access tokens: the embedder makes them, and registrations spend them [RFC 7591 section 3].
+//! Initial access tokens: the embedder creates them, and registrations spend them [RFC 7591 section 3].
 //!
 //! A token is a row of the registry, under a client id that no client ever gets. The row is a tombstone with the digest
 //! of the token, the remaining uses and the bounds. It is on no list, and a purge removes it after the token has
@@ -22,7 +22,7 @@ use crate::registrar::flows::look;
 use crate::secret::{Digest, InitialAccessToken};
 use crate::store::{ClientRegistry, LogoWrite, Registration};
 
-/// How often, until when and for what an initial access token may be used.
+/// The terms of an initial access token: how often, until when and for what it may be used.
 ///
 /// # Examples
 ///
@@ -46,7 +46,7 @@ pub struct InitialAccessTokenTerms {
 }
 
 impl InitialAccessTokenTerms {
-    /// Returns terms for one registration within that time.
+    /// Creates terms for one registration within that time.
     #[must_use]
     pub const fn new(lifetime: Duration) -> Self {
         Self { lifetime, uses: NonZeroU32::MIN, bounds: None }
@@ -65,7 +65,7 @@ impl InitialAccessTokenTerms {
     }
 }
 
-/// An initial access token that was just made.
+/// A newly created initial access token.
 #[derive(Clone, Debug)]
 pub struct MadeInitialAccessToken {
     id: ClientId,
@@ -77,7 +77,7 @@ impl MadeInitialAccessToken {
     /// Returns the id of the token, which is not secret.
     /// [`end_initial_access_token`](Registrar::end_initial_access_token) takes it, and
     /// [`RegistrationRequest::initial_access_token`](crate::RegistrationRequest::initial_access_token) contains it. It
-    /// is a client id that no client gets.
+    /// has the form of a client id, but no client ever gets it.
     #[must_use]
     pub const fn id(&self) -> &ClientId {
         &self.id
@@ -105,7 +105,7 @@ pub(crate) struct InitialAccess {
 }
 
 impl Registrar {
-    /// Makes an initial access token [RFC 7591 section 3]. Give it to a party that may register clients while
+    /// Creates an initial access token [RFC 7591 section 3]. Give it to a party that may register clients while
     /// [`Config::require_initial_access_token`](crate::Config::require_initial_access_token) is on.
     ///
     /// # Errors
@@ -124,12 +124,12 @@ impl Registrar {
         let kept = InitialToken { token: digest, uses_left: uses.get(), bounds };
         let row = row(&id, kept, Span { made: now, end }, mark);
         let mut flow = Making { registry: &*self.registry, row: Arc::new(row), has_looked: false };
-        claim(&self.context.stores, &mut flow, Some(ATTEMPTS)).await?;
+        claim(&self.context, &mut flow, Some(ATTEMPTS)).await?;
         self.raise(&id, super::FIRST_VERSION, None, ApplicationChange::InitialAccessTokenMade);
         Ok(MadeInitialAccessToken { id, token, end })
     }
 
-    /// Ends an initial access token before its time. The clients that were registered with it stay.
+    /// Revokes an initial access token. The clients that were registered with it stay.
     ///
     /// # Errors
     ///
@@ -137,7 +137,7 @@ impl Registrar {
     /// [`RegistrarError::Store`].
     pub async fn end_initial_access_token(&self, id: &ClientId) -> Result<(), RegistrarError> {
         let mut flow = Ending { registry: &*self.registry, id, mark: self.mark() };
-        let version = claim(&self.context.stores, &mut flow, Some(ATTEMPTS)).await?;
+        let version = claim(&self.context, &mut flow, Some(ATTEMPTS)).await?;
         self.raise(id, version, None, ApplicationChange::InitialAccessTokenEnded);
         Ok(())
     }
@@ -146,7 +146,7 @@ impl Registrar {
     ///
     /// # Errors
     ///
-    /// Why the token is refused, or a store's error.
+    /// The reason why the token is refused, or a store error.
     pub(crate) async fn initial_access(&self, text: &[u8]) -> Result<InitialAccess, Reason> {
         let prefix = &self.context.config.prefixes.initial_access_token;
         let id = InitialAccessToken::id(prefix, text).ok_or(Reason::WrongInitialAccessToken)?;
@@ -156,18 +156,19 @@ impl Registrar {
         Ok(InitialAccess { id, bounds, digest })
     }
 
-    /// Spends one use by one compare-and-swap: only one of two requests gets the last use.
+    /// Spends one use with one compare-and-swap: of two concurrent requests, only one gets the last use.
     ///
     /// # Errors
     ///
-    /// Why the token is refused now, or a store's error. After a store's error the use may be spent.
+    /// The reason why the token is refused now, or a store error. After a store error the use may be spent.
     pub(super) async fn spend(&self, initial: &InitialAccess, now: Timestamp) -> Result<(), Reason> {
         let mut flow = Spending { registry: &*self.registry, initial, mark: self.mark(), now };
-        claim(&self.context.stores, &mut flow, Some(ATTEMPTS)).await
+        claim(&self.context, &mut flow, Some(ATTEMPTS)).await
     }
 }
 
-/// Checks digest, expiry and uses, in this order: without the right token, a request learns nothing about the others.
+/// Checks digest, expiry and uses, in this order: without the right token, a request learns nothing about expiry and
+/// uses.
 fn judge<'a>(found: &'a Application, digest: &Digest, now: Timestamp) -> Result<&'a InitialToken, Reason> {
     let own = found.initial_token.as_deref().filter(|own| own.token == *digest);
     let own = own.ok_or(Reason::WrongInitialAccessToken)?;
@@ -177,13 +178,13 @@ fn judge<'a>(found: &'a Application, digest: &Digest, now: Timestamp) -> Result<
     if own.uses_left == 0 { Err(Reason::InitialAccessTokenUsedUp) } else { Ok(own) }
 }
 
-/// When a token was made, and when it expires.
+/// When a token was created, and when it expires.
 struct Span {
     made: Timestamp,
     end: Timestamp,
 }
 
-/// The row of a token: a tombstone, which is on no list and is never used as a client.
+/// Returns the row of a token: a tombstone, which is on no list and is never used as a client.
 fn row(id: &ClientId, token: InitialToken, span: Span, mark: [u8; MARK_BYTES]) -> Registration {
     let client = Client { state: ClientState::Deleted, ..Client::blank(id.clone()) };
     let application = Application {
@@ -204,7 +205,7 @@ fn row(id: &ClientId, token: InitialToken, span: Span, mark: [u8; MARK_BYTES]) -
     Registration { client, application, logo: LogoWrite::Keep, proposed_logo: LogoWrite::Keep }
 }
 
-/// The next version of the row, with that many uses left.
+/// Returns the next version of the row, with that many uses left.
 fn with_uses(current: &Registration, uses_left: u32, mark: [u8; MARK_BYTES]) -> Result<Registration, VersionsUsedUp> {
     let version = current.client.version.checked_add(1).ok_or(VersionsUsedUp)?;
     let Registration { client, application, .. } = current;
@@ -270,7 +271,7 @@ impl Flow for Spending<'_> {
         Ok(Step::Replace(Arc::new(next), ()))
     }
 
-    /// If another request has spent a use since, the write of this one cannot be recognized: its use is lost.
+    /// If another request has spent a use since, the write of this request cannot be recognized, and its use is lost.
     fn is_done(&self, found: &Registration, meant: &Registration, _: After) -> bool {
         found.application == meant.application
     }

@@ -1,4 +1,4 @@
-//! What each step makes of an application: pure functions from the records of now to the next ones.
+//! The effect of each step on an application: pure functions from the current records to the next ones.
 
 use std::sync::Arc;
 
@@ -35,7 +35,7 @@ pub(super) struct Submission {
     pub(super) open: Option<OpenSubmission>,
 }
 
-/// What the submission of a client has that registered itself.
+/// The additional data of a submission by a client that registers itself.
 #[derive(Debug)]
 pub(super) struct OpenSubmission {
     pub(super) client: Arc<OpenClient>,
@@ -78,12 +78,12 @@ impl Submission {
     }
 }
 
-/// What a step is judged by: records of one version.
+/// The records that a step is judged by, all of one version.
 #[derive(Clone, Debug)]
 pub(super) struct Current {
     pub(super) client: Arc<Client>,
     pub(super) application: Arc<Application>,
-    /// Read only where a step may put it in force.
+    /// Read only if a step may put it in force.
     pub(super) proposed_logo: Option<Arc<Logo>>,
 }
 
@@ -91,9 +91,9 @@ pub(super) struct Current {
 #[derive(Debug)]
 pub(super) struct Step<'a> {
     pub(super) mark: [u8; MARK_BYTES],
-    /// Who has to own the application for it; `None` where an administrator takes the step.
+    /// The subject who must own the application; `None` if an administrator takes the step.
     pub(super) owner: Option<&'a Subject>,
-    /// The version that the caller read, where the step names it.
+    /// The version that the caller read, if the step names it.
     pub(super) version: Option<u32>,
     pub(super) action: Action,
 }
@@ -129,26 +129,26 @@ pub(super) enum Action {
     },
     WithdrawGrants,
     Delete,
-    /// A client that registered itself is used until that time.
+    /// Notes that a client that registered itself is used until that time.
     NoteUse {
         until: Timestamp,
         limits: OpenClients,
     },
-    /// A client that registered itself and was never used gives its place to another.
+    /// Evicts a client that registered itself and was never used: another client needs its place.
     Evict,
-    /// A client that registered itself replaces its registration.
+    /// Replaces the registration of a client that registered itself, at its request.
     Update(Box<Update>),
-    /// A client that registered itself deletes its registration.
+    /// Deletes the registration of a client that registered itself, at its request.
     Deregister {
         token: Digest,
     },
 }
 
 impl Step<'_> {
-    /// Makes the next registration, or says why there is none.
+    /// Returns the next registration, or why the step is refused.
     ///
-    /// A caller who does not own the application learns nothing about it. Everybody else learns first how it stands,
-    /// then that it was changed since it was read.
+    /// A caller who does not own the application learns nothing about it. For any other caller, a wrong state is
+    /// reported before a change since the read.
     pub(super) fn judge(
         &self,
         current: &Current,
@@ -207,9 +207,9 @@ impl Step<'_> {
                 require_approved(&next.client)?;
                 next.application.form = narrowing.judge(&next.application.form, &rules.catalog)?;
                 put_in_force(&mut next.client, &next.application.form);
-                // The client must not regain by itself what a person took away.
+                // The client must not regain by itself what a person removed.
                 let_updates_await_review(&mut next.application);
-                // An administrator narrows alone, whatever was replaced before.
+                // Narrowing never fails because of lists that were replaced before.
                 next.client.make_room_for_lists();
             }
             Action::ClaimSecret { digest } | Action::RotateSecret { digest } => {
@@ -248,25 +248,26 @@ impl Step<'_> {
         Ok(())
     }
 
-    /// Returns whether the step would bring tokens back that ended with the registration: a reviewed client has no end.
+    /// Returns whether the step would revive tokens that ended with the registration, since a reviewed client has no
+    /// end.
     fn would_revive(&self, client: &Client, now: Timestamp) -> bool {
         let is_gone = client.is_gone_at(now);
         let was_used = client.open().is_some_and(|open| open.used_until.is_some());
         is_gone && was_used && matches!(self.action, Action::Approve(_))
     }
 
-    /// Returns whether the step may put the proposed logo in force, which has to be read for it.
+    /// Returns whether the step may put the proposed logo in force. The logo must then be read.
     pub(super) const fn may_move_logo(&self) -> bool {
         matches!(self.action, Action::Approve(_))
     }
 
-    /// Returns whether the step would write what is there: its use was noted before.
+    /// Returns whether the step would change nothing, because the use is already noted.
     pub(super) fn is_needless(&self, client: &Client) -> bool {
         let Action::NoteUse { until, .. } = &self.action else { return false };
         client.state != ClientState::Deleted && !idle::must_note_use(client, *until)
     }
 
-    /// Returns whether the client has the secret that this step makes: then the step took effect.
+    /// Returns whether the client has the secret that this step creates: then the step took effect.
     pub(super) fn is_carried_by(&self, client: &Client) -> bool {
         match &self.action {
             Action::ClaimSecret { digest } | Action::RotateSecret { digest } => client.secrets.prove(digest),
@@ -291,7 +292,7 @@ impl Step<'_> {
     }
 }
 
-/// Refuses a further list for consents to refer to, where there is no room.
+/// Refuses to keep another list for existing consents if there is no room for it.
 fn check_lists(current: &Current, next: &Registration) -> Result<(), RegistrarError> {
     let is_same = next.client.former_resources == current.client.former_resources;
     if !is_same && next.client.has_too_many_lists() { Err(RegistrarError::TooManyResourceLists) } else { Ok(()) }
@@ -345,7 +346,7 @@ fn approve(next: &mut Registration, approval: &Approval, rules: &RegistrationRul
     let first_review = next.application.is_unreviewed();
     let asked = match (next.application.state, &proposed) {
         (ClientState::Pending, _) => &next.application.form,
-        // A policy approved it, and now a person does.
+        // A policy approved it before; now a person does.
         (ClientState::Approved | ClientState::Suspended, None) if first_review => &next.application.form,
         (ClientState::Approved | ClientState::Suspended, Some(proposed)) => proposed,
         (ClientState::Approved | ClientState::Suspended, None) => return Err(RegistrarError::NothingProposed),
@@ -376,7 +377,7 @@ fn approve(next: &mut Registration, approval: &Approval, rules: &RegistrationRul
         }
         Some(resources) if form.machine_resources.covers(resources) => form.machine_resources = resources.clone(),
         Some(_) => return Err(RegistrarError::ScopesNotAsked),
-        // Every named resource has to be approved in so many words.
+        // `All` must be approved explicitly.
         None if form.machine_resources == ResourceScope::All && !had_all => {
             form.machine_resources = ResourceScope::none();
         }
@@ -398,7 +399,7 @@ fn approve(next: &mut Registration, approval: &Approval, rules: &RegistrationRul
     Ok(())
 }
 
-/// A reviewed client keeps no place, and stays.
+/// Marks the client as reviewed: it frees its place, and its registration does not end.
 fn mark_reviewed(next: &mut Registration, approval: &Approval) {
     next.logo = approval.logo.as_ref().map_or(LogoWrite::Keep, |logo| LogoWrite::Put(Arc::new(logo.clone())));
     if let Some(open) = &mut next.client.open {
@@ -411,14 +412,14 @@ fn mark_reviewed(next: &mut Registration, approval: &Approval) {
     let_updates_await_review(&mut next.application);
 }
 
-/// From now on, every update that the client sends awaits review.
+/// Makes every later update that the client sends await review.
 fn let_updates_await_review(application: &mut Application) {
     if let Some(management) = management(application) {
         management.updates_await_review = true;
     }
 }
 
-/// The client is kept longer, with a day's room, so that it is written once a day.
+/// Keeps the client until that time plus a day, so that this is written at most once a day.
 fn note_use(next: &mut Registration, until: Timestamp, limits: &OpenClients) {
     let (Some(client), Some(application)) = (&mut next.client.open, &mut next.application.open) else { return };
     let used_until = Some(until.plus(idle::DAY));
@@ -427,13 +428,13 @@ fn note_use(next: &mut Registration, until: Timestamp, limits: &OpenClients) {
     *client = Arc::new(noted);
 }
 
-/// The next owner gets the application as it is, and no change that the one before proposed.
+/// Transfers the application as it is, without a change that the previous owner proposed.
 fn transfer(next: &mut Registration, to: &Subject) -> Result<(), RegistrarError> {
     refuse_first_party(&next.application)?;
     next.application.proposed = None;
     next.proposed_logo = LogoWrite::Clear;
     if let Some(open) = &mut next.application.open {
-        // From now on the owner manages it.
+        // The owner manages it from here on, not the client.
         open.management = None;
     }
     if next.application.owner.as_ref() != Some(to) {
@@ -486,7 +487,7 @@ const fn require_approved(client: &Client) -> Result<(), RegistrarError> {
     }
 }
 
-/// What the description of a first-party client says is not changed elsewhere: the next start would undo it.
+/// Refuses the step for a first-party client: the next start would undo it.
 const fn refuse_first_party(application: &Application) -> Result<(), RegistrarError> {
     if application.is_first_party() { Err(RegistrarError::FirstParty) } else { Ok(()) }
 }
@@ -509,7 +510,7 @@ mod tests {
         Subject::new("alice").unwrap()
     }
 
-    /// The step of an administrator who names no version.
+    /// Returns a step of an administrator who names no version.
     fn step(action: Action) -> Step<'static> {
         Step { mark: [1; 16], owner: None, version: None, action }
     }
@@ -576,7 +577,7 @@ mod tests {
         ApplicationForm { name: name.to_owned(), ..form() }
     }
 
-    /// The step of a reviewer who read what is there.
+    /// Returns a step of a reviewer who read the current version.
     fn approve_with(current: &Current, approval: Approval) -> Step<'static> {
         Step { version: Some(current.application.version), ..step(Action::Approve(Box::new(approval))) }
     }
@@ -585,7 +586,7 @@ mod tests {
         Step { version: Some(current.application.version), ..step(Action::Reject { reason: "no".into() }) }
     }
 
-    /// D-25: a form that nobody read is not decided.
+    /// D-25: a form that the reviewer has not read is not decided.
     #[test]
     fn what_changed_since_it_was_read_is_not_decided() {
         let read = current(&form(), ClientState::Pending);
@@ -890,7 +891,7 @@ mod tests {
         let rules = RegistrationRules { limits: small, ..rules };
         let logo = Logo::clone(&logo());
         let refused = rules.check_new(&form(), Some(logo.clone())).unwrap_err().to_string();
-        assert_eq!(refused, "refused: logo: has more than 12 octets");
+        assert_eq!(refused, "refused: logo: has more than 12 bytes");
         assert!(rules.check_change(&form(), Some(logo)).is_err());
         assert!(rules.check_change(&form(), None).is_ok());
     }

@@ -1,4 +1,4 @@
-//! Keys: which a registration may have under the settings, and how they are replaced.
+//! Keys: which ones a registration may have under the settings, and how they are replaced.
 
 use std::sync::Arc;
 
@@ -52,7 +52,8 @@ fn put_in_form(form: &mut CheckedForm, keys: &ClientKeys) {
     Arc::make_mut(form.assurance.get_or_insert_default()).keys = Some(keys.clone());
 }
 
-/// Puts what a form says in force. While a key stays, the keys are still those of a previous owner.
+/// Puts the keys and the authentication method of a form in force. While one key is kept, the keys still count as those
+/// of a previous owner.
 pub(super) fn put_assurance_in_force(client: &mut Client, form: &CheckedForm) {
     let left = client.keys_left_of_previous_owner(form.keys());
     client.assurance.clone_from(&form.assurance);
@@ -69,7 +70,7 @@ const fn field_of(keys: &ClientKeys) -> Field {
 }
 
 impl AssuranceRules {
-    /// What the settings refuse of a form; `checked` is the form if it is sound in itself.
+    /// Returns what the settings refuse of a form; `checked` is the form if it is valid in itself.
     pub(super) fn refused(&self, form: &ApplicationForm, checked: Option<&CheckedForm>) -> Vec<FieldError> {
         let is_confidential = form.client_type == ClientType::Confidential;
         let offered = self.methods;

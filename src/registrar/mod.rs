@@ -1,4 +1,4 @@
-//! Applications from submission to approval and after: what becomes of them is decided here.
+//! The life of an application: submission, review and administration.
 //!
 //! pending → approved | rejected; rejected → pending; approved ↔ suspended; any → deleted. A change of an approved
 //! application is reviewed too, and the approved version stays in force until then.
@@ -59,22 +59,22 @@ use crate::text::LookAlikeKey;
 
 /// Registers applications: submission, review and administration.
 ///
-/// Who may call what is the embedder's to decide, and the library serves none of it over HTTP:
+/// The library serves none of these methods over HTTP. The embedder decides who may call which:
 ///
 /// - The owner of an application may [`change`](Self::change) it, make and replace its secret
 ///   ([`claim_secret`](Self::claim_secret), [`rotate_secret`](Self::rotate_secret),
 ///   [`retire_previous_secret`](Self::retire_previous_secret)), replace its keys
-///   ([`replace_own_keys`](Self::replace_own_keys)), and delete it ([`delete_own`](Self::delete_own)).
-///   These steps name the owner. For any other subject there is no such application.
+///   ([`replace_own_keys`](Self::replace_own_keys)), and delete it ([`delete_own`](Self::delete_own)). These methods
+///   take the owner. For any other subject they return [`RegistrarError::NotFound`].
 /// - A reviewer may [`approve`](Self::approve) and [`reject`](Self::reject).
-/// - An administrator may take all other steps. The registrar knows no administrators: check who calls.
-/// - The program itself describes its own clients with [`ensure_client`](Self::ensure_client), and [makes initial
+/// - An administrator may take all other steps. The registrar does not check this: check the caller.
+/// - The program describes its first-party clients with [`ensure_client`](Self::ensure_client), and [creates initial
 ///   access tokens](Self::make_initial_access_token).
 ///
-/// Every step is one conditional write. After [`RegistrarError::Store`] it may have taken effect or
-/// not, and it is safe to read the application and to call again. Each step that took effect raises one
-/// [`Event::Application`]. With [`CachedClients`](crate::CachedClients) in front of the store, this process acts by a
-/// step at once, other processes within the time to live of their caches.
+/// Every step is one conditional write. After [`RegistrarError::Store`] it may or may not have taken effect; it is safe
+/// to read the application and to call again. Each step that took effect raises one [`Event::Application`]. With
+/// [`CachedClients`](crate::CachedClients) in front of the store, a step takes effect immediately in this process, and
+/// in other processes within the time to live of their caches.
 #[derive(Clone, Debug)]
 pub struct Registrar {
     registry: Arc<dyn ClientRegistry>,
@@ -84,7 +84,7 @@ pub struct Registrar {
 }
 
 impl Registrar {
-    /// Returns a registrar if there is a registry to write to; `grant_types` are those that the server offers.
+    /// Creates a registrar if there is a registry to write to; `grant_types` are those that the server offers.
     pub(crate) fn new(context: Arc<Context>, grant_types: GrantTypes) -> Option<Self> {
         let registry = context.stores.registry.clone()?;
         let config = &context.config;
@@ -100,8 +100,8 @@ impl Registrar {
         Some(Self { registry, rules, context, actor: None })
     }
 
-    /// Names who takes the steps, for their events: [`Event::Application`]. Without it, the owner's steps name the
-    /// owner, and others nobody.
+    /// Sets the actor that the events of the steps name ([`Event::Application`]). Without it, events of an owner's
+    /// steps name the owner, and other events name no actor.
     ///
     /// # Examples
     ///
@@ -118,7 +118,7 @@ impl Registrar {
         Self { actor: Some(actor), ..self }
     }
 
-    /// Returns the limits of the form's fields, for the page that asks for them.
+    /// Returns the limits of the form's fields, for the page that shows the form.
     #[must_use]
     pub const fn limits(&self) -> &RegistrationLimits {
         &self.rules.limits
@@ -143,30 +143,29 @@ impl Registrar {
         let id = ClientId::generate(&*self.context.entropy);
         let mut flow =
             Submitting { registry: &*self.registry, entropy: &*self.context.entropy, submission, id, meant: None };
-        let id = claim(&self.context.stores, &mut flow, Some(ATTEMPTS)).await?;
+        let id = claim(&self.context, &mut flow, Some(ATTEMPTS)).await?;
         self.raise(&id, FIRST_VERSION, Some(&owner), ApplicationChange::Submitted);
         Ok(id)
     }
 
-    /// Approves a submission, or the change of an approved application, as it was read: `version` is
-    /// that of the [`Application`] that the reviewer saw.
+    /// Approves a submission, or the change of an approved application; `version` is the version of the [`Application`]
+    /// that the reviewer saw.
     ///
-    /// It makes no secret: the owner of a confidential client does, with [`claim_secret`](Self::claim_secret). Until
+    /// It creates no secret: the owner of a confidential client does, with [`claim_secret`](Self::claim_secret). Until
     /// then the client cannot authenticate. A client with keys has no secret: it can authenticate at once, and the
-    /// approval of a change from a secret to keys ends its secrets. The form is checked again under the rules of now.
+    /// approval of a change from a secret to keys ends its secrets. The form is checked again under the current rules.
     ///
-    /// A client that registered itself has its secret already. Its form may lack a name, a website and a logo, which
-    /// users see: the [`Approval`] supplies them. From then on the client counts as reviewed. One that a policy approved
-    /// is reviewed in the same way.
+    /// A client that registered itself already has its secret. Its form may lack a name, a website and a logo, which
+    /// users see: the [`Approval`] supplies them. After the approval the client counts as reviewed. A client that a
+    /// policy approved is reviewed in the same way.
     ///
     /// # Errors
     ///
-    /// [`RegistrarError::ChangedMeanwhile`] if it was changed since; [`RegistrarError::Invalid`] if the
-    /// form breaks a rule by now; [`RegistrarError::NotFound`],
-    /// [`RegistrarError::NothingProposed`], [`RegistrarError::ScopesNotAsked`],
+    /// [`RegistrarError::ChangedMeanwhile`] if it was changed since; [`RegistrarError::Invalid`] if the form now breaks
+    /// a rule; [`RegistrarError::NotFound`], [`RegistrarError::NothingProposed`], [`RegistrarError::ScopesNotAsked`],
     /// [`RegistrarError::PublicClient`] if the approval gives what only confidential clients may have,
-    /// [`RegistrarError::TooManyResourceLists`] if resources were replaced too often,
-    /// [`RegistrarError::WrongState`] if rejected, or [`RegistrarError::Store`].
+    /// [`RegistrarError::TooManyResourceLists`] if resources were replaced too often, [`RegistrarError::WrongState`] if
+    /// rejected, or [`RegistrarError::Store`].
     pub async fn approve(&self, id: &ClientId, version: u32, approval: Approval) -> Result<Approved, RegistrarError> {
         let Taken { client, before, .. } =
             self.take(id, None, Some(version), Action::Approve(Box::new(approval))).await?;
@@ -176,10 +175,10 @@ impl Registrar {
         Ok(Approved { client_id: client.id, is_change })
     }
 
-    /// Refuses a submission, or the change of an approved application, whose approved version then
-    /// stays in force; `version` is that of the [`Application`] that the reviewer saw.
+    /// Rejects a submission, or the change of an approved application; the approved version then stays in force.
+    /// `version` is the version of the [`Application`] that the reviewer saw.
     ///
-    /// The reason has at most 1000 characters and, as all texts that people see, none that could mislead
+    /// The reason has at most 1000 characters and, like all texts that people see, none that could mislead
     /// ([`TextFault`](crate::TextFault)). Its lines end with U+000A alone.
     ///
     /// # Errors
@@ -209,7 +208,7 @@ impl Registrar {
         application.filter(|found| found.state != ClientState::Deleted).ok_or(RegistrarError::NotFound)
     }
 
-    /// Returns a client as it is now, from no cache.
+    /// Returns a client as it is now, bypassing caches.
     ///
     /// # Errors
     ///
@@ -219,7 +218,7 @@ impl Registrar {
         client.filter(|found| found.state != ClientState::Deleted).ok_or(RegistrarError::NotFound)
     }
 
-    /// Returns a logo, if there is one in that place.
+    /// Returns the logo in that slot, if there is one.
     ///
     /// # Errors
     ///
@@ -228,7 +227,7 @@ impl Registrar {
         Ok(self.registry.logo(id, slot).await?)
     }
 
-    /// Returns the applications that the filter names, ids ascending.
+    /// Returns the applications that match the filter, ordered by id.
     ///
     /// # Errors
     ///
@@ -241,13 +240,13 @@ impl Registrar {
         Ok(self.registry.list(filter, page).await?)
     }
 
-    /// Returns up to 5 applications of other owners with a name, in force or proposed, that looks like the newest name
-    /// of this one, ids ascending.
+    /// Returns up to 5 applications of other owners that have a name similar in appearance to the newest name of this
+    /// one, ordered by id. Names in force and proposed names are compared.
     ///
-    /// Rejected applications are left out. It is for a warning to the reviewer, not for a refusal: names may be alike
-    /// for good reasons. It reads one page of a list for each [key](LookAlikeKey::of) of the name, and more only if the
+    /// Rejected applications are left out. Use the result to warn the reviewer, not to refuse: names may look alike for
+    /// good reasons. It reads one page of a list for each [key](LookAlikeKey::of) of the name, and more only if the
     /// owner has many applications of that name. A new version of Unicode may change keys; an application is found
-    /// under its new ones from its next change on.
+    /// under its new keys after its next change.
     ///
     /// # Errors
     ///
@@ -255,13 +254,13 @@ impl Registrar {
     pub async fn look_alikes(&self, application: &Application) -> Result<Vec<Arc<Application>>, RegistrarError> {
         let mut found = BTreeMap::new();
         for key in LookAlikeKey::of(application.newest_name()) {
-            let alike = self.others_listed(&ApplicationFilter::LooksLike(key), application.owner()).await?;
-            found.extend(alike.into_iter().map(|other| (other.id().clone(), other)));
+            let similar = self.others_listed(&ApplicationFilter::LooksLike(key), application.owner()).await?;
+            found.extend(similar.into_iter().map(|other| (other.id().clone(), other)));
         }
         Ok(found.into_values().take(MOST_LOOK_ALIKES).collect())
     }
 
-    /// Reads a list until enough are of another owner.
+    /// Reads a list until it has enough applications of other owners.
     async fn others_listed(
         &self,
         filter: &ApplicationFilter,
@@ -280,13 +279,13 @@ impl Registrar {
         }
     }
 
-    /// Raises the event of a step; `owner` is who took it, where it names one.
+    /// Raises the event of a step; `owner` is the owner who took it, if any.
     fn raise(&self, client: &ClientId, version: u32, owner: Option<&Subject>, change: ApplicationChange<'_>) {
         let actor = self.actor.as_ref().or(owner);
         self.context.raise(&Event::Application { client, version, actor, change });
     }
 
-    /// Random bytes, drawn once for each step.
+    /// Returns random bytes, drawn once for each step.
     fn mark(&self) -> [u8; MARK_BYTES] {
         let mut mark = [0; MARK_BYTES];
         self.context.entropy.fill(&mut mark);
@@ -307,7 +306,7 @@ impl Registrar {
         Ok(())
     }
 
-    /// Takes a step, for the owner if one is named, on the version that was read if one is named.
+    /// Takes a step. Checks the owner if one is given, and the version that was read if one is given.
     async fn take(
         &self,
         id: &ClientId,
@@ -318,19 +317,19 @@ impl Registrar {
         let step = judge::Step { mark: self.mark(), owner, version, action };
         let (rules, now) = (&self.rules, self.context.now());
         let mut flow = Taking { registry: &*self.registry, rules, id, step: &step, now, current: None };
-        claim(&self.context.stores, &mut flow, Some(ATTEMPTS)).await?
+        claim(&self.context, &mut flow, Some(ATTEMPTS)).await?
     }
 }
 
-/// More would tell a reviewer nothing new.
+/// The most look-alikes that are returned. More would not help a reviewer.
 const MOST_LOOK_ALIKES: usize = 5;
-/// Applications read at once: as many as are wanted, and some of the same owner.
+/// Applications read at once: as many as are wanted, plus room for some of the same owner.
 const LOOK_ALIKE_PAGE: usize = 20;
 /// The version of a new registration.
 const FIRST_VERSION: u32 = 1;
 
-/// How long the id of a deleted client is kept: until the last token that it could have got would have ended, and an
-/// hour, within which every write that is under way is done and every cache has read the client anew.
+/// Returns how long the id of a deleted client is kept: until the last token that it could have got would have expired,
+/// plus an hour. Within this hour every write in progress completes, and every cache reads the client again.
 fn reservation(config: &Config) -> Duration {
     let lives = [config.access_token_lifetime, config.refresh_token_lifetime, config.machine_token_lifetime];
     let longest = lives.into_iter().max().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! What an administrator leaves an approved application of what was approved.
+//! What an administrator leaves to an approved application.
 
 use crate::client::application::{CheckedForm, Field, FieldError, Problem};
 use crate::client::redirect_uri::RegisteredRedirectUri;
@@ -7,7 +7,7 @@ use crate::registrar::error::RegistrarError;
 use crate::registrar::widening::Widening;
 use crate::scope::{ResourceScope, ScopeCatalog, ScopeSet};
 
-/// What is left of an approved application; what is not set stays as it is.
+/// What is left of an approved application. Fields that are not set stay as they are.
 ///
 /// [`Registrar::narrow`](crate::Registrar::narrow) puts it in force.
 ///
@@ -32,51 +32,52 @@ pub struct Narrowing {
 }
 
 impl Narrowing {
-    /// Leaves these scopes, written as in a request [RFC 6749 section 3.3].
+    /// Keeps only these scopes, written as in a request [RFC 6749 section 3.3].
     #[must_use]
     pub fn scopes(self, wire: impl Into<String>) -> Self {
         Self { scopes: Some(wire.into()), ..self }
     }
 
-    /// Leaves these resources.
+    /// Keeps only these resources.
     #[must_use]
     pub fn resource_scope(self, resources: ResourceScope) -> Self {
         Self { resource_scope: Some(resources), ..self }
     }
 
-    /// Leaves these scopes of tokens without a user [RFC 6749 section 4.4].
+    /// Keeps only these scopes for tokens without a user [RFC 6749 section 4.4].
     #[must_use]
     pub fn machine_scopes(self, wire: impl Into<String>) -> Self {
         Self { machine_scopes: Some(wire.into()), ..self }
     }
 
-    /// Leaves these resources of tokens without a user. To leave none, take away the grant type.
+    /// Keeps only these resources for tokens without a user. To keep none, remove the grant type.
     #[must_use]
     pub fn machine_resources(self, resources: ResourceScope) -> Self {
         Self { machine_resources: Some(resources), ..self }
     }
 
-    /// Leaves these grant types.
+    /// Keeps only these grant types.
     ///
-    /// Without the authorization code no user is asked any more; tokens that users granted before live on. Without
-    /// refresh no token is refreshed. Without client credentials the tokens of the client itself are dead.
+    /// Without the authorization code, users can no longer authorize the client; tokens that they granted before stay
+    /// valid. Without refresh, no token is refreshed. Without client credentials, the tokens of the client itself
+    /// become invalid.
     #[must_use]
     pub fn grant_types(self, grant_types: GrantTypes) -> Self {
         Self { grant_types: Some(grant_types), ..self }
     }
 
-    /// Leaves these redirect URIs, written as they were registered.
+    /// Keeps only these redirect URIs, written as they were registered.
     #[must_use]
     pub fn redirect_uris(self, uris: impl IntoIterator<Item: Into<String>>) -> Self {
         Self { redirect_uris: Some(uris.into_iter().map(Into::into).collect()), ..self }
     }
 
-    /// Returns the form in force with what is left.
+    /// Returns the form in force, reduced to what is left.
     ///
     /// # Errors
     ///
-    /// [`RegistrarError::Widens`] with everything that the form does not have; [`RegistrarError::Invalid`] if a text
-    /// is no scope, or if nothing is left that a grant type needs.
+    /// [`RegistrarError::Widens`] with everything that the form does not have; [`RegistrarError::Invalid`] if a text is
+    /// not a scope, or if nothing is left that a grant type needs.
     pub(super) fn judge(&self, form: &CheckedForm, catalog: &ScopeCatalog) -> Result<CheckedForm, RegistrarError> {
         let mut left = form.clone();
         let mut widens = Vec::new();
@@ -124,7 +125,7 @@ fn read_scopes(field: Field, text: &str, catalog: &ScopeCatalog) -> Result<Scope
     catalog.parse(text.as_bytes()).map_err(refused)
 }
 
-/// The scopes that are not among those approved, each as in a request.
+/// Returns the scopes that are not approved, each written as in a request.
 fn new_scopes(wanted: &ScopeSet, approved: &ScopeSet, catalog: &ScopeCatalog) -> impl Iterator<Item = String> {
     let wire = catalog.to_wire(wanted).into_owned();
     let each: Vec<_> = wire.split(' ').filter(|token| !token.is_empty()).map(str::to_owned).collect();
@@ -142,7 +143,7 @@ fn new_resources(wanted: &ResourceScope, approved: &ResourceScope) -> Vec<String
     }
 }
 
-/// A grant type keeps what it needs.
+/// Checks that each grant type keeps what it needs.
 fn check(left: &CheckedForm) -> Result<(), RegistrarError> {
     let has = |grant_type| left.grant_types.contains(grant_type);
     let code = has(GrantType::AuthorizationCode);

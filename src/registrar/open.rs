@@ -1,8 +1,8 @@
 //! Clients that register themselves: admission, their places, use, and eviction.
 //!
 //! A client that no person has reviewed has one of a fixed number of places. A registration draws places until it finds
-//! a free one, or else takes that of a client that was never used. So the number of such clients is bounded, and
-//! nothing is counted. Two registrations at once may share a place; the next one that draws it finds both.
+//! a free one; otherwise it takes the place of a client that was never used. This bounds the number of such clients
+//! without a counter. Two concurrent registrations may share a place; the next one that draws it finds both.
 
 use std::sync::Arc;
 
@@ -29,7 +29,7 @@ use crate::text::LookAlikeKey;
 const DRAWS: u32 = 8;
 /// How many pages of applications with similar names are read: 200 applications.
 const LOOK_ALIKE_PAGES: usize = 10;
-/// Clients of one place that are read. More than one are there only after registrations at once.
+/// How many clients of one place are read. There is more than one only after concurrent registrations.
 const OF_ONE_PLACE: usize = 8;
 
 /// A client that a policy admitted.
@@ -38,7 +38,7 @@ pub(crate) struct Admission {
     pub(crate) admitted: Admitted,
     /// The bounds that it was admitted within.
     pub(crate) bounds: RegistrationBounds,
-    /// Whether a person has to approve it before it can be used.
+    /// Whether a person must approve it before it can be used.
     pub(crate) awaits_review: bool,
     /// The initial access token of which a use is spent.
     pub(crate) initial: Option<InitialAccess>,
@@ -54,14 +54,14 @@ pub(super) struct Place {
 pub(crate) struct Registered {
     pub(crate) client: Client,
     pub(crate) application: Application,
-    /// Shown this once; only its digest is kept.
+    /// Returned only here; the server keeps only its digest.
     pub(crate) secret: Option<ClientSecret>,
-    /// Set if the client may manage its registration; only its digest is stored.
+    /// Present if the client may manage its registration; only its digest is stored.
     pub(crate) token: Option<RegistrationAccessToken>,
 }
 
 impl Admission {
-    /// The records of the client, without a secret.
+    /// Returns the records of the client, without a secret.
     fn submission(
         &self,
         slot: u32,
@@ -103,13 +103,12 @@ impl Admission {
 impl Registrar {
     /// Stores a client that a policy admitted.
     ///
-    /// Everything is read before anything is written. Then a use of the initial access token is spent, and then the
-    /// client is written: a crash in between loses a use, but there are never more clients than uses.
+    /// Everything is read before anything is written. Then a use of the initial access token is spent, and last the
+    /// client is written. A crash in between loses a use, but there are never more clients than uses.
     ///
     /// # Errors
     ///
-    /// [`Reason::TooManyClients`] if no place was found, a store's error, or what
-    /// [`spend`](Self::spend) refuses.
+    /// [`Reason::TooManyClients`] if no place was found, a store error, or an error of [`spend`](Self::spend).
     pub(crate) async fn register(&self, admission: &Admission) -> Result<Registered, Reason> {
         let (now, config) = (self.context.now(), &self.context.config);
         let place = self.find_place(now, &config.open_clients).await?;
@@ -132,13 +131,13 @@ impl Registrar {
         let submission = Submission { owner: None, form, logo: None, now, mark: self.mark(), open: Some(open) };
         let id = ClientId::generate(entropy);
         let mut flow = Submitting { registry: &*self.registry, entropy, submission, id, meant: None };
-        let id = claim(&self.context.stores, &mut flow, Some(ATTEMPTS)).await?;
+        let id = claim(&self.context, &mut flow, Some(ATTEMPTS)).await?;
         self.raise(&id, super::FIRST_VERSION, None, ApplicationChange::Registered);
         let Registration { client, application, .. } = flow.submission.registration(id);
         Ok(Registered { client, application, secret, token })
     }
 
-    /// Notes that a user approved a client, or that it refreshed.
+    /// Records that a user approved a client, or that it refreshed a token.
     ///
     /// # Errors
     ///
@@ -166,7 +165,7 @@ impl Registrar {
         oldest.map(|(_, place)| place).ok_or(RegistrarError::NoRoom)
     }
 
-    /// Evicts the clients of the place. Called once everything else is read.
+    /// Evicts the clients of the place. Call it after everything else is read.
     pub(super) async fn free(&self, place: &Place) -> Result<(), RegistrarError> {
         for occupant in &place.occupants {
             self.evict(occupant).await?;
@@ -174,8 +173,8 @@ impl Registrar {
         Ok(())
     }
 
-    /// Removes a client that was never used. What another request has removed or begun to use meanwhile stays as it is:
-    /// the place then has one client more.
+    /// Removes a client that was never used. If another request has removed it or begun to use it meanwhile, nothing is
+    /// done; the place then has one more client.
     async fn evict(&self, occupant: &Application) -> Result<(), RegistrarError> {
         match self.take(&occupant.id, None, Some(occupant.version), Action::Evict).await {
             Ok(Taken { client, .. }) => {
@@ -187,12 +186,12 @@ impl Registrar {
         }
     }
 
-    /// Draws places that differ; all of them where there are few.
+    /// Draws distinct places; all of them if there are few.
     fn draw_slots(&self, most: u32) -> impl Iterator<Item = u32> {
         let mut drawn = [0; 4];
         self.context.entropy.fill(&mut drawn);
         let first = u32::from_be_bytes(drawn) % most.max(1);
-        // Places that are far apart are as good as places that are drawn anew.
+        // Evenly spaced places serve as well as places that are each drawn at random.
         let step = (most / DRAWS).max(1);
         let draws = DRAWS.min(most);
         (0..draws).map(move |draw| {
@@ -221,10 +220,10 @@ impl Registrar {
         };
         let mut page = Page::first(super::LOOK_ALIKE_PAGE);
         for _ in 0..LOOK_ALIKE_PAGES {
-            let alike = self.registry.list(filter, page).await?;
-            match alike.last() {
-                _ if alike.iter().any(is_known) => return Ok(true),
-                Some(last) if alike.len() == super::LOOK_ALIKE_PAGE => {
+            let similar = self.registry.list(filter, page).await?;
+            match similar.last() {
+                _ if similar.iter().any(is_known) => return Ok(true),
+                Some(last) if similar.len() == super::LOOK_ALIKE_PAGE => {
                     page = Page::after(last.id.clone(), super::LOOK_ALIKE_PAGE);
                 }
                 _ => return Ok(false),

@@ -1,4 +1,5 @@
-//! The steps of an application's owner. Each names the owner: for another subject there is no such application.
+//! Methods of [`Registrar`] for the owner of an application. Each takes the owner; for another subject there is no such
+//! application.
 
 use crate::client::application::{ApplicationForm, Logo};
 use crate::client::{ClientKeys, ClientState};
@@ -12,18 +13,17 @@ use crate::secret::{ClientSecret, Digest};
 use crate::subject::Subject;
 
 impl Registrar {
-    /// Submits a change of an application; without a logo, the present one stays.
+    /// Submits a change of an application. Without a logo, the current one is kept.
     ///
-    /// It replaces a submission that awaits review or was rejected, and awaits review again. For an
-    /// approved or suspended application it is kept beside the version in force, in the place of an
-    /// earlier change, until it is decided.
+    /// It replaces a submission that awaits review or was rejected, and awaits review again. For an approved or
+    /// suspended application it is kept beside the version in force until it is decided, and replaces an earlier
+    /// change.
     ///
     /// # Errors
     ///
-    /// [`RegistrarError::Invalid`] with everything that is wrong,
-    /// [`Problem::Fixed`](crate::Problem::Fixed) among it for another client type or application type of an approved
-    /// application; [`RegistrarError::NotFound`] also for a subject that does not own it; or
-    /// [`RegistrarError::Store`].
+    /// [`RegistrarError::Invalid`] with everything that is wrong, including [`Problem::Fixed`](crate::Problem::Fixed)
+    /// for another client type or application type of an approved application; [`RegistrarError::NotFound`] also for a
+    /// subject that does not own it; or [`RegistrarError::Store`].
     pub async fn change(
         &self,
         id: &ClientId,
@@ -40,10 +40,10 @@ impl Registrar {
         Ok(())
     }
 
-    /// Makes the first secret of an approved client, which is returned this once; only its digest is kept.
+    /// Creates the first secret of an approved client. It is returned only once; the server keeps only its digest.
     ///
-    /// `version` is that of the [`Application`](crate::Application) that was read before: of two claims at once, one
-    /// gets the secret. If the answer never arrives, [`rotate_secret`](Self::rotate_secret) makes the next one.
+    /// `version` is the version of the [`Application`](crate::Application) that the caller read: of two concurrent
+    /// claims, one gets the secret. If the answer is lost, [`rotate_secret`](Self::rotate_secret) creates the next one.
     ///
     /// # Errors
     ///
@@ -72,17 +72,16 @@ impl Registrar {
         self.make_secret(id, owner, version, make, ApplicationChange::SecretClaimed).await
     }
 
-    /// Makes a client's next secret, which is returned this once; the one before stays valid beside it.
+    /// Creates the next secret of a client. It is returned only once; the previous one stays valid.
     ///
-    /// A third secret takes the place of the oldest. `version` is that of the
-    /// [`Application`](crate::Application) that was read before, so that a form sent twice does not end the secret in
-    /// use.
+    /// A third secret replaces the oldest. `version` is the version of the [`Application`](crate::Application) that the
+    /// caller read, so that a form sent twice does not end the secret in use.
     ///
     /// # Errors
     ///
     /// [`RegistrarError::ChangedMeanwhile`] if it was changed since; [`RegistrarError::NotFound`] also for a subject
-    /// that does not own it; [`RegistrarError::PublicClient`], [`RegistrarError::NoSecret`] if it authenticates with its
-    /// key, [`RegistrarError::WrongState`] if it was never approved, or [`RegistrarError::Store`].
+    /// that does not own it; [`RegistrarError::PublicClient`], [`RegistrarError::NoSecret`] if it authenticates with
+    /// its key, [`RegistrarError::WrongState`] if it was never approved, or [`RegistrarError::Store`].
     pub async fn rotate_secret(
         &self,
         id: &ClientId,
@@ -93,14 +92,14 @@ impl Registrar {
         self.make_secret(id, owner, version, make, ApplicationChange::SecretRotated).await
     }
 
-    /// Ends the secret that was kept beside the newest, if there is one; `version` is that of the
-    /// [`Application`](crate::Application) that was read before.
+    /// Ends the previous secret, if it is still valid beside the newest; `version` is the version of the
+    /// [`Application`](crate::Application) that the caller read.
     ///
     /// # Errors
     ///
     /// [`RegistrarError::ChangedMeanwhile`] if it was changed since; [`RegistrarError::NotFound`] also for a subject
-    /// that does not own it; [`RegistrarError::PublicClient`], [`RegistrarError::NoSecret`] if it authenticates with its
-    /// key, [`RegistrarError::WrongState`] if it was never approved, or [`RegistrarError::Store`].
+    /// that does not own it; [`RegistrarError::PublicClient`], [`RegistrarError::NoSecret`] if it authenticates with
+    /// its key, [`RegistrarError::WrongState`] if it was never approved, or [`RegistrarError::Store`].
     pub async fn retire_previous_secret(
         &self,
         id: &ClientId,
@@ -111,19 +110,19 @@ impl Registrar {
         self.carry_out(id, Some(owner), Some(version), Action::RetirePreviousSecret, change).await
     }
 
-    /// Replaces the public keys of an approved client that authenticates with `private_key_jwt`, for its owner. It
-    /// needs no review, like the rotation of a secret.
+    /// Replaces the public keys of an approved client that authenticates with `private_key_jwt`, for its owner. Like
+    /// the rotation of a secret, this needs no review.
     ///
-    /// Assertions that were signed with a key that is not in the new set are refused from then on; on another server once it
-    /// has read the client again, which is at most the time to live of its [`CachedClients`](crate::CachedClients) later.
-    /// After a replacement by an address, also by the same one, the set there is fetched anew. To replace a key without a
-    /// moment of failure, register a set with both, let the client sign with the new one, then register that alone.
-    /// Tokens and grants live on. A proposed change that had the same keys gets the new ones too. `version` is that of the
-    /// [`Application`](crate::Application) that was read before.
+    /// From then on, assertions that were signed with a key outside the new set are refused. Another server refuses
+    /// them once it has read the client again, at most the time to live of its [`CachedClients`](crate::CachedClients)
+    /// later. If the keys are given by an address, even the same one, the set is fetched again. To replace a key
+    /// without an interruption, register a set with both keys, let the client sign with the new one, then register the
+    /// new one alone. Tokens and grants stay valid. A proposed change that had the same keys gets the new ones too.
+    /// `version` is the version of the [`Application`](crate::Application) that the caller read.
     ///
     /// # Errors
     ///
-    /// [`RegistrarError::Invalid`] if the client does not authenticate with a key, or if its keys come with its metadata
+    /// [`RegistrarError::Invalid`] if the client does not authenticate with a key, if its keys come from its metadata
     /// document, or if the server does not accept the keys; [`RegistrarError::ChangedMeanwhile`] if the application was
     /// changed since; [`RegistrarError::NotFound`] also for a subject that does not own it;
     /// [`RegistrarError::WrongState`] if it was never approved, or [`RegistrarError::Store`].

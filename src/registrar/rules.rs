@@ -1,4 +1,4 @@
-//! What an application has to meet under the configuration of now.
+//! The rules for applications under the current configuration.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use crate::registrar::approval::Approval;
 use crate::registrar::error::RegistrarError;
 use crate::scope::ScopeCatalog;
 
-/// The part of the configuration that registrations are checked by.
+/// The part of the configuration that registrations are checked against.
 #[derive(Clone, Debug)]
 pub(crate) struct RegistrationRules {
     pub(crate) catalog: ScopeCatalog,
@@ -48,7 +48,7 @@ impl RegistrationRules {
         both(self.check(form), checked_logo)
     }
 
-    /// Checks a form that was sound under the rules of another day.
+    /// Checks a form again that was valid under earlier rules.
     pub(super) fn check_again(&self, form: &CheckedForm) -> Result<CheckedForm, RegistrarError> {
         self.check(&form.to_form(&self.catalog)).map_err(RegistrarError::Invalid)
     }
@@ -81,11 +81,11 @@ impl RegistrationRules {
         }
         let as_form = form.to_form(&self.catalog);
         let mut of_form = self.check(&as_form).err().unwrap_or_default();
-        // A form with another fault is not checked for its keys, and that fault may be none here.
+        // The keys of a form with another fault are not checked, and that fault may be allowed here.
         let mut of_keys = self.keys.refused(&as_form, Some(&form));
         of_keys.retain(|error| !of_form.iter().any(|own| own.field() == error.field()));
         of_form.extend(of_keys);
-        // A client of the embedder's own needs no website, and no resources of users where none is asked.
+        // A first-party client needs no website, and no user resources if no user is involved.
         errors.extend(of_form.into_iter().filter(|error| {
             let has_no_website = error.field() == Field::Website && client.website.is_empty();
             let has_no_users = error.field() == Field::ResourceScope && !asks_users;
@@ -117,7 +117,7 @@ impl RegistrationRules {
         Err(errors)
     }
 
-    /// What is wrong with the first grant type that is off.
+    /// Returns the problem of the first grant type that is switched off.
     fn grant_type_off(&self, form: &ApplicationForm) -> Option<Problem> {
         let off = form.grant_types.iter().find(|grant_type| !self.grant_types.contains(*grant_type))?;
         Some(match off {
@@ -127,7 +127,7 @@ impl RegistrationRules {
     }
 }
 
-/// What only a client with a secret of its own may have.
+/// Checks privileges that only a confidential web application may have.
 pub(super) fn check_privileges(client: &Client, privileges: &Privileges) -> Result<(), RegistrarError> {
     let keeps = privileges.refresh_rotation == Some(RefreshRotation::Keep);
     let is_refused = client.counts_as_public() && (privileges.may_introspect || keeps);

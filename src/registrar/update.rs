@@ -33,8 +33,8 @@ pub(crate) struct Update {
 ///
 /// # Errors
 ///
-/// [`RegistrarError::NotFound`] if the token is not the client's, or the client is gone; [`RegistrarError::WrongState`]
-/// if the client was rejected or suspended.
+/// [`RegistrarError::NotFound`] if the token is not the client's, or the client no longer exists;
+/// [`RegistrarError::WrongState`] if the client was rejected or suspended.
 pub(super) fn check_token<'a>(
     client: &Client,
     application: &'a Application,
@@ -57,12 +57,12 @@ pub(super) fn management(application: &mut Application) -> Option<&mut Managemen
 }
 
 impl Update {
-    /// Puts the update in force, or stores it as a proposed change if a person has to decide.
+    /// Puts the update in force, or stores it as a proposed change if a person must decide.
     ///
     /// # Errors
     ///
-    /// As [`check_token`]; [`RegistrarError::Metadata`] if the secret is not the client's, if a member would change
-    /// that cannot change, or if the bounds leave too little for a client.
+    /// As [`check_token`]; [`RegistrarError::Metadata`] if the secret is not the client's, if the update changes a
+    /// fixed member, or if the bounds leave too little for a client.
     pub(super) fn judge(
         &self,
         next: &mut Registration,
@@ -118,8 +118,8 @@ impl Update {
     }
 }
 
-/// A client stays public or confidential, and a reviewed client also keeps its application type. A client that
-/// authenticates with its key does not go back to a secret.
+/// Checks the fixed members: a client stays public or confidential, and a reviewed client also keeps its application
+/// type. A client that authenticates with its key cannot change back to a secret.
 fn check_fixed(client: &Client, admitted: &Admitted) -> Result<(), MetadataError> {
     let loses_key = client.keys().is_some() && admitted.form.keys().is_none();
     if admitted.form.client_type != client.client_type || loses_key {
@@ -131,7 +131,7 @@ fn check_fixed(client: &Client, admitted: &Admitted) -> Result<(), MetadataError
     Ok(())
 }
 
-/// Puts the members of a proposed update that are not in its form in force.
+/// Puts those members of a proposed update in force that its form does not contain.
 pub(super) fn put_update_in_force(next: &mut Registration) {
     let update = management(&mut next.application).and_then(|own| own.proposed.take());
     let (Some(update), Some(open), Some(application)) = (update, &mut next.client.open, &mut next.application.open)

@@ -1,10 +1,10 @@
-//! What narrowing cannot add.
+//! Values that narrowing would add.
 
 use std::fmt;
 
 use crate::client::application::Field;
 
-/// Something that was to be added where only narrowing is possible; as text `scopes: "repo-delete:rw"`.
+/// A value that narrowing would add; displayed as `scopes: "repo-delete:rw"`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Widening {
     field: Field,
@@ -22,7 +22,7 @@ impl Widening {
         self.field
     }
 
-    /// Returns what is new in it: a scope, a resource, a grant type, a redirect URI.
+    /// Returns the added value: a scope, a resource, a grant type or a redirect URI.
     #[must_use]
     pub fn added(&self) -> &str {
         &self.added

@@ -1,4 +1,4 @@
-//! The scopes a server knows, and how requests for them are read.
+//! The scopes that a server knows, and how requests for them are parsed.
 
 use std::borrow::Cow;
 use std::cmp::Reverse;
@@ -9,7 +9,7 @@ use crate::scope::{Permission, Scope, ScopeDefinition, ScopeNotation, ScopeSet, 
 use crate::secret::CLIENT_SECRET_CHARACTERS;
 use crate::text::{TextError, check_line};
 
-/// The scopes a server knows, in the order in which answers and consent pages list them.
+/// The scopes that a server knows, in the order in which responses and consent pages list them.
 ///
 /// A clone shares the content.
 #[derive(Clone, Debug)]
@@ -26,25 +26,25 @@ impl ScopeCatalog {
         Self::assemble(Vec::new(), ScopeNotation::default())
     }
 
-    /// Starts a catalog of an embedder's own scopes.
+    /// Returns a builder for a catalog of the embedder's own scopes.
     pub fn builder() -> ScopeCatalogBuilder {
         ScopeCatalogBuilder::default()
     }
 
-    /// Reads the value of a `scope` parameter [RFC 6749 section 3.3].
+    /// Parses the value of a `scope` parameter [RFC 6749 section 3.3].
     ///
-    /// A bare name asks for the least permission that its definition allows. Scopes asked for twice
-    /// count once, at the higher permission. The order of the request has no meaning.
+    /// A bare name requests the lowest permission that its definition allows. A scope that is requested twice counts
+    /// once, at the higher permission. The order of the request has no meaning.
     ///
     /// # Errors
     ///
-    /// [`ScopeError`], which names the scope that is wrong and, if it looks like a typing error, the one that was
-    /// meant. A server answers each with `invalid_scope`.
+    /// [`ScopeError`]. It names the invalid scope and, if the scope looks like a typing error, the most similar known
+    /// one. The server responds to each with `invalid_scope`.
     pub fn parse(&self, wire: &[u8]) -> Result<ScopeSet, ScopeError> {
         self.read(wire).map_err(|error| self.with_nearest(error, wire))
     }
 
-    /// Reads the parameter of a request: the same without a search for what was meant.
+    /// Parses the parameter of a request: the same without a search for a similar scope.
     pub(crate) fn read(&self, wire: &[u8]) -> Result<ScopeSet, ScopeError> {
         let text = str::from_utf8(wire).map_err(|_| ScopeError::Malformed)?;
         let tokens = text.split(self.0.notation.separator());
@@ -54,7 +54,7 @@ impl ScopeCatalog {
         self.select(tokens)
     }
 
-    /// Reads tokens one by one, as the boxes of a consent form send them; none give the empty set.
+    /// Parses a list of tokens, as the checkboxes of a consent form send them. An empty list gives the empty set.
     ///
     /// # Errors
     ///
@@ -67,7 +67,7 @@ impl ScopeCatalog {
         Ok(ScopeSet::from_scopes(asked.iter().map(|asked| asked.scope)))
     }
 
-    /// Adds the known token that is most like the first unknown one.
+    /// Adds to the error the known token that is most similar to the first unknown one.
     fn with_nearest(&self, error: ScopeError, wire: &[u8]) -> ScopeError {
         let ScopeError::Unknown { token, .. } = error else { return error };
         let mut tokens = str::from_utf8(wire).unwrap_or_default().split(self.0.notation.separator());
@@ -77,7 +77,7 @@ impl ScopeCatalog {
         ScopeError::Unknown { token, nearest }
     }
 
-    /// Writes a set as the `scope` member of an answer, in the notation of this catalog.
+    /// Formats a set as the `scope` member of a response, in the notation of this catalog.
     pub fn to_wire<'s>(&self, scopes: &'s ScopeSet) -> Cow<'s, str> {
         let notation = &self.0.notation;
         if *notation == ScopeNotation::default() {
@@ -93,7 +93,7 @@ impl ScopeCatalog {
         Cow::Owned(text)
     }
 
-    /// Returns every token that a request may hold, for `scopes_supported` [RFC 8414 section 2].
+    /// Returns every token that a request may contain, for `scopes_supported` [RFC 8414 section 2].
     ///
     /// A scope that can be granted in two ways has two tokens.
     pub fn supported(&self) -> Vec<String> {
@@ -112,7 +112,7 @@ impl ScopeCatalog {
         tokens
     }
 
-    /// Returns what the catalog says about the scope `name`, given without permission.
+    /// Returns the definition of the scope `name`, given without permission.
     pub fn definition(&self, name: &str) -> Option<&ScopeDefinition> {
         let token = self.0.token(name)?;
         self.0.definitions.get(token.position).filter(|definition| definition.name() == name)
@@ -139,7 +139,7 @@ impl ScopeCatalog {
 
     /// Returns whether every scope of the set is in this catalog and allowed with its permission.
     ///
-    /// A set read from a store may come from an earlier catalog.
+    /// A set that was read from a store may come from an earlier catalog.
     pub fn knows(&self, scopes: &ScopeSet) -> bool {
         scopes.iter().all(|scope| {
             self.definition(scope.name).is_some_and(|definition| match scope.permission {
@@ -149,12 +149,12 @@ impl ScopeCatalog {
         })
     }
 
-    /// The part of the set that is in this catalog.
+    /// Returns the part of the set that is in this catalog.
     pub(crate) fn known_part(&self, scopes: &ScopeSet) -> ScopeSet {
         if self.knows(scopes) { scopes.clone() } else { scopes.intersection(&self.all()) }
     }
 
-    /// What the sets allow together, each scope at its highest permission, in catalog order.
+    /// Returns what the sets allow together, each scope at its highest permission, in catalog order.
     pub(crate) fn union(&self, sets: &[&ScopeSet]) -> ScopeSet {
         let highest = |definition: &ScopeDefinition| {
             let scopes = sets.iter().flat_map(|set| set.iter()).filter(|scope| scope.name == definition.name());
@@ -173,7 +173,7 @@ impl ScopeCatalog {
             tokens.push(Token { text: name.to_owned(), position, permission: Ok(permissions.least()) });
             for permission in [Permission::Read, Permission::ReadWrite] {
                 let text = notation.token(name, Some(permission));
-                // An empty mark for read-only makes the token of the bare name, which is in already.
+                // With an empty mark for read-only, the token is the bare name, which is already listed.
                 if text != name {
                     let allowed = permissions.allows(permission).then_some(Some(permission));
                     tokens.push(Token { text, position, permission: allowed.ok_or(NotAllowed) });
@@ -185,7 +185,7 @@ impl ScopeCatalog {
     }
 }
 
-/// Collects the scopes of a [`ScopeCatalog`].
+/// A builder for a [`ScopeCatalog`].
 #[derive(Clone, Debug, Default)]
 pub struct ScopeCatalogBuilder {
     definitions: Vec<ScopeDefinition>,
@@ -193,14 +193,14 @@ pub struct ScopeCatalogBuilder {
 }
 
 impl ScopeCatalogBuilder {
-    /// Adds a scope behind those already there.
+    /// Appends a scope.
     #[must_use]
     pub fn scope(mut self, definition: ScopeDefinition) -> Self {
         self.definitions.push(definition);
         self
     }
 
-    /// Adds several scopes, for instance the [`definitions`](ScopeCatalog::definitions) of another catalog.
+    /// Appends several scopes, for instance the [`definitions`](ScopeCatalog::definitions) of another catalog.
     #[must_use]
     pub fn scopes(mut self, definitions: impl IntoIterator<Item = ScopeDefinition>) -> Self {
         self.definitions.extend(definitions);
@@ -214,13 +214,12 @@ impl ScopeCatalogBuilder {
         self
     }
 
-    /// Makes the catalog.
+    /// Builds the catalog.
     ///
     /// # Errors
     ///
-    /// [`ScopeCatalogError`] when there is no scope, when a name cannot be a scope token or is
-    /// longer than 100 octets, when two scopes could be mistaken for each other, or when a title, description or group
-    /// has a character that could mislead its readers.
+    /// [`ScopeCatalogError`] if there is no scope, if a name cannot be a scope token or is longer than 100 bytes, if a
+    /// token could mean two scopes, or if a title, description or group has a character that could mislead its readers.
     pub fn build(self) -> Result<ScopeCatalog, ScopeCatalogError> {
         if self.definitions.is_empty() {
             return Err(ScopeCatalogError::Empty);
@@ -245,23 +244,23 @@ impl ScopeCatalogBuilder {
 ///
 /// # Security
 ///
-/// An unknown token of 32 bytes or more is in no text: it may be a secret in the wrong place.
+/// An unknown token of 32 bytes or more is never part of the error: it may be a secret in the wrong place.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 #[non_exhaustive]
 pub enum ScopeError {
     /// The value does not follow the grammar of RFC 6749 section 3.3.
-    #[error("the scope is not a list of scope tokens with one separator between them")]
+    #[error("the scope is not a list of scope tokens separated by exactly one separator")]
     Malformed,
     /// A token names a scope that the catalog does not have.
     #[error("unknown scope{}", named(.token.as_deref(), .nearest.as_deref()))]
     Unknown {
         /// The token, if it has fewer than 32 bytes.
         token: Option<Box<str>>,
-        /// The token of the catalog that is most like it, if one is. Searched by [`ScopeCatalog::parse`], and not for
-        /// requests of clients.
+        /// The token of the catalog that is most similar, if one is similar enough. [`ScopeCatalog::parse`] searches
+        /// for it; requests of clients do not cause a search.
         nearest: Option<Box<str>>,
     },
-    /// A token asks for a permission that its scope cannot be granted with.
+    /// A token requests a permission that its scope cannot be granted with.
     #[error("the scope {token:?} cannot be granted, only {accepted:?} can")]
     PermissionNotAllowed {
         /// The token.
@@ -278,7 +277,7 @@ impl ScopeError {
     }
 }
 
-/// The end of a text: ` "repo-cod:r"; did you mean "repo-code:r"?`
+/// Formats the end of an error text: ` "repo-cod:r"; did you mean "repo-code:r"?`
 fn named(token: Option<&str>, nearest: Option<&str>) -> String {
     let token = token.map(|token| format!(" {token:?}"));
     let nearest = nearest.map(|nearest| format!("; did you mean {nearest:?}?"));
@@ -289,7 +288,7 @@ fn named(token: Option<&str>, nearest: Option<&str>) -> String {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ScopeCatalogError {
-    /// Two scopes have a token in common, for instance because a name appears twice.
+    /// Two scopes share a token, for instance because a name appears twice.
     #[error("the scope token {token:?} has more than one meaning")]
     Ambiguous {
         /// The token.
@@ -298,22 +297,22 @@ pub enum ScopeCatalogError {
     /// There is no scope.
     #[error("a scope catalog needs at least one scope")]
     Empty,
-    /// A name is empty, too long, or holds a character that is no scope token character or separates tokens.
+    /// A name is empty or too long, or contains the separator or a character that is not allowed in a scope token.
     #[error(
-        "{name:?} cannot be the name of a scope: 1 to {MAX_NAME_OCTETS} visible ASCII characters can, without \
+        "{name:?} cannot be the name of a scope: use 1 to {MAX_NAME_BYTES} visible ASCII characters without \
          quotes, backslashes and the separator"
     )]
     Name {
         /// The name.
         name: String,
     },
-    /// The separator or a mark cannot travel in a scope, or the marks cannot be told apart.
+    /// The separator or a mark cannot be part of a scope parameter, or the marks cannot be distinguished.
     #[error(
-        "the scope notation cannot be read back: the two marks have to differ, that for read-write must not be \
-         empty, and separator and marks are visible ASCII characters without quotes and backslashes"
+        "the scope notation is ambiguous: the two marks must differ, the mark for read-write must not be \
+         empty, and separator and marks must be visible ASCII characters without quotes and backslashes"
     )]
     Notation,
-    /// A name ends in `:r` or `:rw`, which stand for permissions.
+    /// A name ends in `:r` or `:rw`, which denote permissions.
     #[error(
         "the scope name {name:?} ends like a permission: leave out :r or :rw and set the Permissions of its definition"
     )]
@@ -322,7 +321,7 @@ pub enum ScopeCatalogError {
         name: String,
     },
     /// The title, the description or the group of a scope has a character that could mislead its readers.
-    #[error("the words of the scope {name:?}: the text {error}")]
+    #[error("a text of the scope {name:?} {error}")]
     Words {
         /// The name of the scope.
         name: String,
@@ -359,7 +358,7 @@ impl Content {
 #[derive(Debug)]
 struct Token {
     text: String,
-    /// Where the scope stands in the catalog.
+    /// The index of the scope in the catalog.
     position: usize,
     permission: Result<Option<Permission>, NotAllowed>,
 }
@@ -375,10 +374,10 @@ struct Asked<'a> {
 }
 
 fn judge_name(name: &str, notation: &ScopeNotation) -> Result<(), ScopeCatalogError> {
-    if name.len() > MAX_NAME_OCTETS || !is_scope_token(name) || name.contains(notation.separator()) {
+    if name.len() > MAX_NAME_BYTES || !is_scope_token(name) || name.contains(notation.separator()) {
         return Err(ScopeCatalogError::Name { name: name.to_owned() });
     }
-    // The canonical text of a set is split at these suffixes, whatever the notation.
+    // The canonical text of a set is split at these suffixes in every notation.
     if Scope::from_token(name).permission.is_some() {
         return Err(ScopeCatalogError::Suffix { name: name.to_owned() });
     }
@@ -392,14 +391,14 @@ fn judge_words(definition: &ScopeDefinition) -> Result<(), ScopeCatalogError> {
     Ok(())
 }
 
-const MAX_NAME_OCTETS: usize = 100;
+const MAX_NAME_BYTES: usize = 100;
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::scope::Permissions;
 
-    /// Name, read-only allowed, read-write allowed: the table of the service description.
+    /// Columns: name, read-only allowed, read-write allowed. It is the table of the service description.
     const TABLE: [(&str, bool, bool); 26] = [
         ("repo-code", true, true),
         ("repo-pr", true, true),
@@ -553,7 +552,7 @@ mod tests {
         assert!(!long.to_string().contains("anything"), "it may be a secret in the wrong place: {long}");
         let pages = catalog.select(["x\n\"\u{202e}"]).unwrap_err();
         assert_eq!(pages.to_string(), r#"unknown scope "x\n\"\u{202e}""#);
-        // No request of a client costs the search.
+        // Requests of clients do not cause the search.
         assert_eq!(catalog.read(b"repo-cod:r"), Err(ScopeError::unknown("repo-cod:r")));
     }
 
@@ -645,7 +644,7 @@ mod tests {
         assert!(ScopeCatalog::builder().scope(longest).build().is_ok());
     }
 
-    /// People read these texts; an `error_description` has a fixed one.
+    /// Developers read these texts; an `error_description` has a fixed text.
     #[test]
     fn errors_of_a_catalog_say_what_would_do() {
         let build = |name: &'static str, notation| {
@@ -655,7 +654,7 @@ mod tests {
         for (text, needed) in [
             (build("a b", ScopeNotation::default()), "1 to 100 visible ASCII characters"),
             (build("orders:r", ScopeNotation::default()), "leave out :r or :rw"),
-            (build("orders", ScopeNotation::suffixes(":x", ":x")), "the two marks have to differ"),
+            (build("orders", ScopeNotation::suffixes(":x", ":x")), "the two marks must differ"),
         ] {
             assert!(text.contains(needed), "{text}");
         }

@@ -1,15 +1,17 @@
-//! The resources of one consent, as its records keep them.
+//! The resources of one consent, as its records store them.
 
 use std::borrow::Cow;
 use std::sync::Arc;
 
 use crate::scope::resource::{ListDigest, MAX_RESOURCES, Resource, ResourceList, ResourceScope};
 
-/// Bytes of names, each with its length in 4 bytes, up to which a list stays in the record. A code takes at most
-/// 3 KiB: beside a redirect URI of 2048 bytes and all scopes of the platform, 256 bytes are left for a list.
+/// The maximum size of a list that is kept in the record: the bytes of its names, each with its length in 4 bytes. A
+/// code takes at most 3 KiB: beside a redirect URI of 2048 bytes and all scopes of the platform, 256 bytes are left for
+/// a list.
 const SHORT_LIST_BYTES: usize = 256;
 
-/// What a user consented to reach. A long list stands once, in the row of its client, and records name a part of it.
+/// The resources that a user granted access to. A long list is stored once, in the row of its client, and records refer
+/// to a part of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum ConsentedResources {
     /// All resources, the public ones, or a list of at most [`SHORT_LIST_BYTES`].
@@ -31,7 +33,7 @@ impl ConsentedResources {
         Self::InRecord(ResourceScope::none())
     }
 
-    /// Keeps a scope that a client is registered for, as a whole.
+    /// Refers to the whole scope that a client is registered for.
     pub(crate) fn whole(registered: &ResourceScope) -> Self {
         match registered {
             ResourceScope::Specified(list) if !list.is_short() => Self::part_of(list, list),
@@ -41,7 +43,7 @@ impl ConsentedResources {
         }
     }
 
-    /// Keeps a scope. `None` if its list is long, and none of `lists` has all of it.
+    /// Creates a reference to a scope; `None` if its list is long and none of `lists` contains all of it.
     pub(crate) fn new<'l>(scope: ResourceScope, mut lists: impl Iterator<Item = &'l ResourceList>) -> Option<Self> {
         match &scope {
             ResourceScope::Specified(chosen) if !chosen.is_short() => {
@@ -56,7 +58,7 @@ impl ConsentedResources {
         Self::PartOf(Arc::new(ListPart::new(list, chosen)))
     }
 
-    /// Returns which list is needed to read the consent; `None` if the record has all of it.
+    /// Returns the digest of the list that is needed to read the consent; `None` if the record contains it in full.
     pub(crate) fn list(&self) -> Option<&ListDigest> {
         match self {
             Self::InRecord(_) => None,
@@ -64,7 +66,8 @@ impl ConsentedResources {
         }
     }
 
-    /// Returns the scope, given the list that [`list`](Self::list) names. Without it the scope has no named resource.
+    /// Returns the scope, given the list that [`list`](Self::list) names. Without the list, the scope has no named
+    /// resource.
     pub(crate) fn scope(&self, list: Option<&ResourceList>) -> Cow<'_, ResourceScope> {
         match (self, list) {
             (Self::InRecord(scope), _) => Cow::Borrowed(scope),
@@ -86,7 +89,7 @@ impl ConsentedResources {
 }
 
 impl ListPart {
-    /// Bytes of bits that the longest list needs.
+    /// The number of bytes that the bits of the longest list take.
     pub(crate) const MOST_BYTES: usize = MAX_RESOURCES.div_ceil(8);
 
     fn new(list: &ResourceList, chosen: &ResourceList) -> Self {
@@ -116,7 +119,7 @@ impl ListPart {
 }
 
 impl ResourceList {
-    /// Returns whether a record keeps all of the list.
+    /// Returns whether a record contains the list in full.
     pub(crate) fn is_short(&self) -> bool {
         self.stored_bytes() <= SHORT_LIST_BYTES
     }
@@ -126,7 +129,7 @@ impl ResourceList {
 mod tests {
     use super::*;
 
-    /// So many names of four characters, which take 8 bytes each.
+    /// Returns a list of names of four characters, which take 8 bytes each.
     fn list(numbers: impl IntoIterator<Item = usize>) -> ResourceList {
         let names = numbers.into_iter().map(|number| format!("{number:04}"));
         let ResourceScope::Specified(list) = ResourceScope::specified(names).unwrap() else { panic!() };
@@ -172,7 +175,7 @@ mod tests {
         }
     }
 
-    /// Bytes of a database that no server wrote.
+    /// Bytes in a database that no server wrote.
     #[test]
     fn bits_beyond_the_list_reach_nothing() {
         let all = list(0..33);

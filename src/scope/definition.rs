@@ -1,10 +1,11 @@
-//! What a catalog says about one scope.
+//! The definition of one scope in a catalog.
 
 use std::borrow::Cow;
 
 use crate::scope::Permission;
 
-/// One scope of a [`ScopeCatalog`](crate::scope::ScopeCatalog), with the words a consent page shows.
+/// The definition of one scope of a [`ScopeCatalog`](crate::scope::ScopeCatalog), with the texts that a consent page
+/// shows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScopeDefinition {
     name: Cow<'static, str>,
@@ -15,7 +16,7 @@ pub struct ScopeDefinition {
 }
 
 impl ScopeDefinition {
-    /// Defines a scope by the name that clients send and the permissions it can be granted with.
+    /// Creates a definition from the name that clients send and the permissions that the scope can be granted with.
     ///
     /// The name is checked when the catalog is built.
     pub fn new(name: impl Into<Cow<'static, str>>, permissions: Permissions) -> Self {
@@ -28,8 +29,8 @@ impl ScopeDefinition {
         }
     }
 
-    /// Defines a plain scope, which is granted as a whole:
-    /// [`require_scope`](crate::AuthorizationServer::require_scope) checks it.
+    /// Creates the definition of a plain scope, which is granted as a whole.
+    /// [`require_scope`](crate::AuthorizationServer::require_scope) checks for it.
     pub fn plain(name: impl Into<Cow<'static, str>>) -> Self {
         Self::new(name, Permissions::Plain)
     }
@@ -41,7 +42,7 @@ impl ScopeDefinition {
         self
     }
 
-    /// Sets one sentence that tells a user what the scope covers.
+    /// Sets the sentence that explains to a user what the scope covers.
     #[must_use]
     pub fn with_description(mut self, description: impl Into<Cow<'static, str>>) -> Self {
         self.description = description.into();
@@ -60,27 +61,27 @@ impl ScopeDefinition {
         &self.name
     }
 
-    /// Returns the permissions the scope can be granted with.
+    /// Returns the permissions that the scope can be granted with.
     pub fn permissions(&self) -> Permissions {
         self.permissions
     }
 
-    /// A few words that name the scope to a user; the name when none were set.
+    /// Returns a few words that name the scope to a user, or the name if none were set.
     pub fn title(&self) -> &str {
         if self.title.is_empty() { &self.name } else { &self.title }
     }
 
-    /// One sentence that tells a user what the scope covers; empty when none was set.
+    /// Returns the sentence that explains to a user what the scope covers; empty if none was set.
     pub fn description(&self) -> &str {
         &self.description
     }
 
-    /// Returns the heading under which a consent page lists the scope; empty when none was set.
+    /// Returns the heading under which a consent page lists the scope; empty if none was set.
     pub fn group(&self) -> &str {
         &self.group
     }
 
-    /// Writes a definition as a constant.
+    /// Creates a definition in a constant.
     pub(super) const fn fixed(name: &'static str, permissions: Permissions, words: Words) -> Self {
         Self {
             name: Cow::Borrowed(name),
@@ -92,7 +93,7 @@ impl ScopeDefinition {
     }
 }
 
-/// The words of a definition that is written as a constant.
+/// The texts of a definition in a constant.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Words {
     pub(super) group: &'static str,
@@ -100,22 +101,22 @@ pub(super) struct Words {
     pub(super) description: &'static str,
 }
 
-/// The permissions a scope can be granted with.
+/// The permissions that a scope can be granted with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Permissions {
-    /// `name:r` alone.
+    /// Only `name:r`.
     ReadOnly,
-    /// `name:rw` alone.
+    /// Only `name:rw`.
     ReadWriteOnly,
     /// `name:r` or `name:rw`.
     ReadOnlyOrReadWrite,
-    /// `name` alone, granted as a whole.
+    /// Only `name`, granted as a whole.
     Plain,
 }
 
 impl Permissions {
-    /// Returns whether the scope can be granted with exactly `permission`; a plain scope with none.
+    /// Returns whether the scope can be granted with exactly `permission`; always `false` for a plain scope.
     pub fn allows(self, permission: Permission) -> bool {
         match self {
             Self::ReadOnly => permission == Permission::Read,
@@ -125,7 +126,7 @@ impl Permissions {
         }
     }
 
-    /// Returns the lowest permission, which a bare name in a request asks for; `None` for a plain scope.
+    /// Returns the lowest permission, which a bare name in a request means; `None` for a plain scope.
     pub fn least(self) -> Option<Permission> {
         match self {
             Self::ReadOnly | Self::ReadOnlyOrReadWrite => Some(Permission::Read),

@@ -1,5 +1,5 @@
-//! What an application may ask for: scopes with their permissions, the catalog that names them, and
-//! the resources they reach.
+//! What an application may request: scopes with their permissions, the catalog that defines them, and the resources
+//! that they reach.
 
 mod catalog;
 mod consented;
@@ -13,19 +13,19 @@ pub use catalog::{ScopeCatalog, ScopeCatalogBuilder, ScopeCatalogError, ScopeErr
 pub(crate) use consented::{ConsentedResources, ListPart};
 pub use definition::{Permissions, ScopeDefinition};
 pub use notation::ScopeNotation;
-pub(crate) use resource::{ListDigest, MAX_OCTETS, MAX_RESOURCES};
+pub(crate) use resource::{ListDigest, MAX_BYTES, MAX_RESOURCES};
 pub use resource::{Resource, ResourceList, ResourceScope, ResourceScopeError};
 
 use std::fmt;
 use std::sync::Arc;
 
-/// How far a scope reaches; the later variant contains the earlier one.
+/// The permission of a scope; the later variant includes the earlier one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[expect(clippy::exhaustive_enums, reason = "a third permission would change what every stored scope means")]
 pub enum Permission {
-    /// Looking only, written `:r`.
+    /// Reading only, written `:r`.
     Read,
-    /// Looking and changing, written `:rw`.
+    /// Reading and writing, written `:rw`.
     ReadWrite,
 }
 
@@ -51,9 +51,9 @@ impl<'a> Scope<'a> {
         self.permission
     }
 
-    /// Returns whether holding this scope allows everything that `other` allows.
+    /// Returns whether this scope allows everything that `other` allows.
     ///
-    /// Read-write contains read-only; a plain scope contains both.
+    /// Read-write includes read-only; a plain scope includes both.
     pub fn covers(&self, other: &Scope<'_>) -> bool {
         self.name == other.name && reaches(self.permission, other.permission)
     }
@@ -84,23 +84,23 @@ impl fmt::Display for Scope<'_> {
     }
 }
 
-/// Scopes asked for, registered or granted, as one canonical text [RFC 6749 section 3.3].
+/// A set of requested, registered or granted scopes, as one canonical text [RFC 6749 section 3.3].
 ///
-/// The text holds each scope once, in catalog order, one space between: `name:r`, `name:rw`, or
-/// `name` for a plain scope. Two sets of one catalog are equal when they hold the same scopes,
-/// however they were asked for. A clone shares the text.
+/// The text contains each scope once, in catalog order, separated by one space: `name:r`, `name:rw`, or `name` for a
+/// plain scope. Two sets of one catalog are equal if they contain the same scopes, however they were requested. A clone
+/// shares the text.
 ///
-/// [`ScopeCatalog::parse`] makes a set from what a client sent.
+/// [`ScopeCatalog::parse`] creates a set from the text that a client sent.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct ScopeSet(Arc<str>);
 
 impl ScopeSet {
-    /// Makes a set without scopes.
+    /// Creates a set without scopes.
     pub fn empty() -> Self {
         Self::default()
     }
 
-    /// Takes a stored text if it is one of scope tokens.
+    /// Reads a stored text; `None` if it is not a list of scope tokens.
     pub(crate) fn read(text: &str) -> Option<Self> {
         let sound = text.is_empty() || text.split(' ').all(is_scope_token);
         sound.then(|| Self(text.into()))
@@ -111,7 +111,7 @@ impl ScopeSet {
         Self(text.into())
     }
 
-    /// Returns whether the set holds no scope.
+    /// Returns whether the set contains no scope.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -128,12 +128,12 @@ impl ScopeSet {
 
     /// Returns whether the set allows `permission` under the scope `name`.
     ///
-    /// Read-write contains read-only; a plain scope contains both.
+    /// Read-write includes read-only; a plain scope includes both.
     pub fn contains(&self, name: &str, permission: Permission) -> bool {
         self.holds(&Scope { name, permission: Some(permission) })
     }
 
-    /// Returns whether the set holds the plain scope `name`, which has no permissions.
+    /// Returns whether the set contains the plain scope `name`, which has no permissions.
     ///
     /// A scope of that name with a permission is another one: [`contains`](Self::contains) checks it.
     pub fn contains_plain(&self, name: &str) -> bool {
@@ -145,8 +145,8 @@ impl ScopeSet {
         if self.0 == bound.0 {
             return true;
         }
-        // Both texts are normally in the same order, so one walk through both settles it; records
-        // from before a change of the catalog may differ in order and need the full search.
+        // Both texts are normally in the same order, so one pass through both is enough. Records from before a change
+        // of the catalog may differ in order and need the full search.
         let mut ahead = bound.iter();
         self.iter().all(|asked| ahead.any(|held| held.covers(&asked))) || self.iter().all(|asked| bound.holds(&asked))
     }
@@ -154,7 +154,7 @@ impl ScopeSet {
     /// Returns what both sets allow, each scope at the lower of the two permissions, in this set's order.
     #[must_use]
     pub fn intersection(&self, bound: &Self) -> Self {
-        // A registration outlives what was asked under it: all grants of everything share its text.
+        // All grants of the full registration share its text, and the registration outlives them.
         if self.0 == bound.0 {
             return bound.clone();
         }
@@ -191,7 +191,7 @@ impl fmt::Display for ScopeSet {
     }
 }
 
-/// Whether `text` is a `scope-token` [RFC 6749 appendix A.4].
+/// Returns whether `text` is a `scope-token` [RFC 6749 appendix A.4].
 pub(crate) fn is_scope_token(text: &str) -> bool {
     !text.is_empty() && text.chars().all(is_token_character)
 }

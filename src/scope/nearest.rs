@@ -1,8 +1,9 @@
-//! Which known text somebody who mistyped one meant.
+//! Finds the known text that is most similar to a mistyped one.
 
-/// Returns the known text that takes the fewest edits to reach, if it takes few for its length; the first of several.
+/// Returns the known text with the smallest edit distance, if that is small for its length. Of several, it returns the
+/// first.
 pub(super) fn nearest<'a>(typed: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    // No name is longer: the work stays small for any input.
+    // No name is longer. This bounds the work for any input.
     if typed.len() > LONGEST {
         return None;
     }
@@ -11,12 +12,12 @@ pub(super) fn nearest<'a>(typed: &str, known: impl IntoIterator<Item = &'a str>)
     (edits <= typed.len() / 4).then_some(text)
 }
 
-/// How many bytes have to be inserted, removed or changed (Levenshtein distance).
+/// Returns how many bytes must be inserted, removed or changed (Levenshtein distance).
 fn distance(one: &str, other: &str) -> usize {
     let mut row: Vec<usize> = (0..=other.len()).collect();
     for (above, byte) in one.bytes().enumerate() {
         let mut left = above + 1;
-        // The cell that is above and to the left.
+        // The cell above and to the left.
         let mut corner = above;
         for (cell, second) in row.iter_mut().skip(1).zip(other.bytes()) {
             let changed = corner + usize::from(byte != second);

@@ -1,4 +1,4 @@
-//! How scopes are written in requests and answers.
+//! How scopes are written in requests and responses.
 
 use std::borrow::Cow;
 
@@ -6,9 +6,8 @@ use crate::scope::{Permission, is_token_character};
 
 /// How scope tokens are joined and how they show their permission.
 ///
-/// The default is a space between tokens [RFC 6749 section 3.3] and the suffixes `:r` and `:rw`. It
-/// decides the wire form alone; the text of a [`ScopeSet`](crate::scope::ScopeSet) is always in the
-/// default notation.
+/// The default is a space between tokens [RFC 6749 section 3.3] and the suffixes `:r` and `:rw`. The notation affects
+/// only the wire form; the text of a [`ScopeSet`](crate::scope::ScopeSet) is always in the default notation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScopeNotation {
     separator: char,
@@ -18,23 +17,23 @@ pub struct ScopeNotation {
 }
 
 impl ScopeNotation {
-    /// Marks the permission behind the name, as in `name:r` and `name:rw`.
+    /// Creates a notation that marks the permission after the name, as in `name:r` and `name:rw`.
     ///
-    /// The mark for read-only may be empty; the two marks have to differ.
+    /// The mark for read-only may be empty; the two marks must differ.
     pub fn suffixes(read: impl Into<Cow<'static, str>>, read_write: impl Into<Cow<'static, str>>) -> Self {
         Self { separator: ' ', place: Place::Behind, read: read.into(), read_write: read_write.into() }
     }
 
-    /// Marks the permission before the name, as in `read:name` and `write:name`.
+    /// Creates a notation that marks the permission before the name, as in `read:name` and `write:name`.
     ///
-    /// The mark for read-only may be empty; the two marks have to differ.
+    /// The mark for read-only may be empty; the two marks must differ.
     pub fn prefixes(read: impl Into<Cow<'static, str>>, read_write: impl Into<Cow<'static, str>>) -> Self {
         Self { place: Place::Before, ..Self::suffixes(read, read_write) }
     }
 
-    /// Sets what stands between two tokens: a space, or a character that no name and no mark holds.
+    /// Sets the separator between two tokens: a space, or a character that no name and no mark contains.
     ///
-    /// Anything but a space departs from RFC 6749 section 3.3, and clients have to know.
+    /// Any separator other than a space departs from RFC 6749 section 3.3, and clients must be written for it.
     #[must_use]
     pub fn with_separator(mut self, separator: char) -> Self {
         self.separator = separator;
@@ -45,7 +44,7 @@ impl ScopeNotation {
         self.separator
     }
 
-    /// Whether separator and marks can be told apart and may travel in a scope parameter.
+    /// Returns whether separator and marks can be distinguished and are allowed in a scope parameter.
     pub(super) fn is_usable(&self) -> bool {
         let mut marks = self.read.chars().chain(self.read_write.chars());
         (self.separator == ' ' || is_token_character(self.separator))
@@ -54,7 +53,7 @@ impl ScopeNotation {
             && self.read != self.read_write
     }
 
-    /// Writes one scope in this notation.
+    /// Formats one scope in this notation.
     pub(super) fn token(&self, name: &str, permission: Option<Permission>) -> String {
         let mark = match permission {
             None => "",
@@ -87,9 +86,9 @@ mod tests {
 
     #[test]
     fn scope_tokens_hold_the_characters_of_appendix_a() {
-        for octet in 0..=u8::MAX {
-            let expected = octet == 0x21 || (0x23..=0x5B).contains(&octet) || (0x5D..=0x7E).contains(&octet);
-            assert_eq!(is_scope_token(&char::from(octet).to_string()), expected, "{octet:#04x}");
+        for byte in 0..=u8::MAX {
+            let expected = byte == 0x21 || (0x23..=0x5B).contains(&byte) || (0x5D..=0x7E).contains(&byte);
+            assert_eq!(is_scope_token(&char::from(byte).to_string()), expected, "{byte:#04x}");
         }
         assert!(!is_scope_token(""));
         assert!(!is_scope_token("a b"));

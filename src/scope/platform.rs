@@ -163,7 +163,7 @@ pub(super) static SCOPES: [ScopeDefinition; 26] = [
         Words {
             group: ACCOUNT,
             title: "Activity",
-            description: "Covers followed repositories, your followers, development environments and the like.",
+            description: "Covers followed repositories, your followers, development environments and similar items.",
         },
     ),
     ScopeDefinition::fixed(

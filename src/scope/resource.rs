@@ -9,11 +9,11 @@ use sha2::{Digest as _, Sha256};
 
 use crate::text::{TextError, check_line};
 
-/// Which of the user's resources an application may reach, beside what its scopes allow.
+/// The user's resources that an application may access, in addition to what its scopes allow.
 ///
 /// The registration sets the upper bound; the user's consent may narrow it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-#[expect(clippy::exhaustive_enums, reason = "the service has exactly these three, and a page has to tell them apart")]
+#[expect(clippy::exhaustive_enums, reason = "the service has exactly these three, and a page must distinguish them")]
 pub enum ResourceScope {
     /// Every resource of the account.
     All,
@@ -24,25 +24,25 @@ pub enum ResourceScope {
 }
 
 impl ResourceScope {
-    /// Makes a scope of the given resources, named as the service names them.
+    /// Creates a scope of the given resources, named as the service names them.
     ///
-    /// The list is sorted and resources named twice count once. Names are compared byte by byte. Users see them on
-    /// the consent page, so characters that could mislead are refused.
+    /// The list is sorted, and a resource that is named twice counts once. Names are compared byte by byte. Users see
+    /// them on the consent page, so characters that could mislead are refused.
     ///
     /// # Errors
     ///
-    /// [`ResourceScopeError`] when there is no resource, or there are more than 1000 or of more than
-    /// 32 768 bytes in all, or when a name is empty, longer than 255 bytes or has a character that could mislead.
+    /// [`ResourceScopeError`] if there is no resource, if there are more than 1000 resources or more than 32 768 bytes
+    /// in all, or if a name is empty, is longer than 255 bytes or has a character that could mislead.
     pub fn specified(items: impl IntoIterator<Item: Into<String>>) -> Result<Self, ResourceScopeError> {
         ResourceList::new(items).map(Self::Specified)
     }
 
-    /// Reaches no single resource.
+    /// Creates a scope that reaches no resource.
     pub(crate) fn none() -> Self {
         Self::Specified(ResourceList::from_sorted(Vec::new()))
     }
 
-    /// Whether nothing is left of a list that was narrowed.
+    /// Returns whether nothing is left of a list that was narrowed.
     pub(crate) fn is_empty(&self) -> bool {
         matches!(self, Self::Specified(list) if list.is_empty())
     }
@@ -58,8 +58,8 @@ impl ResourceScope {
 
     /// Returns whether `other` reaches nothing that this scope does not reach.
     ///
-    /// Which of the listed resources are public is not known here, so [`Public`](Self::Public)
-    /// covers no list, except one without resources.
+    /// This type does not know which of the listed resources are public, so [`Public`](Self::Public) covers no list,
+    /// except one without resources.
     pub fn covers(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::All, _) | (Self::Public, Self::Public) => true,
@@ -69,11 +69,12 @@ impl ResourceScope {
         }
     }
 
-    /// Returns what is left of this scope under a bound, for instance a registration narrowed after consent.
+    /// Returns the part of this scope that is within a bound, for instance within a registration that was narrowed
+    /// after consent.
     ///
-    /// The result reaches no resource that either of the two does not reach.
-    /// [`Public`](Self::Public) under a list, or a list under it, leaves an empty list: which of the
-    /// listed resources are public is not known here.
+    /// The result reaches only resources that both of them reach. [`Public`](Self::Public) narrowed to a list, or a
+    /// list narrowed to `Public`, leaves an empty list: this type does not know which of the listed resources are
+    /// public.
     #[must_use]
     pub fn narrowed_to(&self, bound: &Self) -> Self {
         match (self, bound) {
@@ -84,7 +85,7 @@ impl ResourceScope {
         }
     }
 
-    /// Whether anything is left of this scope under a bound, which [`narrowed_to`](Self::narrowed_to) would return.
+    /// Returns whether [`narrowed_to`](Self::narrowed_to) would leave anything of this scope.
     pub(crate) fn meets(&self, bound: &Self) -> bool {
         match (self, bound) {
             (scope, Self::All) | (Self::All, scope) => !scope.is_empty(),
@@ -104,9 +105,9 @@ impl ResourceScope {
     }
 }
 
-/// The resources of a [`ResourceScope::Specified`], sorted and each once.
+/// The resources of a [`ResourceScope::Specified`], sorted and without duplicates.
 ///
-/// [`ResourceScope::specified`] makes lists of 1 to 1000 resources of 1 to 255 bytes each;
+/// [`ResourceScope::specified`] creates lists of 1 to 1000 resources of 1 to 255 bytes each;
 /// [`ResourceScope::narrowed_to`] may leave none. A clone shares the content.
 #[derive(Clone)]
 pub struct ResourceList(Arc<Names>);
@@ -142,18 +143,18 @@ impl ResourceList {
         judge: impl Fn(&str) -> Result<(), ResourceScopeError>,
     ) -> Result<Self, ResourceScopeError> {
         let mut resources = BTreeSet::new();
-        let mut octets = 0;
+        let mut bytes = 0;
         for item in items {
             let name: String = item.into();
-            if name.is_empty() || name.len() > MAX_NAME_OCTETS {
+            if name.is_empty() || name.len() > MAX_NAME_BYTES {
                 return Err(ResourceScopeError::Length);
             }
             judge(&name)?;
             let length = name.len();
             if resources.insert(name.into_boxed_str()) {
-                octets += length;
+                bytes += length;
             }
-            if resources.len() > MAX_RESOURCES || octets > MAX_OCTETS {
+            if resources.len() > MAX_RESOURCES || bytes > MAX_BYTES {
                 return Err(ResourceScopeError::TooMany);
             }
         }
@@ -163,13 +164,13 @@ impl ResourceList {
         Ok(Self::from_sorted(resources.into_iter().collect()))
     }
 
-    /// Takes a stored list, which narrowing may have left empty. Its texts are not judged again: another version of
-    /// Unicode may judge them otherwise, and a record must stay readable.
+    /// Reads a stored list, which narrowing may have left empty. Its texts are not checked again: another version of
+    /// Unicode may refuse them, and a record must stay readable.
     pub(crate) fn from_record(names: Vec<&str>) -> Result<Self, ResourceScopeError> {
         if names.is_empty() { Ok(Self::from_sorted(Vec::new())) } else { Self::listed(names, |_| Ok(())) }
     }
 
-    /// Takes names in ascending order, each once.
+    /// Creates a list from names in ascending order, without duplicates.
     pub(super) fn from_sorted(sorted: Vec<Box<str>>) -> Self {
         Self(Arc::new(Names { sorted, digest: OnceLock::new() }))
     }
@@ -184,7 +185,7 @@ impl ResourceList {
         self.place(resource).is_some()
     }
 
-    /// How many resources there are.
+    /// Returns the number of resources.
     pub fn len(&self) -> usize {
         self.0.sorted.len()
     }
@@ -194,12 +195,12 @@ impl ResourceList {
         self.0.sorted.is_empty()
     }
 
-    /// Returns where the list names `resource`, counted from 0.
+    /// Returns the index of `resource` in the list.
     pub(crate) fn place(&self, resource: &str) -> Option<usize> {
         self.0.sorted.binary_search_by(|item| item.as_ref().cmp(resource)).ok()
     }
 
-    /// Returns what identifies the list; it is computed once.
+    /// Returns the digest that identifies the list; it is computed once.
     pub(crate) fn digest(&self) -> &ListDigest {
         self.0.digest.get_or_init(|| {
             let mut hash = Sha256::new();
@@ -250,15 +251,15 @@ impl Hash for ResourceList {
     }
 }
 
-/// What an API call wants to reach, as the embedder's service knows it.
+/// The target of an API call, as the embedder's service knows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Resource<'a> {
     /// The account itself, such as its profile or e-mail address, which every resource scope reaches.
     Account,
-    /// A resource that everybody may see.
+    /// A resource that everyone may see.
     Public(&'a str),
-    /// A resource that only some may see.
+    /// A resource that only some users may see.
     Private(&'a str),
 }
 
@@ -270,7 +271,7 @@ pub enum ResourceScopeError {
     #[error("the list of resources is empty")]
     Empty,
     /// A name is empty or longer than 255 bytes.
-    #[error("a resource name has 1 to {MAX_NAME_OCTETS} octets")]
+    #[error("a resource name must have 1 to {MAX_NAME_BYTES} bytes")]
     Length,
     /// A name has a character that could mislead its readers.
     #[error("a resource name {0}")]
@@ -280,11 +281,11 @@ pub enum ResourceScopeError {
     TooMany,
 }
 
-/// Resources of a list: a consent has a bit for each.
+/// The maximum number of resources of a list: a consent has a bit for each.
 pub(crate) const MAX_RESOURCES: usize = 1000;
-const MAX_NAME_OCTETS: usize = 255;
-/// Bytes of all names together: every request reads them with its client.
-pub(crate) const MAX_OCTETS: usize = 32_768;
+const MAX_NAME_BYTES: usize = 255;
+/// The maximum size of all names together: every request reads them with its client.
+pub(crate) const MAX_BYTES: usize = 32_768;
 
 #[cfg(test)]
 mod tests {

@@ -1,9 +1,9 @@
 //! The successor of a refresh token, derived from it.
 //!
-//! A refresh derives the next pair from the old refresh token and the link, random bytes that stay in the record. So
-//! the server can return the same pair again to a client that presents the old token, though the record holds no
-//! token. A reader of the record alone cannot derive anything: the old token is the secret input. A
-//! [`DerivationKey`] is a second one, for a reader who has that token too.
+//! A refresh derives the next pair from the old refresh token and the link, random bytes that stay in the record. The
+//! server can therefore return the same pair again to a client that presents the old token, although the record
+//! contains no token. Someone who reads only the record cannot derive anything: the old token is the secret input. A
+//! [`DerivationKey`] is a second secret input. It protects against a reader who has that token too.
 
 use std::fmt;
 
@@ -21,11 +21,11 @@ const LABEL: [u8; 4] = *b"next";
 const NONCE_BYTES: usize = 12;
 const NAME_BYTES: usize = 4;
 const COUNTER_BYTES: usize = 4;
-/// Bytes of the secret of an access token.
+/// The length of an access token's secret in bytes.
 const ACCESS_BYTES: usize = 32;
 
-/// The link from a superseded pair to the next one: 12 random bytes, and 4 that name the derivation key, or are
-/// zero if none was used.
+/// The link from a superseded pair to the next one: 12 random bytes, and 4 bytes that identify the derivation key.
+/// These are zero if no key was used.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Link([u8; Self::BYTES]);
 
@@ -82,7 +82,7 @@ impl Link {
         let mut block = |number: u32| {
             let (counter, _) = message.split_at_mut(COUNTER_BYTES);
             counter.copy_from_slice(&number.to_be_bytes());
-            Zeroizing::new(*Digest::of(message.as_slice()).octets())
+            Zeroizing::new(*Digest::of(message.as_slice()).bytes())
         };
         PairSecrets::new(&block(1), &block(2))
     }
@@ -92,7 +92,7 @@ impl Link {
         let mut bytes = Zeroizing::new([0; 2 * ACCESS_BYTES]);
         let context = [LABEL.as_slice(), &self.0].concat();
         let expanded = Hkdf::<Sha256>::new(Some(&key.0), old.bytes()).expand(&context, bytes.as_mut_slice());
-        debug_assert!(expanded.is_ok(), "64 bytes are far below what HKDF gives");
+        debug_assert!(expanded.is_ok(), "64 bytes are far below the limit of HKDF");
         let (access, fresh) = bytes.split_at(ACCESS_BYTES);
         let half = |bytes: &[u8]| {
             let mut half = Zeroizing::new([0; ACCESS_BYTES]);
@@ -125,11 +125,11 @@ impl PairSecrets {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct MissingKey;
 
-/// A key of 32 random bytes, kept outside the database, with which the successors of refresh tokens are derived.
+/// A key from which the successors of refresh tokens are derived: 32 random bytes, kept outside the database.
 ///
-/// Without one, a reader of the database who also has the refresh token that was superseded last can derive the
-/// pair after it. Give every server of one store the same keys: see
-/// [`Config::derivation_keys`](crate::Config::derivation_keys), also for how to replace a key.
+/// Without a key, someone who reads the database and has the refresh token that was superseded last can derive the next
+/// pair. Configure the same keys on every server of one store.
+/// [`Config::derivation_keys`](crate::Config::derivation_keys) explains how to replace a key.
 ///
 /// # Examples
 ///
@@ -153,17 +153,17 @@ impl Drop for DerivationKey {
 impl ZeroizeOnDrop for DerivationKey {}
 
 impl DerivationKey {
-    /// Creates a key from 32 bytes of a cryptographic generator. A password or a text is not random enough.
+    /// Creates a key from 32 bytes of a cryptographic random generator. A password or a text is not random enough.
     #[must_use]
     pub const fn new(bytes: [u8; 32]) -> Self {
         Self(bytes)
     }
 
-    /// Four bytes of a digest that distinguish the keys of a server; never zero. They do not reveal the key.
+    /// Returns four bytes of a digest that distinguish the keys of a server; never zero. They do not reveal the key.
     pub(crate) fn name(&self) -> [u8; NAME_BYTES] {
         let digest = Digest::of(&[b"grantor key".as_slice(), &self.0].concat());
         let mut name = [0; NAME_BYTES];
-        name.copy_from_slice(digest.octets().split_at(NAME_BYTES).0);
+        name.copy_from_slice(digest.bytes().split_at(NAME_BYTES).0);
         if name == [0; NAME_BYTES] { [1; NAME_BYTES] } else { name }
     }
 }

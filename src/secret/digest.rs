@@ -6,12 +6,12 @@ use sha2::block_api::compress256;
 use sha2::{Digest as _, Sha256};
 use subtle::ConstantTimeEq;
 
-/// Bytes of a [`Digest`].
+/// The length of a [`Digest`] in bytes.
 const DIGEST_BYTES: usize = 32;
 
 /// The SHA-256 of a secret, compared in constant time.
 ///
-/// Secrets made by the server have 256 random bits: no slow hash could make them harder to guess.
+/// Secrets that the server generates have 256 random bits. A slow hash would not make them harder to guess.
 #[derive(Clone, Copy)]
 pub(crate) struct Digest([u8; DIGEST_BYTES]);
 
@@ -30,11 +30,11 @@ impl Digest {
         Self(bytes)
     }
 
-    pub(crate) const fn from_octets(octets: [u8; DIGEST_BYTES]) -> Self {
-        Self(octets)
+    pub(crate) const fn from_bytes(bytes: [u8; DIGEST_BYTES]) -> Self {
+        Self(bytes)
     }
 
-    pub(crate) const fn octets(&self) -> &[u8; DIGEST_BYTES] {
+    pub(crate) const fn bytes(&self) -> &[u8; DIGEST_BYTES] {
         &self.0
     }
 }
@@ -53,9 +53,9 @@ impl fmt::Debug for Digest {
     }
 }
 
-/// Bytes that are hashed at once.
+/// The block size of SHA-256 in bytes.
 const BLOCK_BYTES: usize = 64;
-/// Bytes of a message that leave room in its only block for the end mark and the length.
+/// The maximum length of a message that fits into one block, with the end mark and the length.
 const ONE_BLOCK_BYTES: usize = BLOCK_BYTES - 1 - 8;
 
 /// FIPS 180-4 section 5.3.3: the fractional parts of the square roots of the first eight primes.
@@ -64,7 +64,8 @@ const INITIAL_STATE: [u32; 8] =
 
 /// Pads a message that fits into one block of zeros [FIPS 180-4 section 5.1.1]; `None` if it is longer.
 ///
-/// A refresh hashes eight of them. The library's way for messages of any length adds 1 % to its instructions.
+/// A refresh hashes eight such messages. The library's function for messages of any length adds 1 % to its
+/// instructions.
 fn pad(message: &[u8], block: &mut [u8; BLOCK_BYTES]) -> Option<()> {
     if message.len() > ONE_BLOCK_BYTES {
         return None;
@@ -77,7 +78,7 @@ fn pad(message: &[u8], block: &mut [u8; BLOCK_BYTES]) -> Option<()> {
     Some(())
 }
 
-/// Compares in a time that depends on the length alone: every byte is compared before anything is decided.
+/// Compares in a time that depends only on the length: it compares every byte before it decides.
 pub(crate) fn is_equal<const N: usize>(one: &[u8; N], other: &[u8; N]) -> bool {
     let difference = one.iter().zip(other).fold(0, |difference, (one, other)| difference | (one ^ other));
     difference.ct_eq(&0).into()
@@ -91,7 +92,7 @@ mod tests {
     fn digest_is_sha_256() {
         // FIPS 180-4: the one-block example.
         let digest = Digest::of(b"abc");
-        assert_eq!(digest.octets()[..4], [0xba, 0x78, 0x16, 0xbf]);
+        assert_eq!(digest.bytes()[..4], [0xba, 0x78, 0x16, 0xbf]);
         assert_eq!(digest, Digest::of(b"abc"));
         assert_ne!(digest, Digest::of(b"abd"));
         assert_eq!(format!("{digest:?}"), "Digest([redacted])");
@@ -102,7 +103,7 @@ mod tests {
         let message: Vec<u8> = (1..=200).collect();
         for length in 0..=message.len() {
             let message = &message[..length];
-            assert_eq!(Digest::of(message).octets()[..], Sha256::digest(message)[..], "{length}");
+            assert_eq!(Digest::of(message).bytes()[..], Sha256::digest(message)[..], "{length}");
             assert_eq!(pad(message, &mut [0; BLOCK_BYTES]).is_some(), length <= 55, "{length}");
         }
     }

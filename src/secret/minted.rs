@@ -1,11 +1,11 @@
-//! A secret that was just made: its text on the way to the one answer that carries it, and its digest.
+//! A newly generated secret: its text, for the one response that contains it, and its digest.
 
 use zeroize::Zeroizing;
 
 use crate::id::{ID_CHARACTERS, IdText};
 use crate::secret::Digest;
 
-/// The secret part of a text `prefix | id | secret`, `N` characters, and the digest that its record keeps.
+/// The secret part of a text `prefix | id | secret`, with `N` characters, and the digest that its record keeps.
 #[derive(Clone)]
 pub(crate) struct Minted<const N: usize> {
     secret: Zeroizing<[u8; N]>,
@@ -18,7 +18,7 @@ impl<const N: usize> Minted<N> {
         Self { secret, digest }
     }
 
-    /// Octets of the whole text.
+    /// Returns the length of the whole text in bytes.
     pub(crate) fn len(prefix: &str) -> usize {
         prefix.len() + ID_CHARACTERS + N
     }
@@ -26,7 +26,7 @@ impl<const N: usize> Minted<N> {
     /// Writes the whole text.
     pub(crate) fn write(&self, prefix: &str, id: &IdText, out: &mut Vec<u8>) {
         out.extend_from_slice(prefix.as_bytes());
-        out.extend_from_slice(id.octets());
+        out.extend_from_slice(id.bytes());
         out.extend_from_slice(self.secret.as_slice());
     }
 
@@ -34,7 +34,7 @@ impl<const N: usize> Minted<N> {
     pub(crate) fn text(&self, prefix: &str, id: &IdText) -> String {
         let mut text = Vec::with_capacity(Self::len(prefix));
         self.write(prefix, id, &mut text);
-        // All of it is ASCII.
+        // The text is ASCII.
         String::from_utf8(text).unwrap_or_default()
     }
 }

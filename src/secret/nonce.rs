@@ -1,18 +1,18 @@
-//! The key with which nonces for DPoP proofs are made.
+//! The key for generating nonces for DPoP proofs.
 
 use std::fmt;
 
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
-/// Bytes of a key.
+/// The length of a key in bytes.
 const KEY_BYTES: usize = 32;
 
-/// A key that makes nonces for DPoP proofs [RFC 9449 section 8]: 32 random bytes.
+/// A key for generating nonces for DPoP proofs [RFC 9449 section 8]: 32 random bytes.
 ///
 /// # Security
 ///
-/// Anyone who has this key can compute the nonces of the future. Together with a client's key, they can sign proofs in
-/// advance. `Debug` does not show the key.
+/// Anyone who has this key can compute future nonces. Together with a client's key, they can sign proofs in advance.
+/// `Debug` does not show the key.
 #[derive(Clone)]
 pub struct NonceKey([u8; KEY_BYTES]);
 

@@ -3,26 +3,26 @@
 use zeroize::Zeroizing;
 
 use crate::entropy::Entropy;
-use crate::id::{ID_CHARACTERS, ID_OCTETS, decode_id, write_base64url};
+use crate::id::{ID_BYTES, ID_CHARACTERS, decode_id, write_base64url};
 use crate::secret::Digest;
 use crate::secret::minted::Minted;
 
-/// Random bytes of a handle, code or access token.
+/// The number of random bytes in a handle, code or access token.
 const SECRET_BYTES: usize = 32;
-/// Characters of the same as text.
+/// The number of characters that encode these bytes.
 const SECRET_CHARACTERS: usize = 43;
 
-/// A handle, code or access token that was just made.
+/// A newly generated handle, code or access token.
 pub(crate) type MintedOpaque = Minted<SECRET_CHARACTERS>;
 
-/// Draws the secret of a handle, code or access token.
+/// Generates the secret of a handle, code or access token.
 pub(crate) fn mint(entropy: &dyn Entropy) -> MintedOpaque {
     let mut bytes = Zeroizing::new([0; SECRET_BYTES]);
     entropy.fill(bytes.as_mut_slice());
     of_bytes(&bytes)
 }
 
-/// Writes the secret that has these bytes.
+/// Encodes these bytes as a secret.
 #[inline]
 pub(super) fn of_bytes(bytes: &[u8; SECRET_BYTES]) -> MintedOpaque {
     let mut secret = Zeroizing::new([0; SECRET_CHARACTERS]);
@@ -31,14 +31,14 @@ pub(super) fn of_bytes(bytes: &[u8; SECRET_BYTES]) -> MintedOpaque {
     Minted::new(secret, digest)
 }
 
-/// What a presented text names, and the digest that proves it.
+/// The parts of a presented text: the id, and the digest that proves it.
 pub(crate) struct Presented {
-    pub(crate) id: [u8; ID_OCTETS],
+    pub(crate) id: [u8; ID_BYTES],
     pub(crate) digest: Digest,
 }
 
 impl Presented {
-    /// Reads a text of the right shape; anything else is unknown to the server.
+    /// Parses a text; `None` if it does not have the right form.
     pub(crate) fn parse(prefix: &str, text: &[u8]) -> Option<Self> {
         let text = text.strip_prefix(prefix.as_bytes())?;
         if text.len() != ID_CHARACTERS + SECRET_CHARACTERS {
@@ -57,7 +57,7 @@ mod tests {
 
     #[test]
     fn every_prefix_suffix_and_flip_of_a_text_is_another_text() {
-        let id = [7; ID_OCTETS];
+        let id = [7; ID_BYTES];
         let minted = mint(&SystemEntropy);
         let text = minted.text("at_", &IdText::of(&id));
         let text = text.as_bytes();
@@ -75,7 +75,7 @@ mod tests {
             for bit in 0..8 {
                 let mut altered = text.to_vec();
                 altered[position] ^= 1 << bit;
-                assert!(!proves(&altered), "octet {position}, bit {bit}");
+                assert!(!proves(&altered), "byte {position}, bit {bit}");
             }
         }
         assert!(!proves(&[text, b"A"].concat()));

@@ -1,13 +1,13 @@
-//! The refresh token, which names its own end and number.
+//! The refresh token, which contains its own expiry time and number.
 //!
-//! Its secret has 66 bytes, 88 characters: `lineage (16) | own end (4) | number (4) | fresh (31) | tag (11)`.
-//! The lineage is equal in all refresh tokens of one grant. The tag is made with a key that only the
-//! grant's record holds. So a token whose digest has left the record is still recognized as one of that grant,
-//! however old it is, and its end and its number cannot be changed without the record.
+//! Its secret has 66 bytes, 88 characters: `lineage (16) | own end (4) | number (4) | fresh (31) | tag (11)`. The
+//! lineage is the same in all refresh tokens of one grant. The tag is computed with a key that only the grant's record
+//! contains. A token whose digest was removed from the record is therefore still recognized as one of that grant,
+//! however old it is. Its end and its number cannot be changed without the key.
 //!
-//! The digest that the record keeps is over the 55 bytes before the tag, which fit into one block of SHA-256; that
-//! is why "fresh" has 31 bytes and not 32. The tag has 11 bytes, so that 66 bytes fill 88 characters without a rest.
-//! The id in front is not hashed: under another id there is another lineage, or no record.
+//! The record keeps a digest of the 55 bytes before the tag. "fresh" has 31 bytes and not 32, so that these bytes fit
+//! into one block of SHA-256. The tag has 11 bytes, so that 66 bytes fill exactly 88 characters. The id before the
+//! secret is not hashed: another id belongs to another lineage, or to no record.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -22,13 +22,13 @@ use crate::secret::{Digest, is_equal};
 const LINEAGE_BYTES: usize = 16;
 pub(crate) const FRESH_BYTES: usize = 31;
 const TAG_BYTES: usize = 11;
-/// Everything but the tag.
+/// The length of everything but the tag.
 const BODY_BYTES: usize = LINEAGE_BYTES + 4 + 4 + FRESH_BYTES;
 const SECRET_BYTES: usize = BODY_BYTES + TAG_BYTES;
-/// 66 bytes fill 88 characters, so each secret has one text.
+/// 66 bytes fill exactly 88 characters, so each secret has one encoding.
 const SECRET_CHARACTERS: usize = 88;
 
-/// What all refresh tokens of one grant have in common; the record keeps its digest.
+/// The part that all refresh tokens of one grant share; the record keeps its digest.
 #[derive(Clone)]
 pub(crate) struct Lineage([u8; LINEAGE_BYTES]);
 
@@ -49,23 +49,23 @@ impl Lineage {
 
     pub(crate) fn digest(&self) -> LineageDigest {
         let digest = Digest::of(&self.0);
-        let (half, _) = digest.octets().split_at(LINEAGE_BYTES);
+        let (half, _) = digest.bytes().split_at(LINEAGE_BYTES);
         let mut bytes = [0; LINEAGE_BYTES];
         bytes.copy_from_slice(half);
         LineageDigest(bytes)
     }
 }
 
-/// The first half of the SHA-256 of a lineage: 128 bits, as the lineage itself has.
+/// The first half of the SHA-256 of a lineage: 128 bits, like the lineage itself.
 #[derive(Clone, Copy)]
 pub(crate) struct LineageDigest([u8; LINEAGE_BYTES]);
 
 impl LineageDigest {
-    pub(crate) const fn from_octets(bytes: [u8; LINEAGE_BYTES]) -> Self {
+    pub(crate) const fn from_bytes(bytes: [u8; LINEAGE_BYTES]) -> Self {
         Self(bytes)
     }
 
-    pub(crate) const fn octets(&self) -> &[u8; LINEAGE_BYTES] {
+    pub(crate) const fn bytes(&self) -> &[u8; LINEAGE_BYTES] {
         &self.0
     }
 }
@@ -84,7 +84,7 @@ impl std::fmt::Debug for LineageDigest {
     }
 }
 
-/// The key of the tags of one grant. Only its record holds it.
+/// The key for the tags of one grant. Only its record contains it.
 #[derive(Clone, Copy)]
 pub(crate) struct TagKey([u8; Self::BYTES]);
 
@@ -105,14 +105,14 @@ impl TagKey {
         &self.0
     }
 
-    /// SHA-256 of the key and the digest of the token's body, cut to 11 bytes.
+    /// Returns the SHA-256 of the key and the digest of the token's body, truncated to 11 bytes.
     fn tag(&self, body: &Digest) -> [u8; TAG_BYTES] {
         let mut message = [0; Self::BYTES + 32];
         let (key, digest) = message.split_at_mut(Self::BYTES);
         key.copy_from_slice(&self.0);
-        digest.copy_from_slice(body.octets());
+        digest.copy_from_slice(body.bytes());
         let mut tag = [0; TAG_BYTES];
-        tag.copy_from_slice(Digest::of(&message).octets().split_at(TAG_BYTES).0);
+        tag.copy_from_slice(Digest::of(&message).bytes().split_at(TAG_BYTES).0);
         tag
     }
 }
@@ -131,7 +131,7 @@ impl std::fmt::Debug for TagKey {
     }
 }
 
-/// What a record keeps to recognize every refresh token of its grant, however old.
+/// The data by which a record recognizes every refresh token of its grant, however old.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Family {
     pub(crate) lineage: LineageDigest,
@@ -139,7 +139,7 @@ pub(crate) struct Family {
 }
 
 impl Family {
-    /// For a grant that never has a refresh token: no known lineage has that digest.
+    /// The value for a grant that never has a refresh token: no known lineage has that digest.
     pub(crate) const NONE: Self =
         Self { lineage: LineageDigest([0; LINEAGE_BYTES]), tag_key: TagKey::from_bytes([0; TagKey::BYTES]) };
 }
@@ -163,7 +163,7 @@ impl Fresh {
         Self(bytes)
     }
 
-    /// Takes the first bytes of a longer secret.
+    /// Copies the first bytes of a longer secret.
     pub(super) fn first_of(secret: &[u8; 32]) -> Self {
         let mut fresh = Self([0; FRESH_BYTES]);
         fresh.0.copy_from_slice(secret.split_at(FRESH_BYTES).0);
@@ -175,7 +175,7 @@ impl Fresh {
     }
 }
 
-/// A refresh token that was just made.
+/// A newly generated refresh token.
 pub(crate) type MintedRefresh = Minted<SECRET_CHARACTERS>;
 
 /// The end and the number of a refresh token. Numbers count the pairs of a grant, from 1.
@@ -185,7 +185,7 @@ pub(crate) struct Position {
     pub(crate) number: u32,
 }
 
-/// Writes the refresh token for one position in a grant.
+/// Creates the refresh token for one position in a grant.
 pub(crate) fn mint(position: Position, lineage: &Lineage, fresh: &Fresh, key: &TagKey) -> MintedRefresh {
     let end = position.end.seconds().to_be_bytes();
     let number = position.number.to_be_bytes();
@@ -204,7 +204,7 @@ pub(crate) fn mint(position: Position, lineage: &Lineage, fresh: &Fresh, key: &T
     Minted::new(secret, digest)
 }
 
-/// A presented refresh token of the right shape; nothing else is known of it yet.
+/// A presented refresh token that has the right form. It is not verified yet.
 pub(crate) struct PresentedRefresh {
     pub(crate) grant: GrantId,
     pub(crate) lineage: Lineage,
@@ -215,7 +215,7 @@ pub(crate) struct PresentedRefresh {
 }
 
 impl PresentedRefresh {
-    /// Reads a text of the right shape; any other text is unknown to the server.
+    /// Parses a text; `None` if it does not have the right form.
     pub(crate) fn parse(prefix: &str, text: &[u8]) -> Option<Self> {
         let text = text.strip_prefix(prefix.as_bytes())?;
         if text.len() != ID_CHARACTERS + SECRET_CHARACTERS {
@@ -230,10 +230,10 @@ impl PresentedRefresh {
         let (end, rest) = rest.split_first_chunk()?;
         let (number, rest) = rest.split_first_chunk()?;
         let (fresh, tag) = (rest.first_chunk()?, tag.first_chunk()?);
-        // Before the value is built, or the parts are copied byte by byte (`tests/limits`).
+        // Hashed before the value is built; otherwise the parts would be copied byte by byte (`tests/limits`).
         let digest = Digest::of(body);
         Some(Self {
-            grant: GrantId::from_octets(id),
+            grant: GrantId::from_bytes(id),
             lineage: Lineage(*lineage),
             position: Position {
                 end: Timestamp::from_seconds(u32::from_be_bytes(*end)),
@@ -245,12 +245,12 @@ impl PresentedRefresh {
         })
     }
 
-    /// Returns whether the grant made this token: lineage and tag are right, compared in constant time.
+    /// Returns whether the token belongs to the grant: lineage and tag match, compared in constant time.
     pub(crate) fn is_of(&self, family: &Family) -> bool {
         (self.lineage.digest() == family.lineage) & self.has_tag(&family.tag_key)
     }
 
-    /// Returns whether the tag was made with that key, compared in constant time.
+    /// Returns whether the tag was computed with that key, compared in constant time.
     pub(crate) fn has_tag(&self, key: &TagKey) -> bool {
         is_equal(&self.tag, &key.tag(&self.digest))
     }
@@ -260,7 +260,7 @@ impl PresentedRefresh {
 mod tests {
     use super::*;
     use crate::entropy::SystemEntropy;
-    use crate::id::{ID_OCTETS, IdText};
+    use crate::id::{ID_BYTES, IdText};
 
     struct Token {
         text: Vec<u8>,
@@ -273,7 +273,7 @@ mod tests {
         let tag_key = TagKey::draw(&SystemEntropy);
         let position = Position { end: Timestamp::from_seconds(77), number: 3 };
         let minted = mint(position, &lineage, &Fresh::draw(&SystemEntropy), &tag_key);
-        let text = minted.text("rt_", &IdText::of(&[9; ID_OCTETS])).into_bytes();
+        let text = minted.text("rt_", &IdText::of(&[9; ID_BYTES])).into_bytes();
         Token { text, minted, family: Family { lineage: lineage.digest(), tag_key } }
     }
 
@@ -282,12 +282,12 @@ mod tests {
         let Token { text, minted, family } = token();
         assert_eq!(text.len(), 3 + 110);
         let presented = PresentedRefresh::parse("rt_", &text).unwrap();
-        assert_eq!(presented.grant.octets(), &[9; ID_OCTETS]);
+        assert_eq!(presented.grant.as_bytes(), &[9; ID_BYTES]);
         assert_eq!(presented.position, Position { end: Timestamp::from_seconds(77), number: 3 });
         assert_eq!(presented.digest, minted.digest);
         assert!(presented.is_of(&family));
         let again = mint(presented.position, &presented.lineage, &presented.fresh, &family.tag_key);
-        assert_eq!(again.text("rt_", &IdText::of(&[9; ID_OCTETS])).into_bytes(), text);
+        assert_eq!(again.text("rt_", &IdText::of(&[9; ID_BYTES])).into_bytes(), text);
     }
 
     #[test]
@@ -303,7 +303,7 @@ mod tests {
                 let mut altered = text.clone();
                 altered[position] ^= 1 << bit;
                 let read = PresentedRefresh::parse("rt_", &altered);
-                let names_another = read.as_ref().is_some_and(|read| read.grant.octets() != &[9; ID_OCTETS]);
+                let names_another = read.as_ref().is_some_and(|read| read.grant.as_bytes() != &[9; ID_BYTES]);
                 let is_refused = read.is_none_or(|read| !read.is_of(&family));
                 assert!(is_refused || ID.contains(&position) && names_another, "byte {position}, bit {bit}");
             }
@@ -315,6 +315,6 @@ mod tests {
         let Token { text, family, .. } = token();
         let presented = PresentedRefresh::parse("rt_", &text).unwrap();
         assert!(!presented.is_of(&Family { tag_key: TagKey::from_bytes([0; 16]), ..family }));
-        assert!(!presented.is_of(&Family { lineage: LineageDigest::from_octets([0; 16]), ..family }));
+        assert!(!presented.is_of(&Family { lineage: LineageDigest::from_bytes([0; 16]), ..family }));
     }
 }

@@ -1,20 +1,20 @@
-//! What a write is told: a store answers in one of two ways, or fails.
+//! The results of writes.
 
-/// The answer of an `insert`.
+/// The result of an `insert`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
-#[expect(clippy::exhaustive_enums, reason = "a store has these two answers, whatever comes")]
+#[expect(clippy::exhaustive_enums, reason = "a store has exactly these two answers")]
 pub enum Insertion {
     /// The row was added, as durably as the store promises.
     Inserted,
-    /// There was a row of that id already; nothing was written.
+    /// A row with that id already exists; nothing was written.
     Exists,
 }
 
-/// The answer of a `replace`.
+/// The result of a `replace`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
-#[expect(clippy::exhaustive_enums, reason = "a store has these two answers, whatever comes")]
+#[expect(clippy::exhaustive_enums, reason = "a store has exactly these two answers")]
 pub enum Replacement {
     /// The row was replaced, as durably as the store promises.
     Replaced,

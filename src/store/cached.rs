@@ -1,4 +1,4 @@
-//! Clients kept for a while in front of a store, because every request looks its client up.
+//! A cache of clients in front of a store, because every request looks up its client.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -14,12 +14,12 @@ use crate::clock::{Clock, SystemClock, Timestamp};
 use crate::id::ClientId;
 use crate::store::{ClientRegistry, ClientStore, Insertion, Page, Purge, Registration, Replacement, StoreError};
 
-/// A [`ClientStore`] that answers `find` from memory for a time, and asks another store otherwise.
+/// A [`ClientStore`] that caches what `find` of another store returns.
 ///
-/// What this process writes through it is seen at once; what others write, a suspension for instance,
-/// within the time to live. `current` always asks the other store, so that no user consents to what was
-/// withdrawn. Clients that do not exist are not remembered: a guesser of ids fills no memory. At most
-/// 10 000 clients are kept; beyond that one makes room for another. Clones share their contents.
+/// A write of this process through the cache is visible at once. A write of another process, such as a suspension, is
+/// visible within the time to live. `current` always reads the other store, so that no user consents to what was
+/// withdrawn. Missing clients are not cached, so guessed ids fill no memory. At most 10 000 clients are cached; beyond
+/// that, a new one replaces another. Clones share their contents.
 ///
 /// # Examples
 ///
@@ -41,7 +41,7 @@ pub struct CachedClients<S> {
     store: Arc<S>,
     clock: Arc<dyn Clock>,
     time_to_live: Duration,
-    /// Calls of the store so far; each has its number.
+    /// The count of calls to the store so far, which numbers them.
     calls: Arc<AtomicU64>,
     kept: Arc<RwLock<Kept>>,
 }
@@ -49,7 +49,7 @@ pub struct CachedClients<S> {
 #[derive(Default)]
 struct Kept {
     clients: HashMap<ClientId, Entry>,
-    /// Calls with a lower number may have seen less than what was kept and forgotten since.
+    /// Calls with a lower number may have read an older state than an entry that was removed since.
     forgotten: u64,
 }
 
@@ -70,10 +70,9 @@ struct Entry {
 }
 
 impl<S: ClientStore> CachedClients<S> {
-    /// Puts a cache in front of `store`; a client is asked for again when it is `time_to_live` old.
+    /// Creates a cache in front of `store`. A client is read again when it is `time_to_live` old.
     ///
-    /// Ages are counted in whole seconds. With a time to live of less than one second every `find` asks
-    /// the store.
+    /// Ages are counted in whole seconds. With a time to live of less than one second, every `find` reads the store.
     #[must_use]
     pub fn new(store: S, time_to_live: Duration) -> Self {
         Self {
@@ -85,7 +84,7 @@ impl<S: ClientStore> CachedClients<S> {
         }
     }
 
-    /// Counts ages by another clock, in tests by one that stands still.
+    /// Sets the clock that measures ages, such as a manual one in tests.
     #[must_use]
     pub fn with_clock(self, clock: impl Clock) -> Self {
         Self { clock: Arc::new(clock), ..self }
@@ -96,7 +95,7 @@ impl<S: ClientStore> CachedClients<S> {
         kept.clients.get(id).filter(|entry| self.is_fresh(entry, now)).map(|entry| entry.client.clone())
     }
 
-    /// A clock that was set back makes nothing younger.
+    /// An entry from the future is not fresh: the clock was set back.
     fn is_fresh(&self, entry: &Entry, now: Timestamp) -> bool {
         entry.asked <= now && now < entry.asked.plus(self.time_to_live)
     }
@@ -105,21 +104,21 @@ impl<S: ClientStore> CachedClients<S> {
         self.calls.fetch_add(1, Ordering::SeqCst)
     }
 
-    /// Keeps what the store answered, unless something newer came meanwhile.
+    /// Caches an answer of the store, unless a newer one is cached.
     fn remember(&self, entry: Entry) {
         let mut kept = self.kept.write().unwrap_or_else(PoisonError::into_inner);
         if entry.call < kept.forgotten {
             return;
         }
         if let Some(known) = kept.clients.get(entry.client.id()) {
-            // Asked for before the newer one was known, or that one is fresh still: now, not when a slow answer
-            // was asked for.
+            // The call began before that of the known entry, or the known entry is still fresh. Freshness is judged
+            // now, not when a slow call began.
             let is_late = entry.call < known.call || self.is_fresh(known, self.clock.now());
             if entry.client.version() < known.client.version() && is_late {
                 return;
             }
         } else if kept.clients.len() >= MOST_CLIENTS {
-            // Any one will do: what is asked for often is soon back.
+            // Any entry will do: one that is used often is soon cached again.
             let one = kept.clients.keys().next().cloned();
             one.iter().for_each(|one| kept.forget(one));
         }
@@ -158,7 +157,7 @@ impl<S: ClientRegistry> ClientRegistry for CachedClients<S> {
     }
 
     async fn insert(&self, registration: Registration) -> Result<Insertion, StoreError> {
-        // The id may be that of a deleted client, which is remembered.
+        // The id may be that of a deleted client, which is still cached.
         let id = registration.client.id.clone();
         let answer = self.store.insert(registration).await;
         self.forget(&id);
@@ -169,9 +168,9 @@ impl<S: ClientRegistry> ClientRegistry for CachedClients<S> {
         let (client, asked) = (Arc::new(registration.client.clone()), self.clock.now());
         let answer = self.store.replace(version, registration).await;
         match &answer {
-            // A read that began before the write was done may not have seen it.
+            // A read that began before the end of the write may have missed it.
             Ok(Replacement::Replaced) => self.remember(Entry { client, asked, call: self.next_call() }),
-            // Another wrote, or the write may have taken effect.
+            // Another caller wrote the client, or the write may have taken effect.
             Ok(Replacement::Lost) | Err(_) => self.forget(client.id()),
         }
         answer
@@ -217,5 +216,5 @@ impl<S: fmt::Debug> fmt::Debug for CachedClients<S> {
     }
 }
 
-/// Beyond so many, one makes room for another: some ten megabytes.
+/// The most clients that are cached: some ten megabytes.
 const MOST_CLIENTS: usize = 10_000;

@@ -1,4 +1,4 @@
-//! Where registrations are written.
+//! The store of registrations.
 
 use std::sync::Arc;
 
@@ -14,45 +14,45 @@ use crate::store::page::Page;
 use crate::store::purge::Purge;
 use crate::store::registration::Registration;
 
-/// Keeps registrations: a [`ClientStore`] that can also be written.
+/// A [`ClientStore`] that can also be written.
 ///
 /// # Contract
 ///
-/// After each rule stand the tests of `grantor::testing::client_registry` that show it (feature `testing`).
+/// Each rule names the tests of `grantor::testing::client_registry` that check it (feature `testing`).
 ///
-/// 1. `insert` succeeds for exactly one of all callers with the same id; the others get `Exists` and
-///    change nothing. Ids are equal when their bytes are.
+/// 1. Of all callers that `insert` the same id, exactly one succeeds. The others get `Exists` and change nothing. Ids
+///    are compared as bytes.
 ///    Kit: `insert_has_one_winner`, `insert_leaves_what_is_there`, `ids_are_told_apart`.
-/// 2. `replace` succeeds for exactly one of all callers with the same expected version;
-///    `Lost` if the row has another version or is missing, and then nothing changes.
+/// 2. Of all callers that `replace` the same version, exactly one succeeds. If the row has another version or is
+///    missing, the result is `Lost` and nothing changes.
 ///    Kit: `replace_has_one_winner`, `replace_of_a_missing_client_is_lost`,
 ///    `replace_of_another_version_is_lost`, `large_versions_are_compared`, `no_update_is_lost`.
-/// 3. `confirm` writes a registration once more if the stored one equals it: version, client, application, and
-///    the logos that are put or cleared; kept logos are not compared. Any number of callers succeed, and the
-///    version stays. `Lost` if the row is missing or differs, and then nothing changes.
+/// 3. `confirm` writes a registration again if the stored one equals it: version, client, application, and the logos
+///    that are put or cleared. Kept logos are not compared. Any number of callers succeed, and the version stays. If
+///    the row is missing or differs, the result is `Lost` and nothing changes.
 ///    Kit: `a_confirm_leaves_what_is_there`, `a_confirm_of_another_registration_is_lost`,
 ///    `confirms_at_once_all_succeed`, `a_confirm_undoes_no_write`.
 /// 4. Client, application and logos of one registration change together or not at all.
 ///    Kit: `all_parts_change_together`, `readers_see_no_half_of_a_write`.
-/// 5. What was acknowledged is found by every later call but `find`, also after a crash.
+/// 5. Every later call except `find` returns an acknowledged write, also after a crash.
 ///    Kit: `acknowledged_writes_are_found`.
-/// 6. `list` returns what [`Application::filters`] names, in the ascending order of ids, compared as
-///    bytes, at once after the write.
+/// 6. `list` returns an application under each of its [`Application::filters`], immediately after the write. Ids are in
+///    ascending order, compared as bytes.
 ///    Kit: `lists_follow_every_move`, `a_list_is_of_one_owner`, `a_list_is_in_the_order_of_ids`,
 ///    `pages_hold_every_application_once`, `a_page_of_the_largest_applications_is_full`,
 ///    `pages_miss_nothing_that_stays`.
-/// 7. Application and logos come back equal in every field, whatever texts they hold.
+/// 7. Applications and logos are read back equal in every field, with any text.
 ///    Kit: `every_field_comes_back`, `the_largest_registration_comes_back`.
-/// 8. Each call costs the same at a hundred and at a million applications; only the applications of one
-///    filter are examined.
+/// 8. Each call costs the same with a hundred and with a million applications. Only the applications of one filter are
+///    examined.
 ///    Kit: `calls_cost_the_same`, for a store that can count the rows that its engine examined.
-/// 9. `purge_deleted` removes only applications that have a [`purge_after`](Application::purge_after), from that time
-///    on, and takes them off their lists. Others stay, whatever their age. A later version may have another time.
+/// 9. `purge_deleted` removes only applications whose [`purge_after`](Application::purge_after) has come, also from
+///    their lists. Applications without one stay, at any age. A later version may have another time.
 ///    Kit: `only_deleted_clients_are_purged`.
 ///
 /// # Atomicity
 ///
-/// One transaction over the rows of one client, or one row that holds all but the logos.
+/// One transaction over the rows of one client, or one row that holds everything except the logos.
 ///
 /// # Security
 ///
@@ -61,7 +61,7 @@ use crate::store::registration::Registration;
 pub trait ClientRegistry: ClientStore {
     /// Returns whether a read returns only writes that no fail-over can undo; `false` by default.
     ///
-    /// Where it is `false`, a row is [confirmed](Self::confirm) before anything is acknowledged that rests on
+    /// If it is `false`, the server [confirms](Self::confirm) a row before it acknowledges anything that depends on
     /// having read it.
     fn reads_settled(&self) -> bool {
         false
@@ -74,7 +74,7 @@ pub trait ClientRegistry: ClientStore {
     /// [`StoreError`] if the store failed; the write may or may not have taken effect.
     async fn insert(&self, registration: Registration) -> Result<Insertion, StoreError>;
 
-    /// Puts a registration in the place of the one that has `version`.
+    /// Replaces the registration of the same client, if the stored one has this `version`.
     ///
     /// # Errors
     ///
@@ -92,7 +92,7 @@ pub trait ClientRegistry: ClientStore {
     /// [`StoreError`] if the store failed.
     async fn confirm(&self, registration: Registration) -> Result<Replacement, StoreError>;
 
-    /// Returns the form and the review of that client.
+    /// Returns the application of that client.
     ///
     /// # Errors
     ///
@@ -106,15 +106,17 @@ pub trait ClientRegistry: ClientStore {
     /// [`StoreError`] if the store failed.
     async fn logo(&self, id: &ClientId, slot: LogoSlot) -> Result<Option<Arc<Logo>>, StoreError>;
 
-    /// Removes what is left of clients that were deleted, and clients that registered themselves and were not used for
-    /// long: those whose [`purge_after`](Application::purge_after) is not later than `now`. Examines at most `limit`.
+    /// Removes clients whose [`purge_after`](Application::purge_after) is not later than `now`, examining at most
+    /// `limit`.
+    ///
+    /// These are deleted clients, and clients that registered themselves and were not used for long.
     ///
     /// # Errors
     ///
     /// [`StoreError`] if the store failed; what was removed before that stays removed.
     async fn purge_deleted(&self, now: Timestamp, limit: usize) -> Result<Purge, StoreError>;
 
-    /// Returns applications that the filter names, ids ascending.
+    /// Returns applications that match the filter, in ascending order of their ids.
     ///
     /// # Errors
     ///

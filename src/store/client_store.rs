@@ -1,4 +1,4 @@
-//! Where clients are looked up.
+//! The store of clients.
 
 use std::fmt;
 use std::sync::Arc;
@@ -9,30 +9,30 @@ use crate::client::Client;
 use crate::id::ClientId;
 use crate::store::error::StoreError;
 
-/// Looks clients up; every request does.
+/// Looks up clients, as every request does.
 ///
 /// # Contract
 ///
-/// After each rule stand the tests of `grantor::testing::client_store` that show it (feature `testing`).
+/// Each rule names the tests of `grantor::testing::client_store` that check it (feature `testing`).
 ///
-/// 1. `find` may answer from a cache. The age of what it answers bounds how late a suspension or a
-///    narrowed scope is seen; it is a client as it was written once, in whole.
+/// 1. `find` may answer from a cache. The age of its answers limits how late a suspension or a narrowed scope takes
+///    effect. Each answer is a complete client as it was once written.
 ///    Kit: `find_answers_what_was_written`.
-/// 2. `current` answers what the last acknowledged write left, from no cache and no replica.
+/// 2. `current` returns the last acknowledged write, never from a cache or a replica.
 ///    Kit: `current_answers_the_last_write`.
-///    A client whose long list of resources was replaced has the one before among its
-///    [former ones](crate::ClientBuilder::former_resources). Without it, earlier consents cover no named resource.
-/// 3. A client comes back equal in every field; an id that nobody registered has none.
+///    If a client's long list of resources was replaced, the client keeps the previous list among its [former
+///    ones](crate::ClientBuilder::former_resources). Otherwise, earlier consents cover no named resource.
+/// 3. A client is read back equal in every field. An unregistered id has no client.
 ///    Kit: `every_field_comes_back`, `an_unknown_id_has_no_client`.
 ///
 /// # Atomicity
 ///
-/// None is asked for: both only read.
+/// None is required: both calls only read.
 ///
 /// # Security
 ///
-/// A stale `current` lets a user consent to what an administrator has just withdrawn. The `id` is what a
-/// request claims, at times a secret in the wrong place: neither log it nor put it into an error.
+/// A stale `current` lets a user consent to what an administrator has just withdrawn. The `id` comes from a request,
+/// and may be a secret in the wrong parameter: do not log it or put it into an error.
 ///
 /// # Examples
 ///
@@ -61,14 +61,14 @@ use crate::store::error::StoreError;
 /// ```
 #[async_trait]
 pub trait ClientStore: fmt::Debug + Send + Sync + 'static {
-    /// Returns the client of that id, if there is one; the answer may be from a cache.
+    /// Returns the client with that id, if there is one; the answer may be from a cache.
     ///
     /// # Errors
     ///
     /// [`StoreError`] if the store failed.
     async fn find(&self, id: &ClientId) -> Result<Option<Arc<Client>>, StoreError>;
 
-    /// Returns the client of that id as it is now.
+    /// Returns the client with that id in its current state.
     ///
     /// # Errors
     ///

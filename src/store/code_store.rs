@@ -1,4 +1,4 @@
-//! Where authorization requests and their codes are kept.
+//! The store of authorization requests and their codes.
 
 use std::fmt;
 use std::sync::Arc;
@@ -20,8 +20,8 @@ use crate::subject::Subject;
 ///
 /// # Security
 ///
-/// If two callers win, one consent becomes two codes. If an acknowledged write is not found, a code
-/// that was spent may work again.
+/// If two callers win, one consent becomes two codes. If an acknowledged write is not found, a used code may work
+/// again.
 ///
 /// # Examples
 ///
@@ -33,13 +33,13 @@ use crate::subject::Subject;
 pub trait CodeStore: fmt::Debug + Send + Sync + 'static {
     /// Returns whether a read returns only writes that no fail-over can undo; `false` by default.
     ///
-    /// Where it is `false`, a row is [confirmed](Self::confirm) before anything is acknowledged that rests on
+    /// If it is `false`, the server [confirms](Self::confirm) a row before it acknowledges anything that depends on
     /// having read it.
     fn reads_settled(&self) -> bool {
         false
     }
 
-    /// Returns the authorization of that id.
+    /// Returns the authorization with that id.
     ///
     /// # Errors
     ///
@@ -53,7 +53,7 @@ pub trait CodeStore: fmt::Debug + Send + Sync + 'static {
     /// [`StoreError`] if the store failed; the write may or may not have taken effect.
     async fn insert(&self, record: Arc<Authorization>) -> Result<Insertion, StoreError>;
 
-    /// Puts an authorization in the place of the one that has its id and `version`.
+    /// Replaces the authorization with the same id, if the stored one has this `version`.
     ///
     /// # Errors
     ///
@@ -69,7 +69,7 @@ pub trait CodeStore: fmt::Debug + Send + Sync + 'static {
     /// [`StoreError`] if the store failed.
     async fn confirm(&self, record: Arc<Authorization>) -> Result<Replacement, StoreError>;
 
-    /// Returns authorizations of that subject, ids ascending.
+    /// Returns authorizations of that subject, in ascending order of their ids.
     ///
     /// # Errors
     ///
@@ -80,7 +80,8 @@ pub trait CodeStore: fmt::Debug + Send + Sync + 'static {
         page: Page<AuthorizationId>,
     ) -> Result<Vec<Arc<Authorization>>, StoreError>;
 
-    /// Removes what may be removed at `now`, looking at no more than `limit` records.
+    /// Removes authorizations whose [`purge_after`](Authorization::purge_after) is not later than `now`, examining at
+    /// most `limit`.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! What a database has to offer.
+//! The interface to a database.
 
 use std::fmt;
 
@@ -14,13 +14,14 @@ use crate::subject::Subject;
 /// Every engine is a [`ClientStore`](crate::store::ClientStore), a
 /// [`ClientRegistry`](crate::store::ClientRegistry), a [`CodeStore`](crate::store::CodeStore), a
 /// [`TokenStore`](crate::store::TokenStore), a [`PushedRequestStore`](crate::store::PushedRequestStore), a
-/// [`ReplayStore`](crate::store::ReplayStore) and a [`PurgeStore`](crate::store::PurgeStore): those implementations encode, decode and report unreadable records, once
-/// for all engines. The [guide](crate::guide::writing_a_store) has tables in SQL and two complete examples.
+/// [`ReplayStore`](crate::store::ReplayStore) and a [`PurgeStore`](crate::store::PurgeStore): these implementations
+/// encode, decode and report unreadable records for all engines. The [guide](crate::guide::writing_a_store) has tables
+/// in SQL and two complete examples.
 ///
 /// # Contract
 ///
 /// The rules are those of the typed traits, which the kit of the feature `testing` checks
-/// (`grantor::store_tests!`). In the words of an engine:
+/// (`grantor::store_tests!`). For an engine, they mean:
 ///
 /// 1. **One winner.** Of all callers that insert one key, exactly one gets [`Insertion::Inserted`]. Of all
 ///    callers that replace one version of a row, exactly one gets [`Replacement::Replaced`]. The others
@@ -31,10 +32,9 @@ use crate::subject::Subject;
 /// 4. **Lists never lag.** An acknowledged row is on its lists at once. A list may return a row that has just
 ///    left it, since the caller checks the record; it must never omit one.
 /// 5. **The purge is housekeeping.** It removes only rows whose [`due`](Write::due) is not later than `now`,
-///    and loses no write that happens at the same time. Its index may lag, and rows may be left to the
-///    engine's own expiry.
+///    and loses no concurrent write. Its index may lag, and rows may be left to the engine's own expiry.
 /// 6. **Late writes are bounded.** A write is applied within an hour of its call, or never.
-/// 7. **Size does not matter.** Each call costs the same at a thousand and at a hundred million rows.
+/// 7. **Size does not matter.** Each call costs the same with a thousand and with a hundred million rows.
 ///
 /// After an error, a write may have been applied or not. The caller reads the row and recognizes its own
 /// write, so an engine needs no exactly-once machinery.
@@ -88,7 +88,7 @@ pub trait Engine: fmt::Debug + Send + Sync + 'static {
     /// [`StoreError`] if the database failed; the row is then not known to be durable.
     fn confirm(&self, write: Write) -> impl Future<Output = Result<Replacement, StoreError>> + Send;
 
-    /// Returns up to `limit` rows of a list in the order of their keys as bytes, starting behind the key `after`.
+    /// Returns up to `limit` rows of a list in the order of their keys as bytes, starting after the key `after`.
     ///
     /// If there are fewer rows than `limit`, the list ends here. `limit` is at least 1.
     ///
@@ -115,7 +115,7 @@ pub trait Engine: fmt::Debug + Send + Sync + 'static {
     ) -> impl Future<Output = Result<Purge, StoreError>> + Send;
 }
 
-/// A kind of record, each with keys of its own.
+/// A kind of record. Each table has its own keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Table {
@@ -164,7 +164,7 @@ impl Table {
     }
 }
 
-/// A part of a row that is read by itself.
+/// A part of a row that is read separately.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Part {
@@ -194,7 +194,7 @@ impl Part {
     }
 }
 
-/// One row as it is to be stored.
+/// A row to be stored.
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Write {
@@ -216,8 +216,8 @@ pub struct Write {
     pub lists_moved: bool,
     /// The time from which the row may be removed; `None` for rows that stay.
     pub due: Option<Timestamp>,
-    /// Whether `due` may be much sooner than that of the previous version, as for a grant that was revoked. Then a
-    /// `replace` brings the purge index forward. If it is `false`, it need not change it.
+    /// Whether `due` may be much earlier than that of the previous version, as for a revoked grant. A `replace` then
+    /// moves the row forward in the purge index. If it is `false`, a `replace` need not change that index.
     pub due_moved: bool,
     /// Values for columns that operators query.
     pub columns: Columns,
@@ -245,7 +245,7 @@ impl fmt::Debug for Write {
     }
 }
 
-/// Values for columns beside the bytes of a row, which operators query. The core never reads them back.
+/// Values for additional columns of a row, which operators query. The core never reads them back.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Columns {
@@ -253,7 +253,7 @@ pub struct Columns {
     pub client: Option<ClientId>,
     /// The user of the row, or the owner of an application.
     pub subject: Option<Subject>,
-    /// When the row was made, or an application was last submitted.
+    /// When the row was created, or an application was last submitted.
     pub created: Option<Timestamp>,
     /// The state of the row as a word: `held`, `code_issued` or `denied`; `granted` or `revoked`; `pending`,
     /// `approved`, `rejected`, `suspended` or `deleted`; `pushed` or `used`; `purged`.

@@ -1,12 +1,12 @@
-//! What stops a store.
+//! The error of a store.
 
 use std::error::Error;
 
 use crate::codec::DecodeError;
 
-/// A failure of the store itself; what was asked for may or may not have taken effect.
+/// A failure of the store. The operation may or may not have taken effect.
 ///
-/// It is answered with 503, or 500 if it will not pass, and never takes anything from anybody.
+/// The server responds with 503, or with 500 if the failure is permanent. Neither spends a code nor revokes a grant.
 #[derive(Debug, thiserror::Error)]
 #[error("the store failed")]
 pub struct StoreError {
@@ -16,19 +16,19 @@ pub struct StoreError {
 }
 
 impl StoreError {
-    /// A failure that may pass: a lost connection, a full queue, a time-out.
+    /// Creates a transient failure, such as a lost connection, a full queue or a time-out.
     pub fn transient(source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         Self { transient: true, unreadable: None, source: source.into() }
     }
 
-    /// A failure that stays until somebody acts: a missing table, a record that cannot be read.
+    /// Creates a permanent failure, which an operator must resolve, such as a missing table.
     pub fn permanent(source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         Self { transient: false, unreadable: None, source: source.into() }
     }
 
-    /// A record that exists and cannot be read, named by its key; a permanent failure.
+    /// Creates a permanent failure for a record that exists but cannot be read, with the record's key.
     ///
-    /// The reader of a list continues after the record that is named.
+    /// The reader of a list continues after that record.
     #[must_use]
     pub fn unreadable(key: &[u8], error: DecodeError) -> Self {
         Self { unreadable: Some(key.into()), ..Self::permanent(error) }
@@ -40,7 +40,7 @@ impl StoreError {
         self.unreadable.as_deref()
     }
 
-    /// Returns whether the failure may pass by itself.
+    /// Returns whether the failure is transient: a retry may succeed.
     #[must_use]
     pub const fn is_transient(&self) -> bool {
         self.transient

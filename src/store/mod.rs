@@ -1,11 +1,11 @@
-//! What is remembered: small traits, their contract, and what travels through them.
+//! Storage: small traits, their contract, and the types they use.
 //!
-//! Every state change of a flow is one write of one row by its primary key. A store holds no rule of
-//! OAuth: it finds, inserts and swaps records whose fields it need not understand.
+//! Every state change of a flow is one write of one row by its primary key. A store contains no rule of OAuth: it
+//! finds, inserts and replaces records whose fields it need not understand.
 //!
 //! The core reads and writes through the typed traits: [`ClientStore`], [`ClientRegistry`], [`CodeStore`],
-//! [`TokenStore`], [`PushedRequestStore`], [`ReplayStore`], [`PurgeStore`]. A database implements one trait beneath them,
-//! [`Engine`], over bytes; every engine is a store of all seven.
+//! [`TokenStore`], [`PushedRequestStore`], [`ReplayStore`], [`PurgeStore`]. A database implements [`Engine`] instead, a
+//! single trait over bytes. Every engine implements all seven typed traits.
 
 mod answer;
 pub(crate) mod cached;

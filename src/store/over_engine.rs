@@ -1,4 +1,4 @@
-//! Every [`Engine`] is a store of all kinds: encoding, decoding and lists, written once.
+//! Implements all store traits for every [`Engine`]: encoding, decoding and lists.
 
 use std::iter;
 use std::sync::Arc;
@@ -27,7 +27,7 @@ use crate::store::replay_store::ReplayStore;
 use crate::store::token_store::TokenStore;
 use crate::subject::Subject;
 
-/// A record with a table of its own, listed by its subject if it has one.
+/// A record with its own table, listed by its subject if it has one.
 trait Tabled: Record + PartialEq {
     const TABLE: Table;
 }
@@ -71,8 +71,8 @@ async fn find_record<R: Tabled>(engine: &impl Engine, key: &[u8; 16]) -> Result<
     bytes.map(|bytes| decoded(key, R::decode(&bytes))).transpose()
 }
 
-/// Confirms a row. Where an older release wrote it in an older layout, its bytes differ from those of the same
-/// record now: what `is_same` takes for the same is confirmed as it stands.
+/// Confirms a row. If an older release wrote it in an older layout, its bytes differ from today's encoding of the same
+/// record. A row that `is_same` accepts is then confirmed with its stored bytes.
 async fn confirm_row(
     engine: &impl Engine,
     write: impl Fn() -> Write + Send,
@@ -146,7 +146,7 @@ impl<E: Engine> CodeStore for E {
     }
 
     async fn find(&self, id: &AuthorizationId) -> Result<Option<Arc<Authorization>>, StoreError> {
-        find_record(self, id.octets()).await
+        find_record(self, id.as_bytes()).await
     }
 
     async fn insert(&self, record: Arc<Authorization>) -> Result<Insertion, StoreError> {
@@ -166,7 +166,7 @@ impl<E: Engine> CodeStore for E {
         subject: &Subject,
         page: Page<AuthorizationId>,
     ) -> Result<Vec<Arc<Authorization>>, StoreError> {
-        list_records(self, subject, page.start().map(AuthorizationId::octets), page.limit()).await
+        list_records(self, subject, page.start().map(AuthorizationId::as_bytes), page.limit()).await
     }
 
     async fn purge_expired(&self, now: Timestamp, limit: usize) -> Result<Purge, StoreError> {
@@ -181,7 +181,7 @@ impl<E: Engine> TokenStore for E {
     }
 
     async fn find(&self, id: &GrantId) -> Result<Option<Arc<Grant>>, StoreError> {
-        find_record(self, id.octets()).await
+        find_record(self, id.as_bytes()).await
     }
 
     async fn insert(&self, record: Arc<Grant>) -> Result<Insertion, StoreError> {
@@ -197,7 +197,7 @@ impl<E: Engine> TokenStore for E {
     }
 
     async fn grants_of(&self, subject: &Subject, page: Page<GrantId>) -> Result<Vec<Arc<Grant>>, StoreError> {
-        list_records(self, subject, page.start().map(GrantId::octets), page.limit()).await
+        list_records(self, subject, page.start().map(GrantId::as_bytes), page.limit()).await
     }
 
     async fn purge_expired(&self, now: Timestamp, limit: usize) -> Result<Purge, StoreError> {
@@ -212,7 +212,7 @@ impl<E: Engine> PushedRequestStore for E {
     }
 
     async fn find(&self, id: &PushedRequestId) -> Result<Option<Arc<PushedRequest>>, StoreError> {
-        find_record(self, id.octets()).await
+        find_record(self, id.as_bytes()).await
     }
 
     async fn insert(&self, record: Arc<PushedRequest>) -> Result<Insertion, StoreError> {
@@ -255,13 +255,13 @@ impl<E: Engine> ReplayStore for E {
     }
 }
 
-/// The key of the last purge among the replays. No list of parts that [`Replay::new`] hashes leads to it, since each
+/// Returns the key of the last purge in the table of replays. [`Replay::new`] never produces it, since what it hashes
 /// begins with a length.
 fn key_of_last_purge() -> Vec<u8> {
-    Digest::of(b"last purge").octets().to_vec()
+    Digest::of(b"last purge").bytes().to_vec()
 }
 
-/// A row that stays: no purge removes it.
+/// Returns a row without a due time, which no purge removes.
 fn write_of_last_purge(record: LastPurge) -> Write {
     Write {
         table: Table::Replays,
@@ -332,7 +332,7 @@ fn write_of_registration(registration: &Registration) -> Write {
         match write {
             LogoWrite::Keep => {}
             LogoWrite::Clear => parts.push((part, None)),
-            LogoWrite::Put(logo) => parts.push((part, Some(logo.octets().to_vec()))),
+            LogoWrite::Put(logo) => parts.push((part, Some(logo.bytes().to_vec()))),
         }
     }
     Write {

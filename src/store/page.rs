@@ -1,11 +1,11 @@
-//! A list is read in pages.
+//! Pages of a list.
 
-/// The most items of a page.
+/// The maximum number of items on a page.
 const MOST_ITEMS: usize = 1000;
 
 /// A part of a list: at most `limit` items whose ids come after a given one.
 ///
-/// Whoever reads on gives the id of the last item that came; a list ends with a page that is not full.
+/// To read the next page, pass the id of the last item. A page that is not full is the last one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Page<Id> {
     after: Option<Id>,
@@ -13,13 +13,13 @@ pub struct Page<Id> {
 }
 
 impl<Id: Ord> Page<Id> {
-    /// Returns the first `limit` items, from 1 to 1000: a number beyond is taken for the nearest of them.
+    /// Returns a page of the first `limit` items. The limit is clamped to the range 1 to 1000.
     #[must_use]
     pub fn first(limit: usize) -> Self {
         Self { after: None, limit: limit.clamp(1, MOST_ITEMS) }
     }
 
-    /// Returns the first `limit` items after `id`, from 1 to 1000 as in [`first`](Self::first).
+    /// Returns a page of the first `limit` items after `id`. The limit is clamped as in [`first`](Self::first).
     #[must_use]
     pub fn after(id: Id, limit: usize) -> Self {
         Self { after: Some(id), limit: limit.clamp(1, MOST_ITEMS) }
@@ -35,13 +35,13 @@ impl<Id: Ord> Page<Id> {
         self.after.as_ref()
     }
 
-    /// Returns the most items that may come.
+    /// Returns the maximum number of items.
     #[must_use]
     pub const fn limit(&self) -> usize {
         self.limit
     }
 
-    /// Returns whether an item of that id belongs on this page or a later one.
+    /// Returns whether an item with that id belongs on this page or a later one.
     #[must_use]
     pub fn admits(&self, id: &Id) -> bool {
         self.after.as_ref().is_none_or(|start| id > start)

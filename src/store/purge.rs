@@ -1,6 +1,6 @@
-//! What a purge tells, step by step.
+//! The result of a purge step.
 
-/// What one step of a purge did.
+/// The result of one step of a purge.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[must_use]
 pub struct Purge {
@@ -9,17 +9,17 @@ pub struct Purge {
 }
 
 impl Purge {
-    /// A step that removed so many records and may have left some.
+    /// Creates the result of a step that removed `removed` records and may have left some.
     pub const fn new(removed: usize) -> Self {
         Self { removed, finished: false }
     }
 
-    /// Says that nothing was left to remove.
+    /// Marks the purge as finished: nothing was left to remove.
     pub const fn finished(self) -> Self {
         Self { finished: true, ..self }
     }
 
-    /// Returns the count of records removed.
+    /// Returns the number of removed records.
     #[must_use]
     pub const fn removed(&self) -> usize {
         self.removed

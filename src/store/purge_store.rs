@@ -1,4 +1,4 @@
-//! Where the time of the last purge is kept.
+//! The store of the time of the last purge.
 
 use std::fmt;
 use std::sync::Arc;
@@ -9,29 +9,29 @@ use crate::record::LastPurge;
 use crate::store::answer::{Insertion, Replacement};
 use crate::store::error::StoreError;
 
-/// Keeps the time of the last purge, so that a clock that leaps forward removes nothing.
+/// Keeps the time of the last purge, so that a clock that jumps forward removes nothing.
 ///
 /// It is one record. Keep it where the grants are, so that both are restored from one backup.
 ///
 /// # Contract
 ///
-/// After each rule stand the tests of `grantor::testing::purge_store` that show it (feature `testing`).
+/// Each rule names the tests of `grantor::testing::purge_store` that check it (feature `testing`).
 ///
-/// 1. `insert` succeeds for exactly one of all callers while there is no record; the others get
-///    [`Insertion::Exists`] and change nothing. Kit: `insert_has_one_winner`, `insert_leaves_what_is_there`.
-/// 2. `replace` succeeds for exactly one of all callers with the same expected version; the others, and all while
-///    there is no record, get [`Replacement::Lost`] and change nothing. Kit: `replace_has_one_winner`,
+/// 1. Of all callers that `insert` while there is no record, exactly one succeeds. The others get [`Insertion::Exists`]
+///    and change nothing. Kit: `insert_has_one_winner`, `insert_leaves_what_is_there`.
+/// 2. Of all callers that `replace` the same version, exactly one succeeds. The others get [`Replacement::Lost`] and
+///    change nothing. So do all callers while there is no record. Kit: `replace_has_one_winner`,
 ///    `replace_of_a_missing_record_is_lost`, `replace_of_another_version_is_lost`.
-/// 3. `confirm` writes the record once more, durably, if the stored one equals it. Any number of callers succeed. For
-///    a missing or another record it is `Lost` and changes nothing. Kit: `a_confirm_leaves_what_is_there`,
+/// 3. `confirm` writes the record again, durably, if the stored one equals it. Any number of callers succeed. If the
+///    record is missing or differs, the result is `Lost` and nothing changes. Kit: `a_confirm_leaves_what_is_there`,
 ///    `a_confirm_of_another_record_is_lost`.
-/// 4. What was acknowledged is found by every later `find`, from every node, also after a crash if the store is
-///    durable. Kit: `acknowledged_writes_are_found`.
-/// 5. No purge removes the record, at whatever time. Kit: `a_purge_leaves_the_record`.
+/// 4. Every later `find`, on every node, returns an acknowledged write; if the store is durable, also after a crash.
+///    Kit: `acknowledged_writes_are_found`.
+/// 5. No purge removes the record, at any time. Kit: `a_purge_leaves_the_record`.
 ///
 /// # Atomicity
 ///
-/// That of the other stores: `INSERT … ON CONFLICT DO NOTHING` and `UPDATE … WHERE key = ? AND version = ?`.
+/// As for the other stores: `INSERT … ON CONFLICT DO NOTHING` and `UPDATE … WHERE key = ? AND version = ?`.
 ///
 /// # Security
 ///
@@ -58,14 +58,14 @@ pub trait PurgeStore: fmt::Debug + Send + Sync + 'static {
     /// [`StoreError`] if the store failed; the write may have been applied or not.
     async fn insert(&self, record: LastPurge) -> Result<Insertion, StoreError>;
 
-    /// Puts a record in the place of the one that has `version`.
+    /// Replaces the record, if the stored one has this `version`.
     ///
     /// # Errors
     ///
     /// [`StoreError`] if the store failed; the write may have been applied or not.
     async fn replace(&self, version: u32, record: LastPurge) -> Result<Replacement, StoreError>;
 
-    /// Writes the record again, unchanged and durably, if it is this one.
+    /// Writes the record again, unchanged and durably, if the stored one equals it.
     ///
     /// # Errors
     ///

@@ -25,7 +25,7 @@ use crate::store::purge::Purge;
 ///
 /// # Atomicity
 ///
-/// That of [`CodeStore`](crate::store::CodeStore#atomicity).
+/// As for [`CodeStore`](crate::store::CodeStore#atomicity).
 ///
 /// # Security
 ///
@@ -41,7 +41,7 @@ pub trait PushedRequestStore: fmt::Debug + Send + Sync + 'static {
         false
     }
 
-    /// Returns the request of that id.
+    /// Returns the request with that id.
     ///
     /// # Errors
     ///

@@ -1,15 +1,15 @@
-//! What a registry is given to write.
+//! The input of a registry's writes.
 
 use std::sync::Arc;
 
 use crate::client::Client;
 use crate::client::application::{Application, Logo};
 
-/// What is written of one application.
+/// A write of one client with its application and logos.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Registration {
-    /// What every request reads; its id is the key, its version the number of this state.
+    /// The client, which every request reads. Its id is the key, its version the number of this state.
     pub client: Client,
     /// The form and its review.
     pub application: Application,
@@ -20,7 +20,7 @@ pub struct Registration {
 }
 
 impl Registration {
-    /// A write that leaves both logos as they are.
+    /// Creates a write that leaves both logos unchanged.
     #[must_use]
     pub const fn new(client: Client, application: Application) -> Self {
         Self { client, application, logo: LogoWrite::Keep, proposed_logo: LogoWrite::Keep }
@@ -29,12 +29,12 @@ impl Registration {
 
 /// What a write does to one logo.
 #[derive(Clone, Debug)]
-#[expect(clippy::exhaustive_enums, reason = "a store has to carry out each of them, whatever comes")]
+#[expect(clippy::exhaustive_enums, reason = "a store must carry out each of them")]
 pub enum LogoWrite {
-    /// Leaves it as it is.
+    /// Leaves it unchanged.
     Keep,
     /// Removes it.
     Clear,
-    /// Puts this one in its place.
+    /// Replaces it with this one.
     Put(Arc<Logo>),
 }

@@ -1,4 +1,4 @@
-//! Where identifiers are kept that must not be used twice.
+//! The store of identifiers that must not be used twice.
 
 use std::fmt;
 
@@ -14,17 +14,16 @@ use crate::store::purge::Purge;
 ///
 /// # Contract
 ///
-/// After each rule stand the tests of `grantor::testing::replay_store` that show it (feature `testing`).
+/// Each rule names the tests of `grantor::testing::replay_store` that check it (feature `testing`).
 ///
-/// 1. `insert` succeeds for exactly one of all callers with the same digest, on every node; the others get
-///    [`Insertion::Exists`], which *is* the replay. Kit: `one_identifier_has_one_winner`,
-///    `identifiers_are_told_apart`.
+/// 1. Of all callers that `insert` the same digest, on any node, exactly one succeeds. The others get
+///    [`Insertion::Exists`], which *is* the replay. Kit: `one_identifier_has_one_winner`, `identifiers_are_told_apart`.
 /// 2. A record stays until its end, also after a crash if the store is durable.
 ///    Kit: `a_purge_waits_for_the_end_of_a_replay`, and `a_replay_does_not_expire_early`, for a store whose
 ///    engine removes records by its own clock.
 /// 3. `purge_expired` removes only records whose end is not later than `now`, examines at most `limit`, and
-///    never walks over records that are not due. It is housekeeping: records may be left to the engine's own
-///    expiry, and the index of the purge may lag. Kit: `a_purge_of_replays_is_bounded_and_finishes`.
+///    never scans records that are not due. It is housekeeping: records may be left to the engine's own expiry, and the
+///    index of the purge may lag. Kit: `a_purge_of_replays_is_bounded_and_finishes`.
 ///
 /// # Atomicity
 ///

@@ -1,4 +1,4 @@
-//! The stores of one server, together.
+//! The stores of one server.
 
 use std::sync::Arc;
 
@@ -24,9 +24,9 @@ pub struct Stores {
 }
 
 impl Stores {
-    /// Puts stores together; without a registry, applications are administered elsewhere.
+    /// Combines stores. Without a registry, applications are administered elsewhere.
     ///
-    /// `purges` keeps the time of the last purge. Give it the store of the tokens, or another one as durable.
+    /// `purges` keeps the time of the last purge. Pass the store of the tokens, or another one that is as durable.
     #[must_use]
     pub fn new(
         clients: impl ClientStore,
@@ -45,20 +45,20 @@ impl Stores {
         }
     }
 
-    /// Sets where registrations are written; clients are still looked up in the store given before.
+    /// Sets the store of registrations. Clients are still looked up in the store passed to [`new`](Self::new).
     #[must_use]
     pub fn with_registry(self, registry: impl ClientRegistry) -> Self {
         Self { registry: Some(Arc::new(registry)), ..self }
     }
 
-    /// Sets where identifiers are kept that must not be used twice.
+    /// Sets the store of identifiers that must not be used twice.
     #[must_use]
     pub fn with_replays(self, replays: impl ReplayStore) -> Self {
         Self { replays: Some(Arc::new(replays)), ..self }
     }
 
-    /// Sets where pushed authorization requests are kept, which [`Config::pushed_requests`](crate::Config::pushed_requests)
-    /// needs.
+    /// Sets the store of pushed authorization requests, which
+    /// [`Config::pushed_requests`](crate::Config::pushed_requests) needs.
     #[must_use]
     pub fn with_pushed_requests(self, pushed_requests: impl PushedRequestStore) -> Self {
         Self { pushed_requests: Some(Arc::new(pushed_requests)), ..self }
@@ -66,16 +66,16 @@ impl Stores {
 }
 
 impl Stores {
-    /// Returns where registrations are written.
+    /// Returns the store of registrations.
     ///
     /// # Errors
     ///
-    /// [`StoreError`] if there is no registry, which nobody meets: a registrar exists only with one.
+    /// [`StoreError`] if there is no registry. This cannot happen, since a registrar exists only with one.
     pub(crate) fn registry(&self) -> Result<&dyn ClientRegistry, StoreError> {
         self.registry.as_deref().ok_or_else(|| StoreError::permanent("there is no registry"))
     }
 
-    /// Returns where pushed requests are kept.
+    /// Returns the store of pushed requests.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! Where grants are kept, with all their tokens.
+//! The store of grants, with all their tokens.
 
 use std::fmt;
 use std::sync::Arc;
@@ -14,20 +14,20 @@ use crate::store::page::Page;
 use crate::store::purge::Purge;
 use crate::subject::Subject;
 
-/// Keeps grants: all tokens that grew from one consent, in one record.
+/// Keeps grants: all tokens of one consent, in one record.
 #[doc = ""]
 #[doc = include_str!("record_contract.md")]
 ///
 /// # Security
 ///
-/// If two callers win an `insert`, one code gives two grants. If a `replace` overwrites what it did
-/// not read, a refresh in flight undoes a revocation. If an acknowledged write is not found, a
-/// revoked token works again.
+/// If two callers win an `insert`, one code gives two grants. If a `replace` overwrites a version that its caller did
+/// not read, a concurrent refresh undoes a revocation. If an acknowledged write is not found, a revoked token works
+/// again.
 ///
 /// # Examples
 ///
-/// A database implements [`Engine`](crate::store::Engine) instead, and gets this trait with it. This is a store
-/// that keeps records as they are, and every rule but the costs, since it has no index:
+/// A database implements [`Engine`](crate::store::Engine) instead, which provides this trait. The following store keeps
+/// the records themselves. It follows every rule except the one on costs, since it has no index:
 ///
 /// ```
 /// use std::collections::BTreeMap;
@@ -85,13 +85,13 @@ use crate::subject::Subject;
 pub trait TokenStore: fmt::Debug + Send + Sync + 'static {
     /// Returns whether a read returns only writes that no fail-over can undo; `false` by default.
     ///
-    /// Where it is `false`, a row is [confirmed](Self::confirm) before anything is acknowledged that rests on
+    /// If it is `false`, the server [confirms](Self::confirm) a row before it acknowledges anything that depends on
     /// having read it.
     fn reads_settled(&self) -> bool {
         false
     }
 
-    /// Returns the grant of that id.
+    /// Returns the grant with that id.
     ///
     /// # Errors
     ///
@@ -105,7 +105,7 @@ pub trait TokenStore: fmt::Debug + Send + Sync + 'static {
     /// [`StoreError`] if the store failed; the write may or may not have taken effect.
     async fn insert(&self, record: Arc<Grant>) -> Result<Insertion, StoreError>;
 
-    /// Puts a grant in the place of the one that has its id and `version`.
+    /// Replaces the grant with the same id, if the stored one has this `version`.
     ///
     /// # Errors
     ///
@@ -121,14 +121,14 @@ pub trait TokenStore: fmt::Debug + Send + Sync + 'static {
     /// [`StoreError`] if the store failed.
     async fn confirm(&self, record: Arc<Grant>) -> Result<Replacement, StoreError>;
 
-    /// Returns grants of that subject, revoked ones too, ids ascending.
+    /// Returns grants of that subject, including revoked ones, in ascending order of their ids.
     ///
     /// # Errors
     ///
     /// [`StoreError`] if the store failed.
     async fn grants_of(&self, subject: &Subject, page: Page<GrantId>) -> Result<Vec<Arc<Grant>>, StoreError>;
 
-    /// Removes what may be removed at `now`, looking at no more than `limit` records.
+    /// Removes grants whose [`purge_after`](Grant::purge_after) is not later than `now`, examining at most `limit`.
     ///
     /// # Errors
     ///

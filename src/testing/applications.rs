@@ -26,15 +26,15 @@ impl<S: ClientRegistry> Applications<'_, S> {
         answer("confirm", self.0.confirm(registration.clone()).await)
     }
 
-    /// Inserts a registration that nobody else has.
+    /// Inserts a registration with a new id.
     pub(super) async fn begin(&self, registration: &Registration) -> Whole {
         let id = registration.client.id();
         assert_eq!(self.insert(registration).await, Insertion::Inserted, "the first insert of {id:?}");
         Whole::first(registration)
     }
 
-    /// Puts the next version in the place of one that nobody else changes.
-    pub(super) async fn go_on(&self, before: &Whole, next: &Registration) -> Whole {
+    /// Replaces a registration that no other caller changes by its next version.
+    pub(super) async fn advance(&self, before: &Whole, next: &Registration) -> Whole {
         let version = before.client.version();
         assert_eq!(self.replace(version, next).await, Replacement::Replaced, "the only replace of version {version}");
         before.followed_by(next)
@@ -60,7 +60,7 @@ impl<S: ClientRegistry> Applications<'_, S> {
         answer("list", self.0.list(filter, page).await)
     }
 
-    /// All that the filter names, in pages, since there may be more than the kit wrote.
+    /// Returns all applications that match the filter, read in pages, since there may be more than the kit wrote.
     pub(super) async fn listed(&self, filter: &ApplicationFilter) -> Vec<Arc<Application>> {
         let mut found: Vec<Arc<Application>> = Vec::new();
         loop {
@@ -69,7 +69,7 @@ impl<S: ClientRegistry> Applications<'_, S> {
             let is_last = items.len() < 500;
             found.extend(items);
             let in_order = found.is_sorted_by(|one, other| one.id() < other.id());
-            assert!(in_order, "pages of {filter:?} go on from the last item, in the order of ids");
+            assert!(in_order, "pages of {filter:?} continue after the last item, in the order of ids");
             if is_last {
                 return found;
             }
@@ -95,8 +95,8 @@ impl<S: ClientRegistry> Applications<'_, S> {
     pub(super) async fn assert_there(&self, whole: &Whole, when: &str) {
         let id = whole.client.id();
         let found = self.whole(id).await;
-        let told = || found.as_ref().map_or_else(|| "nothing".to_owned(), |found| whole.difference(found));
-        assert!(found.as_ref() == Some(whole), "{when}: {} was acknowledged, found is {}", cut(id), told());
+        let difference = || found.as_ref().map_or_else(|| "nothing".to_owned(), |found| whole.difference(found));
+        assert!(found.as_ref() == Some(whole), "{when}: {} was acknowledged, found is {}", cut(id), difference());
         for filter in whole.application.filters() {
             let page = self.list(&filter, just_before(id)).await;
             let listed = page.iter().find(|own| own.id() == id);
@@ -125,7 +125,7 @@ impl Whole {
         Self::of(next, self.logo.clone(), self.proposed_logo.clone())
     }
 
-    /// The parts that differ, and where.
+    /// Returns which parts differ, and where.
     fn difference(&self, found: &Self) -> String {
         let client = first_difference(&self.client.encode(), &found.client.encode());
         let application = first_difference(&self.application.encode(), &found.application.encode());
@@ -149,7 +149,7 @@ impl Whole {
     }
 }
 
-/// A page on which the application of that id is among the first, whatever else is listed.
+/// Returns a page that starts just before that id, so that its application is among the first.
 pub(super) fn just_before(id: &ClientId) -> Page<ClientId> {
     let mut text = id.as_str().to_owned();
     text.pop();

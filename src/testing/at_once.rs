@@ -10,11 +10,10 @@ use std::sync::{PoisonError, RwLock};
 use std::task::{Context, Poll};
 use std::thread;
 
-/// Where calls meet: what one of the two finds, the other may miss.
+/// How concurrent calls meet. Each of the two ways finds errors that the other may miss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Meeting {
-    /// Each call stops wherever it waits, and the next one goes on: finds what is looked at before a
-    /// wait and written after it.
+    /// The calls are polled in turn on one task, to find what is read before an `await` and written after it.
     OneTask,
     /// The calls are polled by [`THREADS`] threads that start together, to find missing locks.
     Threads,
@@ -29,8 +28,7 @@ pub(super) const MEETINGS: [Meeting; 2] = [Meeting::OneTask, Meeting::Threads];
 /// Makes all calls at once and returns their answers in the same order.
 ///
 /// A thread of the kit only polls: it never waits for an answer, and the caller's thread waits for no
-/// longer than one poll takes. So a store whose connection is driven by the caller's own thread still
-/// gets on.
+/// longer than one poll takes. So a store whose connection is driven by the caller's own thread still makes progress.
 pub(super) async fn at_once<F>(meeting: Meeting, calls: impl IntoIterator<Item = F>) -> Vec<F::Output>
 where
     F: Future<Output: Send> + Send,
@@ -47,7 +45,7 @@ where
     callers.into_iter().filter_map(|caller| caller.answer).collect()
 }
 
-/// Lets the others go first, once.
+/// Yields once to the other calls.
 pub(super) async fn pause() {
     let mut paused = false;
     future::poll_fn(|context| {
@@ -81,7 +79,7 @@ where
     F: Future<Output: Send> + Send,
 {
     let waker = context.waker();
-    // A lock and no barrier: were a thread refused, those that wait at a barrier would wait for ever.
+    // A lock, not a barrier: if a thread could not start, the others would wait at a barrier forever.
     let gate = &RwLock::new(());
     let arrived = &AtomicUsize::new(0);
     thread::scope(|scope| {
@@ -117,10 +115,10 @@ where
     });
 }
 
-#[expect(clippy::panic, reason = "without its threads the kit can judge no store")]
+#[expect(clippy::panic, reason = "the kit cannot test a store without its threads")]
 fn started<T>(thread: io::Result<T>) -> T {
     match thread {
         Ok(thread) => thread,
-        Err(error) => panic!("a thread of the kit was refused: {error}"),
+        Err(error) => panic!("the kit could not start a thread: {error}"),
     }
 }

@@ -3,12 +3,12 @@
 use crate::store::ClientRegistry;
 use crate::testing::registry_rules::{confirm, cost, list, parts, purge, write};
 
-/// Rule 1: of many callers that insert one id, one is told `Inserted`, and all parts are its own.
+/// Rule 1: of many callers that insert one id, one gets `Inserted`, and all stored parts are its own.
 pub async fn insert_has_one_winner<S: ClientRegistry>(store: &S, another: &S) {
     write::insert_has_one_winner(store, another).await;
 }
 
-/// Rule 1: an insert of an id that is there answers `Exists` and changes no part and no list.
+/// Rule 1: an insert of an existing id returns `Exists` and changes no part and no list.
 pub async fn insert_leaves_what_is_there(store: &impl ClientRegistry) {
     write::insert_leaves_what_is_there(store).await;
 }
@@ -18,12 +18,12 @@ pub async fn ids_are_told_apart(store: &impl ClientRegistry) {
     write::tells_ids_apart(store).await;
 }
 
-/// Rule 2: of many callers that replace one version, one is told `Replaced`, and all parts are its own.
+/// Rule 2: of many callers that replace one version, one gets `Replaced`, and all stored parts are its own.
 pub async fn replace_has_one_winner<S: ClientRegistry>(store: &S, another: &S) {
     write::replace_has_one_winner(store, another).await;
 }
 
-/// Rule 2: a replace of a client that is not there is `Lost` and leaves nothing, no logo either.
+/// Rule 2: a replace of a missing client is `Lost` and leaves nothing, not even a logo.
 pub async fn replace_of_a_missing_client_is_lost(store: &impl ClientRegistry) {
     write::replace_of_a_missing_client_is_lost(store).await;
 }
@@ -38,7 +38,7 @@ pub async fn large_versions_are_compared(store: &impl ClientRegistry) {
     write::compares_large_versions(store).await;
 }
 
-/// Rule 2: callers who look again after every loss win every version once, and leave none out.
+/// Rule 2: callers that read again after every loss win every version exactly once.
 pub async fn no_update_is_lost<S: ClientRegistry>(store: &S, another: &S) {
     write::loses_no_update(store, another).await;
 }
@@ -58,27 +58,27 @@ pub async fn confirms_at_once_all_succeed<S: ClientRegistry>(store: &S, another:
     confirm::all_succeed_at_once(store, another).await;
 }
 
-/// Rule 3: a confirm that meets a replace does not bring the old version back, nor stop the replace.
+/// Rule 3: a confirm during a replace neither restores the old version nor stops the replace.
 pub async fn a_confirm_undoes_no_write<S: ClientRegistry>(store: &S, another: &S) {
     confirm::undoes_no_write(store, another).await;
 }
 
-/// Rule 4: client, application and both logos are those of one write, whatever it does to each logo.
+/// Rule 4: client, application and both logos are those of one write, with every change of each logo.
 pub async fn all_parts_change_together(store: &impl ClientRegistry) {
     parts::change_together(store).await;
 }
 
-/// Rule 4: while versions are written, no reader meets a part that is older than one it has seen.
+/// Rule 4: while versions are written, no reader finds a part that is older than one it has seen.
 pub async fn readers_see_no_half_of_a_write<S: ClientRegistry>(store: &S, another: &S) {
     parts::are_never_seen_in_halves(store, another).await;
 }
 
-/// Rule 5: what one caller was told is found by all others at once, in all parts and lists.
+/// Rule 5: an acknowledged write is found by all callers at once, in all parts and lists.
 pub async fn acknowledged_writes_are_found<S: ClientRegistry>(store: &S, another: &S) {
     parts::are_found_everywhere(store, another).await;
 }
 
-/// Rule 6: an application is listed as it is under its own filters and no other, after every move.
+/// Rule 6: after every move, an application is listed as it is under its own filters and no other.
 pub async fn lists_follow_every_move(store: &impl ClientRegistry) {
     list::follows_every_move(store).await;
 }
@@ -88,7 +88,7 @@ pub async fn a_list_is_of_one_owner(store: &impl ClientRegistry) {
     list::is_of_one_owner(store).await;
 }
 
-/// Rule 6: a list is in the ascending order of client ids, compared as octets.
+/// Rule 6: a list is in the ascending order of client ids, compared as bytes.
 pub async fn a_list_is_in_the_order_of_ids(store: &impl ClientRegistry) {
     list::is_in_the_order_of_ids(store).await;
 }
@@ -98,35 +98,35 @@ pub async fn pages_hold_every_application_once(store: &impl ClientRegistry) {
     list::holds_every_application_once(store).await;
 }
 
-/// Rule 6: a page of the largest applications, more than a mebibyte together, arrives whole.
+/// Rule 6: a page of the largest applications, more than a mebibyte together, is complete.
 pub async fn a_page_of_the_largest_applications_is_full(store: &impl ClientRegistry) {
     list::of_the_largest_is_full(store).await;
 }
 
-/// Rule 6: while applications come and go, a reader of pages meets each that stays, once.
+/// Rule 6: while applications are added and removed, a reader of pages finds each that stays once.
 pub async fn pages_miss_nothing_that_stays(store: &impl ClientRegistry) {
     list::misses_nothing_that_stays(store).await;
 }
 
-/// Rule 7: every field comes back in every state, whatever text it holds.
+/// Rule 7: every field is read back equal in every state, with any text.
 pub async fn every_field_comes_back(store: &impl ClientRegistry) {
     parts::of_every_kind_come_back(store).await;
 }
 
-/// Rule 7: the largest registration comes back, with two logos of a mebibyte.
+/// Rule 7: the largest registration is read back equal, with two logos of a mebibyte.
 pub async fn the_largest_registration_comes_back(store: &impl ClientRegistry) {
     parts::of_the_largest_size_come_back(store).await;
 }
 
-/// Rule 9: a deleted client is removed from its time on, with all its parts; any other client stays.
+/// Rule 9: a deleted client is removed when its time has come, with all its parts; any other client stays.
 pub async fn only_deleted_clients_are_purged(store: &impl ClientRegistry) {
     purge::removes_only_deleted_clients(store).await;
 }
 
 /// Rule 8: each call costs the same, however many applications there are.
 ///
-/// `count` returns what was spent so far, best in rows that were examined. Not every store can count, so this rule
-/// is not among those of the macro.
+/// `count` returns the cost so far, preferably in examined rows. Not every store can count, so the macro does not
+/// include this rule.
 pub async fn calls_cost_the_same(store: &impl ClientRegistry, count: impl Fn() -> u64 + Send + Sync) {
     cost::of_calls_stays_the_same(store, count).await;
 }

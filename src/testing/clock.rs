@@ -1,4 +1,4 @@
-//! A clock that stands still.
+//! A manual clock.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -6,23 +6,23 @@ use std::time::Duration;
 
 use crate::clock::{Clock, Timestamp};
 
-/// A clock that moves only when told; clones share their time.
+/// A clock that changes only when it is set. Clones share their time.
 #[derive(Clone, Debug)]
 pub struct ManualClock(Arc<AtomicU32>);
 
 impl ManualClock {
-    /// Makes a clock that shows `now`.
+    /// Creates a clock that shows `now`.
     #[must_use]
     pub fn new(now: Timestamp) -> Self {
         Self(Arc::new(AtomicU32::new(now.seconds())))
     }
 
-    /// Moves the clock on.
+    /// Moves the clock forward.
     pub fn advance(&self, span: Duration) {
         self.set(self.now().plus(span));
     }
 
-    /// Sets the clock, back too.
+    /// Sets the clock, also to an earlier time.
     pub fn set(&self, now: Timestamp) {
         self.0.store(now.seconds(), Ordering::SeqCst);
     }

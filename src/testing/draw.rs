@@ -1,4 +1,4 @@
-//! What is drawn for a record: ids, digests and names that nobody else has, and the time.
+//! The values of a record: random ids, digests and names that are unique, and the time.
 
 use std::time::Duration;
 
@@ -10,13 +10,13 @@ use crate::scope::ScopeSet;
 use crate::secret::Digest;
 use crate::subject::Subject;
 
-/// Returns a user whom nobody else has.
+/// Returns a user that no other call returns.
 #[must_use]
 pub fn subject() -> Subject {
     subject_of(&unique())
 }
 
-/// Letters and digits that nobody else has.
+/// Returns letters and digits that no other call returns.
 pub(super) fn unique() -> String {
     letters_and_digits::<22>(&SystemEntropy)
 }
@@ -29,12 +29,12 @@ pub(super) fn now() -> Timestamp {
     SystemClock.now()
 }
 
-/// Takes what the kit itself wrote.
+/// Unwraps a value that the kit itself made.
 #[expect(clippy::panic, reason = "the kit's own texts are sound; if one is not, no test may pass")]
 pub(super) fn sound<T, E: std::fmt::Debug>(made: Result<T, E>) -> T {
     match made {
         Ok(made) => made,
-        Err(error) => panic!("the kit made a record that cannot be: {error:?}"),
+        Err(error) => panic!("the kit made an invalid record: {error:?}"),
     }
 }
 
@@ -42,17 +42,17 @@ pub(super) fn new_id() -> AuthorizationId {
     AuthorizationId::new(now(), &SystemEntropy)
 }
 
-pub(super) fn octets<const N: usize>() -> [u8; N] {
-    let mut octets = [0; N];
-    SystemEntropy.fill(&mut octets);
-    octets
+pub(super) fn bytes<const N: usize>() -> [u8; N] {
+    let mut bytes = [0; N];
+    SystemEntropy.fill(&mut bytes);
+    bytes
 }
 
 pub(super) fn digest() -> Digest {
-    Digest::from_octets(octets())
+    Digest::from_bytes(bytes())
 }
 
-/// The end of a record that may be purged from that time.
+/// Returns the end of a record that may be purged from that time.
 pub(super) fn end(purge_after: Timestamp) -> Timestamp {
     before(purge_after, RETENTION)
 }
@@ -64,5 +64,5 @@ pub(super) fn before(time: Timestamp, span: Duration) -> Timestamp {
 
 #[expect(clippy::panic, reason = "as in `sound`")]
 pub(super) fn scopes(text: &str) -> ScopeSet {
-    ScopeSet::read(text).unwrap_or_else(|| panic!("the kit made scopes that cannot be: {text:?}"))
+    ScopeSet::read(text).unwrap_or_else(|| panic!("the kit made invalid scopes: {text:?}"))
 }

@@ -1,4 +1,4 @@
-//! A generator that repeats itself.
+//! A reproducible generator.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -7,16 +7,16 @@ use rand_core::{Rng, SeedableRng};
 
 use crate::entropy::Entropy;
 
-/// The same octets for the same seed, in the order of the calls; clones share their place.
+/// A generator of the same bytes for the same seed, in the order of the calls. Clones share their position.
 ///
 /// # Security
 ///
-/// Whoever knows the seed knows every secret: for tests alone.
+/// Anyone who knows the seed knows every secret: use it only in tests.
 #[derive(Clone, Debug)]
 pub struct SeededEntropy(Arc<Mutex<ChaCha20Rng>>);
 
 impl SeededEntropy {
-    /// Makes a generator from a seed.
+    /// Creates a generator from a seed.
     #[must_use]
     pub fn new(seed: u64) -> Self {
         Self(Arc::new(Mutex::new(ChaCha20Rng::seed_from_u64(seed))))
@@ -24,7 +24,7 @@ impl SeededEntropy {
 }
 
 impl Entropy for SeededEntropy {
-    fn fill(&self, octets: &mut [u8]) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).fill_bytes(octets);
+    fn fill(&self, bytes: &mut [u8]) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).fill_bytes(bytes);
     }
 }

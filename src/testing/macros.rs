@@ -1,12 +1,11 @@
-//! Makes a test of every rule, named as the rule is.
+//! Macros that define a test for every rule, under the name of the rule.
 
-/// Makes a test of every rule of [`TokenStore`](crate::store::TokenStore), in a module `token_store`.
+/// Defines a test for every rule of [`TokenStore`](crate::store::TokenStore), in a module `token_store`.
 ///
-/// The attributes stand before each test; the expression, which may `.await`, makes a new store for each.
-/// With `store: …, another: …` the second expression opens another handle on the same contents, as another
-/// process would: races and look-ups then go through both. A third one, `settle: …`, is for a store whose purge
-/// learns of rows late: a function of the store that returns when the purge index has all that was written
-/// ([`Settled`](crate::testing::Settled)).
+/// Each test gets the attributes. The expression, which may `.await`, creates a new store for each test. With `store:
+/// …, another: …`, the second expression opens another handle on the same contents, as another process would: races and
+/// look-ups then go through both. A third one, `settle: …`, is for a store whose purge index lags: a function of the
+/// store that returns when the index has all that was written ([`Settled`](crate::testing::Settled)).
 ///
 /// # Examples
 ///
@@ -45,7 +44,7 @@ macro_rules! token_store_tests {
     };
 }
 
-/// Makes a test of every rule of [`CodeStore`](crate::store::CodeStore), in a module `code_store`.
+/// Defines a test for every rule of [`CodeStore`](crate::store::CodeStore), in a module `code_store`.
 ///
 /// It takes what [`token_store_tests!`](crate::token_store_tests) takes.
 #[macro_export]
@@ -55,8 +54,7 @@ macro_rules! code_store_tests {
     };
 }
 
-/// Makes a test of every rule of [`ClientRegistry`](crate::store::ClientRegistry), in a module
-/// `client_registry`.
+/// Defines a test for every rule of [`ClientRegistry`](crate::store::ClientRegistry), in a module `client_registry`.
 ///
 /// It takes what [`token_store_tests!`](crate::token_store_tests) takes.
 #[macro_export]
@@ -66,10 +64,10 @@ macro_rules! client_registry_tests {
     };
 }
 
-/// Makes a test of every rule of [`ClientStore`](crate::store::ClientStore), in a module `client_store`.
+/// Defines a test for every rule of [`ClientStore`](crate::store::ClientStore), in a module `client_store`.
 ///
-/// It takes what [`token_store_tests!`](crate::token_store_tests) takes; the store has to be a
-/// [`ClientRegistry`](crate::store::ClientRegistry) too, through which the rules fill it.
+/// It takes what [`token_store_tests!`](crate::token_store_tests) takes; the store must also be a
+/// [`ClientRegistry`](crate::store::ClientRegistry), through which the rules fill it.
 #[macro_export]
 macro_rules! client_store_tests {
     ($(#[$attribute:meta])* => $($made:tt)+) => {
@@ -77,7 +75,7 @@ macro_rules! client_store_tests {
     };
 }
 
-/// Makes a test of every rule of [`PushedRequestStore`](crate::store::PushedRequestStore), in a module
+/// Defines a test for every rule of [`PushedRequestStore`](crate::store::PushedRequestStore), in a module
 /// `pushed_request_store`.
 ///
 /// It takes what [`token_store_tests!`](crate::token_store_tests) takes.
@@ -90,7 +88,7 @@ macro_rules! pushed_request_store_tests {
     };
 }
 
-/// Makes a test of every rule of [`ReplayStore`](crate::store::ReplayStore), in a module `replay_store`.
+/// Defines a test for every rule of [`ReplayStore`](crate::store::ReplayStore), in a module `replay_store`.
 ///
 /// It takes what [`token_store_tests!`](crate::token_store_tests) takes.
 #[macro_export]
@@ -100,10 +98,10 @@ macro_rules! replay_store_tests {
     };
 }
 
-/// Makes a test of every rule of [`PurgeStore`](crate::store::PurgeStore), in a module `purge_store`.
+/// Defines a test for every rule of [`PurgeStore`](crate::store::PurgeStore), in a module `purge_store`.
 ///
-/// It takes what [`token_store_tests!`](crate::token_store_tests) takes; the store has to be a
-/// [`ReplayStore`](crate::store::ReplayStore) too, whose purge must leave the record.
+/// It takes what [`token_store_tests!`](crate::token_store_tests) takes; the store must also be a
+/// [`ReplayStore`](crate::store::ReplayStore), whose purge must leave the record.
 #[macro_export]
 macro_rules! purge_store_tests {
     ($(#[$attribute:meta])* => $($made:tt)+) => {
@@ -111,8 +109,8 @@ macro_rules! purge_store_tests {
     };
 }
 
-/// Makes a test of every rule of all seven traits, for a store that has them all, as every
-/// [`Engine`](crate::store::Engine) has.
+/// Defines a test for every rule of all seven traits, for a store that implements them all, as every
+/// [`Engine`](crate::store::Engine) does.
 ///
 /// It takes what [`token_store_tests!`](crate::token_store_tests) takes.
 #[macro_export]
@@ -128,7 +126,7 @@ macro_rules! store_tests {
     };
 }
 
-/// Hands on the names of all rules for records: those of one handle, then those of two.
+/// Passes on the names of all rules for records: those of one handle, then those of two.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __record_rules {

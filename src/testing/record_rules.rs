@@ -1,6 +1,6 @@
 //! The rules that the stores of records keep, written once.
 
-/// Defines one public function a rule, for stores of one trait.
+/// Defines one public function per rule, for stores of one trait.
 macro_rules! record_rules {
     ($trait:ident, $rows:ident) => {
         use std::future::Future;
@@ -10,17 +10,17 @@ macro_rules! record_rules {
         use crate::testing::rows::$rows;
         use crate::testing::rules::{confirm, expiry, fields, found, insert, purge, purge_race, replace, unreadable};
 
-        /// Rule 1: of many callers that insert one id, one is told `Inserted`, and the row is its own.
+        /// Rule 1: of many callers that insert one id, one gets `Inserted`, and the stored row is its own.
         pub async fn insert_has_one_winner<S: $trait>(store: &S, another: &S) {
             insert::has_one_winner(&$rows(store), &$rows(another)).await;
         }
 
-        /// Rule 1: an insert of an id that is there answers `Exists` and changes nothing, no list either.
+        /// Rule 1: an insert of an existing id returns `Exists` and changes nothing, not even a list.
         pub async fn insert_leaves_the_row_that_is_there(store: &impl $trait) {
             insert::leaves_the_row_that_is_there(&$rows(store)).await;
         }
 
-        /// Rule 1: a row that was revoked or denied is there like any other: an insert of its id changes nothing.
+        /// Rule 1: a revoked or denied row exists like any other: an insert of its id changes nothing.
         pub async fn insert_leaves_what_was_revoked(store: &impl $trait) {
             insert::leaves_what_was_revoked(&$rows(store)).await;
         }
@@ -30,12 +30,12 @@ macro_rules! record_rules {
             insert::tells_ids_apart(&$rows(store)).await;
         }
 
-        /// Rule 2: of many callers that replace one version, one is told `Replaced`, and the row is its own.
+        /// Rule 2: of many callers that replace one version, one gets `Replaced`, and the stored row is its own.
         pub async fn replace_has_one_winner<S: $trait>(store: &S, another: &S) {
             replace::has_one_winner(&$rows(store), &$rows(another)).await;
         }
 
-        /// Rule 2: a replace of a row that is not there is `Lost` and makes none.
+        /// Rule 2: a replace of a missing row is `Lost` and creates none.
         pub async fn replace_of_a_missing_row_is_lost(store: &impl $trait) {
             replace::of_a_missing_row_is_lost(&$rows(store)).await;
         }
@@ -50,7 +50,7 @@ macro_rules! record_rules {
             replace::compares_large_versions(&$rows(store)).await;
         }
 
-        /// Rule 2: callers who look again after every loss win every version once, and leave none out.
+        /// Rule 2: callers that read again after every loss win every version exactly once.
         pub async fn no_update_is_lost<S: $trait>(store: &S, another: &S) {
             replace::loses_no_update(&$rows(store), &$rows(another)).await;
         }
@@ -70,42 +70,43 @@ macro_rules! record_rules {
             confirm::all_succeed_at_once(&$rows(store), &$rows(another)).await;
         }
 
-        /// Rule 3: a confirm that meets a replace does not bring the old version back, nor stop the replace.
+        /// Rule 3: a confirm during a replace neither restores the old version nor stops the replace.
         pub async fn a_confirm_undoes_no_write<S: $trait>(store: &S, another: &S) {
             confirm::undoes_no_write(&$rows(store), &$rows(another)).await;
         }
 
-        /// Rule 4: what one caller was told is found by all others at once.
+        /// Rule 4: an acknowledged write is found by all callers at once.
         pub async fn acknowledged_writes_are_found<S: $trait>(store: &S, another: &S) {
             found::everywhere(&$rows(store), &$rows(another)).await;
         }
 
-        /// Rule 4: whoever is told `Lost` finds the version that won.
+        /// Rule 4: a caller that gets `Lost` finds the version that won.
         pub async fn losers_find_the_winner<S: $trait>(store: &S, another: &S) {
             found::by_those_who_lost(&$rows(store), &$rows(another)).await;
         }
 
-        /// Rule 4: while versions are written, nobody finds one older than the last that was acknowledged or seen.
+        /// Rule 4: while versions are written, no reader finds one older than the last that was acknowledged or seen.
         pub async fn readers_never_go_back<S: $trait>(store: &S, another: &S) {
             found::and_never_an_older_version(&$rows(store), &$rows(another)).await;
         }
 
-        /// Rule 5: every field comes back in every state, whatever octets it holds.
+        /// Rule 5: every field is read back equal in every state, with any bytes.
         pub async fn every_field_comes_back(store: &impl $trait) {
             fields::of_every_kind_come_back(&$rows(store)).await;
         }
 
-        /// Rule 5: the largest record comes back.
+        /// Rule 5: the largest record is read back equal.
         pub async fn the_largest_record_comes_back(store: &impl $trait) {
             fields::of_the_largest_size_come_back(&$rows(store)).await;
         }
 
-        /// Rule 7: a row is there a second before its `purge_after`, and gone from all lists after a purge then.
+        /// Rule 7: a row exists until a second before its `purge_after`, and a purge at that time removes it from all
+        /// lists.
         pub async fn a_purge_waits_for_the_end(store: &impl $trait) {
             purge::waits_for_the_end(&$rows(store)).await;
         }
 
-        /// Rule 7: a row whose end was moved on stays until the new end, and goes then.
+        /// Rule 7: a row whose end was postponed stays until the new end, and is removed then.
         pub async fn a_purge_follows_a_moved_end(store: &impl $trait) {
             purge::follows_a_moved_end(&$rows(store)).await;
         }
@@ -115,20 +116,20 @@ macro_rules! record_rules {
             purge::takes_rows_of_every_kind(&$rows(store)).await;
         }
 
-        /// Rule 7: a step removes no more than its limit, and step by step all that is due goes.
+        /// Rule 7: a step removes no more than its limit, and repeated steps remove all that is due.
         pub async fn a_purge_is_bounded_and_finishes(store: &impl $trait) {
             purge::is_bounded_and_finishes(&$rows(store)).await;
         }
 
-        /// Rule 7: one row that is due is found in a few looks among many that are not.
+        /// Rule 7: a few steps find the one row that is due among many that are not.
         pub async fn a_purge_steps_over_nothing_alive(store: &impl $trait) {
             purge::steps_over_nothing_alive(&$rows(store)).await;
         }
 
-        /// Rule 7: what cannot be read does not keep a purge from what is due behind it.
+        /// Rule 7: an unreadable record does not keep a purge from due rows behind it.
         ///
-        /// `spoil` puts octets that are no record in the place of the one of that id, and changes nothing
-        /// else; only the author of a store can write it, so this rule is not among those of the macro.
+        /// `spoil` replaces the record with that id by bytes that are not a record, and changes nothing else. Only the
+        /// author of a store can write it, so the macro does not include this rule.
         pub async fn a_purge_steps_over_what_cannot_be_read<F: Future<Output = ()> + Send>(
             store: &impl $trait,
             spoil: impl Fn([u8; 16]) -> F + Send + Sync,
@@ -136,7 +137,7 @@ macro_rules! record_rules {
             unreadable::is_stepped_over_by_a_purge(&$rows(store), spoil).await;
         }
 
-        /// Rule 7: what cannot be read stays until the `purge_after` that was written last, and goes then.
+        /// Rule 7: an unreadable record stays until the `purge_after` that was written last, and is removed then.
         ///
         /// `spoil` is that of [`a_purge_steps_over_what_cannot_be_read`].
         pub async fn a_purge_keeps_what_cannot_be_read<F: Future<Output = ()> + Send>(
@@ -146,11 +147,10 @@ macro_rules! record_rules {
             unreadable::is_kept_until_its_end(&$rows(store), spoil).await;
         }
 
-        /// Rule 7: where the engine removes rows by its own clock, it removes none before its `purge_after`, nor by
-        /// one that was moved.
+        /// Rule 7: if the engine removes rows by its own clock, it removes none before its `purge_after`, even if that
+        /// was moved.
         ///
-        /// It takes four seconds, in which it calls `sleep`, the runtime's own, so this rule is not among those of
-        /// the macro.
+        /// It takes four seconds and calls `sleep` of the runtime, so the macro does not include this rule.
         pub async fn a_row_does_not_expire_early<F: Future<Output = ()> + Send>(
             store: &impl $trait,
             sleep: impl Fn(Duration) -> F + Send + Sync,
@@ -158,29 +158,29 @@ macro_rules! record_rules {
             expiry::is_not_early(&$rows(store), sleep).await;
         }
 
-        /// Rule 7: of a write and a purge that meet at a row one wins, and a write that was acknowledged stays.
+        /// Rule 7: of a write and a purge that race for a row, one wins, and an acknowledged write stays.
         pub async fn a_purge_loses_no_write<S: $trait>(store: &S, another: &S) {
             purge_race::loses_no_write(&$rows(store), &$rows(another)).await;
         }
 
-        /// Rule 7: purges at the same time remove each row once, and count it once.
+        /// Rule 7: concurrent purges remove each row once, and count it once.
         pub async fn purges_share_the_work<S: $trait>(store: &S, another: &S) {
             purge_race::share_the_work(&$rows(store), &$rows(another)).await;
         }
     };
 }
 
-/// Defines those about lists too.
+/// Defines the rules on lists as well.
 macro_rules! list_rules {
     ($trait:ident, $rows:ident) => {
         crate::testing::record_rules::record_rules! { $trait, $rows }
 
-        /// Rule 6: what was acknowledged is listed at once, as it is, among many callers.
+        /// Rule 6: an acknowledged row is listed at once, as it is, among many callers.
         pub async fn a_row_is_listed_at_once<S: $trait>(store: &S, another: &S) {
             crate::testing::rules::list::shows_a_row_at_once(&$rows(store), &$rows(another)).await;
         }
 
-        /// Rule 6: records in every state are listed, those that are over too.
+        /// Rule 6: records in every state are listed, including expired and revoked ones.
         pub async fn rows_of_every_kind_are_listed(store: &impl $trait) {
             crate::testing::rules::fields::of_every_kind_are_listed(&$rows(store)).await;
         }
@@ -190,7 +190,7 @@ macro_rules! list_rules {
             crate::testing::rules::list::is_of_one_subject(&$rows(store)).await;
         }
 
-        /// Rule 6: a list is in the ascending order of ids, compared as octets.
+        /// Rule 6: a list is in the ascending order of ids, compared as bytes.
         pub async fn a_list_is_in_the_order_of_ids(store: &impl $trait) {
             crate::testing::rules::list::is_in_the_order_of_ids(&$rows(store)).await;
         }
@@ -200,22 +200,22 @@ macro_rules! list_rules {
             crate::testing::rules::page::holds_every_row_once(&$rows(store)).await;
         }
 
-        /// Rule 6: a page of the largest records, more than a mebibyte together, arrives whole.
+        /// Rule 6: a page of the largest records, more than a mebibyte together, is complete.
         pub async fn a_page_of_the_largest_records_is_full(store: &impl $trait) {
             crate::testing::rules::page::of_the_largest_is_full(&$rows(store)).await;
         }
 
-        /// Rule 6: a page may start after a row that is gone.
+        /// Rule 6: a page may start after a row that was removed.
         pub async fn a_page_starts_after_an_id_that_is_gone(store: &impl $trait) {
             crate::testing::rules::page::starts_after_an_id_that_is_gone(&$rows(store)).await;
         }
 
-        /// Rule 6: while rows come and go, a reader of pages meets each row that stays, once.
+        /// Rule 6: while rows are added and removed, a reader of pages finds each row that stays once.
         pub async fn pages_miss_nothing_that_stays(store: &impl $trait) {
             crate::testing::rules::page::misses_nothing_that_stays(&$rows(store)).await;
         }
 
-        /// Rule 6: a page that holds a record which cannot be read names it, and the list goes on behind it.
+        /// Rule 6: a page with an unreadable record is an error that names it, and the list continues after it.
         ///
         /// `spoil` is that of [`a_purge_steps_over_what_cannot_be_read`].
         pub async fn a_list_names_what_cannot_be_read<F: Future<Output = ()> + Send>(
@@ -235,11 +235,11 @@ macro_rules! list_rules {
             crate::testing::rules::purge::takes_rows_without_a_subject(&$rows(store)).await;
         }
 
-        /// Rule 8: each call costs the same, whatever is stored.
+        /// Rule 8: each call costs the same, however much is stored.
         ///
-        /// `count` returns what was spent so far: rows that were examined, statements, round trips. A walk
-        /// through a table is one statement as well, so only a count of rows shows that there is none. Not
-        /// every store can count, so this rule is not among those of the macro.
+        /// `count` returns the cost so far: examined rows, statements or round trips. A table scan is a single
+        /// statement too, so only a count of rows shows that there is none. Not every store can count, so the macro
+        /// does not include this rule.
         pub async fn calls_cost_the_same(store: &impl $trait, count: impl Fn() -> u64 + Send + Sync) {
             crate::testing::rules::cost::of_calls_stays_the_same(&$rows(store), count).await;
         }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::store::ReplayStore;
 use crate::testing::rules::{expiry, replay};
 
-/// Rule 1: of many callers that insert one digest, whatever its end, one gets `Inserted`.
+/// Rule 1: of many callers that insert one digest, with any end, one gets `Inserted`.
 pub async fn one_identifier_has_one_winner<S: ReplayStore>(store: &S, another: &S) {
     replay::has_one_winner(store, another).await;
 }
@@ -15,15 +15,14 @@ pub async fn identifiers_are_told_apart(store: &impl ReplayStore) {
     replay::tells_identifiers_apart(store).await;
 }
 
-/// Rule 2: an identifier is known a second before its end, and free after a purge then.
+/// Rule 2: an identifier is known until a second before its end, and free after a purge at its end.
 pub async fn a_purge_waits_for_the_end_of_a_replay(store: &impl ReplayStore) {
     replay::purge_waits_for_the_end(store).await;
 }
 
-/// Rule 2: where the engine removes records by its own clock, it removes none before its end.
+/// Rule 2: if the engine removes records by its own clock, it removes none before its end.
 ///
-/// It takes three seconds, in which it calls `sleep`, the runtime's own, so this rule is not among those of the
-/// macro.
+/// It takes three seconds and calls `sleep` of the runtime, so the macro does not include this rule.
 pub async fn a_replay_does_not_expire_early<F: Future<Output = ()> + Send>(
     store: &impl ReplayStore,
     sleep: impl Fn(Duration) -> F + Send + Sync,
@@ -31,7 +30,7 @@ pub async fn a_replay_does_not_expire_early<F: Future<Output = ()> + Send>(
     expiry::of_a_replay_is_not_early(store, sleep).await;
 }
 
-/// Rule 3: a step removes no more than its limit, and step by step all that is due goes, and nothing else.
+/// Rule 3: a step removes no more than its limit, and repeated steps remove all that is due and nothing else.
 pub async fn a_purge_of_replays_is_bounded_and_finishes(store: &impl ReplayStore) {
     replay::purge_is_bounded_and_finishes(store).await;
 }

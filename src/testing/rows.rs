@@ -27,7 +27,7 @@ pub(super) struct Tokens<'s, S>(pub(super) &'s S);
 #[derive(Debug)]
 pub(super) struct PushedRequests<'s, S>(pub(super) &'s S);
 
-/// What a store answers when it is asked for a list.
+/// The answer of a store to a call for a list.
 pub(super) type Listed<R> = Result<Vec<Arc<R>>, StoreError>;
 
 /// One kind of rows in a store under test.
@@ -38,7 +38,7 @@ pub(super) trait Rows: Sync {
     fn try_find(&self, id: Self::Id) -> impl Future<Output = Result<Option<Arc<Self::Row>>, StoreError>> + Send;
     fn try_list(&self, subject: &Subject, page: Page<Self::Id>) -> impl Future<Output = Listed<Self::Row>> + Send;
 
-    // Where a rule calls these, a failure of the store fails it.
+    // A failure of the store in one of these fails the rule.
 
     fn find(&self, id: Self::Id) -> impl Future<Output = Option<Arc<Self::Row>>> + Send {
         async move { answer("find", self.try_find(id).await) }
@@ -56,7 +56,7 @@ pub(super) trait Rows: Sync {
 
     fn id(row: &Self::Row) -> Self::Id;
 
-    /// A row of version 1 that nobody else has.
+    /// A new row of version 1.
     fn first(subject: &Subject, purge_after: Timestamp) -> Arc<Self::Row>;
     /// Another row of version 1 with the id of `row`.
     fn rival(row: &Self::Row, subject: &Subject, purge_after: Timestamp) -> Arc<Self::Row>;
@@ -64,11 +64,11 @@ pub(super) trait Rows: Sync {
     fn next(row: &Self::Row, purge_after: Timestamp) -> Arc<Self::Row>;
     /// The next version, revoked or denied.
     fn ended(row: &Self::Row) -> Arc<Self::Row>;
-    /// The next version, which may go sooner than the row, if there is one of the kind.
+    /// The next version, which may be removed sooner than the row, if this kind has one.
     fn ended_sooner(row: &Self::Row, purge_after: Timestamp) -> Option<Arc<Self::Row>>;
-    fn octets(id: Self::Id) -> [u8; 16];
-    /// The row under an id of these octets.
-    fn under(row: &Self::Row, octets: [u8; 16]) -> Arc<Self::Row>;
+    fn bytes(id: Self::Id) -> [u8; 16];
+    /// The row under an id of these bytes.
+    fn under(row: &Self::Row, bytes: [u8; 16]) -> Arc<Self::Row>;
     /// The row with another number.
     fn numbered(row: &Self::Row, version: u32) -> Arc<Self::Row>;
     fn without_subject(row: &Self::Row) -> Arc<Self::Row>;
@@ -122,19 +122,19 @@ impl<S: CodeStore> Rows for Codes<'_, S> {
     }
 
     fn ended(row: &Authorization) -> Arc<Authorization> {
-        Arc::new(row.denied())
+        Arc::new(Authorization { version: row.version.saturating_add(1), ..row.denied() })
     }
 
     fn ended_sooner(_: &Authorization, _: Timestamp) -> Option<Arc<Authorization>> {
         None
     }
 
-    fn octets(id: AuthorizationId) -> [u8; 16] {
-        *id.octets()
+    fn bytes(id: AuthorizationId) -> [u8; 16] {
+        *id.as_bytes()
     }
 
-    fn under(row: &Authorization, octets: [u8; 16]) -> Arc<Authorization> {
-        Arc::new(Authorization { id: AuthorizationId::from_octets(octets), ..row.clone() })
+    fn under(row: &Authorization, bytes: [u8; 16]) -> Arc<Authorization> {
+        Arc::new(Authorization { id: AuthorizationId::from_bytes(bytes), ..row.clone() })
     }
 
     fn numbered(row: &Authorization, version: u32) -> Arc<Authorization> {
@@ -206,12 +206,12 @@ impl<S: TokenStore> Rows for Tokens<'_, S> {
         Some(Arc::new(records::revoked_until(row, RevocationReason::Withdrawn, purge_after)))
     }
 
-    fn octets(id: GrantId) -> [u8; 16] {
-        *id.octets()
+    fn bytes(id: GrantId) -> [u8; 16] {
+        *id.as_bytes()
     }
 
-    fn under(row: &Grant, octets: [u8; 16]) -> Arc<Grant> {
-        Arc::new(Grant { id: GrantId::from_octets(octets), ..row.clone() })
+    fn under(row: &Grant, bytes: [u8; 16]) -> Arc<Grant> {
+        Arc::new(Grant { id: GrantId::from_bytes(bytes), ..row.clone() })
     }
 
     fn numbered(row: &Grant, version: u32) -> Arc<Grant> {
@@ -284,12 +284,12 @@ impl<S: PushedRequestStore> Rows for PushedRequests<'_, S> {
         None
     }
 
-    fn octets(id: PushedRequestId) -> [u8; 16] {
-        *id.octets()
+    fn bytes(id: PushedRequestId) -> [u8; 16] {
+        *id.as_bytes()
     }
 
-    fn under(row: &PushedRequest, octets: [u8; 16]) -> Arc<PushedRequest> {
-        Arc::new(PushedRequest { id: PushedRequestId::from_octets(octets), ..row.clone() })
+    fn under(row: &PushedRequest, bytes: [u8; 16]) -> Arc<PushedRequest> {
+        Arc::new(PushedRequest { id: PushedRequestId::from_bytes(bytes), ..row.clone() })
     }
 
     fn numbered(row: &PushedRequest, version: u32) -> Arc<PushedRequest> {
@@ -309,7 +309,7 @@ impl<S: PushedRequestStore> Rows for PushedRequests<'_, S> {
     }
 }
 
-/// Takes what a store answered; a store that fails cannot be judged.
+/// Unwraps the answer of a store, which must not fail.
 #[expect(clippy::panic, reason = "a rule fails by panicking, as every test does")]
 #[track_caller]
 pub(super) fn answer<T>(call: &str, answered: Result<T, StoreError>) -> T {

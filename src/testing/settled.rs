@@ -1,4 +1,4 @@
-//! A store whose purge learns of rows late, made to wait.
+//! A wrapper for a store whose purge index lags.
 
 use std::fmt;
 use std::sync::Arc;
@@ -18,8 +18,8 @@ use crate::subject::Subject;
 
 /// A store under test that settles before each step of a purge, so that a purge index may lag.
 ///
-/// All else goes straight to the store: a list that lags is a broken one. The macros make it of
-/// `store: …, another: …, settle: …`; it is needed directly only for rules that are called separately.
+/// All other calls go straight to the store: a list that lags is broken. The macros create it from `store: …, another:
+/// …, settle: …`; it is needed directly only for rules that are called separately.
 ///
 /// # Examples
 ///

@@ -1,10 +1,10 @@
-//! Labels of international host names in ASCII [RFC 3492, RFC 5890 section 2.3.2.1].
+//! Labels of internationalized host names in ASCII [RFC 3492, RFC 5890 section 2.3.2.1].
 
 use unicode_normalization::UnicodeNormalization as _;
 
-/// Writes a host with letters beyond ASCII as it stands in the DNS: `bücher.example` is `xn--bcher-kva.example`.
+/// Converts a host with letters beyond ASCII to its form in the DNS: `bücher.example` is `xn--bcher-kva.example`.
 ///
-/// Letters become lower case and compatibility characters their plain form, as browsers do, but not every label that
+/// As in browsers, letters become lower case and compatibility characters get their plain form. Not every label that
 /// this returns can be registered.
 pub(crate) fn a_label_host(host: &str) -> Option<String> {
     let plain: String = host.nfkc().flat_map(char::to_lowercase).nfc().collect();
@@ -12,8 +12,8 @@ pub(crate) fn a_label_host(host: &str) -> Option<String> {
     labels.map(|labels| labels.join("."))
 }
 
-/// Returns whether a label that begins with `xn--` can be read, and is how its text is written. Which characters a name
-/// may have is left to the registries: no browser follows another.
+/// Returns whether a label that begins with `xn--` can be decoded, and encodes to the same label again. It does not
+/// check which characters a name may have: registries decide that, and browsers differ.
 pub(crate) fn is_a_label(label: &str) -> bool {
     let label = label.to_ascii_lowercase();
     let text = label.strip_prefix(PREFIX).and_then(decode);

@@ -1,8 +1,8 @@
-//! Emoji that are written as several characters, some of them invisible (UTS #51).
+//! Emoji that consist of several characters, some of them invisible (UTS #51).
 
 use unicode_properties::UnicodeEmoji as _;
 
-/// Returns how many characters the emoji at the beginning of a text has; 0 if there is none.
+/// Returns the number of characters of the emoji at the beginning of a text; 0 if there is none.
 pub(super) fn length(text: &[char]) -> usize {
     match text {
         ['0'..='9' | '#' | '*', VARIATION, '\u{20e3}', ..] => 3,
@@ -11,7 +11,8 @@ pub(super) fn length(text: &[char]) -> usize {
     }
 }
 
-/// The emoji that joiners make of several, if the Unicode data have it; otherwise the first one.
+/// Returns the number of characters of a joined emoji, if the Unicode data contain it; otherwise that of the first
+/// emoji.
 fn joined(text: &[char]) -> usize {
     let Some((first, mut length)) = element(text) else { return 0 };
     let (mut longest, mut sequence) = (length, String::from(first));
@@ -27,7 +28,7 @@ fn joined(text: &[char]) -> usize {
     longest
 }
 
-/// One emoji with its skin tone or its variation selector, and how many characters that are.
+/// Returns one emoji and its number of characters, including its skin tone or variation selector.
 fn element(text: &[char]) -> Option<(char, usize)> {
     let (first, rest) = text.split_first()?;
     if first.is_ascii() || !first.is_emoji_char() {
@@ -37,7 +38,7 @@ fn element(text: &[char]) -> Option<(char, usize)> {
     Some((*first, 1 + usize::from(suffix)))
 }
 
-/// How many tags make a flag of a region of a country, which are three in the Unicode data.
+/// Returns how many tags form the flag of a region of a country. The Unicode data have three such flags.
 fn subdivision(tags: &[char]) -> usize {
     SUBDIVISIONS.iter().find(|own| tags.starts_with(*own)).map_or(0, |own| own.len())
 }
@@ -53,7 +54,7 @@ const SUBDIVISIONS: [[char; 6]; 3] = [
     ['\u{e0067}', '\u{e0062}', '\u{e0077}', '\u{e006c}', '\u{e0073}', '\u{e007f}'],
 ];
 
-/// The sequences of `emoji-zwj-sequences.txt`, a line each, without joiners, variation selectors and skin tones.
+/// The sequences of `emoji-zwj-sequences.txt`, one per line, without joiners, variation selectors and skin tones.
 const JOINED: &str = include_str!("joined_emoji.txt");
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! What a text that people see may hold (UTS #39 section 5.4, UAX #31 section 2.3).
+//! Checks which characters a text that people see may contain (UTS #39 section 5.4, UAX #31 section 2.3).
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use unicode_script::{Script, UnicodeScript as _};
 
 use crate::text::emoji;
 
-/// A character of a text that people would see, where it is, and why it is refused.
+/// A refused character of a text that people would see, its position, and why it is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct TextError {
     character: char,
@@ -18,13 +18,13 @@ pub struct TextError {
 }
 
 impl TextError {
-    /// Returns the character that is refused.
+    /// Returns the refused character.
     #[must_use]
     pub const fn character(&self) -> char {
         self.character
     }
 
-    /// Returns which character of the text it is, counted from 1 in Unicode scalar values.
+    /// Returns its position in the text, counted from 1 in Unicode scalar values.
     #[must_use]
     pub const fn place(&self) -> usize {
         self.place
@@ -47,18 +47,18 @@ impl fmt::Display for TextError {
 
 impl std::error::Error for TextError {}
 
-/// Why a character may not stand where it stands in a text that people see.
+/// Why a character is refused at its position in a text that people see.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum TextFault {
     /// It is a control character or an unusual line break.
     Control,
-    /// It changes the direction of writing, with which one text can be made to look like another.
+    /// It changes the direction of writing, which can make one text look like another.
     Direction,
-    /// It cannot be seen: its property `Default_Ignorable_Code_Point` is set, and it is not part of an emoji
-    /// sequence or a joiner between letters that need one.
+    /// It is invisible: its property `Default_Ignorable_Code_Point` is set, and it is neither part of an emoji sequence
+    /// nor a joiner between letters that need one.
     Invisible,
-    /// It is for private use: each font shows something else.
+    /// It is for private use: each font shows it differently.
     PrivateUse,
     /// It is a code point that is never a character, such as U+FFFE.
     Noncharacter,
@@ -93,7 +93,7 @@ pub(crate) fn check_line(text: &str) -> Result<(), TextError> {
     check(text, 0)
 }
 
-/// Checks a text of several lines, each ended by U+000A alone.
+/// Checks a text of several lines, separated by U+000A alone.
 pub(crate) fn check_lines(text: &str) -> Result<(), TextError> {
     let mut before = 0;
     for line in text.split('\n') {
@@ -103,13 +103,13 @@ pub(crate) fn check_lines(text: &str) -> Result<(), TextError> {
     Ok(())
 }
 
-/// White space, and the Braille pattern without dots, which looks the same.
+/// Returns whether a character is white space or the Braille pattern without dots, which looks the same.
 pub(crate) fn is_blank(character: char) -> bool {
     character.is_whitespace() || character == '\u{2800}'
 }
 
-/// Returns whether a character cannot be seen: the property `Default_Ignorable_Code_Point`, and the marks of
-/// interlinear annotations. The property is stable: no character can gain or lose it.
+/// Returns whether a character is invisible: it has the property `Default_Ignorable_Code_Point`, or marks an
+/// interlinear annotation. The property is stable: no character can gain or lose it.
 pub(crate) const fn is_invisible(character: char) -> bool {
     matches!(
         character,
@@ -120,7 +120,7 @@ pub(crate) const fn is_invisible(character: char) -> bool {
     )
 }
 
-/// Checks a line that has `before` characters in front of it.
+/// Checks a line that follows `before` characters of the text.
 fn check(line: &str, before: usize) -> Result<(), TextError> {
     let characters: Vec<char> = line.chars().collect();
     let mut rest = characters.as_slice();
@@ -143,7 +143,7 @@ fn check(line: &str, before: usize) -> Result<(), TextError> {
     Ok(())
 }
 
-/// What is wrong with a character that stands between those others.
+/// Returns what is wrong with a character between these other characters.
 fn fault_between(character: char, behind: &[char], after: &[char]) -> Option<TextFault> {
     if is_control(character) {
         return Some(TextFault::Control);
@@ -188,22 +188,22 @@ fn fault_of_marks(character: char, marks: &mut Vec<char>) -> Option<TextFault> {
     repeated.then_some(TextFault::RepeatedMark)
 }
 
-/// Cc, and the line and paragraph separators.
+/// Returns whether a character has the category Cc, or is the line or paragraph separator.
 fn is_control(character: char) -> bool {
     character.is_control() || matches!(character, '\u{2028}' | '\u{2029}')
 }
 
-/// The property `Bidi_Control`.
+/// Returns whether a character has the property `Bidi_Control`.
 const fn changes_direction(character: char) -> bool {
     matches!(character, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// The property `Noncharacter_Code_Point`.
+/// Returns whether a character has the property `Noncharacter_Code_Point`.
 fn is_noncharacter(character: char) -> bool {
     matches!(character, '\u{fdd0}'..='\u{fdef}') || u32::from(character) & 0xfffe == 0xfffe
 }
 
-/// U+200C and U+200D between letters of one script whose spelling needs them; marks may stand between.
+/// Returns whether a character is U+200C or U+200D between letters of one script that needs them; marks may be between.
 fn is_needed_joiner(character: char, behind: &[char], after: &[char]) -> bool {
     let script = letter(behind.iter().rev()).map(|letter| letter.script());
     matches!(character, '\u{200c}' | '\u{200d}')
@@ -211,7 +211,7 @@ fn is_needed_joiner(character: char, behind: &[char], after: &[char]) -> bool {
         && script == letter(after.iter()).map(|letter| letter.script())
 }
 
-/// The next letter, behind any marks.
+/// Returns the next letter, skipping any marks.
 fn letter<'c>(characters: impl Iterator<Item = &'c char>) -> Option<char> {
     let group = |character: &char| character.general_category_group();
     let mut unmarked = characters.copied().skip_while(|own| group(own) == GeneralCategoryGroup::Mark);
@@ -263,13 +263,13 @@ mod tests {
             ("\u{6a9}\u{200c}", (0x200c, 2, Invisible)),
             ("\u{6a9}\u{200c}\u{200c}\u{6a9}", (0x200c, 2, Invisible)),
             ("\u{6a9}\u{200c}a", (0x200c, 2, Invisible)),
-            // No sequence of the Unicode data, so it looks as if the joiner was not there.
+            // Not a sequence of the Unicode data, so it looks as if there were no joiner.
             ("\u{1f600}\u{200d}\u{1f600}", (0x200d, 2, Invisible)),
             ("\u{1f3f4}\u{e0067}\u{e0062}\u{e007f}", (0xe0067, 2, Invisible)),
             ("\u{fff9}", (0xfff9, 1, Invisible)),
             ("a\u{301}\u{300}\u{302}\u{303}\u{304}", (0x304, 6, TooManyMarks)),
             (&many, (0x301, 6, TooManyMarks)),
-            // Two of the four are in the letter.
+            // The letter contains two of the marks.
             ("\u{1ec7}\u{301}\u{300}\u{304}", (0x304, 4, TooManyMarks)),
             ("a\u{301}\u{301}", (0x301, 3, RepeatedMark)),
             ("\u{e1}\u{301}", (0x301, 2, RepeatedMark)),
@@ -329,7 +329,7 @@ mod tests {
         }
     }
 
-    /// The tables of the skeleton have the same property, of Unicode's current version.
+    /// The tables of the skeleton have the same property, from the current version of Unicode.
     #[test]
     fn what_is_invisible_is_what_unicode_says() {
         for character in '\0'..=char::MAX {

@@ -9,11 +9,11 @@ use unicode_security::skeleton;
 use crate::secret::Digest;
 use crate::text::judge::is_blank;
 
-/// What names that look alike have in common.
+/// A key that names with a similar appearance share.
 ///
 /// A name has one key or two: the skeleton of the case-folded name, and the case-folded skeleton, both without blanks
-/// and punctuation. Names look alike if they have a key in common. "PayPal" looks like "Pay-Pal", "paypaI" and the same
-/// in other scripts; "corn" looks like "com"; "Bücher" does not look like "Bucher".
+/// and punctuation. Names look alike if they share a key. "PayPal" looks like "Pay-Pal", "paypaI" and the same in other
+/// scripts; "corn" looks like "com"; "Bücher" does not look like "Bucher".
 ///
 /// The skeleton is `internalSkeleton` of UTS #39 section 4: NFD, without invisible characters, each character replaced
 /// by its prototype, and NFD again. Keys can change with the version of Unicode.
@@ -31,7 +31,7 @@ impl LookAlikeKey {
     fn digest(text: &str) -> Self {
         let digest = Digest::of(text.as_bytes());
         let mut key = [0; 16];
-        key.iter_mut().zip(digest.octets()).for_each(|(own, octet)| *own = *octet);
+        key.iter_mut().zip(digest.bytes()).for_each(|(own, byte)| *own = *byte);
         Self(key)
     }
 }
@@ -43,7 +43,8 @@ impl fmt::Display for LookAlikeKey {
     }
 }
 
-/// Letters of either case become the same. By way of capitals, as "ß" and "ſ" have no lower case of their own.
+/// Maps letters of either case to the same letter. It goes by way of capitals, because "ß" and "ſ" have no other lower
+/// case.
 fn fold(text: impl Iterator<Item = char>) -> impl Iterator<Item = char> {
     text.flat_map(char::to_uppercase).flat_map(char::to_lowercase)
 }

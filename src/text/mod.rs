@@ -1,5 +1,4 @@
-//! Texts that people see: what could mislead them is refused, and names that look alike are found
-//! (UTS #39, RFC 7591 section 5).
+//! Texts that people see: refuses misleading characters, and finds names that look alike (UTS #39, RFC 7591 section 5).
 
 mod a_label;
 mod emoji;

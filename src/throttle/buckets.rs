@@ -1,30 +1,30 @@
-//! Token buckets of one rate, a bounded number of them.
+//! A bounded number of token buckets of one rate.
 
 use std::collections::{BTreeSet, HashMap};
 
 use crate::throttle::limits::Rate;
 
-/// The buckets that are not full; all others are.
+/// The buckets that are not full. All other buckets are full.
 ///
-/// A bucket is one number: the time at which it will be full again, in microseconds. A token that is taken moves it on,
-/// one that is given back moves it back. The order of these times is the order of fullness, however much time passes.
+/// A bucket is one number: the time at which it will be full again, in microseconds. Taking a token moves this time
+/// forward, returning one moves it back. The order of these times is the order of fullness at any time.
 #[derive(Debug)]
 pub(super) struct Buckets {
     rate: Rate,
     most: usize,
-    /// The microseconds until a bucket that owes as much as possible is full.
+    /// The microseconds until a bucket with the maximum debt is full.
     debt: u64,
     full_at: HashMap<u64, u64>,
     by_fullness: BTreeSet<(u64, u64)>,
 }
 
 impl Buckets {
-    /// Buckets that owe at most what an hour refills.
+    /// Creates buckets with a debt of at most what an hour refills.
     pub(super) fn new(rate: Rate, most: usize) -> Self {
         Self::with_debt(rate, most, rate.longest_debt())
     }
 
-    /// Buckets that owe at most one burst.
+    /// Creates buckets with a debt of at most one burst.
     pub(super) fn owing_little(rate: Rate, most: usize) -> Self {
         Self::with_debt(rate, most, rate.one_burst_of_debt())
     }
@@ -33,22 +33,22 @@ impl Buckets {
         Self { rate, most, debt, full_at: HashMap::new(), by_fullness: BTreeSet::new() }
     }
 
-    /// The microseconds until the bucket has a token, 0 if it has one.
+    /// Returns the microseconds until the bucket has a token, 0 if it has one.
     pub(super) fn wait(&self, key: u64, now: u64) -> u64 {
         let with_one_less = self.full_at(key, now).saturating_add(self.rate.interval());
         with_one_less.saturating_sub(now).saturating_sub(self.rate.span())
     }
 
-    /// Takes tokens, also ones that are not there: attempts that were allowed together may fail together. What is
-    /// owed is refilled first.
+    /// Takes tokens, even more than the bucket has: attempts that were allowed together may fail together. The debt is
+    /// refilled first.
     pub(super) fn take(&mut self, key: u64, tokens: u32, now: u64) {
         let later = self.full_at(key, now).saturating_add(self.worth(tokens));
         let full_at = later.min(now.saturating_add(self.debt));
         self.set(key, full_at, now);
     }
 
-    /// Gives tokens back that were taken.
-    pub(super) fn give_back(&mut self, key: u64, tokens: u32, now: u64) {
+    /// Returns taken tokens to the bucket.
+    pub(super) fn refund(&mut self, key: u64, tokens: u32, now: u64) {
         let full_at = self.full_at(key, now).saturating_sub(self.worth(tokens));
         self.set(key, full_at, now);
     }
@@ -73,7 +73,8 @@ impl Buckets {
         self.by_fullness.insert((full_at, key));
     }
 
-    /// Drops buckets that have become full, two for each new one, and where none has, the fullest one at the bound.
+    /// Drops buckets that have become full, two for each new one. If none has and the bound is reached, it drops the
+    /// fullest one.
     fn make_room(&mut self, now: u64) {
         for _ in 0..2 {
             let Some(&(full_at, key)) = self.by_fullness.first() else { return };
@@ -99,7 +100,7 @@ mod tests {
 
     const SECOND: u64 = 1_000_000;
 
-    /// Three at once, one every two seconds.
+    /// Returns buckets of three tokens; one is refilled every two seconds.
     fn buckets(most: usize) -> Buckets {
         Buckets::new(Rate::new(3, Duration::from_secs(2)), most)
     }
@@ -115,7 +116,7 @@ mod tests {
         assert_eq!(buckets.wait(1, 2 * SECOND), SECOND);
         assert_eq!(buckets.wait(1, 3 * SECOND), 0);
         assert_eq!(buckets.wait(2, SECOND), 0, "another one is full");
-        // Full, and not fuller.
+        // It is full, and not fuller.
         buckets.take(1, 3, 1000 * SECOND);
         assert_eq!(buckets.wait(1, 1000 * SECOND), 2 * SECOND);
     }
@@ -133,11 +134,11 @@ mod tests {
     fn what_is_given_back_is_there_again() {
         let mut buckets = buckets(9);
         buckets.take(1, 3, 0);
-        buckets.give_back(1, 1, 0);
+        buckets.refund(1, 1, 0);
         assert_eq!(buckets.wait(1, 0), 0);
-        buckets.give_back(1, 9, SECOND);
+        buckets.refund(1, 9, SECOND);
         assert_eq!(buckets.keys(), [0; 0], "a full bucket is not kept");
-        buckets.give_back(2, 1, SECOND);
+        buckets.refund(2, 1, SECOND);
         buckets.take(2, 3, SECOND);
         assert_eq!(buckets.wait(2, SECOND), 2 * SECOND, "none has more than its burst");
     }

@@ -1,20 +1,20 @@
-//! How much a [`MemoryThrottle`](crate::MemoryThrottle) lets pass.
+//! The limits of a [`MemoryThrottle`](crate::MemoryThrottle).
 
 use std::time::Duration;
 
-/// A token bucket: so many at once, and one more after each interval.
+/// The rate of a token bucket: a burst, and one more token after each interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rate {
     burst: u32,
     interval: Duration,
 }
 
-/// The longest wait that is ever asked for, and so the longest interval.
+/// The longest wait that a response requests, and therefore the longest interval.
 const LONGEST_WAIT: Duration = Duration::from_secs(60 * 60);
 
 impl Rate {
-    /// Returns a bucket of `burst` tokens, at least one, into which one token is refilled every `interval`, which
-    /// is at most an hour. With an interval of zero nothing is limited.
+    /// Creates a rate with `burst` tokens, at least one. One token is refilled every `interval`, at most an hour. An
+    /// interval of zero means no limit.
     #[must_use]
     pub const fn new(burst: u32, interval: Duration) -> Self {
         Self {
@@ -23,22 +23,22 @@ impl Rate {
         }
     }
 
-    /// The microseconds in which one token is refilled.
+    /// Returns the microseconds in which one token is refilled.
     pub(super) fn interval(self) -> u64 {
         microseconds(self.interval)
     }
 
-    /// The microseconds in which an empty bucket is refilled.
+    /// Returns the microseconds in which an empty bucket is refilled.
     pub(super) fn span(self) -> u64 {
         self.interval().saturating_mul(self.burst.into())
     }
 
-    /// The microseconds until a bucket that owes one burst is full.
+    /// Returns the microseconds until a bucket with a debt of one burst is full.
     pub(super) fn one_burst_of_debt(self) -> u64 {
         self.span().saturating_mul(2).min(self.longest_debt())
     }
 
-    /// The microseconds from the longest wait for one token until the bucket is full.
+    /// Returns the microseconds until a bucket with the longest wait for one token is full.
     pub(super) fn longest_debt(self) -> u64 {
         self.span().saturating_sub(self.interval()).saturating_add(microseconds(LONGEST_WAIT))
     }
@@ -50,9 +50,9 @@ fn microseconds(duration: Duration) -> u64 {
 
 /// The limits of a [`MemoryThrottle`](crate::MemoryThrottle).
 ///
-/// Honest people and programs do not reach them, while guessing is slow. Secrets that this crate makes have 256
-/// random bits and cannot be guessed at any rate. The limits bound the work that guesses cost, and protect secrets that
-/// an embedder chose.
+/// Honest people and programs do not reach them, and guessing is slow. Secrets that this crate generates have 256
+/// random bits and cannot be guessed at any rate. The limits bound the cost of guesses, and protect secrets that an
+/// embedder chose.
 ///
 /// ```
 /// use std::time::Duration;
@@ -69,26 +69,26 @@ fn microseconds(duration: Duration) -> u64 {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ThrottleLimits {
-    /// Attempts of one network, an IPv4 address or the first 64 bits of an IPv6 address: 200 at once, and 20 a
+    /// Attempts of one network, an IPv4 address or the first 64 bits of an IPv6 address: 200 in a burst, then 20 a
     /// second.
     ///
-    /// Many people may share one address, so this is far above what one application needs. An attempt of a client
-    /// that proves itself gives its token back, so a resource server that introspects is not limited, as long as
-    /// fewer than 200 of its requests are in progress.
+    /// Many people may share one address, so this is far above what one application needs. An attempt of a client that
+    /// authenticates returns its token. A resource server that introspects is therefore not limited, as long as fewer
+    /// than 200 of its requests are in progress.
     pub network: Rate,
-    /// The tokens that a failed authentication takes from its network, in place of the one that every attempt takes:
-    /// 20, so that a network which only guesses gets one guess a second, whatever clients it claims to be.
+    /// The tokens that a failed authentication takes from its network, instead of the one that every attempt takes: 20.
+    /// A network that only guesses gets one guess a second, for all clients together.
     pub failure_weight: u32,
-    /// Failed authentications of one claimed client from one network: 10 at once, and one every 6 seconds.
+    /// Failed authentications of one claimed client from one network: 10 in a burst, then one every 6 seconds.
     ///
-    /// Ten are enough for a person who pastes the wrong secret. Ten a minute after that find no secret.
+    /// Ten are enough for a person who pastes the wrong secret. Ten a minute after that are too few to guess a secret.
     pub client_failures: Rate,
-    /// Requests that are held for one user: 20 at once, and one every 10 seconds.
+    /// Requests that are held for one user: 20 in a burst, then one every 10 seconds.
     ///
-    /// Each of them is a record in the store. Twenty are more consent pages than a person opens at once.
+    /// Each of them is a record in the store. Twenty are more consent pages than a person has open at once.
     pub held_requests: Rate,
-    /// Registrations and replacements of them [RFC 7592] from one network, an IPv4 address or the first 64 bits of an
-    /// IPv6 address: 20 at once, and one every 60 seconds. Refused ones count too.
+    /// Registrations and updates of registrations [RFC 7592] from one network, an IPv4 address or the first 64 bits of
+    /// an IPv6 address: 20 in a burst, then one every 60 seconds. Refused ones count too.
     ///
     /// An application registers once for each installation, and many people may share one address.
     pub registrations: Rate,
@@ -96,11 +96,11 @@ pub struct ThrottleLimits {
     ///
     /// A document is cached for at least five minutes, and a person connects few applications in a short time.
     pub document_fetches: Rate,
-    /// Metadata documents, and key sets of clients that registered themselves and that nobody has reviewed, that are fetched
-    /// from one host, for all users: 30 in a burst, then one every 2 seconds.
+    /// Fetches from one host, for all users: 30 in a burst, then one every 2 seconds. Counted are metadata documents,
+    /// and key sets of unreviewed clients that registered themselves.
     ///
-    /// Most hosts have few documents; a hosting service may have many. The document of a client that is stored and
-    /// approved does not count, so requests for other documents of its host do not lock its users out.
+    /// Most hosts have few documents; a hosting service may have many. The document of a stored and approved client
+    /// does not count, so requests for other documents of its host do not lock out its users.
     pub document_hosts: Rate,
 }
 

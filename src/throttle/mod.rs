@@ -30,33 +30,33 @@ use crate::hooks::{Attempt, AttemptKind, Throttle, ThrottleDecision};
 /// # }
 /// ```
 ///
-/// It counts with token buckets, whose sizes are in [`ThrottleLimits`]:
+/// It uses token buckets; [`ThrottleLimits`] sets their rates:
 ///
-/// * by network: every attempt takes a token, a failed authentication 20 of them. A client that proves itself by its
-///   secret gets its token back, so honest requests of a confidential client are not slowed down;
-/// * by claimed client and network together: failed authentications alone. It never counts by client alone, so a
-///   stranger in another network cannot lock an honest client out;
+/// * by network: every attempt takes a token, a failed authentication takes 20. The attempt of a client that
+///   authenticates with its secret returns its token, so honest requests of a confidential client are not slowed down;
+/// * by claimed client and network together: only failed authentications. It never counts by client alone, so an
+///   attacker in another network cannot lock out an honest client;
 /// * by user: requests that are held for a decision;
 /// * by network: clients that register themselves, each a record in the store;
-/// * by user, and by host: metadata documents that are fetched; by host: key sets of clients that nobody has reviewed.
+/// * by user and by host: fetched metadata documents; by host: fetched key sets of unreviewed clients.
 ///
-/// A refused attempt takes nothing. So waiting always helps, and `Retry-After` is the time until there is enough: at
-/// most an hour, under the default limits some seconds. Attempts that are in progress together may fail together
-/// and then owe what they took; a network owes at most one burst, since many may share it.
+/// A refused attempt takes nothing, so waiting always helps. `Retry-After` is the time until there are enough tokens:
+/// at most an hour, with the default limits a few seconds. Concurrent attempts may fail together and put a bucket into
+/// debt; the debt of a network is at most one burst, since many users may share it.
 ///
-/// Clones share their counts. Each process counts alone: divide the limits by the number of processes, or count in a
-/// store that they share. A restart forgets everything. Without the address of the peer only users are counted, and
-/// [`Event::PeerAddressMissing`](crate::Event::PeerAddressMissing) is raised.
+/// Clones share their counts. Each process counts separately: divide the limits by the number of processes, or
+/// implement a throttle that counts in a shared store. A restart resets all counts. Without the address of the peer
+/// only users are counted, and [`Event::PeerAddressMissing`](crate::Event::PeerAddressMissing) is raised.
 ///
 /// # Security
 ///
-/// It keeps at most 106 496 buckets, in less than 13 MiB. If there are more, the fullest is dropped first, so a flood of
-/// new names and addresses frees no one who is being slowed down. No address, client or user is kept, only hashes with a
-/// key that this process draws at random. A clock that is set back refills nothing, and one that is set forward fills
-/// the buckets at most.
+/// It keeps at most 106 496 buckets, in less than 13 MiB. If there are more, the fullest is dropped first, so a flood
+/// of new names and addresses does not lift the limits of a throttled caller. It keeps no address, client or user, only
+/// hashes with a random key of this process. A clock that is set back refills nothing; a clock that is set forward at
+/// most fills the buckets.
 ///
-/// It is only as good as the addresses that it gets: behind a proxy, the adapter has to pass the address that the proxy
-/// vouches for. Otherwise all strangers share one bucket.
+/// It depends on the addresses that it gets: behind a proxy, the adapter must pass the address that the proxy reports.
+/// Otherwise all callers share one bucket.
 #[derive(Clone)]
 pub struct MemoryThrottle {
     clock: Arc<dyn Clock>,
@@ -66,17 +66,17 @@ pub struct MemoryThrottle {
     counts: Arc<Mutex<Counts>>,
 }
 
-/// Buckets by network: the most, since every attempt has one.
+/// The number of buckets by network. It is the largest, since every attempt needs one.
 const NETWORKS: usize = 32_768;
-/// Buckets by claimed client and network.
+/// The number of buckets by claimed client and network.
 const CLIENTS: usize = 16_384;
-/// Buckets by user.
+/// The number of buckets by user.
 const SUBJECTS: usize = 16_384;
-/// Buckets of registrations by network.
+/// The number of buckets of registrations by network.
 const REGISTRATIONS: usize = 16_384;
-/// The buckets of fetched documents by user.
+/// The number of buckets of fetched documents by user.
 const DOCUMENT_FETCHES: usize = 16_384;
-/// The buckets of fetched documents and key sets by host.
+/// The number of buckets of fetched documents and key sets by host.
 const DOCUMENT_HOSTS: usize = 8192;
 
 const MICROSECONDS: u64 = 1_000_000;
@@ -94,7 +94,7 @@ impl MemoryThrottle {
         let counts = Counts {
             last_read: None,
             now: 0,
-            // Many share a network: one of them must not keep the others out for long.
+            // Many users share a network: one of them must not lock out the others for long.
             networks: Buckets::owing_little(limits.network, NETWORKS),
             clients: Buckets::new(limits.client_failures, CLIENTS),
             subjects: Buckets::new(limits.held_requests, SUBJECTS),
@@ -118,12 +118,12 @@ impl MemoryThrottle {
         self
     }
 
-    /// Counts nothing that comes from the machine itself, such as tests and benchmarks over the loopback.
+    /// Exempts requests from loopback addresses, such as tests and benchmarks.
     ///
     /// # Security
     ///
-    /// Behind a proxy on the same machine everything comes from the loopback, unless the adapter passes the address
-    /// that the proxy vouches for: then this switches the throttle off.
+    /// Behind a proxy on the same machine, all requests come from the loopback unless the adapter passes the address
+    /// that the proxy reports. If it does not, this switches the throttle off.
     #[must_use]
     pub const fn exempt_loopback(mut self) -> Self {
         self.exempts_loopback = true;
@@ -153,8 +153,8 @@ impl MemoryThrottle {
         })
     }
 
-    /// Returns the counts, at the present time. The clock is read under the lock: threads that read it in one order
-    /// and counted in another would make it go back and forth.
+    /// Returns the counts at the current time. The clock is read under the lock. Otherwise threads could read it in one
+    /// order and count in another, and time would jump back and forth.
     fn counts(&self) -> MutexGuard<'_, Counts> {
         let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
         counts.advance(self.clock.now());
@@ -192,15 +192,15 @@ impl Throttle for MemoryThrottle {
 
     async fn authenticated(&self, attempt: &Attempt<'_>) {
         if let Some(keys) = self.keys(attempt) {
-            self.counts().give_back(&keys);
+            self.counts().refund(&keys);
         }
     }
 }
 
-/// What an attempt is counted by, hashed.
+/// The hashed keys that an attempt is counted by.
 struct Keys {
     network: Option<u64>,
-    /// The claimed client with its network.
+    /// The claimed client together with the network.
     client: Option<u64>,
     subject: Option<u64>,
     /// The network, if a client registers itself.
@@ -213,9 +213,9 @@ struct Keys {
 
 #[derive(Debug)]
 struct Counts {
-    /// What the clock showed when it was read last.
+    /// The time at which the clock was last read.
     last_read: Option<Timestamp>,
-    /// Microseconds that passed. They only grow, whatever the clock does.
+    /// Elapsed microseconds. They never decrease, even if the clock is set back.
     now: u64,
     networks: Buckets,
     clients: Buckets,
@@ -232,7 +232,7 @@ impl Counts {
         self.last_read = Some(read);
     }
 
-    /// Takes a token by network and by user, if all have one. Returns the microseconds to wait otherwise.
+    /// Counts an attempt if all its buckets have a token, and returns 0. Otherwise returns the microseconds to wait.
     fn check(&mut self, keys: &Keys) -> u64 {
         let now = self.now;
         let wait = |buckets: &Buckets, key: Option<u64>| key.map_or(0, |key| buckets.wait(key, now));
@@ -253,14 +253,14 @@ impl Counts {
     }
 
     fn failed(&mut self, keys: &Keys, weight: u32) {
-        // One was taken when the attempt began.
+        // One token was taken when the attempt began.
         take(&mut self.networks, keys.network, weight.saturating_sub(1), self.now);
         take(&mut self.clients, keys.client, 1, self.now);
     }
 
-    fn give_back(&mut self, keys: &Keys) {
+    fn refund(&mut self, keys: &Keys) {
         if let Some(key) = keys.network {
-            self.networks.give_back(key, 1, self.now);
+            self.networks.refund(key, 1, self.now);
         }
     }
 }

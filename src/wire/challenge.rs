@@ -3,10 +3,10 @@
 /// The authentication scheme of an access token.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum TokenScheme {
-    /// The request has the token and no proof [RFC 6750 section 2.1].
+    /// The request has a token but no proof [RFC 6750 section 2.1].
     #[default]
     Bearer,
-    /// The request has the token and a DPoP proof [RFC 9449 section 7.1].
+    /// The request has a token and a DPoP proof [RFC 9449 section 7.1].
     Dpop,
 }
 
@@ -31,13 +31,13 @@ impl TokenScheme {
     }
 }
 
-/// Writes the value of `WWW-Authenticate`: the scheme, then each attribute that has a value, once and quoted.
+/// Returns the value of `WWW-Authenticate`: the scheme, then each attribute that has a value, quoted.
 ///
-/// Values are free of quotes, backslashes and control characters.
+/// Values must not contain quotes, backslashes or control characters.
 pub(crate) fn challenge(scheme: TokenScheme, attributes: &[(&str, &str)]) -> String {
     let mut challenge = String::from(scheme.as_str());
     let mut separator = ' ';
-    // Some clients read an empty value as two quotes.
+    // Some clients parse an empty value as two quotes.
     for (name, value) in attributes.iter().filter(|(_, value)| !value.is_empty()) {
         challenge.push(separator);
         if separator == ',' {

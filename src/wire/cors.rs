@@ -1,36 +1,36 @@
-//! Which pages of other origins may read the answers [Fetch standard, CORS protocol].
+//! Which pages of other origins may read the responses [Fetch standard, CORS protocol].
 
 use std::borrow::Cow;
 
 use crate::wire::request::HeaderLine;
 use crate::wire::{Endpoint, Request, Response};
 
-/// Which pages of other origins may call the token, pushed request, revocation, registration and metadata endpoints from
-/// a browser, and read the answers.
+/// The pages of other origins that may call the token, pushed request, revocation, registration and metadata endpoints
+/// from a browser and read the responses.
 ///
-/// These endpoints read no cookie, and an answer never allows credentials: a page sends only what it has itself. The
-/// authorization endpoint, introspection and the pages are never covered [RFC 9700 section 2.6].
+/// These endpoints read no cookies, and a response never allows credentials: a page can send only its own data. CORS
+/// never covers the authorization endpoint, introspection and pages [RFC 9700 section 2.6].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Cors {
-    /// None: no answer has a CORS header, and `OPTIONS` is answered 405.
+    /// None: no response has a CORS header, and the response to `OPTIONS` is 405.
     #[default]
     Off,
     /// Pages of any origin.
     AnyOrigin,
-    /// Pages of these origins. Each is written as browsers write it, such as `https://app.example`: lower case, no
-    /// default port, no slash at the end.
+    /// Pages of these origins. Write each as browsers do, such as `https://app.example`: lower case, no default port,
+    /// no trailing slash.
     Origins(Vec<String>),
 }
 
 impl Cors {
-    /// The settings, if they cover that endpoint.
+    /// Returns the settings, if they cover that endpoint.
     pub(crate) fn of(&self, endpoint: Endpoint) -> Option<&Self> {
         let is_on = !matches!(self, Self::Off);
         (is_on && endpoint.is_covered_by_cors()).then_some(self)
     }
 
-    /// Answers a preflight by settings alone, before anything else of the request is looked at [CORS-04].
+    /// Responds to a preflight from the settings alone, before the rest of the request is read [CORS-04].
     pub(crate) fn preflight(&self, endpoint: Endpoint, request: &Request<'_>, proofs: Proofs) -> Option<Response> {
         if !request.is_preflight() {
             return None;
@@ -45,7 +45,7 @@ impl Cors {
         Some(answer)
     }
 
-    /// Lets the page read the answer, if it may [CORS-02, CORS-05].
+    /// Adds the headers that allow the page to read the response, if the settings permit it [CORS-02, CORS-05].
     pub(crate) fn share(&self, request: &Request<'_>, response: Response, proofs: Proofs) -> Response {
         let response = self.vary(response);
         match self.allowed(request) {
@@ -54,18 +54,18 @@ impl Cors {
         }
     }
 
-    /// Names the headers of a resource's answer that a page has to read, and browsers keep from it unless they are
-    /// named. Whether the page may read the answer at all is for the resource to say [CORS-06].
+    /// Exposes the headers of a resource's response that a page needs to read. Browsers hide them otherwise. The
+    /// resource decides whether the page may read the response at all [CORS-06].
     pub(crate) fn expose(&self, response: Response) -> Response {
-        let telling = ["WWW-Authenticate", "Retry-After", "DPoP-Nonce"];
-        let telling: Vec<&str> = telling.into_iter().filter(|name| response.header(name).is_some()).collect();
-        if *self == Self::Off || telling.is_empty() {
+        let names = ["WWW-Authenticate", "Retry-After", "DPoP-Nonce"];
+        let present: Vec<&str> = names.into_iter().filter(|name| response.header(name).is_some()).collect();
+        if *self == Self::Off || present.is_empty() {
             return response;
         }
-        response.with_header(EXPOSE_HEADERS, telling.join(", "))
+        response.with_header(EXPOSE_HEADERS, present.join(", "))
     }
 
-    /// The value of `Access-Control-Allow-Origin` for the page that asks.
+    /// Returns the value of `Access-Control-Allow-Origin` for the requesting page.
     fn allowed(&self, request: &Request<'_>) -> Option<Cow<'static, str>> {
         match (self, request.origin()) {
             (Self::Off, _) => None,
@@ -77,7 +77,7 @@ impl Cors {
         }
     }
 
-    /// Tells caches where the answer depends on who asks.
+    /// Adds `Vary` if the response depends on the origin of the request.
     fn vary(&self, response: Response) -> Response {
         match self {
             Self::Off | Self::AnyOrigin => response,
@@ -96,8 +96,8 @@ pub(crate) enum Proofs {
 }
 
 impl Proofs {
-    /// The headers that clients send and that a page may send only if they are allowed. The list does not depend on
-    /// what the preflight asks for.
+    /// Returns the request headers that clients send and that a page may send only if they are allowed. The list does
+    /// not depend on the headers that the preflight names.
     const fn request_headers(self) -> &'static str {
         match self {
             Self::Off => "authorization, content-type, mcp-protocol-version",
@@ -105,7 +105,7 @@ impl Proofs {
         }
     }
 
-    /// The response headers that a page has to read, and that browsers hide from it unless they are exposed.
+    /// Returns the response headers that a page needs to read and that browsers hide unless they are exposed.
     const fn exposed(self) -> &'static str {
         match self {
             Self::Off => "WWW-Authenticate, Retry-After",
@@ -114,5 +114,5 @@ impl Proofs {
     }
 }
 
-/// Seconds; no browser keeps a preflight longer than a day, and some no longer than this.
+/// In seconds. No browser caches a preflight for longer than a day, and some no longer than this.
 const MAX_AGE: &str = "7200";

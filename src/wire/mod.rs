@@ -1,8 +1,7 @@
-//! What travels: requests as they arrive and responses as they leave.
+//! HTTP requests and responses, independent of a web framework.
 //!
-//! An adapter copies nothing and decodes nothing. It lends the raw octets of a web framework's
-//! request to a [`Request`] and writes a [`Response`] back as it stands. There is no rule of OAuth
-//! in this module.
+//! An adapter copies nothing and decodes nothing. It passes the raw bytes of a web framework's request to a [`Request`]
+//! by reference, and sends a [`Response`] unchanged. This module contains no OAuth rules.
 
 pub(crate) mod challenge;
 pub(crate) mod cors;

@@ -1,21 +1,20 @@
-//! The fixed pages that a user sees when there is nowhere to redirect to.
+//! The fixed pages that a user sees if the server cannot redirect.
 
 use crate::wire::response::Response;
 
 /// Returns the names and values of the headers that a consent or login page should carry
 /// [RFC 6749 section 10.13, RFC 9700 section 4.16].
 ///
-/// They keep the page out of frames, caches and referrers, and its type from being guessed. The
-/// policy says nothing on scripts, styles and form targets, which differ from page to page. A
-/// page that narrows `form-action` must list
-/// [`form_action_sources`](crate::PendingAuthorization::form_action_sources) too, because browsers
-/// apply it to the redirects that follow on the form. Under `no-referrer` browsers send `Origin: null`
-/// with a form, so a check of that header refuses it.
+/// They keep the page out of frames, caches and referrers, and prevent content sniffing. The policy does not restrict
+/// scripts, styles and form targets, which differ from page to page. A page that restricts `form-action` must also list
+/// [`form_action_sources`](crate::PendingAuthorization::form_action_sources), because browsers apply it to the
+/// redirects that follow the form. Under `no-referrer`, browsers send `Origin: null` with a form, so a check of that
+/// header refuses the form.
 pub fn protective_headers() -> impl Iterator<Item = (&'static str, &'static str)> {
     [("Content-Security-Policy", "frame-ancestors 'none'")].into_iter().chain(COMMON_HEADERS)
 }
 
-/// What an error page tells the user.
+/// The content of an error page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PageKind {
     LinkCannotBeAccessed,
@@ -45,19 +44,20 @@ impl PageKind {
                  To start over, go back to the application you came from."
             }
             Self::AwaitsReview => {
-                "The application that brought you here awaits review: a person has to approve it before it can be used. \
+                "The application that brought you here awaits review: a person must approve it before it can be used. \
                  Please try again later."
             }
             Self::UnknownClient => {
-                "The application that brought you here is not known. Its registration may have ended because it was not \
-                 used for long. In the application, remove the connection to this service and add it again."
+                "The application that brought you here is unknown. \
+                 Its registration may have expired because you did not use it for a long time. \
+                 In the application, remove the connection to this service and add it again."
             }
             Self::Unavailable => "Nothing is wrong with your request. Please try again in a few minutes.",
         }
     }
 }
 
-/// Makes a page with a fixed text, so that nothing of the request can appear in it.
+/// Creates a page with a fixed text, so that nothing of the request can appear in it.
 pub(crate) fn error_page(status: u16, kind: PageKind) -> Response {
     let page = Response::new(status)
         .with_header("Content-Type", "text/html;charset=UTF-8")

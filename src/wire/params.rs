@@ -1,4 +1,4 @@
-//! Parameters in the form encoding: read without loss, written so that every reader agrees.
+//! Parameters in the form encoding: parsed without loss, and encoded so that all decoders agree.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -8,26 +8,25 @@ use memchr::{memchr, memchr2};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_encode};
 use thiserror::Error;
 
-/// The parameters that were sent in one query or body, as far as the endpoint knows them
-/// [RFC 6749 appendix B].
+/// The parameters of one query or body that the endpoint knows [RFC 6749 appendix B].
 ///
-/// Values are bytes and borrow from the request unless they had to be decoded. Unknown
-/// parameters are skipped, even repeated ones [6749-3.1-03].
+/// Values are bytes, and borrow from the request unless they were decoded. Unknown parameters are skipped, even
+/// repeated ones [6749-3.1-03].
 pub(crate) struct Params<'a> {
-    /// The first ones, which need no memory of their own; a request seldom has more. Empty places come last.
+    /// The first parameters, stored inline; a request seldom has more. Empty slots come last.
     few: [Option<Param<'a>>; FEW],
     more: Vec<Param<'a>>,
 }
 
 impl<'a> Params<'a> {
-    /// Reads a query or body whose reader knows these names.
-    pub(crate) fn parse(octets: &'a [u8], known: &[&'static str], limits: &ParamLimits) -> Result<Self, ParamsError> {
-        if octets.len() > limits.octets {
+    /// Parses a query or body, and keeps the parameters with these names.
+    pub(crate) fn parse(bytes: &'a [u8], known: &[&'static str], limits: &ParamLimits) -> Result<Self, ParamsError> {
+        if bytes.len() > limits.bytes {
             return Err(ParamsError::TooLong);
         }
 
         let mut params = Self { few: [const { None }; FEW], more: Vec::new() };
-        let mut rest = octets;
+        let mut rest = bytes;
         let mut parameters = 0;
         while !rest.is_empty() {
             let (piece, after) = split_at_first(rest, b'&');
@@ -49,7 +48,7 @@ impl<'a> Params<'a> {
         Ok(params)
     }
 
-    /// Writes the parameters of these names that have a value, so that [`parse`](Self::parse) reads the same values.
+    /// Encodes the parameters of these names that have a value, so that [`parse`](Self::parse) reads the same values.
     pub(crate) fn to_query(&self, names: &[&str]) -> String {
         let mut query = String::new();
         let mut add = |name: &str, value: &[u8]| {
@@ -63,7 +62,7 @@ impl<'a> Params<'a> {
         for name in names {
             match *name {
                 RESOURCE => self.resources().for_each(|value| add(name, value)),
-                _ => self.octets(name).into_iter().for_each(|value| add(name, value)),
+                _ => self.bytes(name).into_iter().for_each(|value| add(name, value)),
             }
         }
         query
@@ -71,20 +70,20 @@ impl<'a> Params<'a> {
 
     /// Returns the first value that is not empty, since an empty one counts as absent
     /// [6749-3.1-02].
-    pub(crate) fn octets(&self, name: &str) -> Option<&[u8]> {
+    pub(crate) fn bytes(&self, name: &str) -> Option<&[u8]> {
         self.get(name)?.value.as_deref()
     }
 
-    /// Returns the values of [`RESOURCE`], in the order of the request. One that cannot be decoded stands as it was sent,
-    /// with an escape that no URI has.
+    /// Returns the values of [`RESOURCE`], in the order of the request. A value that cannot be decoded is returned as
+    /// it was sent; it has an escape that is not valid in a URI.
     pub(crate) fn resources(&self) -> impl Iterator<Item = &[u8]> {
         self.iter().filter(|param| param.name == RESOURCE).filter_map(|param| param.value.as_deref())
     }
 
-    /// Returns the same as [`Self::octets`] for parameters that must be text; what is not UTF-8 counts
-    /// as absent, so [`Self::all_utf8`] has to be asked first.
+    /// Returns the same as [`Self::bytes`] for parameters that must be text. A value that is not UTF-8 counts as
+    /// absent, so check [`Self::all_utf8`] first.
     pub(crate) fn text(&self, name: &str) -> Option<&str> {
-        str::from_utf8(self.octets(name)?).ok()
+        str::from_utf8(self.bytes(name)?).ok()
     }
 
     /// Returns whether the parameter was sent more than once; empty copies count [6749-3.1-04].
@@ -115,13 +114,13 @@ impl<'a> Params<'a> {
         self.first(|param| param.name == name)
     }
 
-    /// Returns the first parameter of which that is true, in 40 to 110 instructions less than `iter().find(…)`.
+    /// Returns the first parameter that matches, with 40 to 110 instructions fewer than `iter().find(…)`.
     fn first(&self, is_meant: impl Fn(&Param<'a>) -> bool) -> Option<&Param<'a>> {
         let few = self.few.iter().map_while(Option::as_ref).find(|param| is_meant(param));
         few.or_else(|| self.more.iter().find(|param| is_meant(param)))
     }
 
-    /// Adds a value of the one parameter that may be sent several times.
+    /// Adds a value of [`RESOURCE`], the one parameter that may be sent several times.
     fn add_another(&mut self, place: u16, value: &'a [u8]) {
         let value = form_decode(value).unwrap_or(Cow::Borrowed(value));
         let param = Param { place, name: RESOURCE, value: Some(value), is_repeated: false };
@@ -149,22 +148,22 @@ impl<'a> Params<'a> {
 }
 
 impl fmt::Debug for Params<'_> {
-    /// Prints the names that were sent; the values carry secrets.
+    /// Prints only the names that were sent, since values may be secrets.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_set().entries(self.iter().map(|param| param.name)).finish()
     }
 }
 
-/// How much one query or body may hold; both numbers are still allowed.
+/// The maximum size of one query or body. Both bounds are inclusive.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ParamLimits {
-    /// Bytes of the whole, as sent.
-    pub(crate) octets: usize,
-    /// Parameters, known or not; empty pieces between two `&` do not count.
+    /// The number of bytes of the whole, as sent.
+    pub(crate) bytes: usize,
+    /// The number of parameters, known or not. Empty pieces between two `&` do not count.
     pub(crate) parameters: usize,
 }
 
-/// What makes a whole query or body unreadable.
+/// Why a query or body is refused as a whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub(crate) enum ParamsError {
     #[error("the parameters are too long")]
@@ -175,50 +174,50 @@ pub(crate) enum ParamsError {
     MalformedEscape,
 }
 
-/// Decodes one name or value: `+` is a space, an escape is an octet [RFC 6749 appendix B].
-pub(crate) fn form_decode(octets: &[u8]) -> Result<Cow<'_, [u8]>, ParamsError> {
-    if !is_encoded(octets) {
-        return Ok(Cow::Borrowed(octets));
+/// Decodes one name or value: `+` becomes a space, an escape becomes a byte [RFC 6749 appendix B].
+pub(crate) fn form_decode(bytes: &[u8]) -> Result<Cow<'_, [u8]>, ParamsError> {
+    if !is_encoded(bytes) {
+        return Ok(Cow::Borrowed(bytes));
     }
 
-    let mut decoded = Vec::with_capacity(octets.len());
-    let mut rest = octets;
+    let mut decoded = Vec::with_capacity(bytes.len());
+    let mut rest = bytes;
     while let [first, after @ ..] = rest {
-        let (octet, after) = match first {
+        let (byte, after) = match first {
             b'+' => (b' ', after),
             b'%' => split_escape(after)?,
             literal => (*literal, after),
         };
-        decoded.push(octet);
+        decoded.push(byte);
         rest = after;
     }
     Ok(Cow::Owned(decoded))
 }
 
 /// Returns whether decoding changes anything.
-pub(crate) fn is_encoded(octets: &[u8]) -> bool {
-    memchr2(b'+', b'%', octets).is_some()
+pub(crate) fn is_encoded(bytes: &[u8]) -> bool {
+    memchr2(b'+', b'%', bytes).is_some()
 }
 
-/// Encodes one name or value so that form and URI decoders read the same octets [D-08].
+/// Encodes one name or value so that form and URI decoders read the same bytes [D-08].
 ///
-/// A space becomes `%20`, never `+`, and nothing but `A-Z a-z 0-9 - . _ ~` stays as it is.
-pub(crate) fn form_encode_into(out: &mut String, octets: &[u8]) {
-    out.extend(percent_encode(octets, ALL_BUT_UNRESERVED));
+/// A space becomes `%20`, never `+`. Everything except `A-Z a-z 0-9 - . _ ~` is escaped.
+pub(crate) fn form_encode_into(out: &mut String, bytes: &[u8]) {
+    out.extend(percent_encode(bytes, ALL_BUT_UNRESERVED));
 }
 
-/// Returns the parameters of these names as they were sent. Whatever else was sent, and how, does not matter.
-pub(crate) fn parameters_named(octets: &[u8], names: &[&str]) -> Vec<u8> {
+/// Returns the parameters of these names as they were sent. All other parameters are ignored, even malformed ones.
+pub(crate) fn parameters_named(bytes: &[u8], names: &[&str]) -> Vec<u8> {
     let is_named = |piece: &&[u8]| {
         let (name, _) = split_at_first(piece, b'=');
         form_decode(name).is_ok_and(|name| names.iter().any(|own| own.as_bytes() == &*name))
     };
-    octets.split(|octet| *octet == b'&').filter(is_named).collect::<Vec<_>>().join(&b'&')
+    bytes.split(|byte| *byte == b'&').filter(is_named).collect::<Vec<_>>().join(&b'&')
 }
 
-/// Adds one parameter to the query of a URI and leaves what is there untouched [HTTP-06].
+/// Adds one parameter to the query of a URI, and leaves the rest untouched [HTTP-06].
 ///
-/// The URI has no fragment; the name is one that needs no encoding.
+/// The URI must have no fragment, and the name must need no encoding.
 pub(crate) fn append_query(uri: &mut String, name: &str, value: &[u8]) {
     match uri.split_once('?') {
         None => uri.push('?'),
@@ -230,9 +229,9 @@ pub(crate) fn append_query(uri: &mut String, name: &str, value: &[u8]) {
     form_encode_into(uri, value);
 }
 
-/// A known parameter that was sent.
+/// A known parameter of the request.
 struct Param<'a> {
-    /// Its place among the known names.
+    /// Its index among the known names.
     place: u16,
     name: &'static str,
     /// The first value that is not empty.
@@ -249,7 +248,7 @@ impl Param<'_> {
     }
 }
 
-/// Finds a name among the known ones; those need no escapes, and mostly come without.
+/// Finds a name among the known names. They need no escapes and are usually sent without.
 fn known_name(sent: &[u8], known: &[&'static str]) -> Result<Option<(u16, &'static str)>, ParamsError> {
     let find = |sent: &[u8]| (0..).zip(known.iter().copied()).find(|(_, name)| name.as_bytes() == sent);
     match find(sent) {
@@ -258,20 +257,20 @@ fn known_name(sent: &[u8], known: &[&'static str]) -> Result<Option<(u16, &'stat
     }
 }
 
-fn check_escapes(octets: &[u8]) -> Result<(), ParamsError> {
-    octets.split(|octet| *octet == b'%').skip(1).try_for_each(|after| split_escape(after).map(|_| ()))
+fn check_escapes(bytes: &[u8]) -> Result<(), ParamsError> {
+    bytes.split(|byte| *byte == b'%').skip(1).try_for_each(|after| split_escape(after).map(|_| ()))
 }
 
-/// What stands before a separator and what after it; all and nothing if there is none.
-fn split_at_first(octets: &[u8], separator: u8) -> (&[u8], &[u8]) {
-    let split = memchr(separator, octets).and_then(|position| {
-        let (before, from) = octets.split_at_checked(position)?;
+/// Splits bytes at the first separator. Without one, the second part is empty.
+fn split_at_first(bytes: &[u8], separator: u8) -> (&[u8], &[u8]) {
+    let split = memchr(separator, bytes).and_then(|position| {
+        let (before, from) = bytes.split_at_checked(position)?;
         Some((before, from.get(1..)?))
     });
-    split.unwrap_or((octets, &[]))
+    split.unwrap_or((bytes, &[]))
 }
 
-/// Splits what follows a `%` into the octet that is meant and the rest.
+/// Splits the bytes after a `%` into the decoded byte and the rest.
 fn split_escape(after: &[u8]) -> Result<(u8, &[u8]), ParamsError> {
     let [high, low, rest @ ..] = after else { return Err(ParamsError::MalformedEscape) };
     let (Some(high), Some(low)) = (hex_digit(*high), hex_digit(*low)) else {
@@ -280,20 +279,20 @@ fn split_escape(after: &[u8]) -> Result<(u8, &[u8]), ParamsError> {
     Ok(((high << 4) | low, rest))
 }
 
-fn hex_digit(octet: u8) -> Option<u8> {
-    match octet {
-        b'0'..=b'9' => Some(octet - b'0'),
-        b'A'..=b'F' => Some(octet - b'A' + 10),
-        b'a'..=b'f' => Some(octet - b'a' + 10),
+fn hex_digit(byte: u8) -> Option<u8> {
+    match byte {
+        b'0'..=b'9' => Some(byte - b'0'),
+        b'A'..=b'F' => Some(byte - b'A' + 10),
+        b'a'..=b'f' => Some(byte - b'a' + 10),
         _ => None,
     }
 }
 
-/// The parameter that names protected resources. It may be repeated, and what is wrong with its values is judged where
-/// they are compared [RFC 8707 section 2].
+/// The parameter that names protected resources. It may be repeated, and its values are validated when they are
+/// compared [RFC 8707 section 2].
 pub(crate) const RESOURCE: &str = "resource";
 
-/// As many parameters as a request of any endpoint has.
+/// Enough for the parameters of a usual request to any endpoint.
 const FEW: usize = 7;
 
 /// The complement of the unreserved characters of RFC 3986 section 2.3.
@@ -304,10 +303,10 @@ mod tests {
     use super::*;
 
     const NAMES: &[&str; 3] = &["state", "scope", "code"];
-    const LIMITS: ParamLimits = ParamLimits { octets: 64, parameters: 4 };
+    const LIMITS: ParamLimits = ParamLimits { bytes: 64, parameters: 4 };
 
-    fn parse(octets: &[u8]) -> Result<Params<'_>, ParamsError> {
-        Params::parse(octets, NAMES, &LIMITS)
+    fn parse(bytes: &[u8]) -> Result<Params<'_>, ParamsError> {
+        Params::parse(bytes, NAMES, &LIMITS)
     }
 
     /// RFC 6749 appendix B: U+0020, U+0025, U+0026, U+002B, U+00A3 and U+20AC.
@@ -342,10 +341,10 @@ mod tests {
             (b"state=a;scope=b", Some(b"a;scope=b")),
             (b"foo=1&foo=2&state=a", Some(b"a")),
         ];
-        for (octets, expected) in table {
-            let params = parse(octets).unwrap();
-            assert_eq!(params.octets("state"), *expected, "{}", octets.escape_ascii());
-            assert_eq!(params.first_repeated(), None, "{}", octets.escape_ascii());
+        for (bytes, expected) in table {
+            let params = parse(bytes).unwrap();
+            assert_eq!(params.bytes("state"), *expected, "{}", bytes.escape_ascii());
+            assert_eq!(params.first_repeated(), None, "{}", bytes.escape_ascii());
         }
     }
 
@@ -362,9 +361,9 @@ mod tests {
             (b"code=a&scope=b&state=c", None),
             (b"foo=1&foo=2", None),
         ];
-        for (octets, expected) in table {
-            let params = parse(octets).unwrap();
-            assert_eq!(params.first_repeated(), *expected, "{}", octets.escape_ascii());
+        for (bytes, expected) in table {
+            let params = parse(bytes).unwrap();
+            assert_eq!(params.first_repeated(), *expected, "{}", bytes.escape_ascii());
             for name in NAMES {
                 let once = params.first_repeated().is_none();
                 assert!(!(once && params.is_repeated(name)), "{name}");
@@ -372,7 +371,7 @@ mod tests {
             assert_eq!(expected.is_some_and(|name| params.is_repeated(name)), expected.is_some());
         }
         assert!(!parse(b"foo=1&foo=2").unwrap().is_repeated("foo"));
-        assert_eq!(parse(b"scope=&scope=x&scope=y").unwrap().octets("scope"), Some(b"x".as_slice()));
+        assert_eq!(parse(b"scope=&scope=x&scope=y").unwrap().bytes("scope"), Some(b"x".as_slice()));
     }
 
     #[test]
@@ -383,28 +382,28 @@ mod tests {
             assert_eq!(form_decode(escape), Err(ParamsError::MalformedEscape));
             let prefixes: [&[u8]; 4] = [b"state=", b"foo=", b"", b"foo=%41&code=a&"];
             for prefix in prefixes {
-                let octets = [prefix, escape].concat();
-                assert_eq!(parse(&octets).unwrap_err(), ParamsError::MalformedEscape, "{}", octets.escape_ascii());
+                let bytes = [prefix, escape].concat();
+                assert_eq!(parse(&bytes).unwrap_err(), ParamsError::MalformedEscape, "{}", bytes.escape_ascii());
             }
         }
     }
 
     #[test]
     fn parameters_are_picked_from_whatever_surrounds_them() {
-        for (octets, expected) in [
+        for (bytes, expected) in [
             (&b"state=%zz&sc%6fpe=a&%zz=b&code=c&scope"[..], &b"sc%6fpe=a&code=c&scope"[..]),
             (b"", b""),
             (b"&&state&codes=1&", b""),
             (b"code=%zz&scope=%zz", b"code=%zz&scope=%zz"),
         ] {
-            assert_eq!(parameters_named(octets, &["scope", "code"]), expected, "{}", octets.escape_ascii());
+            assert_eq!(parameters_named(bytes, &["scope", "code"]), expected, "{}", bytes.escape_ascii());
         }
     }
 
     #[test]
     fn what_is_written_is_read_again() {
         let names = ["state", RESOURCE, "scope", "code"];
-        let limits = ParamLimits { octets: 1000, parameters: 100 };
+        let limits = ParamLimits { bytes: 1000, parameters: 100 };
         let form = b"code=&resource=a%26b&x=1&state=a+%26%00%ff&resource=&resource=%zz&scope=b";
         let query = Params::parse(form, &names, &limits).unwrap().to_query(&names);
         assert_eq!(query, "state=a%20%26%00%FF&resource=a%26b&resource=&resource=%25zz&scope=b");
@@ -414,11 +413,11 @@ mod tests {
 
     #[test]
     fn limits_are_still_allowed() {
-        let mut octets = b"state=".to_vec();
-        octets.resize(64, b'a');
-        assert!(parse(&octets).is_ok());
-        octets.push(b'a');
-        assert_eq!(parse(&octets).unwrap_err(), ParamsError::TooLong);
+        let mut bytes = b"state=".to_vec();
+        bytes.resize(64, b'a');
+        assert!(parse(&bytes).is_ok());
+        bytes.push(b'a');
+        assert_eq!(parse(&bytes).unwrap_err(), ParamsError::TooLong);
 
         assert!(parse(b"a&&&b=1&c=&&=").is_ok());
         assert_eq!(parse(b"a&b&c&d&e").unwrap_err(), ParamsError::TooMany);
@@ -446,7 +445,7 @@ mod tests {
     #[test]
     fn there_may_be_any_number_of_known_parameters() {
         const MANY: [&str; 12] = ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l"];
-        let limits = ParamLimits { octets: 1000, parameters: 100 };
+        let limits = ParamLimits { bytes: 1000, parameters: 100 };
         let form = MANY.map(|name| format!("{name}={name}")).join("&") + "&l=&k&m=1&m=2";
         let params = Params::parse(form.as_bytes(), &MANY, &limits).unwrap();
         for name in MANY {
@@ -460,7 +459,7 @@ mod tests {
     #[test]
     fn a_resource_may_be_repeated_and_is_judged_elsewhere() {
         let names = ["state", RESOURCE];
-        let limits = ParamLimits { octets: 1000, parameters: 100 };
+        let limits = ParamLimits { bytes: 1000, parameters: 100 };
         let form = b"resource=a&state=x&resource=&resource=%zz&resource=b%2fc&resource=%ff&resource=a";
         let params = Params::parse(form, &names, &limits).unwrap();
         let values: Vec<_> = params.resources().collect();
@@ -477,20 +476,18 @@ mod tests {
     }
 
     #[test]
-    fn every_octet_comes_back() {
+    fn every_byte_comes_back() {
         let all: Vec<u8> = (0..=u8::MAX).collect();
         let mut encoded = String::new();
         form_encode_into(&mut encoded, &all);
-        assert!(
-            encoded.bytes().all(|octet| octet == b'%' || octet.is_ascii_alphanumeric() || b"-._~".contains(&octet))
-        );
+        assert!(encoded.bytes().all(|byte| byte == b'%' || byte.is_ascii_alphanumeric() || b"-._~".contains(&byte)));
         assert_eq!(form_decode(encoded.as_bytes()).unwrap(), all);
 
-        for octet in all {
+        for byte in all {
             let mut encoded = String::new();
-            form_encode_into(&mut encoded, &[octet]);
-            let is_unreserved = octet.is_ascii_alphanumeric() || b"-._~".contains(&octet);
-            let expected = if is_unreserved { char::from(octet).to_string() } else { format!("%{octet:02X}") };
+            form_encode_into(&mut encoded, &[byte]);
+            let is_unreserved = byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
+            let expected = if is_unreserved { char::from(byte).to_string() } else { format!("%{byte:02X}") };
             assert_eq!(encoded, expected);
         }
     }

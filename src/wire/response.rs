@@ -1,14 +1,14 @@
-//! The response as the embedder's web framework shall send it.
+//! The HTTP response that the embedder's web framework sends.
 
 use std::borrow::Cow;
 use std::fmt;
 
-/// An HTTP response, complete: an adapter adds and changes nothing.
+/// A complete HTTP response. An adapter adds and changes nothing.
 ///
 /// # Security
 ///
-/// `Debug` prints the status, the names of the headers and the length of the body. Codes and
-/// tokens travel in the `Location` header and in the body.
+/// `Debug` prints the status, the names of the headers and the length of the body. The `Location` header and the body
+/// may contain codes and tokens.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Response {
     status: u16,
@@ -19,7 +19,7 @@ pub struct Response {
 /// A header line: its name and its value.
 type Header = (&'static str, Cow<'static, str>);
 
-/// The headers of answers that carry tokens, and of those that say nothing.
+/// The headers of responses that contain tokens, and of empty responses.
 const TOKEN_JSON: &[Header] = &[
     ("Content-Type", Cow::Borrowed("application/json;charset=UTF-8")),
     ("Cache-Control", Cow::Borrowed("no-store")),
@@ -28,17 +28,17 @@ const TOKEN_JSON: &[Header] = &[
 const EMPTY: &[Header] = &[("Cache-Control", Cow::Borrowed("no-store")), ("Pragma", Cow::Borrowed("no-cache"))];
 
 impl Response {
-    /// The answer to a request that succeeded and has nothing to say.
+    /// Creates the empty response to a successful request.
     pub(crate) fn empty() -> Self {
         Self { status: 200, headers: Cow::Borrowed(EMPTY), body: Vec::new() }
     }
 
-    /// JSON with the media type that the token endpoint's answers have [RFC 6749 section 5.1, D-16].
+    /// Creates a JSON response with the media type of the token endpoint [RFC 6749 section 5.1, D-16].
     pub(crate) fn token_json(status: u16, body: Vec<u8>) -> Self {
         Self { status, headers: Cow::Borrowed(TOKEN_JSON), body }
     }
 
-    /// JSON with the bare media type [D-16].
+    /// Creates a JSON response with the bare media type [D-16].
     pub(crate) fn plain_json(status: u16, body: Vec<u8>) -> Self {
         Self::new(status)
             .with_header("Content-Type", "application/json")
@@ -47,7 +47,7 @@ impl Response {
             .with_body(body)
     }
 
-    /// A redirect to a location that is already checked and encoded [HTTP-03, HTTP-06].
+    /// Creates a redirect to a location that is already checked and encoded [HTTP-03, HTTP-06].
     pub(crate) fn redirect(status: RedirectStatus, location: String) -> Self {
         Self::new(status.code())
             .with_header("Location", location)
@@ -55,7 +55,7 @@ impl Response {
             .with_header("Referrer-Policy", "no-referrer")
     }
 
-    /// A response without headers and body.
+    /// Creates a response without headers and body.
     pub(crate) fn new(status: u16) -> Self {
         Self { status, headers: Cow::Owned(Vec::with_capacity(4)), body: Vec::new() }
     }
@@ -80,7 +80,7 @@ impl Response {
 
     /// Returns the name and value of every header line, in the order to send [RFC 9110 section 6.3].
     ///
-    /// Names and values are free of control characters.
+    /// Names and values contain no control characters.
     pub fn headers(&self) -> impl Iterator<Item = (&str, &str)> {
         self.headers.iter().map(|(name, value)| (*name, value.as_ref()))
     }
@@ -110,21 +110,21 @@ impl fmt::Debug for Response {
         f.debug_struct("Response")
             .field("status", &self.status)
             .field("headers", &names)
-            .field("body", &format_args!("{} octets", self.body.len()))
+            .field("body", &format_args!("{} bytes", self.body.len()))
             .finish()
     }
 }
 
 /// The status of a redirect back to the client [RFC 9700 section 4.12].
 ///
-/// 307 and 308 cannot be expressed, since a browser would send the user's form on to the client.
+/// 307 and 308 cannot be expressed, since a browser would then send the user's form to the client.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RedirectStatus {
     /// 302, which browsers follow with GET.
     #[default]
     Found,
-    /// 303, for which GET is demanded.
+    /// 303, which browsers must follow with GET.
     SeeOther,
 }
 
@@ -205,7 +205,7 @@ mod tests {
         let shown = format!("{response:?}");
         assert_eq!(
             shown,
-            r#"Response { status: 302, headers: ["Location", "Cache-Control", "Referrer-Policy"], body: 6 octets }"#
+            r#"Response { status: 302, headers: ["Location", "Cache-Control", "Referrer-Policy"], body: 6 bytes }"#
         );
     }
 }

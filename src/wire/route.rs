@@ -1,38 +1,38 @@
-//! The one table of endpoints: paths, methods, and whether pages of other origins may call them.
+//! The table of endpoints: paths, methods, and whether pages of other origins may call them.
 
 /// An endpoint of the authorization server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Endpoint {
-    /// Where the user's browser arrives [RFC 6749 section 3.1]; the embedder serves it, since it knows
-    /// the user.
+    /// Where the client sends the user's browser [RFC 6749 section 3.1]. The embedder serves it, since it knows the
+    /// user.
     Authorization,
     /// Where clients exchange codes and refresh tokens [RFC 6749 section 3.2].
     Token,
-    /// Where clients push authorization requests [RFC 9126], if
-    /// [`Config::pushed_requests`](crate::Config::pushed_requests) is on; otherwise it is answered with 404.
+    /// Where clients push authorization requests [RFC 9126]. It responds with 404 unless
+    /// [`Config::pushed_requests`](crate::Config::pushed_requests) is on.
     PushedAuthorization,
     /// Where clients revoke tokens [RFC 7009].
     Revocation,
-    /// Where resource servers ask about tokens [RFC 7662].
+    /// Where resource servers introspect tokens [RFC 7662].
     Introspection,
-    /// Where clients learn about the server [RFC 8414].
+    /// Where clients read the metadata of the server [RFC 8414].
     Metadata,
-    /// Where clients learn about a protected resource [RFC 9728]. It has a path for each resource, and none without
-    /// [`Config::resources`](crate::Config::resources).
+    /// Where clients read the metadata of a protected resource [RFC 9728]. It has a path for each resource, and none
+    /// without [`Config::resources`](crate::Config::resources).
     ResourceMetadata,
-    /// Where clients register themselves [RFC 7591], if
-    /// [`Config::dynamic_registration`](crate::Config::dynamic_registration) is on; otherwise it is answered with 404.
+    /// Where clients register themselves [RFC 7591]. It responds with 404 unless
+    /// [`Config::dynamic_registration`](crate::Config::dynamic_registration) is on.
     Registration,
-    /// Clients that registered themselves read, replace and delete their registration here [RFC 7592 section 2]. It
-    /// answers with 404 unless [`Config::registration_management`](crate::Config::registration_management) is on.
+    /// Where clients that registered themselves read, replace and delete their registration [RFC 7592 section 2]. It
+    /// responds with 404 unless [`Config::registration_management`](crate::Config::registration_management) is on.
     ///
-    /// Its path ends in `{client_id}`, which stands for any single segment, in the syntax of many routers.
+    /// Its path ends in `{client_id}`, which matches any single segment, in the syntax of many routers.
     ClientConfiguration,
 }
 
 impl Endpoint {
-    /// The endpoints that [`serve`](crate::AuthorizationServer::serve) answers by itself.
+    /// The endpoints that [`serve`](crate::AuthorizationServer::serve) handles by itself.
     pub const MACHINE: &'static [Self] = &[
         Self::Token,
         Self::PushedAuthorization,
@@ -44,8 +44,8 @@ impl Endpoint {
         Self::ClientConfiguration,
     ];
 
-    /// The path below the base address; that of the metadata comes between host and base path
-    /// [RFC 8414 section 3.1].
+    /// Returns the path below the base address. The metadata path is inserted between host and base path [RFC 8414
+    /// section 3.1].
     pub(crate) const fn path(self) -> &'static str {
         match self {
             Self::Authorization => "/oauth2/auth",
@@ -60,7 +60,7 @@ impl Endpoint {
         }
     }
 
-    /// The whole path that is published, under an issuer with this path.
+    /// Returns the whole published path, under an issuer with this path.
     pub(crate) fn path_at(self, issuer_path: &str) -> String {
         let own = self.path();
         match self {
@@ -76,15 +76,15 @@ impl Endpoint {
         }
     }
 
-    /// The same, and behind it the other paths of clients that write it in another way: some keep the slash at the
-    /// end of an issuer [8414-3-02].
+    /// Returns the published path, followed by variants that clients use: some keep the slash at the end of an issuer
+    /// [8414-3-02].
     pub(crate) fn paths_at(self, issuer_path: &str) -> Vec<String> {
         let published = self.path_at(issuer_path);
         if self == Self::Metadata { vec![published.clone(), format!("{published}/")] } else { vec![published] }
     }
 
-    /// Whether [`Cors`](crate::Cors) covers it: only what a page calls with nothing that its browser adds by itself
-    /// [RFC 9700 section 2.6, CORS-02, CORS-03].
+    /// Returns whether [`Cors`](crate::Cors) covers it. It covers only endpoints that a page calls without credentials
+    /// that the browser adds by itself [RFC 9700 section 2.6, CORS-02, CORS-03].
     pub(crate) const fn is_covered_by_cors(self) -> bool {
         match self {
             Self::Token
@@ -97,7 +97,7 @@ impl Endpoint {
         }
     }
 
-    /// Whether DPoP proofs are read there [RFC 9449 sections 5 and 10.1].
+    /// Returns whether the endpoint reads DPoP proofs [RFC 9449 sections 5 and 10.1].
     pub(crate) const fn reads_proofs(self) -> bool {
         match self {
             Self::Token | Self::PushedAuthorization => true,
@@ -111,7 +111,7 @@ impl Endpoint {
         }
     }
 
-    /// Returns the endpoint as one word, such as for a log or a metric.
+    /// Returns the endpoint as one word, for example for a log or a metric.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -127,8 +127,7 @@ impl Endpoint {
         }
     }
 
-    /// Returns the methods that are answered, as the `Allow` header lists them [RFC 9110 section
-    /// 10.2.1].
+    /// Returns the allowed methods, as the `Allow` header lists them [RFC 9110 section 10.2.1].
     #[must_use]
     pub const fn allow(self) -> &'static str {
         match self {

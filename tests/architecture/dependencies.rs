@@ -1,6 +1,6 @@
 //! What the published packages depend on, as Cargo resolves it for Linux: licences, sources, compilers, duplicates.
 //!
-//! Advisories are not here: they are kept in a repository of their own, which `cargo deny` or `cargo audit` would fetch.
+//! Advisories are not checked here: they are in a separate repository, which `cargo deny` or `cargo audit` would fetch.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;
@@ -23,7 +23,7 @@ const LICENCES: [&str; 9] = [
     "Zlib",
 ];
 
-/// Crates that `grantor` has in two versions with all features, and who needs the older one.
+/// Crates that `grantor` has in two versions with all features, and the crate that needs the older one.
 const TWICE: [&str; 5] = [
     "base64",            // tokio-postgres
     "const-oid",         // tokio-postgres-rustls
@@ -98,8 +98,8 @@ fn version(text: &str) -> Vec<u32> {
     parts
 }
 
-/// By the lock file of the workspace, and by that of `libfuzzer`, in which Cargo chose the newest versions: the platform holds
-/// one crate of the workspace at an older version.
+/// By the lock file of the workspace, and by that of `libfuzzer`, in which Cargo chose the newest versions: the
+/// platform holds one crate of the workspace at an older version.
 fn below_published() -> Vec<Package> {
     let resolved = [metadata(), metadata_of("tests/fuzz/libfuzzer")];
     let packages: Vec<_> = resolved.iter().flat_map(below_published_by).collect();

@@ -1,4 +1,4 @@
-//! Who may import whom.
+//! Which module may import which.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,7 +23,7 @@ vocabulary  slot, scope -> text -> secret -> id -> entropy, clock   codec -> clo
 /// Imported by the crate's root alone.
 const LEAVES: &str = "leaves";
 
-/// What files of one folder may share; all others there know nothing of each other.
+/// What files of one folder may share; all other files there must not import each other.
 const SHARED: [(&str, &[&str]); 2] = [
     (
         "endpoint",
@@ -72,7 +72,7 @@ fn no_two_files_import_each_other_by_any_way_round() {
     for (who, whom) in source::imports(&modules) {
         below.entry(who).or_default().insert(whom);
     }
-    // Whoever imports nothing of what is left, or is imported by nobody left, lies on no circle.
+    // A module that imports none of the rest, or that none of the rest imports, is on no circle.
     loop {
         let left: BTreeSet<_> = below.keys().copied().collect();
         below.values_mut().for_each(|whom| whom.retain(|whom| left.contains(whom)));
@@ -89,7 +89,7 @@ fn no_two_files_import_each_other_by_any_way_round() {
 fn endpoints_and_grants_know_only_what_they_share() {
     let modules = modules();
     for (folder, shared) in SHARED {
-        // A part that outgrew one file is a folder of its own.
+        // A part that outgrew one file is a folder.
         let part = |module: &str| {
             let below = module.strip_prefix(folder).and_then(|rest| rest.strip_prefix('/'))?;
             Some(below.split('/').next().unwrap_or_default().to_owned())
@@ -178,7 +178,7 @@ fn the_table_says_who_is_above_whom() {
     }
 }
 
-/// One place owns "write, and find out whether it was mine".
+/// Only one module writes and then finds out whether its own write won.
 #[test]
 fn only_claims_write_to_stores() {
     let src = crate::root().join("src");

@@ -1,5 +1,5 @@
-//! The shape of the crate: who imports whom, what the default features bring in, what is public, and
-//! which rules have a test.
+//! The shape of the crate: which module imports which, what the default features depend on, what is public, and which
+//! rules have a test.
 
 mod dependencies;
 mod layers;
@@ -12,7 +12,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-/// Frameworks, HTTP and runtimes: with default features none of them is under the library.
+/// Frameworks, HTTP and runtimes: with default features, the library depends on none of them.
 const FORBIDDEN: [&str; 11] =
     ["actix-web", "async-std", "axum", "futures", "http", "hyper", "reqwest", "smol", "tokio", "tower", "warp"];
 
@@ -29,12 +29,12 @@ fn the_default_features_bring_no_framework_no_http_and_no_runtime() {
     assert!(packages.contains("grantor") && packages.contains("serde"), "{packages:?}");
     assert!(packages.len() <= 51, "grantor and at most 50 others: {packages:?}");
     let found: Vec<_> = FORBIDDEN.iter().filter(|name| packages.contains(**name)).collect();
-    assert!(found.is_empty(), "default features bring {found:?}");
+    assert!(found.is_empty(), "default features depend on {found:?}");
     let of_frameworks: Vec<_> = packages
         .iter()
         .filter(|name| ["actix", "axum", "hyper", "tokio"].iter().any(|of| name.starts_with(of)))
         .collect();
-    assert!(of_frameworks.is_empty(), "default features bring {of_frameworks:?}");
+    assert!(of_frameworks.is_empty(), "default features depend on {of_frameworks:?}");
 }
 
 /// With `WRITE_GUIDES` set, the table is written instead of compared.
@@ -72,7 +72,7 @@ fn ids_in_tests() -> BTreeMap<String, BTreeSet<String>> {
             let is_first = number == 0 || !lines[number - 1].starts_with("///");
             let Some(doc) = line.strip_prefix("///").filter(|_| is_first) else { continue };
             let found: Vec<_> = doc.split(',').map(str::trim).collect();
-            // Cases of other projects have names of their own, with a `#`.
+            // Cases of other projects have their own names, with a `#`.
             let (found, others): (Vec<_>, Vec<_>) = found.into_iter().partition(|id| is_id(id));
             let mistaken = others.iter().any(|other| !other.contains('#'));
             assert!(found.is_empty() || !mistaken, "{}: ids and other words in {line:?}", file.display());
@@ -86,7 +86,8 @@ fn ids_in_tests() -> BTreeMap<String, BTreeSet<String>> {
     ids
 }
 
-/// `tests/protocol/rfc6749_client/mod.rs` is the module `rfc6749_client`; those of other binaries bear their name.
+/// `tests/protocol/rfc6749_client/mod.rs` is the module `rfc6749_client`. Modules of other binaries begin with the name
+/// of the binary.
 fn module(file: &Path) -> String {
     let path = file.strip_prefix(root()).unwrap().with_extension("");
     let parts: Vec<_> = path.iter().map(|part| part.to_string_lossy().into_owned()).collect();

@@ -22,7 +22,7 @@ macro_rules! shared {
 
 const fn is_send_and_sync<T: ?Sized + Send + Sync>() {}
 
-/// An engine is no type by itself: whatever implements it is shared.
+/// An engine is a trait, not a type: every implementation of it can be shared.
 const fn every_engine_is_shared<E: Engine>() {
     is_send_and_sync::<E>();
 }

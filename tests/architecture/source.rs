@@ -1,4 +1,4 @@
-//! Reads the sources as far as imports go: comments, texts and tests left out, braces opened,
+//! Reads the imports of the sources: without comments, string literals and tests, with braces expanded, and with
 //! re-exports followed to where a name is defined.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 /// A source file: its place in the module tree and what its code names of this crate.
 #[derive(Debug)]
 pub(crate) struct Source {
-    /// Below `src`, without extension; a folder's `mod.rs` bears the name of the folder.
+    /// Below `src`, without extension; a folder's `mod.rs` has the name of the folder.
     pub(crate) module: String,
     /// Paths from the crate's root, of imports and of code.
     paths: BTreeSet<Vec<String>>,
@@ -22,7 +22,7 @@ pub(crate) fn files_below(folder: &Path) -> Vec<PathBuf> {
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
         if path.is_dir() {
-            // What packages of their own were built into.
+            // The build output of separate packages.
             if path.ends_with("target") {
                 continue;
             }
@@ -102,7 +102,7 @@ impl<'a> Reader<'a> {
                 _ if is_name(token) && before != "::" => {
                     let path = path_at(&tokens[place - 1..]);
                     self.words.insert(token.clone());
-                    // `pub(in crate::…)` says who may see, and uses nothing.
+                    // `pub(in crate::…)` limits who may see the item, and imports nothing.
                     if path.len() > 1 && before != "in" {
                         let path = self.rooted(&path);
                         self.source.paths.extend(path);
@@ -111,7 +111,7 @@ impl<'a> Reader<'a> {
                 _ => {}
             }
         }
-        // What is passed on and used as well is an import like any other.
+        // A re-export that is also used is an import like any other.
         let also_used = self.source.passed_on.iter().filter(|(name, _)| self.words.contains(*name));
         self.source.paths.extend(also_used.map(|(_, path)| path.clone()));
         self.source
@@ -158,7 +158,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Opens the braces of a tree of imports.
+/// Expands the braces of an import tree.
 fn open(tree: &[String], prefix: &[String], paths: &mut Vec<Vec<String>>) {
     let mut path = prefix.to_vec();
     let mut place = 0;
@@ -212,7 +212,7 @@ fn is_test_only(tokens: &[String]) -> bool {
     tokens.iter().map(String::as_str).take(6).eq(["[", "cfg", "(", "test", ")", "]"])
 }
 
-/// The place behind the item whose attribute begins here: behind its `;` or its block.
+/// The place after the item whose attribute begins here: after its `;` or its block.
 fn after_item(tokens: &[String], start: usize) -> usize {
     let mut depth = 0;
     for (place, token) in tokens.iter().enumerate().skip(start) {
@@ -246,7 +246,7 @@ pub(crate) fn tokens(text: &str) -> Vec<String> {
             _ => {
                 let name = rest.find(|own: char| !own.is_alphanumeric() && own != '_').unwrap_or(rest.len());
                 let length = if rest.starts_with("::") { 2 } else { name.max(first.len_utf8()) };
-                // The mark of a text of octets is a part of it.
+                // The prefix of a byte string belongs to the string.
                 if !matches!(&rest[..length], "b" | "br") || !rest[length..].starts_with(['"', '\'']) {
                     tokens.push(rest[..length].to_owned());
                 }

@@ -60,7 +60,7 @@ impl Scene {
         send(world, &[("grant_type", "refresh_token"), ("refresh_token", &self.pair.refresh)], assertion).await
     }
 
-    /// Whether the assertion was recorded; it is afterwards.
+    /// Whether the assertion was recorded. After this call, it is.
     async fn is_recorded(&self, assertion: &str) -> bool {
         let form = [("token", "x"), ("client_assertion_type", JWT_BEARER), ("client_assertion", assertion)];
         self.world.post(Endpoint::Revocation, &form).send().await.status() != 200
@@ -72,7 +72,7 @@ async fn send(world: &World, form: &[(&str, &str)], assertion: &str) -> Response
     world.token(&form).send().await
 }
 
-/// Remembers the calls, and lets the replay store fail.
+/// Records the calls, and lets the replay store fail.
 #[derive(Debug)]
 struct Replays {
     fate: Fate,
@@ -110,7 +110,7 @@ async fn a_failing_replay_store_consumes_nothing_else() {
             let events = scene.world.events.take();
             assert!(events.len() == 1 && events[0].starts_with("Refused"), "{events:?}");
             assert_eq!(scene.is_recorded(&assertion).await, is_recorded, "{fate:?}");
-            // The client goes on with a new assertion.
+            // The client continues with a new assertion.
             ok(&scene.refresh(&scene.world, &scene.assertion()).await);
         }
     }
@@ -143,7 +143,8 @@ async fn a_single_failure_makes_no_assertion_work_twice() {
 
 /// 7523-3-07
 ///
-/// Dropped between verification and record, a request has used up nothing; dropped later, its assertion at most.
+/// A request that is dropped between verification and record uses nothing up. One that is dropped later uses up its
+/// assertion at most.
 #[tokio::test]
 async fn a_dropped_request_uses_up_its_assertion_at_most() {
     let mut seen = [false; 2];

@@ -1,5 +1,5 @@
-//! The record that a DPoP proof was used: a store that fails there refuses, and a request that is dropped there costs
-//! neither code nor refresh token [RFC 9449 section 11.1].
+//! The record that a DPoP proof was used: if the store fails there, the request is refused; if the request is dropped
+//! there, neither code nor refresh token is lost [RFC 9449 section 11.1].
 
 use std::future::poll_fn;
 use std::pin::pin;
@@ -117,7 +117,7 @@ async fn a_request_that_is_dropped_anywhere_can_be_sent_again_with_a_new_proof()
     let world = world().await;
     for presented in Presented::both(&world).await {
         for waits in 1.. {
-            // A code that was exchanged by a dropped request is spent, so each drop has one of its own.
+            // A dropped request may have spent its code, so each drop has a new one.
             let presented = match &presented {
                 Presented::Code(_) => Presented::Code(world.code().await),
                 Presented::RefreshToken(token) => Presented::RefreshToken(token.clone()),

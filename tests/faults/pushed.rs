@@ -26,7 +26,7 @@ const FATES: [Fate; 5] = [
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Taken {
     Push,
-    /// A browser brings it before its user has signed in.
+    /// A browser presents it before its user has signed in.
     Visit,
     Hold,
     Approve,
@@ -53,17 +53,17 @@ impl Scene {
         Self { world, uri, handles }
     }
 
-    /// Does it on a world with that scene's store.
+    /// Takes the step on a world with this scene's store.
     async fn take(&self, taken: Taken, world: &World) -> Answer {
         let done = Answer { status: 200, ..Answer::default() };
-        let told = |result: Result<String, AuthorizationError>| result.map_or_else(Answer::from, |_| done.clone());
+        let made = |result: Result<String, AuthorizationError>| result.map_or_else(Answer::from, |_| done.clone());
         match taken {
             Taken::Push => {
                 let answer = Answer::from(world.par(&world.client, &PKCE).send().await);
                 if answer.status == 201 { done } else { answer }
             }
-            Taken::Visit => told(world.visit(&world.reference(&self.uri), b"new", None).await.map(|_| String::new())),
-            Taken::Hold => told(hold(world, &self.uri).await),
+            Taken::Visit => made(world.visit(&world.reference(&self.uri), b"new", None).await.map(|_| String::new())),
+            Taken::Hold => made(hold(world, &self.uri).await),
             Taken::Approve => decide(world, &self.handles[0], Decision::Approve(Consent::to_everything())).await,
             Taken::Deny => {
                 let answer = decide(world, &self.handles[0], Decision::Deny).await;
@@ -76,7 +76,7 @@ impl Scene {
         self.world.server.authorizations_of(&self.world.alice).await.unwrap().len()
     }
 
-    /// Nothing that happened, and no other page, makes a second code, or one after a refusal.
+    /// Asserts that nothing that happened, and no other page, makes a second code, or one after a refusal.
     async fn assert_sound(&self, taken: Taken, what: &str) {
         let before = self.codes().await;
         let other = decide(&self.world, &self.handles[1], Decision::Approve(Consent::to_everything())).await;
@@ -101,7 +101,7 @@ async fn decide(world: &World, handle: &str, decision: Decision) -> Answer {
     }
 }
 
-/// Lets one call meet a fate.
+/// Gives one call a fate.
 #[derive(Debug)]
 struct One {
     calls: AtomicUsize,
@@ -142,7 +142,7 @@ async fn a_single_failure_is_told_and_the_next_try_works() {
     }
 }
 
-/// 9126-4-03: a dropped decision was taken or not; the same page, or nobody, has the code.
+/// 9126-4-03: a dropped decision was taken or not; the same page has the code, or there is none.
 #[tokio::test]
 async fn a_dropped_step_never_leaves_two_codes() {
     for taken in ALL {
@@ -164,7 +164,7 @@ async fn a_dropped_step_never_leaves_two_codes() {
             let what = format!("{taken:?}, dropped at wait {polls}");
             if !is_complete {
                 let again = scene.take(taken, &scene.world).await;
-                // What was applied before the drop is told as decided.
+                // A decision that was applied before the drop is reported as decided.
                 let is_decided = again.status == 400 && matches!(taken, Taken::Approve | Taken::Deny);
                 assert!(again.is_good() || is_decided, "{what}: {again:?}");
             }

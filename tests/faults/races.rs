@@ -1,7 +1,7 @@
-//! Two and more at once: revocation beats whatever is in flight, and one code gives one grant.
+//! Two or more requests at once: revocation beats anything in flight, and one code gives one grant.
 //!
-//! First every deterministic order: one step is taken from beginning to end in every gap between the
-//! store calls of another. Then real threads, let loose by a barrier.
+//! First every deterministic order: one step is taken from beginning to end in every gap between the store calls of
+//! another. Then real threads, which a barrier releases together.
 
 use std::fmt;
 use std::pin::Pin;
@@ -18,7 +18,7 @@ use support::intercepted::step::{Answer, Step};
 use support::intercepted::{Fate, Script, copy, over};
 use support::world::{Credentials, Pair, World, e401, public_form};
 
-/// Lets another step be taken in one gap: before or after the effect of a call.
+/// Takes another step in one gap: before or after the effect of a call.
 struct Gap {
     left: Mutex<usize>,
     step: Mutex<Option<Pin<Box<dyn Future<Output = Answer> + Send>>>>,
@@ -77,14 +77,14 @@ impl Scene {
         self.world.server.grants_of(&self.world.alice).await.unwrap().len()
     }
 
-    /// Neither token of the pair is good for anything.
+    /// Whether neither token of the pair works.
     async fn is_dead(&self, pair: &Pair) -> bool {
         let refreshed = Step::Refresh(pair.refresh.clone()).run(&self.world).await;
         !self.world.opens(&pair.access).await && refreshed.error == "invalid_grant"
     }
 }
 
-/// What came of the two.
+/// The results of the two steps.
 struct Met {
     outer: Answer,
     inner: Answer,
@@ -119,7 +119,7 @@ impl Met {
     }
 }
 
-/// The second step always is the one that takes away.
+/// The second step is always the one that revokes.
 async fn platform(steps: impl AsyncFn(&World, &Pair) -> (Step, Step)) -> Scene {
     of(World::platform().await, steps).await
 }
@@ -216,7 +216,7 @@ async fn withdrawal_beats_every_exchange_in_flight() {
     }
 }
 
-/// The first token of a grant is revoked while the code that brought it is used again.
+/// The first token of a grant is revoked while the code of that grant is used again.
 #[tokio::test]
 async fn revocation_and_replay_agree_that_the_grant_is_dead() {
     let scene = async || {
@@ -234,7 +234,7 @@ async fn revocation_and_replay_agree_that_the_grant_is_dead() {
     .await;
 }
 
-/// CVE-2026-53518: one success, and a detected replay takes it back.
+/// CVE-2026-53518: one success, which a detected replay revokes.
 #[tokio::test]
 async fn two_exchanges_of_one_code_give_one_pair_which_the_replay_revokes() {
     let steps = async |world: &World, _: &Pair| {
@@ -254,7 +254,7 @@ async fn two_exchanges_of_one_code_give_one_pair_which_the_replay_revokes() {
     .await;
 }
 
-/// The replay revokes; a refresh of what the exchange gave does not bring it back.
+/// The replay revokes the grant; a refresh of its first pair does not undo that.
 #[tokio::test]
 async fn a_replay_beats_every_refresh_in_flight() {
     let counts = Tally::default();
@@ -326,7 +326,7 @@ async fn one_request_is_decided_once() {
     }
 }
 
-/// D-25: while an application is suspended nothing of it works, and afterwards all that it had.
+/// D-25: while an application is suspended, nothing that it has works; afterwards, everything does.
 #[tokio::test]
 async fn a_suspension_stops_what_a_refresh_in_flight_brings_until_it_ends() {
     let counts = Tally::default();
@@ -406,7 +406,7 @@ async fn two_refreshes_with_one_token_both_succeed_where_there_is_grace_and_one_
         async || platform(steps).await,
         async |scene, met| {
             assert_eq!(met.outer.pair, met.inner.pair, "{}: one line", met.case);
-            assert_eq!(version(&scene.world, &scene.pair).await, 2, "{}: one of them wrote", met.case);
+            assert_eq!(pairs_made(&scene.world, &scene.pair).await, 2, "{}: one of them wrote", met.case);
             for given in [met.outer.pair(), met.inner.pair()] {
                 assert!(scene.world.opens(&given.access).await, "{}", met.case);
                 Step::Refresh(given.refresh).run(&scene.world).await.good();
@@ -429,12 +429,12 @@ async fn two_refreshes_with_one_token_both_succeed_where_there_is_grace_and_one_
 }
 
 /// The version of a pair's grant: 1, and one more for every write that took effect.
-async fn version(world: &World, pair: &Pair) -> u32 {
+async fn pairs_made(world: &World, pair: &Pair) -> u32 {
     let grant = world.access(&pair.access).await.unwrap().grant();
-    TokenStore::find(&world.store, &grant).await.unwrap().unwrap().version()
+    TokenStore::find(&world.store, &grant).await.unwrap().unwrap().pairs_made()
 }
 
-/// Gives way to other threads around every call, so that they meet in more places.
+/// Yields to other threads around every call, so that they meet in more places.
 #[derive(Debug, Default)]
 struct Jostled {
     reads_settled: bool,
@@ -458,7 +458,7 @@ impl Script for Jostled {
     }
 }
 
-/// Takes all steps at once, each in a thread of its own.
+/// Takes all steps at once, each in its own thread.
 fn at_once(world: &World, steps: &[Step]) -> Vec<Answer> {
     at_once_over(world, &Arc::default(), steps)
 }
@@ -494,7 +494,7 @@ async fn of_32_exchanges_at_once_one_succeeds_and_is_revoked() {
     }
 }
 
-/// CVE-2026-53517: nobody forks a line of tokens that has no grace.
+/// CVE-2026-53517: no request forks a line of tokens that has no grace.
 #[tokio::test]
 async fn of_50_refreshes_at_once_all_bring_one_pair_with_grace_and_one_succeeds_without() {
     for reads_settled in [true, false] {
@@ -507,7 +507,7 @@ async fn of_50_refreshes_at_once_all_bring_one_pair_with_grace_and_one_succeeds_
             let given: Vec<_> = answers.into_iter().map(Answer::pair).collect();
             assert!(given.iter().all(|pair| *pair == given[0]), "one line");
             assert!(world.opens(&given[0].access).await);
-            assert_eq!(version(&world, &given[0]).await, 2, "one write");
+            assert_eq!(pairs_made(&world, &given[0]).await, 2, "one write");
             let confirms = if reads_settled { 0 } else { 49 };
             assert_eq!(script.confirms.load(Ordering::Relaxed), confirms, "one for each answer that was read");
             let events = world.events.take();
@@ -528,7 +528,7 @@ async fn of_50_refreshes_at_once_all_bring_one_pair_with_grace_and_one_succeeds_
     }
 }
 
-/// Workers that share one stored pair accuse nobody, however many they are and however long they go on.
+/// Workers that share one stored pair cause no report of reuse, however many they are and however long they work.
 #[tokio::test]
 async fn workers_of_one_grant_refresh_together_and_accuse_nobody() {
     const WORKERS: usize = 200;
@@ -547,7 +547,7 @@ async fn workers_of_one_grant_refresh_together_and_accuse_nobody() {
         }
         // Those who were late got the pair of the others, or the one before it.
         assert!(given[WORKERS - 20..].iter().all(|pair| *pair == newest || *pair == shared), "round {round}");
-        assert_eq!(version(&world, &newest).await, 2 + round, "one write in each round");
+        assert_eq!(pairs_made(&world, &newest).await, 2 + round, "one write in each round");
         old.push(std::mem::replace(&mut shared, newest).refresh);
         // The grace of the token before is not over when the next round begins.
         world.advance(100);
@@ -615,7 +615,7 @@ async fn after_a_suspension_among_many_refreshes_nothing_works_until_it_ends() {
         let answers = at_once(&world, &steps);
         let rotation = answers.last().unwrap().clone();
         assert!(answers[12].is_good() && !world.opens(&first.access).await);
-        // Whoever rotates has read the application, and is refused if it was suspended since.
+        // A rotation has read the application, and is refused if it was suspended since.
         assert!(rotation.is_good() || rotation.error == CHANGED_MEANWHILE, "{rotation:?}");
         let secret = if rotation.is_good() { rotation.given } else { world.client.secret.clone() };
         let given: Vec<_> = answers.iter().filter_map(|answer| answer.pair.as_ref()).collect();
@@ -631,7 +631,7 @@ async fn after_a_suspension_among_many_refreshes_nothing_works_until_it_ends() {
     }
 }
 
-/// Counts who won, to be sure that the gaps lie on both sides of the deciding write.
+/// Counts the winners, to ensure that the gaps lie on both sides of the deciding write.
 #[derive(Default)]
 struct Tally {
     won: std::cell::Cell<usize>,

@@ -1,4 +1,4 @@
-//! How often an operation asks for memory, on a store in memory.
+//! How often an operation allocates, on a store in memory.
 
 use std::time::Duration;
 
@@ -9,8 +9,8 @@ use crate::operations::service::{Pair, Service, pair as pair_of, subject};
 
 const CALLS: usize = 1000;
 
-/// Most calls take exactly so many; now and then a table of the store grows, which on average may be a call
-/// more.
+/// Most calls make exactly this many allocations. Now and then a table of the store grows, which may add one on
+/// average.
 #[track_caller]
 fn assert_takes<I>(expected: u64, inputs: Vec<I>, mut operation: impl FnMut(I)) {
     let mut counts: Vec<_> = inputs
@@ -33,7 +33,7 @@ fn pairs(service: &Service) -> Vec<Pair> {
     (0..CALLS).map(|number| service.pair(&format!("user-{number}"))).collect()
 }
 
-/// The lists that keep the bounds of held requests and of live grants are four of them.
+/// Four of them are the lists that enforce the limits of held requests and of live grants.
 #[test]
 fn a_whole_flow() {
     let service = Service::new();
@@ -45,8 +45,8 @@ fn a_whole_flow() {
     });
 }
 
-/// Into an empty table: nearly every grant is the first of its shard, whose three tables it makes. The
-/// redirect URI is escaped, which makes a copy of it. The list of the user's grants, which keeps their bound, is three.
+/// Into an empty table: nearly every grant is the first of its shard, and makes the shard's three tables. The redirect
+/// URI is escaped, which copies it. The list of the user's grants, which enforces their limit, takes three.
 #[test]
 fn an_exchange() {
     let service = Service::new();
@@ -55,7 +55,7 @@ fn an_exchange() {
     assert_takes(12, bodies, |body: String| assert_eq!(service.exchange(&body).status(), 200));
 }
 
-/// The tables of the shards are there, and have room for more.
+/// The tables of the shards exist, and have room for more.
 #[test]
 fn an_exchange_into_a_table_that_holds_grants() {
     let service = Service::new();

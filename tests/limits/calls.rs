@@ -1,4 +1,4 @@
-//! Which calls to the stores an operation makes. Each is one statement of an SQL database, which its own tests
+//! Which calls to the stores an operation makes. Each is one statement of an SQL database, as the tests of those stores
 //! show.
 
 use std::sync::{Arc, Mutex};
@@ -10,7 +10,7 @@ use grantor::{Consent, Decision};
 use support::intercepted::{Fate, Script, over};
 use support::world::{PKCE, SESSION, World, empty, ok, pair};
 
-/// Writes every call down.
+/// Records every call.
 #[derive(Clone, Debug, Default)]
 struct Log(Arc<Mutex<Vec<&'static str>>>);
 
@@ -52,7 +52,7 @@ fn an_authorization_is_two_writes_and_an_exchange_one_each_with_a_list() {
     assert_eq!(log.take(), ["codes.find", "clients.current", "codes.replace"]);
     let code = support::world::text(&support::world::code(&decided), "code");
     ok(&block_on(world.exchange(&code)));
-    // The list keeps the bound of live grants.
+    // The list enforces the limit of live grants.
     assert_eq!(log.take(), ["clients.find", "codes.find", "tokens.insert", "tokens.list"]);
 }
 
@@ -87,7 +87,7 @@ fn a_revocation_is_one_write() {
     empty(&block_on(world.revoke(&second.access)));
     assert_eq!(log.take(), ["clients.find", "tokens.find", "tokens.replace"]);
     empty(&block_on(world.revoke(&second.refresh)));
-    // Judged, then read anew by the loop that must not lose.
+    // Checked, then read again by the loop that retries lost writes.
     assert_eq!(log.take(), ["clients.find", "tokens.find", "tokens.find", "tokens.replace"]);
 }
 

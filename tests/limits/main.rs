@@ -1,6 +1,6 @@
-//! What operations cost, in numbers that need no clock: allocations, instructions, octets, calls to stores.
+//! What operations cost, in numbers that need no clock: allocations, instructions, bytes, calls to stores.
 //!
-//! Whoever raises a limit says why in the change that does.
+//! A change that raises a limit states why.
 
 mod allocations;
 mod calls;

@@ -38,12 +38,12 @@ fn server() -> AuthorizationServer {
     AuthorizationServer::builder(config, stores).clock(clock).build().unwrap()
 }
 
-/// How often a request with that assertion asks for memory.
+/// How often a request with that assertion allocates.
 fn allocations(server: &AuthorizationServer, assertion: &str) -> u64 {
     let kind = "urn%3Aietf%3Aparams%3Aoauth%3Aclient-assertion-type%3Ajwt-bearer";
     let form = format!("token=x&client_assertion_type={kind}&client_assertion={assertion}");
     let request = Request::new("POST").header("Content-Type", b"application/x-www-form-urlencoded");
-    let request = request.body(Body::Octets(form.as_bytes()));
+    let request = request.body(Body::Bytes(form.as_bytes()));
     let before = allocator::calls();
     let Poll::Ready(response) =
         pin!(server.serve(Endpoint::Revocation, &request)).poll(&mut Context::from_waker(Waker::noop()))
@@ -55,7 +55,7 @@ fn allocations(server: &AuthorizationServer, assertion: &str) -> u64 {
     calls
 }
 
-/// 7515-3.1-01, NEG-JOSE-03: nothing is made of each period, or of each level of nested lists.
+/// 7515-3.1-01, NEG-JOSE-03: no allocation for each period, or for each level of nested lists.
 #[test]
 fn the_size_of_a_malformed_assertion_costs_no_allocations() {
     let server = server();

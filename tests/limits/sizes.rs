@@ -11,14 +11,14 @@ use rusqlite::Connection;
 
 use support::world::{World, form};
 
-/// Every octet counts as often as there are grants.
+/// Every byte counts as often as there are grants.
 #[test]
 fn records_in_memory() {
     assert_eq!(size_of::<Grant>(), 264);
     assert_eq!(size_of::<Authorization>(), 320);
 }
 
-/// A grant of one pair and of two, with 45 octets of scopes, 22 of client id and five of subject.
+/// A grant of one pair and of two, with 45 bytes of scopes, 22 of client id and five of subject.
 #[test]
 fn records_as_they_are_stored() {
     let world = block_on(World::platform());
@@ -48,7 +48,7 @@ fn a_grant_in_a_file_of_sqlite() {
         block_on(join_all((0..100).map(|_| world.pair())));
     }
     let pages = "SELECT sum(pgsize) FROM dbstat WHERE name LIKE '%grantor_grants%'";
-    let octets: i64 = Connection::open(path).unwrap().query_row(pages, [], |row| row.get(0)).unwrap();
-    println!("{} octets a grant", octets / GRANTS);
-    assert!(octets / GRANTS <= 420, "{} octets a grant", octets / GRANTS);
+    let bytes: i64 = Connection::open(path).unwrap().query_row(pages, [], |row| row.get(0)).unwrap();
+    println!("{} bytes a grant", bytes / GRANTS);
+    assert!(bytes / GRANTS <= 420, "{} bytes a grant", bytes / GRANTS);
 }

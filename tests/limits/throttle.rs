@@ -1,4 +1,4 @@
-//! What the throttle keeps in memory, whoever asks.
+//! What the throttle keeps in memory, whatever the callers.
 
 use std::net::IpAddr;
 

@@ -14,7 +14,7 @@ async fn held(world: &World, client: &Credentials, subject: &Subject) -> String 
     world.server.hold(&pending, subject, SESSION).await.unwrap().expose().to_owned()
 }
 
-/// Whether the user can still approve the request; the decision is taken.
+/// Approves the request and returns whether that succeeded.
 async fn works(world: &World, handle: &str, subject: &Subject) -> bool {
     let agreed = Decision::Approve(Consent::to_everything());
     match world.server.decide(handle, subject, SESSION, &agreed).await {
@@ -34,7 +34,7 @@ async fn records(world: &World, subject: &Subject) -> Vec<Arc<Authorization>> {
     world.store.authorizations_of(subject, Page::first(100_000)).await.unwrap()
 }
 
-/// How many of the user's requests are held; `Debug` shows the stage.
+/// Counts the user's held requests; `Debug` shows the stage.
 async fn held_count(world: &World, subject: &Subject) -> usize {
     let records = records(world, subject).await;
     records.iter().filter(|record| format!("{record:?}").contains("stage: Held")).count()
@@ -99,9 +99,9 @@ async fn any_number_of_requests_leaves_few_and_small_records() {
     }
     assert!(held_count(&world, &world.alice).await <= 50);
     let records = records(&world, &world.alice).await;
-    let octets: usize = records.iter().map(|record| record.encode().len()).sum();
-    println!("{} records, {octets} bytes", records.len());
-    assert!(octets < 5_000_000, "{octets} bytes");
+    let bytes: usize = records.iter().map(|record| record.encode().len()).sum();
+    println!("{} records, {bytes} bytes", records.len());
+    assert!(bytes < 5_000_000, "{bytes} bytes");
     assert!(records.len() <= 100, "{} records", records.len());
 }
 
@@ -110,7 +110,7 @@ async fn any_number_of_requests_leaves_few_and_small_records() {
 async fn after_a_crowd_the_next_request_restores_the_bound() {
     let world = World::platform().await;
     join_all((0..50).map(|_| held(&world, &world.client, &world.alice))).await;
-    // As if each had read the list before any was written.
+    // Simulates requests that all read the list before any was written.
     let mut lax = world;
     reconfigured(&mut lax, |config| config.held_requests_per_client = 100);
     for _ in 0..40 {
@@ -143,10 +143,10 @@ async fn what_ended_keeps_little_and_is_used_again() {
     assert_eq!(records(&world, &world.alice).await.len(), 1, "its record was taken over");
     assert!(!works(&world, first.expose(), &world.alice).await);
     assert!(works(&world, &second, &world.alice).await);
-    // A record with a code is nobody's place.
+    // A record with a code is not reused.
     held(&world, &world.client, &world.alice).await;
     assert_eq!(records(&world, &world.alice).await.len(), 2);
-    // Nor is one whose id is older than a request may be held: its page would not show it.
+    // Nor is a record whose id is older than the hold lifetime: the page of the list would not contain it.
     world.advance(3700);
     held(&world, &world.client, &world.alice).await;
     assert_eq!(records(&world, &world.alice).await.len(), 3);
@@ -157,7 +157,7 @@ async fn what_ended_keeps_little_and_is_used_again() {
 async fn a_request_in_a_taken_record_lives_its_whole_time() {
     let world = World::with(Profile::Platform, |config| config.held_requests_per_client = 2).await;
     let mut handles = Vec::new();
-    // Each takes a place that is older by a while, and at last there is none that is young enough.
+    // Each takes over an older record, until none is recent enough.
     for _ in 0..20 {
         handles.push(held(&world, &world.client, &world.alice).await);
         assert!(held_count(&world, &world.alice).await <= 3, "one may have expired");
@@ -194,7 +194,7 @@ async fn the_grant_refreshed_longest_ago_makes_room() {
         pairs.push(world.pair().await);
         world.advance(1);
     }
-    // The first one was used since, so the second one goes.
+    // The first one was refreshed since, so the second one is removed.
     pairs[0] = pair(&world.refresh(&pairs[0].refresh).await);
     world.events.take();
     pairs.push(world.pair().await);

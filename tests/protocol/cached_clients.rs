@@ -1,4 +1,4 @@
-//! Clients kept in front of a store: how late a change is seen, and how often the store is asked.
+//! A cache of clients in front of a store: how late a change is seen, and how often the store is read.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -31,7 +31,7 @@ impl ClientStore for Counted {
     async fn current(&self, id: &ClientId) -> Result<Option<Arc<Client>>, StoreError> {
         self.asked.fetch_add(1, Ordering::Relaxed);
         let answer = self.store.current(id).await;
-        // The answer is on its way for a while.
+        // Delays the answer.
         tokio::task::yield_now().await;
         answer
     }
@@ -164,7 +164,7 @@ async fn a_deletion_and_a_privilege_taken_back_are_seen_at_once_here_and_within_
 
     scene.elsewhere.delete(&scene.id, 4).await.unwrap();
     assert_eq!(scene.state().await, "Approved");
-    // What reads the store sees it, and so does everything after.
+    // A read of the store sees the change, and so does every later read.
     assert_eq!(format!("{:?}", scene.cached.current(&scene.id).await.unwrap().unwrap().state()), "Deleted");
     assert_eq!(scene.state().await, "Deleted");
 }
@@ -218,9 +218,9 @@ async fn a_clock_that_is_set_back_makes_no_client_younger() {
 #[tokio::test]
 async fn clients_that_do_not_exist_are_not_remembered() {
     let scene = Scene::new().await;
-    let stranger = ClientId::new("stranger").unwrap();
+    let unknown = ClientId::new("stranger").unwrap();
     for _ in 0..3 {
-        assert_eq!(scene.cached.find(&stranger).await.unwrap(), None);
+        assert_eq!(scene.cached.find(&unknown).await.unwrap(), None);
     }
     assert_eq!(scene.asked(), 3);
 }

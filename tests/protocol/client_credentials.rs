@@ -76,8 +76,8 @@ async fn only_confidential_web_applications_are_registered() {
         let Err(RegistrarError::Invalid(errors)) = registrar.submit(developer, form, Some(logo())).await else {
             panic!("it was registered")
         };
-        let told: Vec<_> = errors.iter().map(ToString::to_string).collect();
-        assert_eq!(told, ["grant_types: has client_credentials, which is for confidential web applications"]);
+        let texts: Vec<_> = errors.iter().map(ToString::to_string).collect();
+        assert_eq!(texts, ["grant_types: has client_credentials, which is for confidential web applications"]);
     }
     let public = world.register(public_form()).await;
     e400(&ask(&world, &public).await, "unauthorized_client");
@@ -231,7 +231,7 @@ async fn without_a_user_there_is_no_account() {
     let unseen = world.register(every.clone()).await;
     let approval = Approval::default().machine_resources(ResourceScope::All);
     let every = world.register_as(every, approval).await;
-    // A later approval keeps what the reviewer gave.
+    // A later approval keeps what the reviewer granted.
     let registrar = world.server.registrar().unwrap();
     let mut again = machine_form();
     again.machine_resources = Some(ResourceScope::All);
@@ -286,14 +286,14 @@ async fn the_lifetime_is_one_of_its_own() {
     world.advance(1);
     wa(world.access(issued.access_token.expose()).await.unwrap_err(), 401, "invalid_token");
 
-    for (seconds, told) in [
+    for (seconds, expected) in [
         (59, "machine_token_lifetime is 59 s; 60 to 3600 s are accepted"),
         (3601, "machine_token_lifetime is 3601 s; 60 to 3600 s are accepted"),
     ] {
         let mut config = config_of(Profile::Platform);
         config.machine_token_lifetime = Duration::from_secs(seconds);
         let error = AuthorizationServer::new(config, MemoryStore::new()).unwrap_err();
-        assert_eq!(error.to_string(), told);
+        assert_eq!(error.to_string(), expected);
     }
     for tokens in [0, 4097] {
         let mut config = config_of(Profile::Platform);
@@ -335,19 +335,19 @@ async fn a_resource_of_users_refuses_it() {
 async fn introspection_names_no_user() {
     let (world, machine) = world().await;
     let access = token(&world, &machine).await;
-    let told = world.introspect_as(&machine, &access).await;
-    let members: BTreeSet<_> = told.as_object().unwrap().keys().map(String::as_str).collect();
+    let body = world.introspect_as(&machine, &access).await;
+    let members: BTreeSet<_> = body.as_object().unwrap().keys().map(String::as_str).collect();
     let expected =
         ["active", "aud", "client_id", "exp", "iat", "iss", "resource_scope", "resources", "scope", "token_type"];
     assert_eq!(members, BTreeSet::from(expected));
-    assert_eq!((told["active"].as_bool(), told["client_id"].as_str()), (Some(true), Some(machine.id.as_str())));
-    assert_eq!(told["scope"], "repo-code:rw repo-issue:r");
+    assert_eq!((body["active"].as_bool(), body["client_id"].as_str()), (Some(true), Some(machine.id.as_str())));
+    assert_eq!(body["scope"], "repo-code:rw repo-issue:r");
     assert_eq!(
-        (&told["resource_scope"], &told["resources"]),
+        (&body["resource_scope"], &body["resources"]),
         (&"specified".into(), &serde_json::json!(["acme/build"]))
     );
-    assert_eq!(told["exp"].as_u64().unwrap() - told["iat"].as_u64().unwrap(), 900);
-    assert_eq!((told["iss"].as_str(), told["aud"].as_str()), (Some(ISSUER), Some(ISSUER)));
+    assert_eq!(body["exp"].as_u64().unwrap() - body["iat"].as_u64().unwrap(), 900);
+    assert_eq!((body["iss"].as_str(), body["aud"].as_str()), (Some(ISSUER), Some(ISSUER)));
 }
 
 /// CC-01
@@ -504,7 +504,7 @@ async fn a_slot_that_recurs_begins_at_another_version() {
 
 /// CLK-02
 ///
-/// A token of the future is dead until then, and no other is refused for its sake.
+/// A token issued in the future is invalid until then, and takes no place from other tokens.
 #[tokio::test]
 async fn a_machine_token_of_the_future_waits_and_takes_no_place() {
     let (world, machine) = world_with(|config| config.machine_tokens = 8).await;
@@ -533,7 +533,7 @@ async fn a_client_revokes_one_of_its_tokens() {
     for revocation in [AccessTokenRevocation::TokenOnly, AccessTokenRevocation::WholeGrant] {
         let (world, machine) = world_with(|config| {
             config.access_token_revocation = revocation;
-            // So few that two tokens share a grant.
+            // With so few, two tokens share a grant.
             config.machine_tokens = 16;
         })
         .await;
@@ -608,7 +608,7 @@ async fn the_list_tells_times_and_scopes_alone() {
     world.advance(60);
     ok(&world.token(&ASK).field("scope", "repo-issue:r").client(&machine).send().await);
     let tokens = world.server.machine_tokens_of(&machine.client_id()).await.unwrap();
-    let told: Vec<_> = tokens
+    let listed: Vec<_> = tokens
         .iter()
         .map(|token| {
             (
@@ -618,7 +618,7 @@ async fn the_list_tells_times_and_scopes_alone() {
             )
         })
         .collect();
-    assert_eq!(told, [(0, 900, "repo-code:rw repo-issue:r"), (60, 960, "repo-issue:r")]);
+    assert_eq!(listed, [(0, 900, "repo-code:rw repo-issue:r"), (60, 960, "repo-issue:r")]);
     assert!(!format!("{tokens:?}").contains(&first[first.len() - 20..]));
 }
 

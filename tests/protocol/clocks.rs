@@ -1,11 +1,10 @@
-//! A clock that leaps forward or is set back: nothing is lost, and nothing comes back.
+//! A clock that leaps forward or is set back: nothing is lost, and nothing invalid becomes valid again.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use futures::future::join_all;
-use grantor::store::{LastPurge, PurgeStore, Stores};
+use grantor::store::{PurgeStore, Stores};
 use grantor::testing::SeededEntropy;
 use grantor::{AuthorizationServer, Config, Consent, Decision, Profile, PurgeError, Timestamp};
 
@@ -23,7 +22,7 @@ async fn world() -> World {
     world
 }
 
-/// Another server over the same store, which has seen nothing yet.
+/// Replaces the world's server with a new one on the same store, which has not observed any time yet.
 fn restart(world: &mut World) {
     static SEED: AtomicU64 = AtomicU64::new(100);
     let entropy = SeededEntropy::new(SEED.fetch_add(1, Ordering::Relaxed));
@@ -57,7 +56,7 @@ async fn refused(world: &World) {
     assert_eq!(stored(world).await, before);
 }
 
-/// Purges, and returns how many records went.
+/// Purges, and returns how many records were removed.
 async fn removed(world: &World) -> usize {
     let purge = world.server.purge_expired(100).await.unwrap();
     assert!(purge.is_finished());
@@ -79,7 +78,7 @@ async fn the_first_purge_removes_nothing() {
 
 /// CLK-01
 ///
-/// Up to a day is no leap.
+/// A difference of up to a day does not count as a leap.
 #[tokio::test]
 async fn a_purge_within_a_day_is_accepted() {
     for ahead in [23 * HOUR, DAY] {
@@ -92,7 +91,7 @@ async fn a_purge_within_a_day_is_accepted() {
 
 /// CLK-01
 ///
-/// Beyond a day nothing is deleted, after a restart neither.
+/// After a leap of more than a day nothing is removed, not even after a restart.
 #[tokio::test]
 async fn a_purge_beyond_a_day_is_refused() {
     for ahead in [DAY + 1, 25 * HOUR] {
@@ -107,7 +106,7 @@ async fn a_purge_beyond_a_day_is_refused() {
 
 /// CLK-01
 ///
-/// Sign-ins under the leapt clock are not evidence of the time; once it is right again, nothing is lost.
+/// Sign-ins while the clock is wrong do not confirm its time. Once the clock is right again, nothing is lost.
 #[tokio::test]
 async fn a_leap_of_ten_years_deletes_nothing() {
     let mut world = world().await;
@@ -129,12 +128,12 @@ async fn a_leap_of_ten_years_deletes_nothing() {
     ok(&world.refresh(&live.refresh).await);
     ok(&world.exchange(&code).await);
     set_clock(&world, 2 * HOUR);
-    assert!(removed(&world).await >= 2, "what has expired goes again");
+    assert!(removed(&world).await >= 2, "expired records are removed again");
 }
 
 /// CLK-01
 ///
-/// After idle days the purge waits until the clock is confirmed, and then goes on.
+/// After idle days a purge is refused until the clock is confirmed.
 #[tokio::test]
 async fn a_purge_after_idle_days_is_confirmed() {
     let mut world = world().await;
@@ -150,7 +149,7 @@ async fn a_purge_after_idle_days_is_confirmed() {
 
 /// CLK-01
 ///
-/// A process that served requests meanwhile has seen the time go by.
+/// A process that served requests meanwhile has observed the time pass.
 #[tokio::test]
 async fn busy_days_without_a_purge_are_no_leap() {
     let mut world = world().await;
@@ -171,7 +170,7 @@ async fn busy_days_without_a_purge_are_no_leap() {
 
 /// CLK-01
 ///
-/// Who confirmed a wrong clock by mistake confirms the right one.
+/// After a wrong clock was confirmed by mistake, the right one can be confirmed.
 #[tokio::test]
 async fn a_mistaken_confirmation_is_taken_back() {
     let mut world = world().await;
@@ -187,7 +186,7 @@ async fn a_mistaken_confirmation_is_taken_back() {
 
 /// CLK-01
 ///
-/// The day is a setting.
+/// The limit of one day is a setting.
 #[tokio::test]
 async fn the_largest_leap_is_configured() {
     let set = |config: &mut Config| config.clock_leap = Duration::from_secs(2 * HOUR);
@@ -201,12 +200,12 @@ async fn the_largest_leap_is_configured() {
 
 /// CLK-01
 ///
-/// Servers share the record; many purges at once all work, and write it once a minute.
+/// Servers share the record. Concurrent purges all succeed, and write it once a minute.
 #[tokio::test]
 async fn purges_at_once_share_one_record() {
     let world = world().await;
+    world.advance(60);
     for minutes in 1..=3_u32 {
-        world.advance(60);
         let servers: Vec<_> = (0..8)
             .map(|_| {
                 let stores = Stores::from(world.store.clone());
@@ -216,12 +215,16 @@ async fn purges_at_once_share_one_record() {
             .collect();
         let purges = join_all(servers.iter().map(|server| server.purge_expired(10))).await;
         assert!(purges.into_iter().all(|purge| purge.is_ok_and(|purge| purge.is_finished())));
-        let record = LastPurge::new(1 + minutes, Timestamp::from_seconds(START + 60 * minutes));
-        assert_eq!(PurgeStore::find(&world.store).await.unwrap(), Some(Arc::new(record)));
+        let written = PurgeStore::find(&world.store).await.unwrap().unwrap();
+        assert_eq!(written.time(), Timestamp::from_seconds(START + 60 * minutes));
+        world.advance(1);
+        assert!(servers[0].purge_expired(10).await.is_ok());
+        assert_eq!(PurgeStore::find(&world.store).await.unwrap().unwrap(), written, "once a minute");
+        world.advance(59);
     }
 }
 
-/// Everything that is issued, at a time 100 days ahead of the clock.
+/// One of everything that a server issues, issued 100 days ahead of the clock.
 struct OfTheFuture {
     handle: String,
     code: String,
@@ -246,7 +249,7 @@ async fn decides(world: &World, handle: &str) -> bool {
 
 /// CLK-02
 ///
-/// Until then it is dead, and then it is valid.
+/// It is invalid until then, and valid afterwards.
 #[tokio::test]
 async fn what_is_issued_in_the_future_waits() {
     let world = World::platform().await;
@@ -294,7 +297,7 @@ async fn what_is_issued_in_the_future_is_revoked_for_good() {
 
 /// CLK-02
 ///
-/// A code that was exchanged in the future is spent.
+/// A code that was exchanged in the future is used up.
 #[tokio::test]
 async fn a_code_redeemed_in_the_future_stays_redeemed() {
     let world = World::platform().await;
@@ -328,7 +331,7 @@ async fn an_old_token_replaces_a_pair_of_the_future() {
 
 /// CLK-02
 ///
-/// The grace that began in the future ends with one that begins now, and holds no place for long.
+/// A grace that began in the future ends as one that begins now, so it does not occupy a place for long.
 #[tokio::test]
 async fn a_grace_of_the_future_is_cut() {
     let world = World::platform().await;
@@ -347,7 +350,7 @@ async fn a_grace_of_the_future_is_cut() {
 
 /// CLK-02
 ///
-/// What a leap left behind takes no place of what can be used.
+/// Records left by a leap take no place from usable ones.
 #[tokio::test]
 async fn requests_and_grants_of_the_future_take_no_place() {
     let world = World::with(Profile::Platform, |config| {
@@ -371,7 +374,7 @@ async fn requests_and_grants_of_the_future_take_no_place() {
 
 /// CLK-02
 ///
-/// A clock set back moves no end: what expired is valid for as long as the clock was set back.
+/// Setting the clock back moves no expiry: an expired token is valid again for as long as the clock was set back.
 #[tokio::test]
 async fn a_clock_set_back_moves_no_end() {
     let world = World::platform().await;
@@ -389,7 +392,7 @@ async fn a_clock_set_back_moves_no_end() {
 
 /// CLK-02
 ///
-/// A clock set back brings nothing back.
+/// Setting the clock back restores nothing that was revoked or used.
 #[tokio::test]
 async fn a_clock_set_back_brings_nothing_back() {
     let world = World::platform().await;

@@ -19,7 +19,7 @@ const OTHER: &str = "https://other.example";
 const COVERED: [Endpoint; 3] = [Endpoint::Token, Endpoint::Revocation, Endpoint::Metadata];
 const PROFILES: [Profile; 3] = [Profile::Platform, Profile::Strict, Profile::Mcp];
 
-/// What CORS puts into an answer.
+/// Returns the CORS headers of a response.
 fn shared(response: &Response) -> Vec<(String, String)> {
     let own = |name: &str| name.starts_with("Access-Control-") || name == "Vary";
     let headers = response.headers().filter(|(name, _)| own(name));
@@ -50,7 +50,7 @@ async fn where_it_is_off_no_answer_has_a_header_of_it() {
         let default = if profile == Profile::Mcp { Cors::AnyOrigin } else { Cors::Off };
         assert_eq!(config_of(profile).cors, default, "{profile:?}");
         let world = World::with(profile, |config| config.cors = Cors::Off).await;
-        // Without a resource its metadata has no path.
+        // Without a resource, its metadata has no path.
         for &endpoint in Endpoint::MACHINE.iter().filter(|endpoint| !world.server.paths(**endpoint).is_empty()) {
             for method in ["GET", "POST", "OPTIONS"] {
                 let request = Request::new(method).header("Origin", PAGE.as_bytes());
@@ -74,7 +74,10 @@ fn an_origin_is_written_as_browsers_write_it() {
         AuthorizationServer::new(config, MemoryStore::new()).err().map(|error| error.to_string())
     };
     assert_eq!(refused(&[PAGE, "http://localhost:6274", "http://127.0.0.1", "chrome-extension://abcdef"]), None);
-    assert_eq!(refused(&[]).unwrap(), "cors is an empty list; one origin or more is accepted; Cors::Off is for none");
+    assert_eq!(
+        refused(&[]).unwrap(),
+        "cors is an empty list; at least one origin is accepted; for none, use Cors::Off"
+    );
     for bad in
         ["*", "null", "page.example", "https://page.example/", "https://Page.example", "https://page.example:443"]
     {
@@ -87,7 +90,7 @@ fn an_origin_is_written_as_browsers_write_it() {
 }
 
 /// CORS-01
-/// A page of another origin has no secret that it could keep.
+/// A page of another origin cannot keep a secret.
 #[test]
 fn the_report_tells_of_pages_that_would_need_a_secret() {
     for (cors, public_clients, reported) in [
@@ -152,14 +155,14 @@ async fn what_is_covered_is_shared_whatever_the_answer() {
             assert_eq!((response.status(), shared(&response)), (status, expected.clone()), "{method}");
         }
 
-        // Too many, and a store in trouble.
+        // Too many requests, and a store that fails.
         let full = stopped(cors.clone(), Full);
         let down = stopped(cors, Free);
         for (server, status) in [(full, 429), (down, 503)] {
             for endpoint in [Endpoint::Token, Endpoint::Revocation, Endpoint::Introspection] {
                 let form = b"grant_type=refresh_token&refresh_token=x&token=x&client_id=x";
                 let request = Request::new("POST").header("Content-Type", b"application/x-www-form-urlencoded");
-                let request = request.header("Origin", PAGE.as_bytes()).body(Body::Octets(form));
+                let request = request.header("Origin", PAGE.as_bytes()).body(Body::Bytes(form));
                 let response = server.serve(endpoint, &request).await;
                 let expected = if endpoint == Endpoint::Introspection { vec![] } else { expected.clone() };
                 assert_eq!((response.status(), shared(&response)), (status, expected), "{endpoint:?}");
@@ -267,7 +270,7 @@ async fn a_preflight_is_answered_by_settings_alone() {
                 for request in [
                     preflight(PAGE),
                     preflight(PAGE).body(Body::TooLarge),
-                    preflight(PAGE).body(Body::Octets(b"\xff")).header("Content-Type", b"text/plain"),
+                    preflight(PAGE).body(Body::Bytes(b"\xff")).header("Content-Type", b"text/plain"),
                     preflight(PAGE).header("Authorization", b"Basic !").header("Authorization", b"Basic !"),
                     preflight(PAGE).header("Access-Control-Request-Method", b"\xff").query(b"%zz"),
                 ] {
@@ -276,7 +279,7 @@ async fn a_preflight_is_answered_by_settings_alone() {
                     assert_eq!(response.headers().count(), expected.len());
                     assert_eq!(response.body(), b"");
                 }
-                // Whoever asks for no method sends no preflight.
+                // A request that asks for no method is not a preflight.
                 for (method, status) in [("OPTIONS", 405), ("options", 405)] {
                     let request = Request::new(method).header("Origin", PAGE.as_bytes());
                     let response = server.serve(endpoint, &request).await;
@@ -288,7 +291,7 @@ async fn a_preflight_is_answered_by_settings_alone() {
         }
         world.events.take();
         world.server.serve(Endpoint::Token, &preflight(PAGE)).await;
-        assert_eq!(world.events.take(), Vec::<String>::new(), "nobody was refused");
+        assert_eq!(world.events.take(), Vec::<String>::new(), "no request was refused");
     }
 }
 
@@ -316,7 +319,7 @@ async fn a_listed_origin_is_told_back_alone_and_others_are_served_as_ever() {
         let serve = async |world: &World, request: &Request<'_>| {
             let response = world.server.serve(endpoint, request).await;
             assert_eq!(response.header("Access-Control-Allow-Credentials"), None);
-            assert_eq!((response.status(), response.body()), (plain.status(), plain.body()), "served as ever");
+            assert_eq!((response.status(), response.body()), (plain.status(), plain.body()), "served as without CORS");
             shared(&response)
         };
         let vary = headers(&[("Vary", "Origin")]);
@@ -334,7 +337,7 @@ async fn a_listed_origin_is_told_back_alone_and_others_are_served_as_ever() {
         for origin in [PAGE, "http://localhost:6274"] {
             let request = Request::new(method).header("Origin", origin.as_bytes());
             assert_eq!(serve(&list, &request).await[1].1, origin);
-            assert_eq!(serve(&list, &request.header("origin", origin.as_bytes())).await, vary, "two lines are none");
+            assert_eq!(serve(&list, &request.header("origin", origin.as_bytes())).await, vary, "two count as none");
         }
     }
 }
@@ -385,7 +388,7 @@ async fn a_resource_names_the_header_that_a_page_has_to_read() {
             let response = error.into_response();
             assert_eq!(response.status(), status);
             assert!(response.header("WWW-Authenticate").is_some());
-            // Who may read the answer is for the resource's own pages to say.
+            // Which origins may read the response is up to the resource.
             let expected = [("Access-Control-Expose-Headers", "WWW-Authenticate")];
             assert_eq!(shared(&response), if is_on { headers(&expected) } else { vec![] });
         }

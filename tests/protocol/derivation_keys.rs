@@ -11,7 +11,7 @@ fn keys(bytes: &[u8]) -> impl FnOnce(&mut Config) {
     move |config| config.derivation_keys = keys
 }
 
-/// 503 and the event; nothing changes.
+/// Asserts a 503 response and the event, and that nothing changes.
 async fn key_is_missing(world: &World, token: &Pair) {
     let before = records(world).await;
     world.events.take();
@@ -46,7 +46,7 @@ async fn servers_with_the_same_keys_give_the_same_pair() {
 async fn a_key_is_introduced_and_rotated_without_a_break() {
     let mut world = World::platform().await;
     let mut line = vec![world.pair().await];
-    // None, one, the next behind it, the next in front, the old one gone; each refreshes once.
+    // No key, one, the next one added second, the next one first, the old one removed; each refreshes once.
     for own in [[].as_slice(), &[1], &[1, 2], &[2, 1], &[2, 1]] {
         reconfigured(&mut world, keys(own));
         world.advance(10);
@@ -56,7 +56,7 @@ async fn a_key_is_introduced_and_rotated_without_a_break() {
             assert_eq!(pair(&world.refresh(&old.refresh).await), *newest);
         }
     }
-    // Once the graces under the old key are over, it may go.
+    // Once the graces under the old key have expired, the key can be removed.
     world.advance(290);
     reconfigured(&mut world, keys(&[2]));
     let newest = &line[5];
@@ -75,13 +75,13 @@ async fn a_missing_key_is_503_and_changes_nothing() {
         key_is_missing(&world, &first).await;
         assert!(world.opens(&first.access).await && world.opens(&second.access).await);
     }
-    // The newest token needs no link; the way from the first leads over both keys.
+    // The newest token needs no link; the chain from the first one uses both keys.
     let third = pair(&world.refresh(&second.refresh).await);
     assert_eq!(pair(&world.refresh(&second.refresh).await), third);
     key_is_missing(&world, &first).await;
     reconfigured(&mut world, keys(&[2, 1]));
     assert_eq!(pair(&world.refresh(&first.refresh).await), third);
-    // What a request is refused for otherwise comes first.
+    // Other reasons to refuse a request come first.
     reconfigured(&mut world, keys(&[]));
     world.advance(300);
     assert_eq!(world.refresh(&first.refresh).await.status(), 400);
@@ -96,9 +96,9 @@ fn two_equal_keys_are_refused() {
         AuthorizationServer::new(config, MemoryStore::new())
     };
     for (own, place) in [([1, 1].as_slice(), 2), (&[1, 2, 1], 3)] {
-        let told =
-            format!("derivation_keys is a key at place {place} that repeats another; keys that differ are accepted");
-        assert_eq!(build(own).unwrap_err().to_string(), told);
+        let expected =
+            format!("derivation_keys is a list with a repeated key at place {place}; each key may occur once");
+        assert_eq!(build(own).unwrap_err().to_string(), expected);
     }
     assert!(build(&[1, 2, 3]).is_ok());
 }

@@ -1,4 +1,4 @@
-//! What an embedder relies on beside the protocol.
+//! What an embedder relies on besides the protocol.
 
 use grantor::scope::{Permission, Permissions, Resource, ResourceScope, ScopeCatalog, ScopeDefinition};
 use grantor::wire::{Body, Endpoint, Request};
@@ -49,7 +49,7 @@ async fn what_the_form_sent_can_be_passed_as_it_came() {
     assert_eq!(all.scope, "repo-code:r repo-issue:rw");
     assert_eq!(world.access(&all.access).await.unwrap().resource_scope(), ResourceScope::All);
 
-    // Asked for: what was ticked, and a refusal if nothing was.
+    // Asked for: the ticked ones are granted; if none is ticked, the request is denied.
     let redirect = world.decide(&world.query_of(&listed, &PKCE), ticked(&["two"])).await;
     let two = pair(&world.exchange_as(&listed, &text(&code(&redirect), "code")).await);
     let token = world.access(&two.access).await.unwrap();
@@ -95,16 +95,16 @@ async fn the_throttle_knows_from_where_a_held_request_came() {
     assert!(world.server.hold(&pending, &world.alice, SESSION).await.is_ok());
     let pending = world.server.authorize(&request).await.unwrap();
     assert!(world.server.hold(&pending, &world.alice, SESSION).await.is_err());
-    // An attempt can be made by hand, so that a throttle can be tested alone.
+    // An attempt can be created manually, so that a throttle can be tested alone.
     let attempt = Attempt::new(AttemptKind::Authentication, Endpoint::Token);
     assert!(matches!(OnlyKnownPeers.check(&attempt).await, ThrottleDecision::Refuse { .. }));
 }
 
 #[derive(Debug)]
-struct Nobody;
+struct RefusesAll;
 
 #[async_trait::async_trait]
-impl Subjects for Nobody {
+impl Subjects for RefusesAll {
     async fn status(&self, _: &Subject, _: &Client) -> SubjectStatus {
         SubjectStatus::Refused
     }
@@ -113,7 +113,7 @@ impl Subjects for Nobody {
 /// D-31
 #[tokio::test]
 async fn a_locked_user_who_agreed_is_not_told_as_one_who_refused() {
-    let world = World::built(Config::platform(ISSUER), |builder| builder.subjects(Nobody)).await;
+    let world = World::built(Config::platform(ISSUER), |builder| builder.subjects(RefusesAll)).await;
     world.events.take();
     red(&world.approve(&world.query(&[])).await, "access_denied");
     let events = world.events.take();
@@ -203,7 +203,7 @@ async fn a_refusal_by_the_user_is_described_as_one() {
     assert_ne!(text(&refused, "error_description"), "the request was denied");
 }
 
-/// A plain scope needs neither a permission nor a resource, and a scope with permissions is none.
+/// A plain scope needs neither a permission nor a resource. A scope with permissions is not a plain scope.
 #[tokio::test]
 async fn plain_scopes_are_checked_by_their_name() {
     let mut config = config_of(Profile::Platform);
@@ -234,7 +234,7 @@ async fn plain_scopes_are_checked_by_their_name() {
         ("client_id", id.as_str()),
         ("client_secret", &secret),
     ]);
-    let request = Request::new("POST").header("Content-Type", FORM.as_bytes()).body(Body::Octets(body.as_bytes()));
+    let request = Request::new("POST").header("Content-Type", FORM.as_bytes()).body(Body::Bytes(body.as_bytes()));
     let tokens = pair(&server.serve(Endpoint::Token, &request).await);
 
     let bearer = format!("Bearer {}", tokens.access);
@@ -251,7 +251,7 @@ async fn plain_scopes_are_checked_by_their_name() {
     let challenge = challenge.header("WWW-Authenticate").unwrap().to_owned();
     assert!(challenge.contains(r#"error="insufficient_scope""#) && challenge.ends_with(r#"scope="invoices""#));
 
-    // A scope that the registration loses is lost at once.
+    // A scope that is removed from the registration is lost at once.
     asked.scopes = "notes:rw".into();
     registrar.change_now(&id, asked, None).await.unwrap();
     registrar.approve_now(&id, Approval::default()).await.unwrap();
@@ -259,14 +259,14 @@ async fn plain_scopes_are_checked_by_their_name() {
     assert!(!token.has_scope("orders"));
 }
 
-/// Neither list needs a type.
+/// Neither list needs a type annotation.
 #[test]
 fn a_consent_takes_empty_lists() {
     assert_ne!(Consent::ticked(["repo-code:r"], []), Consent::ticked([], []));
     assert_eq!(Consent::ticked([], []), Consent::to_everything().scopes([]).resources([]));
 }
 
-/// A text about a secret says what would do, and shows nothing of the secret.
+/// The error text states which secrets are accepted, and shows nothing of the secret.
 #[test]
 fn a_refused_client_secret_is_explained() {
     let refused = |client_type, secret: &str| {
@@ -294,7 +294,7 @@ fn a_refused_client_secret_is_explained() {
     }
 }
 
-/// The client learns nothing more, and the operator which setting it is.
+/// The operator learns which setting it is; the client does not.
 #[tokio::test]
 async fn a_public_client_where_none_are_served_names_the_setting() {
     let mut world = World::platform().await;
@@ -312,7 +312,7 @@ async fn a_public_client_where_none_are_served_names_the_setting() {
     assert!(events.iter().all(|event| event.contains("PublicClientsOff")) && events.len() == 2, "{events:?}");
 }
 
-/// Whoever operates the server learns which redirect URI it was, wherever one is refused.
+/// The operator learns which redirect URI was refused, at every endpoint.
 #[tokio::test]
 async fn a_refused_redirect_uri_is_in_its_event() {
     let world = World::platform().await;
@@ -330,7 +330,7 @@ async fn a_refused_redirect_uri_is_in_its_event() {
     e400(&world.token(&fields).client(&world.client).send().await, "invalid_grant");
     raised(&format!("redirect_uri: Some(\"{elsewhere}\"), reason: RedirectUriMismatch"));
 
-    // The application moved while the user looked at the page.
+    // The redirect URI of the application changes while the page is open.
     let pending = world.authorize(&world.query(&[])).await.unwrap();
     let handle = world.server.hold(&pending, &world.alice, SESSION).await.unwrap();
     let mut moved = form();

@@ -9,10 +9,10 @@ use crate::grant_states::record;
 use support::world::{Pair, World, e400, error_body, form, ok, pair, public_form};
 
 const PAIRS_IN_GRACE: usize = 64;
-/// More than the record keeps of one pair.
+/// An upper bound for what the record keeps of one pair.
 const PAIR_BYTES: usize = 120;
 
-/// A chain of refreshes with so many pairs in grace at its end.
+/// Refreshes in a chain until this many pairs are in grace.
 async fn chain(world: &World, first: &Pair, in_grace: usize) -> Pair {
     let mut newest = first.clone();
     for _ in 0..in_grace {
@@ -21,7 +21,7 @@ async fn chain(world: &World, first: &Pair, in_grace: usize) -> Pair {
     newest
 }
 
-/// 429 with the seconds to wait.
+/// Asserts a 429 response with the seconds to wait.
 #[track_caller]
 fn too_many(response: &Response, retry_after: &str) {
     assert_eq!(response.status(), 429, "{}", String::from_utf8_lossy(response.body()));
@@ -42,11 +42,11 @@ async fn a_refresh_waits_while_64_pairs_are_in_grace() {
     too_many(&world.refresh(&newest.refresh).await, "200");
     assert_eq!(record(&world).await, before);
     assert!(world.opens(&newest.access).await && world.opens(&first.access).await);
-    // Every token in grace still stands for the newest pair, over 64 links too.
+    // Every token in grace still leads to the newest pair, even across 64 links.
     for old in [&first, &second] {
         assert_eq!(pair(&world.refresh(&old.refresh).await), newest);
     }
-    // The exact second.
+    // To the exact second.
     world.advance(199);
     too_many(&world.refresh(&newest.refresh).await, "1");
     world.advance(1);
@@ -80,7 +80,7 @@ async fn the_record_is_bounded_in_every_profile() {
             let world = World::with(profile, |_| {}).await;
             let client = world.register(form).await;
             let mut newest = world.pair_of(&client).await;
-            // Those of the first round are in the margin when those of the second are in grace.
+            // Pairs of the first round are in the margin when those of the second are in grace.
             for round in 1..=2 {
                 let mut refreshes = 0;
                 let refused = loop {
@@ -120,7 +120,7 @@ async fn uses_in_grace_leave_the_record_as_it_is() {
 }
 
 /// D-11
-/// Without a grace there are pairs in the margin alone; they are bounded too.
+/// Without a grace, pairs are only in the margin; they are bounded too.
 #[tokio::test]
 async fn pairs_in_the_margin_are_bounded() {
     let world = World::with(Profile::Platform, |config| {

@@ -1,5 +1,5 @@
-//! What a grant's record and a refresh token tell together: superseded tokens of any age, altered and
-//! forged ones, a store that went back.
+//! What follows from a grant's record and a refresh token together: superseded tokens of any age, altered
+//! and forged ones, and a store that lost writes.
 
 use std::sync::Arc;
 
@@ -99,22 +99,22 @@ async fn a_superseded_token_at_revocation_changes_nothing_but_is_told() {
     let first = world.pair().await;
     let mut newest = pair(&world.refresh(&first.refresh).await);
     // At the end of its grace, at the end of the margin, and after it left the record.
-    for (seconds, told) in [(300, true), (60, true), (10_000, true), (15_551_999 - 10_360, true), (1, false)] {
+    for (seconds, is_reported) in [(300, true), (60, true), (10_000, true), (15_551_999 - 10_360, true), (1, false)] {
         world.advance(seconds);
         let before = record(&world).await.encode();
         world.events.take();
         for other in &others {
             empty(&world.revoke_as(other, &first.refresh).await);
         }
-        assert!(!world.events.saw("SupersededTokenAtRevocation"), "a stranger tells nothing, {seconds}");
+        assert!(!world.events.saw("SupersededTokenAtRevocation"), "another client raises no event, {seconds}");
         empty(&world.revoke(&first.refresh).await);
-        assert_eq!(world.events.saw("SupersededTokenAtRevocation"), told, "{seconds}");
+        assert_eq!(world.events.saw("SupersededTokenAtRevocation"), is_reported, "{seconds}");
         assert_eq!(record(&world).await.encode(), before, "{seconds}");
-        if told {
+        if is_reported {
             newest = pair(&world.refresh(&newest.refresh).await);
         }
     }
-    // A live one takes the whole grant along, and after that nothing is told.
+    // A live token revokes the whole grant; after that there are no more events.
     empty(&world.revoke(&newest.refresh).await);
     assert!(!world.opens(&newest.access).await);
     world.events.take();
@@ -160,7 +160,7 @@ async fn a_token_in_grace_is_live_at_revocation() {
 
 // Altered and forged tokens.
 
-/// Every text of the same length that differs in one character, some that are no base64url too.
+/// Returns texts of the same length that differ in one character, including some that are not base64url.
 fn flips(text: &str) -> impl Iterator<Item = String> {
     let others = "ABCDQgwxyz0189-_+/=. \u{7f}";
     (0..text.len()).flat_map(move |position| {
@@ -171,7 +171,7 @@ fn flips(text: &str) -> impl Iterator<Item = String> {
     })
 }
 
-/// Every part from the beginning or to the end, and some longer texts.
+/// Returns every prefix and every suffix, and some longer texts.
 fn cuts(text: &str) -> impl Iterator<Item = String> {
     let parts = (1..text.len()).flat_map(move |at| [text[..at].to_owned(), text[at..].to_owned()]);
     let longer =
@@ -202,7 +202,7 @@ async fn no_altered_access_token_opens_or_revokes() {
     let token = world.pair().await.access;
     let before = record(&world).await.encode();
     for altered in flips(&token).chain(cuts(&token)) {
-        // The field of a header carries no blanks at its ends.
+        // A header field has no spaces at its ends.
         assert!(altered.trim() == token || !world.opens(&altered).await, "{altered}");
         empty(&world.revoke(&altered).await);
         let shown = world.introspect_as(&world.client, &altered).await;
@@ -221,14 +221,14 @@ async fn no_altered_refresh_token_brings_or_revokes_anything() {
     world.advance(360);
     let before = record(&world).await.encode();
     world.events.take();
-    // One that would accuse if it were whole, and one that would bring a pair.
+    // Unaltered, the first would report reuse, and the second would return a pair.
     for altered in [&old.refresh, &live.refresh].into_iter().flat_map(|token| flips(token).chain(cuts(token))) {
         assert_eq!(world.refresh(&altered).await.status(), 400, "{altered}");
         empty(&world.revoke(&altered).await);
     }
     assert_eq!(record(&world).await.encode(), before);
     let events = world.events.take();
-    assert!(events.iter().all(|event| event.starts_with("Refused")), "no flip looks like theft");
+    assert!(events.iter().all(|event| event.starts_with("Refused")), "no flip is reported as reuse");
     ok(&world.refresh(&live.refresh).await);
 }
 
@@ -238,19 +238,19 @@ async fn no_altered_handle_decides() {
     let world = World::platform().await;
     let pending = world.authorize(&world.query(&PKCE)).await.unwrap();
     let handle = world.server.hold(&pending, &world.alice, SESSION).await.unwrap();
+    let before = world.store.authorizations_of(&world.alice, Page::first(9)).await.unwrap();
     for decision in [Decision::Deny, Decision::Approve(Consent::to_everything())] {
         for altered in flips(handle.expose()).chain(cuts(handle.expose())) {
             let answer = world.server.decide(&altered, &world.alice, SESSION, &decision).await;
             page(&answer.expect_err(&altered).response(Some(&world.alice)));
         }
     }
-    let before = world.store.authorizations_of(&world.alice, Page::first(9)).await.unwrap();
-    assert_eq!((before.len(), before[0].version()), (1, 1));
+    assert_eq!((before.len(), world.store.authorizations_of(&world.alice, Page::first(9)).await.unwrap()), (1, before));
     let approve = Decision::Approve(Consent::to_everything());
     let redirect = world.server.decide(handle.expose(), &world.alice, SESSION, &approve).await.unwrap();
     assert!(redirect.header("Location").unwrap().starts_with(REDIRECT_URI));
     code(&redirect);
-    // And a denial is one as well.
+    // A denial is a decision too.
     red(&world.decide(&world.query(&PKCE), Decision::Deny).await, "access_denied");
 }
 
@@ -261,14 +261,14 @@ const NUMBER: std::ops::Range<usize> = 20..24;
 const FRESH: std::ops::Range<usize> = 24..55;
 const TAG: std::ops::Range<usize> = 55..66;
 
-/// The token with some bytes of its secret replaced.
+/// Returns the token with some bytes of its secret replaced.
 fn rewritten(token: &str, range: std::ops::Range<usize>, bytes: &[u8]) -> String {
     let mut secret = secret_of(token);
     secret[range].copy_from_slice(bytes);
     format!("{}{}", &token[..SECRET_BEGINS], URL_SAFE_NO_PAD.encode(secret))
 }
 
-/// The same with a tag that needs no key: all that a party without the record can compute.
+/// Returns the token with a tag that needs no key, which is all that a party without the record can compute.
 fn retagged(token: &str) -> String {
     let tag = Sha256::digest(&secret_of(token)[..TAG.start]);
     rewritten(token, TAG, &tag[..TAG.len()])
@@ -301,7 +301,7 @@ async fn a_refresh_token_shows_its_end_number_and_lineage() {
     }
 }
 
-/// What the holder of a genuine token can make of it, and of others.
+/// Returns what the holder of a genuine token can make from it and from other tokens.
 fn forgeries(token: &str, sibling: &str, other: &str) -> Vec<(&'static str, String)> {
     let later = u32::from_be_bytes(bytes_of(token, END).try_into().unwrap()) + 30 * 86_400;
     let parts: [(&'static str, std::ops::Range<usize>, Vec<u8>); 13] = [
@@ -337,7 +337,7 @@ fn forgeries(token: &str, sibling: &str, other: &str) -> Vec<(&'static str, Stri
 /// Tokens of every age, rewritten in every part; the tag is the one that was there, another's, or made without a key.
 #[tokio::test]
 async fn a_rewritten_refresh_token_changes_nothing() {
-    // How long after the last refresh, and which token of the line.
+    // The time since the last refresh, and the place of the token in the line.
     let ages = [
         ("current", 0, 2),
         ("in grace", 299, 0),
@@ -349,7 +349,7 @@ async fn a_rewritten_refresh_token_changes_nothing() {
     ];
     for (age, seconds, place) in ages {
         let world = World::platform().await;
-        let stranger = world.register(form()).await;
+        let unrelated = world.register(form()).await;
         let first = world.pair().await;
         let second = pair(&world.refresh(&first.refresh).await);
         let mut newest = pair(&world.refresh(&second.refresh).await);
@@ -365,9 +365,9 @@ async fn a_rewritten_refresh_token_changes_nothing() {
         for (name, forged) in forgeries(&token, &sibling, &other.refresh) {
             world.events.take();
             e400(&world.refresh(&forged).await, "invalid_grant");
-            e400(&world.refresh_as(&stranger, &forged).await, "invalid_grant");
+            e400(&world.refresh_as(&unrelated, &forged).await, "invalid_grant");
             empty(&world.revoke(&forged).await);
-            empty(&world.revoke_as(&stranger, &forged).await);
+            empty(&world.revoke_as(&unrelated, &forged).await);
             let events = world.events.take();
             assert!(events.iter().all(|event| event.starts_with("Refused")), "{age}, {name}: {events:?}");
             assert!(events[0].contains("UnknownRefreshToken"), "{age}, {name}: {events:?}");
@@ -422,7 +422,7 @@ async fn a_secret_under_the_id_of_another_grant_is_unknown() {
 
 // A store that lost acknowledged writes.
 
-/// Lets the world go on from a copy of a grant that was made earlier.
+/// Restores the world's store from an earlier copy of a grant.
 pub(crate) async fn restore(world: &mut World, backup: &[u8]) {
     let tokens = MemoryStore::new();
     let grant = Arc::new(Grant::decode(backup).unwrap());
@@ -430,7 +430,7 @@ pub(crate) async fn restore(world: &mut World, backup: &[u8]) {
     serve_from(world, tokens);
 }
 
-/// The store went back: nothing is changed, nobody is accused.
+/// Asserts that after the store lost writes nothing is changed and no reuse is reported.
 async fn went_back(world: &World, token: &str) {
     world.events.take();
     e400(&world.refresh(token).await, "invalid_grant");
@@ -460,8 +460,8 @@ async fn a_store_that_went_back_accuses_nobody_at_first() {
     }
     assert!(!world.opens(&third.access).await);
 
-    // Another holder makes the third pair anew. While it is in the record, its number shows that the genuine third
-    // is no older one.
+    // Another holder creates a third pair again. While it is in the record, its number shows that the genuine third
+    // token is not an older one.
     let other_third = pair(&world.refresh(&second.refresh).await);
     assert_ne!(other_third, third);
     went_back(&world, &third.refresh).await;
@@ -472,7 +472,7 @@ async fn a_store_that_went_back_accuses_nobody_at_first() {
     went_back(&world, &fourth.refresh).await;
     assert!(world.opens(&other_fourth.access).await);
 
-    // Once that pair has left the record, the genuine third is like any superseded token.
+    // Once that pair has left the record, the genuine third token is treated like any superseded token.
     world.advance(1000);
     let other_fifth = pair(&world.refresh(&other_fourth.refresh).await);
     went_back(&world, &fourth.refresh).await;
@@ -484,7 +484,7 @@ async fn a_store_that_went_back_accuses_nobody_at_first() {
 }
 
 /// D-15, 7009-2.1-05
-/// A client that logs out with a genuine token means its grant, though the store lost the token's pair.
+/// A client that logs out with a genuine token means its grant, even if the store lost the token's pair.
 #[tokio::test]
 async fn a_number_above_the_count_revokes_the_grant() {
     let mut world = World::platform().await;
@@ -498,7 +498,7 @@ async fn a_number_above_the_count_revokes_the_grant() {
         empty(&world.revoke_as(other, &second.refresh).await);
     }
     assert_eq!(world.events.take(), Vec::<String>::new());
-    assert!(world.opens(&first.access).await, "a stranger ends nothing");
+    assert!(world.opens(&first.access).await, "another client ends nothing");
     empty(&world.revoke(&second.refresh).await);
     assert!(world.events.saw("GrantRevoked"));
     assert!(!world.opens(&first.access).await);
@@ -535,7 +535,7 @@ async fn a_restored_store_goes_on_with_the_tokens_that_it_knows() {
     let second = pair(&world.refresh(&first.refresh).await);
     assert!(world.opens(&first.access).await && world.opens(&second.access).await);
 
-    // A grant that the store has lost altogether is unknown, and that too accuses nobody.
+    // A grant that the store has lost entirely is unknown, and no reuse is reported either.
     serve_from(&mut world, MemoryStore::new());
     world.events.take();
     e400(&world.refresh(&second.refresh).await, "invalid_grant");

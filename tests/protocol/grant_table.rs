@@ -1,5 +1,5 @@
-//! The tables of states in `src/guide/design.md`: each state is built, each thing is done, and what
-//! follows is compared with the cell.
+//! The tables of states in `src/guide/design.md`: each state is built, each action is performed, and the
+//! outcome is compared with the cell.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use support::world::{Credentials, PKCE, Pair, VERIFIER, World, form, pair};
 
 const GUIDE: &str = include_str!("../../src/guide/design.md");
 
-/// Rows of the table whose head begins with that text: the state, then what each thing leads to.
+/// Returns the rows of the table whose head begins with that text: the state, then the outcome of each action.
 fn table(head: &str) -> Vec<Vec<String>> {
     let lines = GUIDE.lines().skip_while(|line| !line.starts_with(&format!("| {head} |")));
     let rows = lines.take_while(|line| line.starts_with('|')).filter(|line| !line.starts_with("|---"));
@@ -58,7 +58,7 @@ struct Scene {
 
 impl Scene {
     async fn of(state: &str) -> Self {
-        // The life of an access token is shorter than the grace there.
+        // In this state the lifetime of an access token is shorter than the grace.
         let ends_in_grace = state == "in grace, newest access token expired";
         let world = World::with(Profile::Platform, |config| {
             if ends_in_grace {
@@ -112,7 +112,7 @@ impl Scene {
         self.world.advance(seconds);
     }
 
-    /// The pair is the second one, and the store forgot it.
+    /// Makes the pair the second one, and lets the store lose it.
     async fn lost(&mut self) {
         let backup = record(&self.world).await.encode();
         self.pair = pair(&self.world.refresh(&self.pair.refresh).await);

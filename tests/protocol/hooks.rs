@@ -1,4 +1,4 @@
-//! What the embedder may slow down and veto.
+//! What the embedder can throttle and refuse.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -13,7 +13,7 @@ use support::world::{
     ISSUER, PKCE, Pair, SESSION, World, code, config_of, e400, e401, empty, error_body, ok, pair, r401, red, text,
 };
 
-/// Refuses after a number of failures of one client from one network; remembers what it was asked.
+/// Refuses after a number of failures of one client from one network, and records what it was asked.
 #[derive(Clone, Debug, Default)]
 struct Limit(Arc<Mutex<Asked>>);
 
@@ -92,11 +92,11 @@ async fn many_wrong_secrets_are_slowed_down() {
             error_body(&response, "temporarily_unavailable");
             assert!(world.events.saw("Throttled"));
         }
-        // Whoever else comes from there is not slowed down.
+        // Another client from there is not throttled.
         let response = call().client(&other).send().await;
         assert!(response.status() < 429, "{}", response.status());
         let (checks, failures) = limit.take();
-        assert_eq!((checks.len(), failures.len()), (8, 5), "what was refused is no failure");
+        assert_eq!((checks.len(), failures.len()), (8, 5), "a refused attempt is no failure");
     }
 }
 
@@ -125,7 +125,7 @@ async fn the_throttle_is_asked_before_authentication_and_told_of_its_failures_al
         assert_eq!(checks, asked(claimed));
         assert_eq!(failures, if failed { asked(claimed) } else { Vec::new() });
     }
-    // A request that is malformed is refused before anybody is asked.
+    // A malformed request is refused before the throttle is asked.
     for call in [call().raw_body("%zz"), call().method("GET"), call().client(&world.client).field("client_secret", "x")]
     {
         call.send().await;
@@ -161,7 +161,7 @@ async fn the_throttle_is_asked_before_a_request_is_held() {
 #[tokio::test]
 async fn the_wait_is_told_in_whole_seconds_and_never_as_none() {
     let (world, limit) = throttled_world().await;
-    for (wait, told) in [
+    for (wait, retry_after) in [
         (Duration::from_secs(1), "1"),
         (Duration::ZERO, "1"),
         (Duration::from_millis(1), "1"),
@@ -170,11 +170,11 @@ async fn the_wait_is_told_in_whole_seconds_and_never_as_none() {
         (Duration::MAX, "4294967295"),
     ] {
         limit.set(0, wait);
-        too_many(&world.token(&[]).client(&world.client).send().await, told);
+        too_many(&world.token(&[]).client(&world.client).send().await, retry_after);
     }
 }
 
-/// Answers for every user what it was told to.
+/// Returns the status that was set, for every user.
 #[derive(Clone, Debug)]
 struct Standing(Arc<Mutex<(SubjectStatus, Vec<String>)>>);
 
@@ -213,7 +213,7 @@ fn unavailable(response: &Response) {
 
 /// 6749-6-07
 ///
-/// CVE-2023-22492 and its like: a locked user's code stays as it is and gives nothing meanwhile.
+/// CVE-2023-22492 and similar: a locked user's code is kept, but cannot be exchanged meanwhile.
 #[tokio::test]
 async fn a_user_who_may_have_no_tokens_gets_none() {
     for profile in [Profile::Platform, Profile::Strict] {
@@ -303,7 +303,7 @@ async fn a_user_of_whom_nothing_is_known_right_now_loses_nothing() {
 
 /// 6749-6-05, 6749-6-04
 ///
-/// Nobody learns of a user's standing, and no embedder is troubled, by what would be refused anyway.
+/// A request that would be refused anyway does not reveal a user's status, and does not call the embedder.
 #[tokio::test]
 async fn the_user_is_asked_about_last() {
     let (world, standing) = world_of_subjects(Profile::Platform).await;

@@ -1,4 +1,4 @@
-//! What holds at every endpoint: sizes, headers, octets, hostile requests.
+//! What applies to every endpoint: sizes, headers, bytes, hostile requests.
 
 use grantor::wire::{Body, Endpoint, Request, Response};
 use grantor::{Decision, Profile};
@@ -11,8 +11,8 @@ use support::world::{
 #[track_caller]
 fn sound_headers(response: &Response) {
     for (name, value) in response.headers() {
-        assert!(name.bytes().all(|octet| octet.is_ascii_alphanumeric() || octet == b'-'), "{name}");
-        assert!(value.bytes().all(|octet| (0x20..=0x7e).contains(&octet)), "{name}: {value:?}");
+        assert!(name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-'), "{name}");
+        assert!(value.bytes().all(|byte| (0x20..=0x7e).contains(&byte)), "{name}: {value:?}");
     }
 }
 
@@ -25,14 +25,14 @@ fn form_request(body: Body<'_>) -> Request<'_> {
 async fn sizes_are_bounded() {
     let world = World::platform().await;
     let config = world.server.config();
-    let (body_octets, query_octets, parameters) = (config.body_octets, config.query_octets, config.parameters);
-    assert_eq!((body_octets, query_octets, parameters), (16_384, 32_768, 100));
-    assert_eq!(world.server.body_limit(), body_octets);
+    let (body_bytes, query_bytes, parameters) = (config.body_bytes, config.query_bytes, config.parameters);
+    assert_eq!((body_bytes, query_bytes, parameters), (16_384, 32_768, 100));
+    assert_eq!(world.server.body_limit(), body_bytes);
     for endpoint in [Endpoint::Token, Endpoint::Revocation, Endpoint::Introspection] {
         for (case, body, status) in [
             ("1 MB", "x=".to_owned() + &"a".repeat(1_048_574), 413),
             ("64 KB value", encode(&[("code", &*"a".repeat(65_536)), ("token", "x")]), 413),
-            ("one octet too many", format!("x={}", "a".repeat(body_octets - 1)), 413),
+            ("one byte too many", format!("x={}", "a".repeat(body_bytes - 1)), 413),
             ("10 000 parameters", vec!["a"; 10_000].join("&") + "&token=x", 413),
             ("one parameter too many", vec!["a=b"; parameters].join("&") + "&token=x", 400),
         ] {
@@ -40,8 +40,8 @@ async fn sizes_are_bounded() {
             let response = world.post(endpoint, &[]).client(&world.client).raw_body(body).send().await;
             assert_eq!(response.status(), status);
             error_body(&response, "invalid_request");
-            let told = if status == 413 { "too large" } else { "malformed" };
-            assert!(String::from_utf8_lossy(response.body()).contains(told));
+            let expected = if status == 413 { "too large" } else { "malformed" };
+            assert!(String::from_utf8_lossy(response.body()).contains(expected));
             sound_headers(&response);
         }
         let response = world.server.serve(endpoint, &form_request(Body::TooLarge)).await;
@@ -49,7 +49,7 @@ async fn sizes_are_bounded() {
         error_body(&response, "invalid_request");
     }
     for (case, more) in [
-        ("one octet too many", "a".repeat(query_octets)),
+        ("one byte too many", "a".repeat(query_bytes)),
         ("1 MB", "a".repeat(1_048_576)),
         ("64 KB state", format!("state={}", "a".repeat(65_536))),
         ("10 000 parameters", vec!["a"; 10_000].join("&")),
@@ -59,12 +59,12 @@ async fn sizes_are_bounded() {
         page(&world.refused(&format!("{}&{more}", world.query(&[]))).await);
     }
 
-    // What just fits is read.
+    // A request of exactly the maximum size is read.
     let start = "grant_type=authorization_code&code=c&x=";
-    let full = start.to_owned() + &"a".repeat(body_octets - start.len());
+    let full = start.to_owned() + &"a".repeat(body_bytes - start.len());
     e400(&world.token(&[]).client(&world.client).raw_body(full).send().await, "invalid_grant");
     let query = world.query(&[]);
-    let padded = format!("{query}&x={}", "a".repeat(query_octets - query.len() - 3));
+    let padded = format!("{query}&x={}", "a".repeat(query_bytes - query.len() - 3));
     assert!(world.authorize(&padded).await.is_ok());
     let many = format!("{query}&{}", vec!["a=b"; parameters - 2].join("&"));
     assert!(world.authorize(&many).await.is_ok());
@@ -72,7 +72,7 @@ async fn sizes_are_bounded() {
 
 /// HTTP-03
 #[tokio::test]
-async fn header_values_never_hold_octets_that_split_headers() {
+async fn header_values_never_hold_bytes_that_split_headers() {
     let names =
         ["response_type", "client_id", "redirect_uri", "state", "scope", "code_challenge", "code_challenge_method"];
     for profile in [Profile::Platform, Profile::Strict, Profile::Mcp] {
@@ -124,9 +124,9 @@ async fn header_values_never_hold_octets_that_split_headers() {
 
 /// HTTP-05
 #[tokio::test]
-async fn the_core_reads_raw_octets_and_answers_in_its_own_form() {
+async fn the_core_reads_raw_bytes_and_answers_in_its_own_form() {
     let world = World::platform().await;
-    for (raw, octets) in [
+    for (raw, bytes) in [
         ("%ff", b"\xff".as_slice()),
         ("%ff%fe%00", b"\xff\xfe\0"),
         ("%C3", b"\xc3"),
@@ -135,7 +135,7 @@ async fn the_core_reads_raw_octets_and_answers_in_its_own_form() {
     ] {
         let redirect = code(&world.approve(&format!("{}&state={raw}", world.query(&[]))).await);
         let state = &redirect.iter().find(|(name, _)| name == "state").unwrap().1;
-        assert_eq!(state, octets, "{raw}");
+        assert_eq!(state, bytes, "{raw}");
     }
     let mut raw = world.query(&[]).into_bytes();
     raw.extend_from_slice(b"&state=\xff\xc3\x28");
@@ -150,8 +150,8 @@ async fn the_core_reads_raw_octets_and_answers_in_its_own_form() {
     e400(&repeated.send().await, "invalid_request");
     let json = world.token(&form).client(&world.client).without_header("Content-Type");
     e400(&json.header("Content-Type", b"application/json").send().await, "invalid_request");
-    let octets = world.token(&[]).client(&world.client).raw_body(b"grant_type=\xff&code=x".as_slice());
-    e400(&octets.send().await, "invalid_request");
+    let bytes = world.token(&[]).client(&world.client).raw_body(b"grant_type=\xff&code=x".as_slice());
+    e400(&bytes.send().await, "invalid_request");
     ok(&world.exchange(&code).await);
 }
 
@@ -256,10 +256,10 @@ async fn hostile_requests_are_never_a_failure_of_the_server() {
                 "grant_type=authorization_code&code=x".into(),
                 "grant_type=refresh_token&refresh_token=x".into(),
             ] {
-                let octets = [base.as_bytes(), b"&", name.as_bytes(), b"=", value].concat();
+                let bytes = [base.as_bytes(), b"&", name.as_bytes(), b"=", value].concat();
                 for method in ["GET", "POST", "HEAD", "\0", "\u{e9}"] {
-                    let request = Request::new(method).query(&octets).header("Content-Type", FORM.as_bytes());
-                    let request = request.body(octets.as_slice().into());
+                    let request = Request::new(method).query(&bytes).header("Content-Type", FORM.as_bytes());
+                    let request = request.body(bytes.as_slice().into());
                     let answers = [
                         world.server.authorize(&request).await.err().map(|error| error.response(Some(&world.alice))),
                         world.server.authenticate(&request).await.err().map(|error| error.into_response()),
@@ -275,7 +275,7 @@ async fn hostile_requests_are_never_a_failure_of_the_server() {
                     }
                 }
                 for endpoint in [Endpoint::Token, Endpoint::Revocation, Endpoint::Introspection] {
-                    let call = world.post(endpoint, &[]).client(&own).raw_body(octets.clone());
+                    let call = world.post(endpoint, &[]).client(&own).raw_body(bytes.clone());
                     let response = call.send().await;
                     assert!(response.status() < 500, "{}", response.status());
                 }
@@ -306,7 +306,7 @@ async fn hostile_requests_are_never_a_failure_of_the_server() {
 
 /// 6749-3.1-01
 ///
-/// The authorization endpoint, where a user is needed, is the embedder's.
+/// The embedder serves the authorization endpoint, since it needs a user.
 #[tokio::test]
 async fn what_is_not_served_is_not_found() {
     let world = World::platform().await;

@@ -1,5 +1,5 @@
-//! Races: a store that lets everybody else go on before each of its steps, and callers on threads of
-//! their own that start together.
+//! Races: a store that yields to all other callers before each of its steps, and callers on separate threads
+//! that start together.
 
 use std::sync::Arc;
 
@@ -11,18 +11,17 @@ use tokio::task::yield_now;
 
 use support::world::{AnyStore, World};
 
-/// How many try at once.
+/// The number of concurrent callers.
 pub(crate) const CALLERS: usize = 50;
 
-/// The answers to the same request made by all callers at once on one thread, each step of one between
-/// the steps of the others.
+/// Returns the responses to the same request made by all callers at once on one thread, with their steps interleaved.
 pub(crate) async fn side_by_side(world: &mut World, call: impl AsyncFn(&World) -> Response) -> Vec<Response> {
     serve_from(world, Interleaved(world.store.clone()));
     let world = &*world;
     futures::future::join_all((0..CALLERS).map(|_| call(world))).await
 }
 
-/// The answers to an exchange or refresh made by all callers at once, from several threads.
+/// Returns the responses to an exchange or refresh made by all callers at once, from several threads.
 pub(crate) async fn from_threads(world: &Arc<World>, form: &[(&str, &str)]) -> Vec<Response> {
     let start = Arc::new(Barrier::new(CALLERS));
     let form: Vec<(String, String)> = form.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect();
@@ -44,7 +43,7 @@ pub(crate) async fn from_threads(world: &Arc<World>, form: &[(&str, &str)]) -> V
     responses
 }
 
-/// Lets the world's server keep its grants in another store.
+/// Makes the world's server keep its grants in another store.
 pub(crate) fn serve_from(world: &mut World, tokens: impl TokenStore) {
     let stores = Stores::new(world.store.clone(), world.store.clone(), tokens, world.store.clone())
         .with_registry(world.store.clone());
@@ -53,7 +52,7 @@ pub(crate) fn serve_from(world: &mut World, tokens: impl TokenStore) {
     world.server = builder.build().unwrap();
 }
 
-/// Lets the world's server go on with changed settings, as another server of the same store would.
+/// Replaces the world's server with one that has changed settings and the same store.
 pub(crate) fn reconfigured(world: &mut World, change: impl FnOnce(&mut Config)) {
     let mut config = world.server.config().clone();
     change(&mut config);

@@ -1,4 +1,4 @@
-//! The protocol, one module per source; a test is named by its rule, its first doc line is the id in
+//! The protocol, one module per source. A test is named after its rule; its first doc line is the id in
 //! the checklist of `src/guide/conformance.md`.
 
 mod administration;

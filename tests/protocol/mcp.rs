@@ -1,4 +1,4 @@
-//! The Model Context Protocol's authorization, as far as it needs no part of its own.
+//! The authorization of the Model Context Protocol, as far as it needs no separate part.
 
 use grantor::wire::Endpoint;
 use grantor::{AuthorizationServer, Config, MemoryStore, Profile, RedirectUriComparison, RegistrarError};
@@ -76,7 +76,7 @@ async fn a_confidential_client_goes_the_whole_way() {
 }
 
 /// MCP-0618-04
-/// Clients of this protocol race with themselves: the one before works 60 s longer.
+/// Clients of this protocol race with themselves: the previous token works for 60 s longer.
 #[tokio::test]
 async fn refresh_tokens_of_public_clients_rotate() {
     let world = World::mcp().await;
@@ -187,7 +187,7 @@ async fn every_endpoint_is_reached_over_https() {
 }
 
 /// MCP-1125-05, 8414-3-03
-/// An adapter routes what these paths say, and answers 404 to all else.
+/// An adapter routes these paths, and answers 404 to all others.
 #[tokio::test]
 async fn of_the_well_known_forms_only_one_has_a_path() {
     for (issuer, path) in [
@@ -199,7 +199,7 @@ async fn of_the_well_known_forms_only_one_has_a_path() {
         let server = AuthorizationServer::new(Config::mcp(issuer), MemoryStore::new()).unwrap();
         for &endpoint in Endpoint::MACHINE {
             let paths = server.paths(endpoint);
-            // They have a path where there are resources, and where registration and pushed requests are on.
+            // They have a path if there are resources, and if registration and pushed requests are on.
             let may_have_none = [
                 Endpoint::ResourceMetadata,
                 Endpoint::Registration,

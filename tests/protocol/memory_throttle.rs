@@ -22,7 +22,7 @@ const HERE: &str = "192.0.2.1";
 const ELSEWHERE: &str = "198.51.100.1";
 const YEAR: u32 = 365 * 24 * 60 * 60;
 
-/// The names of the calls to the store.
+/// Records the names of the calls to the store.
 #[derive(Clone, Debug, Default)]
 struct Calls(Arc<Mutex<Vec<&'static str>>>);
 
@@ -61,7 +61,7 @@ impl Scene {
         let request = Request::new("POST")
             .header("Content-Type", FORM.as_bytes())
             .header("Authorization", basic.as_bytes())
-            .body(Body::Octets(body.as_bytes()));
+            .body(Body::Bytes(body.as_bytes()));
         let request = match peer {
             Some(peer) => request.peer(peer.parse().unwrap()),
             None => request,
@@ -69,7 +69,7 @@ impl Scene {
         self.world.server.serve(endpoint, &request).await
     }
 
-    /// A request whose client alone matters: the token is none.
+    /// Sends a request that authenticates the client; its refresh token is invalid.
     async fn ask(&self, client: &Credentials, peer: &str) -> Response {
         self.post(Endpoint::Token, "grant_type=refresh_token&refresh_token=x", client, Some(peer)).await
     }
@@ -78,7 +78,7 @@ impl Scene {
         Credentials { secret: "wrong".to_owned(), ..self.world.client.clone() }
     }
 
-    /// Wrong secrets until one more is refused.
+    /// Sends wrong secrets until another one is throttled.
     async fn exhaust(&self, peer: &str) {
         for _ in 0..10 {
             e401(&self.ask(&self.guess(), peer).await, "invalid_client");
@@ -97,7 +97,7 @@ impl Scene {
         self.world.server.hold(&pending, subject, b"session").await.map(drop)
     }
 
-    /// The calls to the store since the last time.
+    /// Returns the calls to the store since the last time.
     fn calls(&self) -> Vec<&'static str> {
         std::mem::take(&mut self.calls.0.lock().unwrap())
     }
@@ -110,7 +110,7 @@ fn too_many(response: &Response, seconds: u32) {
     error_body(response, "temporarily_unavailable");
 }
 
-/// The right secret was taken, and the token was not.
+/// Asserts that the secret was accepted and the token was not.
 #[track_caller]
 fn proven(response: &Response) {
     e400(response, "invalid_grant");
@@ -126,13 +126,13 @@ async fn guessing_slows_one_network_alone() {
     scene.exhaust(HERE).await;
     too_many(&scene.ask(client, HERE).await, 6);
     proven(&scene.ask(client, ELSEWHERE).await);
-    // Ten failures have used up what the network has: its other clients wait for a second.
+    // Ten failures have used up the network's limit: its other clients wait for a second.
     let other = scene.world.register(support::world::form()).await;
     too_many(&scene.ask(&other, HERE).await, 1);
     scene.world.advance(1);
     proven(&scene.ask(&other, HERE).await);
     too_many(&scene.ask(client, HERE).await, 5);
-    // One failure more every six seconds.
+    // One more failure is allowed every six seconds.
     scene.world.advance(5);
     e401(&scene.ask(&scene.guess(), HERE).await, "invalid_client");
     too_many(&scene.ask(client, HERE).await, 6);
@@ -154,7 +154,7 @@ async fn addresses_of_one_host_count_as_one() {
 
 /// LIM-03
 ///
-/// A client that proves nothing takes a token with each request; one that proves itself gets it back.
+/// Each request of an unauthenticated client uses up a token. A client that authenticates gets it back.
 #[tokio::test]
 async fn a_network_has_two_hundred_requests_at_once() {
     let scene = scene().await;
@@ -168,7 +168,7 @@ async fn a_network_has_two_hundred_requests_at_once() {
     let refused: Vec<_> = answers.iter().filter(|answer| answer.status() == 429).collect();
     assert_eq!(refused.len(), 1);
     too_many(refused[0], 1);
-    // A second brings twenty more.
+    // A second allows twenty more.
     scene.world.advance(1);
     let answers = join_all((0..30).map(|_| scene.ask(&public, HERE))).await;
     assert_eq!(answers.iter().filter(|answer| answer.status() == 429).count(), 10);
@@ -177,7 +177,7 @@ async fn a_network_has_two_hundred_requests_at_once() {
 
 /// LIM-03
 ///
-/// Of attempts that were allowed together, all failures count.
+/// If several attempts were allowed at once, all their failures count.
 #[tokio::test]
 async fn guesses_sent_at_once_owe_what_they_took() {
     let clock = ManualClock::new(Timestamp::from_seconds(START));
@@ -199,7 +199,7 @@ async fn guesses_sent_at_once_owe_what_they_took() {
 
 /// LIM-03
 ///
-/// Whoever shares the network waits for one burst at most.
+/// Other clients of the network wait for one burst at most.
 #[tokio::test]
 async fn guesses_sent_at_once_keep_a_network_out_for_seconds() {
     let clock = ManualClock::new(Timestamp::from_seconds(START));
@@ -213,7 +213,7 @@ async fn guesses_sent_at_once_keep_a_network_out_for_seconds() {
         throttle.failed(&guess).await;
     }
     let honest = attempt(AttemptKind::Authentication, Some("honest"), HERE);
-    let ThrottleDecision::Refuse { retry_after } = throttle.check(&honest).await else { panic!("it owes") };
+    let ThrottleDecision::Refuse { retry_after } = throttle.check(&honest).await else { panic!("allowed") };
     assert!(retry_after <= Duration::from_secs(11), "{retry_after:?}");
     clock.advance(retry_after);
     assert_eq!(throttle.check(&honest).await, ThrottleDecision::Allow);
@@ -225,7 +225,7 @@ async fn a_user_has_twenty_held_requests_at_once() {
     let scene = scene().await;
     let (alice, bob) = (scene.world.alice.clone(), Subject::new("bob").unwrap());
     for number in 0..20 {
-        // From wherever they come.
+        // From any address.
         scene.hold(&alice, Some(&format!("192.0.2.{number}"))).await.unwrap();
     }
     scene.calls();
@@ -242,7 +242,7 @@ async fn a_user_has_twenty_held_requests_at_once() {
 
 /// LIM-04
 ///
-/// Retrying every second and waiting as asked end at the same time.
+/// A client that retries every second is served as early as one that waits as asked.
 #[tokio::test]
 async fn a_refused_attempt_takes_nothing() {
     for is_patient in [false, true] {
@@ -295,7 +295,7 @@ async fn a_wait_is_one_second_to_one_hour() {
 
 /// LIM-05
 ///
-/// The flood comes while the pair is slowed down. What it takes in memory is measured in `tests/limits`.
+/// The flood arrives while client and network are throttled. Its use of memory is measured in `tests/limits`.
 #[tokio::test]
 async fn a_flood_of_names_frees_no_one() {
     let scene = scene().await;
@@ -303,10 +303,10 @@ async fn a_flood_of_names_frees_no_one() {
     for number in 0..1_000_000_u32 {
         let peer = IpAddr::from(number.to_be_bytes());
         let name = number.to_string();
-        let mut stranger = Attempt::new(AttemptKind::Authentication, Endpoint::Token);
-        (stranger.client, stranger.peer) = (Some(&*name), Some(peer));
-        assert_eq!(scene.throttle.check(&stranger).await, ThrottleDecision::Allow);
-        scene.throttle.failed(&stranger).await;
+        let mut attacker = Attempt::new(AttemptKind::Authentication, Endpoint::Token);
+        (attacker.client, attacker.peer) = (Some(&*name), Some(peer));
+        assert_eq!(scene.throttle.check(&attacker).await, ThrottleDecision::Allow);
+        scene.throttle.failed(&attacker).await;
     }
     too_many(&scene.ask(&scene.world.client, HERE).await, 6);
     let shown = format!("{:?}", scene.throttle);
@@ -333,7 +333,7 @@ async fn a_clock_that_is_set_brings_no_more_than_a_burst() {
 
 /// LIM-06
 ///
-/// Without an address all strangers look alike, so none of them is counted; users still are.
+/// Without an address, clients cannot be distinguished, so none of them is counted. Users still are.
 #[tokio::test]
 async fn without_addresses_users_alone_are_counted() {
     let scene = scene().await;
@@ -368,11 +368,11 @@ async fn the_loopback_is_exempt_where_it_is_told_to_be() {
             }
             assert_eq!(decision == ThrottleDecision::Allow, is_exempt, "{peer}");
         }
-        let stranger = attempt(AttemptKind::Authentication, Some("client"), HERE);
+        let failing = attempt(AttemptKind::Authentication, Some("client"), HERE);
         for _ in 0..10 {
-            throttle.failed(&stranger).await;
+            throttle.failed(&failing).await;
         }
-        assert!(matches!(throttle.check(&stranger).await, ThrottleDecision::Refuse { .. }));
+        assert!(matches!(throttle.check(&failing).await, ThrottleDecision::Refuse { .. }));
     }
 }
 

@@ -1,7 +1,6 @@
-//! What went wrong in other authorization servers, one test per fault: clients, PKCE, what is shown.
-//! The first doc line names the advisory, or the project with its number. Redirects are in
-//! `negative_redirects`, codes and tokens in `negative_tokens`, refresh and grace in `negative_refresh`, secrets in the wrong
-//! place in `negative_secrets`.
+//! Faults of other authorization servers, one test per fault: clients, PKCE, what is displayed. The first doc line
+//! names the advisory, or the project with its number. Redirects are in `negative_redirects`, codes and tokens in
+//! `negative_tokens`, refresh and grace in `negative_refresh`, secrets in the wrong place in `negative_secrets`.
 
 use std::sync::{Arc, Mutex};
 
@@ -23,11 +22,11 @@ use support::world::{
 
 pub(crate) const HOSTILE: &str = "\"><script>alert(1)</script>\r\nSet-Cookie: x=y\0'&#x3c;";
 
-// What is reflected, logged or shown.
+// What is reflected, logged or displayed.
 
 /// CVE-2019-8400
 #[tokio::test]
-async fn hostile_octets_come_back_encoded_or_not_at_all() {
+async fn hostile_bytes_come_back_encoded_or_not_at_all() {
     for profile in [Profile::Platform, Profile::Strict] {
         let world = World::with(profile, |_| {}).await;
         let names =
@@ -39,7 +38,7 @@ async fn hostile_octets_come_back_encoded_or_not_at_all() {
                     Err(error) => error.response(Some(&world.alice)),
                 };
                 for (header, value) in response.headers() {
-                    assert!(value.bytes().all(|octet| (0x20..=0x7e).contains(&octet)), "{header} of {name}");
+                    assert!(value.bytes().all(|byte| (0x20..=0x7e).contains(&byte)), "{header} of {name}");
                     assert!(!value.contains(['<', '>', '"']) || header != "Location", "{header} of {name}: {value}");
                 }
                 assert!(!String::from_utf8_lossy(response.body()).contains("alert"), "{name}");
@@ -74,7 +73,7 @@ async fn hostile_text_of_an_application_is_refused_or_told_as_plain_text() {
     markup.name = "<script>alert(1)</script>".into();
     let client = world.register(markup).await;
     let pending = world.authorize(&world.query_of(&client, &[])).await.unwrap();
-    assert_eq!(pending.client().name(), "<script>alert(1)</script>", "the page escapes it, nobody else alters it");
+    assert_eq!(pending.client().name(), "<script>alert(1)</script>", "only the page escapes it");
     let response = world.refused(&world.query_of(&client, &[("redirect_uri", "https://evil.test")])).await;
     assert!(!String::from_utf8_lossy(response.body()).contains("script"));
 }
@@ -107,7 +106,7 @@ async fn no_list_and_no_debug_output_shows_a_secret() {
         assert!(!shown.contains(secret.as_str()));
         let digest = digest(secret);
         assert!(!shown.contains(&format!("{digest:?}")) && !shown.contains(&STANDARD.encode(&digest)));
-        assert!(!shown.contains(&digest.iter().map(|octet| format!("{octet:02x}")).collect::<String>()));
+        assert!(!shown.contains(&digest.iter().map(|byte| format!("{byte:02x}")).collect::<String>()));
     }
 }
 
@@ -149,7 +148,7 @@ async fn neither_client_id_nor_realm_carries_a_line_break() {
         let call = world.token(&[("grant_type", "refresh_token"), ("client_id", hostile)]);
         let response = call.send().await;
         e401(&response, "invalid_client");
-        assert!(response.headers().all(|(_, value)| value.bytes().all(|octet| (0x20..=0x7e).contains(&octet))));
+        assert!(response.headers().all(|(_, value)| value.bytes().all(|byte| (0x20..=0x7e).contains(&byte))));
         let mut config = Config::platform(ISSUER);
         config.realm = hostile.into();
         let error = AuthorizationServer::new(config, MemoryStore::new()).unwrap_err();
@@ -163,7 +162,7 @@ async fn neither_client_id_nor_realm_carries_a_line_break() {
 
 /// django-oauth-toolkit #1006
 #[tokio::test]
-async fn a_nul_octet_is_never_a_failure_of_the_server() {
+async fn a_nul_byte_is_never_a_failure_of_the_server() {
     let world = World::platform().await;
     let fields =
         ["client_id", "client_secret", "grant_type", "code", "refresh_token", "redirect_uri", "scope", "token"];
@@ -317,7 +316,7 @@ async fn registered_scopes_and_grant_types_bind() {
     code_only.grant_types = grantor::GrantTypes::CODE_ONLY;
     let code_only = world.register(code_only).await;
     let first = world.pair_of(&code_only).await;
-    assert_eq!(first.refresh, "", "no refresh token for who may not refresh");
+    assert_eq!(first.refresh, "", "no refresh token without the grant type");
     let foreign = world.pair().await;
     e400(&world.refresh_as(&code_only, &foreign.refresh).await, "unauthorized_client");
 
@@ -396,8 +395,8 @@ async fn an_unknown_challenge_method_is_not_taken_for_plain() {
 
 // The endpoints.
 
-/// RFC 6749 section 4.1.2: the honest client sends whatever code reaches its redirect URI, with the verifier of the
-/// browser's own session.
+/// RFC 6749 section 4.1.2: the honest client sends every code that reaches its redirect URI, with the verifier of the
+/// current browser session.
 #[tokio::test]
 async fn a_spent_code_that_a_stranger_feeds_to_its_client_ends_no_grant_with_pkce() {
     let world = World::platform().await;
@@ -461,7 +460,7 @@ async fn no_content_type_is_a_failure_of_the_server() {
     }
 }
 
-/// Remembers by what each failure is counted.
+/// Records the key that each failure is counted under.
 #[derive(Clone, Debug, Default)]
 struct Networks(Arc<Mutex<Vec<String>>>);
 
@@ -484,7 +483,7 @@ async fn a_host_with_many_addresses_counts_once() {
     for peer in
         ["2001:db8:1:2::1", "2001:db8:1:2:ffff:ffff:ffff:ffff", "2001:db8:1:3::1", "192.0.2.7", "::ffff:192.0.2.7"]
     {
-        let request = Request::new("POST").header("Content-Type", FORM.as_bytes()).body(Body::Octets(b"client_id=x"));
+        let request = Request::new("POST").header("Content-Type", FORM.as_bytes()).body(Body::Bytes(b"client_id=x"));
         e401(&world.server.serve(Endpoint::Token, &request.peer(peer.parse().unwrap())).await, "invalid_client");
     }
     let expected = ["2001:db8:1:2::", "2001:db8:1:2::", "2001:db8:1:3::", "192.0.2.7", "192.0.2.7"];

@@ -1,11 +1,11 @@
-//! What went wrong in other authorization servers with redirects: where a browser is sent.
+//! Faults of other authorization servers with redirects: where a browser is sent.
 
 use grantor::{Problem, Profile, RegistrarError};
 
 use crate::negative::HOSTILE;
 use support::world::{PKCE, REDIRECT_URI, VERIFIER, World, code, e400, encode, form, logo, ok, page, public_form, red};
 
-/// What a registration with this redirect URI is refused with.
+/// Returns the problem that a registration with this redirect URI is refused with.
 pub(crate) async fn refused_uri(world: &World, uri: &str) -> Option<Problem> {
     let mut form = form();
     form.redirect_uris = vec![uri.into()];

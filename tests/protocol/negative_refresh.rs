@@ -1,4 +1,4 @@
-//! What broke around refresh and grace in other authorization servers, in the order of the list.
+//! Faults of other authorization servers with refresh and grace, in the order of the list.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -52,7 +52,7 @@ async fn revoked_is_not_superseded() {
 }
 
 /// negative case #2, django-oauth-toolkit #1617
-/// Where grace is by the clock alone, the age of a token counts and not its generation.
+/// If grace depends on the clock alone, the age of a token counts and not its generation.
 #[tokio::test]
 async fn grace_is_for_the_generation_that_has_it() {
     for profile in [Profile::Strict, Profile::Platform] {
@@ -81,7 +81,7 @@ async fn a_replay_whose_successor_is_gone_is_an_answer_and_no_failure() {
     let second = pair(&world.refresh(&first.refresh).await);
     empty(&world.revoke(&second.access).await);
     let third = pair(&world.refresh(&first.refresh).await);
-    assert_ne!(third, second, "what was revoked does not come back");
+    assert_ne!(third, second, "a revoked token is not returned again");
     assert!(world.opens(&third.access).await && !world.opens(&second.access).await);
 
     world.advance(200 * DAY);
@@ -179,13 +179,13 @@ async fn revoking_with_an_old_token_is_seen() {
 async fn a_stranger_with_an_old_token_ends_nothing() {
     for profile in [Profile::Platform, Profile::Strict, Profile::Mcp] {
         let world = World::with(profile, |_| {}).await;
-        let strangers = [world.register(form()).await, world.register(public_form()).await];
+        let others = [world.register(form()).await, world.register(public_form()).await];
         let first = world.pair().await;
         let second = pair(&world.refresh(&first.refresh).await);
         world.advance(1000);
         world.events.take();
-        for stranger in &strangers {
-            e400(&world.refresh_as(stranger, &first.refresh).await, "invalid_grant");
+        for other in &others {
+            e400(&world.refresh_as(other, &first.refresh).await, "invalid_grant");
         }
         let events = world.events.take();
         assert!(!events.iter().any(|event| event.contains("Reused {") || event.contains("Revoked {")), "{events:?}");
@@ -299,7 +299,7 @@ async fn using_an_access_token_writes_nothing_and_ends_no_grace() {
     e400(&world.refresh(&first.refresh).await, "invalid_grant");
 }
 
-/// Counts how often it is asked.
+/// Counts its calls.
 #[derive(Clone, Debug, Default)]
 struct Asked(Arc<AtomicUsize>);
 
@@ -312,7 +312,7 @@ impl Subjects for Asked {
 }
 
 /// negative case #14, workers-oauth-provider #216
-/// The hook only asks, so that it may be asked by each of many; one request asks once.
+/// The hook only reads, so each of many concurrent requests may call it. One request calls it once.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_refresh_asks_about_its_user_once_however_often_it_loses() {
     let asked = Asked::default();
@@ -418,7 +418,7 @@ async fn trouble_of_the_store_accuses_nobody() {
 }
 
 /// negative case #19
-/// Several workers with one token, of which each goes on with what it got.
+/// Several workers share one token, and each continues with the pair it received.
 #[tokio::test]
 async fn workers_that_share_a_token_all_go_on() {
     for profile in [Profile::Platform, Profile::Mcp] {

@@ -1,4 +1,4 @@
-//! Secrets that a client put into the wrong place.
+//! Secrets that a client sends in the wrong place.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -9,7 +9,7 @@ use grantor::{Attempt, Config, Throttle, ThrottleDecision};
 
 use support::world::{Credentials, ISSUER, World};
 
-/// Keeps what a throttle sees of whom, and lets so many attempts pass.
+/// A throttle that records its attempts and allows a number of them.
 #[derive(Debug)]
 struct Watcher {
     allowed: AtomicUsize,
@@ -31,7 +31,7 @@ impl Throttle for Watcher {
 
 /// django-oauth-toolkit #1735
 ///
-/// The two halves of the credentials are easily exchanged.
+/// The two halves of the credentials are easily swapped.
 #[tokio::test]
 async fn a_secret_in_the_place_of_the_client_id_is_not_told() {
     let seen = Arc::<Mutex<String>>::default();
@@ -56,11 +56,11 @@ async fn a_secret_in_the_place_of_the_client_id_is_not_told() {
         }
     }
     assert!(!seen.lock().unwrap().contains(secret));
-    // Whom a typing error, or a wrong secret, was for is told.
+    // After a typing error or a wrong secret, the event names the client.
     let world = World::platform().await;
     world.token(&[]).basic("an-id-that-is-not-there", secret).send().await;
     world.token(&[]).basic(&world.client.id, id).send().await;
-    for (event, told) in world.events.take().iter().rev().zip([&world.client.id, "an-id-that-is-not-there"]) {
-        assert!(event.contains(&format!("client: Some({told:?})")), "{event}");
+    for (event, client) in world.events.take().iter().rev().zip([&world.client.id, "an-id-that-is-not-there"]) {
+        assert!(event.contains(&format!("client: Some({client:?})")), "{event}");
     }
 }

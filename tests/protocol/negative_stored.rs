@@ -1,5 +1,5 @@
-//! What went wrong in other authorization servers with what they keep: how secrets are compared, and where a
-//! list goes on.
+//! Faults of other authorization servers with stored values: how secrets are compared, and where a list
+//! continues.
 
 use std::marker::PhantomData;
 
@@ -11,7 +11,7 @@ use grantor::{
 
 use support::world::{PKCE, World, e401, form, ok};
 
-/// Tells whether a type has an `==` of its own: the method of the type itself is taken where its bound holds.
+/// Reports whether a type implements `==`: the inherent constant is used where its bound is satisfied.
 struct Probe<T>(PhantomData<T>);
 
 impl<T: PartialEq> Probe<T> {
@@ -28,7 +28,7 @@ impl<T> Otherwise for Probe<T> {}
 #[test]
 fn no_secret_can_be_compared_but_as_a_digest() {
     let comparable = [
-        // The probe finds what there is.
+        // The probe detects an existing `==`.
         Probe::<String>::IS_COMPARABLE,
         Probe::<ClientSecret>::IS_COMPARABLE,
         Probe::<AuthorizationHandle>::IS_COMPARABLE,
@@ -37,7 +37,7 @@ fn no_secret_can_be_compared_but_as_a_digest() {
         Probe::<RefreshToken>::IS_COMPARABLE,
     ];
     assert_eq!(comparable, [true, false, false, false, false, false]);
-    // The one comparison there is, of digests, takes the same time whatever differs.
+    // Only digests are compared, and the comparison takes the same time wherever they differ.
     let source = include_str!("../../src/secret/digest.rs");
     for (item, compares_by) in [("impl PartialEq for Digest", "is_equal("), ("pub(crate) fn is_equal", ".ct_eq(")] {
         let (_, comparison) = source.split_once(item).unwrap();
@@ -65,7 +65,7 @@ async fn a_secret_that_is_nearly_right_is_as_wrong_as_any() {
         bodies.push(response.into_body());
     }
     bodies.dedup();
-    assert_eq!(bodies.len(), 1, "the answer tells nothing of how near it was");
+    assert_eq!(bodies.len(), 1, "the response does not reveal how close the secret was");
 }
 
 /// CVE-2026-33504
@@ -84,12 +84,12 @@ async fn where_a_list_goes_on_is_a_value_and_never_a_command() {
         "\r\nFLUSHALL\r\n",
     ];
     for text in hostile {
-        // Ids of records are sixteen octets; of anything else there is no page.
+        // Ids of records have sixteen bytes; any other cursor is rejected.
         assert!(text.parse::<GrantId>().is_err() && text.parse::<AuthorizationId>().is_err(), "{text}");
         let subject = Subject::new(text.replace(['\r', '\n'], " ")).unwrap();
         assert_eq!(world.store.grants_of(&subject, Page::first(10)).await.unwrap().len(), 0, "{text}");
         assert_eq!(world.store.authorizations_of(&subject, Page::first(10)).await.unwrap().len(), 0, "{text}");
-        // A client's may be taken over from elsewhere, with any visible character.
+        // A client id may be imported, and contain any visible character.
         let Ok(id) = ClientId::new(text) else {
             assert!(text.contains('\r'), "{text}");
             continue;

@@ -1,5 +1,5 @@
-//! What went wrong in other authorization servers with codes and tokens: whose they are, how often they
-//! work, when they end.
+//! Faults of other authorization servers with codes and tokens: whose they are, how often they work, when
+//! they end.
 
 use std::sync::{Arc, Mutex};
 
@@ -16,7 +16,7 @@ use support::world::{
     public_form, r401, text,
 };
 
-/// Asserts that nothing of a grant works any more.
+/// Asserts that no token of a grant works any more.
 async fn dead(world: &World, client: &Credentials, pair: &Pair) {
     assert!(!world.opens(&pair.access).await);
     e400(&world.refresh_as(client, &pair.refresh).await, "invalid_grant");
@@ -29,7 +29,7 @@ fn succeeded(responses: &[Response]) -> Vec<Pair> {
 // Whose a code or token is.
 
 /// CVE-2018-1000211, CVE-2016-6582, CVE-2026-115472, workers-oauth-provider #188
-/// Public and confidential, own and other.
+/// Public and confidential clients, the token's own client and another one.
 #[tokio::test]
 async fn only_its_own_client_revokes_a_token() {
     let world = World::platform().await;
@@ -67,18 +67,18 @@ async fn only_its_own_client_revokes_a_token() {
 async fn codes_and_refresh_tokens_work_for_their_own_client_alone_and_are_not_consumed_by_others() {
     for profile in [Profile::Platform, Profile::Strict, Profile::Mcp] {
         let world = World::with(profile, |_| {}).await;
-        let strangers = [world.register(form()).await, world.register(public_form()).await];
+        let others = [world.register(form()).await, world.register(public_form()).await];
         for owner in [world.client.clone(), world.register(public_form()).await] {
             let code = world.code_for(&world.query_of(&owner, &PKCE)).await;
-            for stranger in &strangers {
-                e400(&world.exchange_as(stranger, &code).await, "invalid_grant");
+            for other in &others {
+                e400(&world.exchange_as(other, &code).await, "invalid_grant");
             }
             let first = pair(&world.exchange_as(&owner, &code).await);
-            for stranger in &strangers {
-                e400(&world.exchange_as(stranger, &code).await, "invalid_grant");
-                e400(&world.refresh_as(stranger, &first.refresh).await, "invalid_grant");
+            for other in &others {
+                e400(&world.exchange_as(other, &code).await, "invalid_grant");
+                e400(&world.refresh_as(other, &first.refresh).await, "invalid_grant");
             }
-            assert!(world.opens(&first.access).await, "a stranger's replay takes nothing");
+            assert!(world.opens(&first.access).await, "another client's replay revokes nothing");
             let second = pair(&world.refresh_as(&owner, &first.refresh).await);
             assert!(world.opens(&second.access).await);
         }
@@ -295,7 +295,7 @@ async fn what_is_withdrawn_from_a_user_takes_its_unredeemed_codes_along() {
     ok(&world.exchange(&world.code().await).await);
 }
 
-/// Refuses those users of which it was told.
+/// Refuses the listed users.
 #[derive(Clone, Debug, Default)]
 struct Locked(Arc<Mutex<Vec<Subject>>>);
 
@@ -351,7 +351,7 @@ async fn what_is_issued_is_within_what_was_asked_granted_and_registered() {
 }
 
 /// CVE-2026-114619
-/// What one consent gave is not added to what the next one gives.
+/// The rights of one consent are not added to those of the next.
 #[tokio::test]
 async fn grants_of_one_user_do_not_add_up() {
     let world = World::platform().await;

@@ -1,4 +1,4 @@
-//! The profiles: each of their settings, by what it does; what no configuration may say; the report.
+//! The profiles: the effect of each of their settings, the settings that are refused, and the report.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -162,11 +162,11 @@ async fn each_profile_has_its_grace() {
                 e400(&world.refresh_as(&client, &first.refresh).await, "invalid_grant");
                 world.advance(margin - 1);
                 e400(&world.refresh_as(&client, &first.refresh).await, "invalid_grant");
-                assert!(world.opens(&second.access).await, "{case}: within the margin nobody is accused");
+                assert!(world.opens(&second.access).await, "{case}: no reuse is reported in the margin");
                 world.advance(1);
             }
             e400(&world.refresh_as(&client, &first.refresh).await, "invalid_grant");
-            assert!(!world.opens(&second.access).await, "{case}: the family is dead");
+            assert!(!world.opens(&second.access).await, "{case}: the family is revoked");
         }
         let world = World::with(profile, |_| {}).await;
         let first = world.pair().await;
@@ -199,15 +199,15 @@ async fn the_next_refresh_ends_grace_in_the_strict_profile_alone() {
 
 /// D-08, 6749-A-04
 #[tokio::test]
-async fn state_is_any_octets_in_the_platform_profile_and_else_visible_ones() {
+async fn state_is_any_bytes_in_the_platform_profile_and_else_visible_ones() {
     for profile in ALL {
         let world = world(profile).await;
-        for (raw, octets) in [("%ff%00", &b"\xff\0"[..]), ("%c3%a9", b"\xc3\xa9"), ("a%0ab", b"a\nb"), ("%7f", b"\x7f")]
+        for (raw, bytes) in [("%ff%00", &b"\xff\0"[..]), ("%c3%a9", b"\xc3\xa9"), ("a%0ab", b"a\nb"), ("%7f", b"\x7f")]
         {
             let query = format!("{}&state={raw}", world.query(&PKCE));
             if profile == Profile::Platform {
                 let redirect = code(&world.approve(&query).await);
-                assert!(redirect.contains(&("state".to_owned(), octets.to_vec())), "{raw}");
+                assert!(redirect.contains(&("state".to_owned(), bytes.to_vec())), "{raw}");
             } else {
                 let redirect = red(&world.refused(&query).await, "invalid_request");
                 assert_eq!(count(&redirect, "state"), 0, "{raw}");
@@ -252,7 +252,7 @@ async fn the_exchange_repeats_the_redirect_uri_only_where_nothing_else_binds_the
     }
 }
 
-/// One client, kept elsewhere.
+/// A directory of one client.
 #[derive(Debug)]
 pub(crate) struct OneClient(pub(crate) Arc<Client>);
 
@@ -364,9 +364,9 @@ fn no_server_is_built_on_settings_that_contradict_each_other() {
         ),
         (
             |config| config.prefixes.refresh_token = "at_".into(),
-            "prefixes.refresh_token is \"at_\"; a prefix other than that of prefixes.access_token is accepted, or none",
+            "prefixes.refresh_token is \"at_\"; a prefix that differs from prefixes.access_token, or an empty one, is accepted",
         ),
-        (|config| config.body_octets = 4095, "body_octets is 4095; at least 4096 is accepted"),
+        (|config| config.body_bytes = 4095, "body_bytes is 4095; at least 4096 is accepted"),
     ];
     for profile in ALL {
         assert_eq!(refused(profile, |_| {}), None);
@@ -381,10 +381,10 @@ fn no_server_is_built_on_settings_that_contradict_each_other() {
             config.prefixes.code = "exactly-16-chars".into();
             config.prefixes.handle = String::new();
             config.prefixes.access_token = String::new();
-            config.body_octets = 4096;
-            config.query_octets = 4096;
+            config.body_bytes = 4096;
+            config.query_bytes = 4096;
             config.parameters = 16;
-            config.state_octets = 64;
+            config.state_bytes = 64;
         };
         assert_eq!(refused(profile, edges), None, "{profile:?}");
     }
@@ -437,7 +437,7 @@ fn settings(server: &AuthorizationServer) -> Vec<&'static str> {
     server.security_report().findings.iter().map(|finding| finding.setting).collect()
 }
 
-/// Lets everybody go on; the report asks no more than that there is one.
+/// Allows every request; the report only needs a throttle to be set.
 #[derive(Debug)]
 struct NoLimit;
 

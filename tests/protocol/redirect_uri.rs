@@ -39,14 +39,14 @@ impl Vector {
         if profile == Profile::Platform { self.accept } else { self.accept_exact }
     }
 
-    /// Registered and requested alike, and refused all the same: the registration is what is wrong.
+    /// Registered and requested URI are equal, and yet the request is refused: so the registration is at fault.
     fn fails_at_registration(&self, profile: Profile) -> bool {
         let no_host = profile == Profile::Mcp && !self.registered.to_lowercase().starts_with("http");
         self.registered == self.requested && !self.accept || no_host
     }
 }
 
-/// Registers each redirect URI once; those that are refused stay out.
+/// Registers each redirect URI once; refused ones are left out.
 async fn register(world: &World, profile: Profile) -> HashMap<String, Credentials> {
     let registrar = world.server.registrar().unwrap();
     let mut clients = HashMap::new();
@@ -68,7 +68,7 @@ async fn register(world: &World, profile: Profile) -> HashMap<String, Credential
     clients
 }
 
-/// The count is that of the column, and one more for the vector that names none.
+/// The count is that of the column, plus one for the vector that names no redirect URI.
 async fn run_all(profile: Profile, count_of_accepted: usize) {
     let world = World::with(profile, |_| {}).await;
     let clients = register(&world, profile).await;

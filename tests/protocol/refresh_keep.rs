@@ -119,7 +119,7 @@ async fn the_oldest_of_64_access_tokens_ends_first() {
         assert!(world.opens(&accesses[ended + 1]).await, "{ended}");
     }
     assert!(records(&world).await[0].len() < size + 100, "the record stays small");
-    // One that was revoked or has expired makes room.
+    // A revoked or expired access token makes room.
     empty(&world.revoke(&accesses[263]).await);
     accesses.push(pair(&world.refresh(&first.refresh).await).access);
     assert!(world.opens(&accesses[200]).await && !world.opens(&accesses[263]).await);
@@ -171,7 +171,7 @@ async fn revocation_stops_a_kept_token_and_all_access() {
         for own in &all {
             assert!(!world.opens(&own.access).await, "{way}");
             let refused = world.refresh(&own.refresh).await;
-            // Of a client that is gone nobody authenticates.
+            // A deleted client cannot authenticate.
             if way == 3 { e401(&refused, "invalid_client") } else { e400(&refused, "invalid_grant") }
         }
     }
@@ -246,7 +246,7 @@ async fn moving_from_rotate_to_keep_breaks_no_token() {
     reconfigured(&mut world, keep);
     let third = pair(&world.refresh(&second.refresh).await);
     assert_eq!(third.refresh, second.refresh);
-    // In grace, the older token still stands for the newest pair.
+    // In grace, the older token still leads to the newest pair.
     assert_eq!(pair(&world.refresh(&first.refresh).await), second);
     empty(&world.revoke(&second.access).await);
     let fourth = pair(&world.refresh(&first.refresh).await);
@@ -258,7 +258,7 @@ async fn moving_from_rotate_to_keep_breaks_no_token() {
     assert_eq!(pair(&world.refresh(&first.refresh).await).refresh, second.refresh);
     world.advance(1);
     assert!(!world.opens(&first.access).await && world.opens(&third.access).await);
-    // What was superseded before still accuses after grace and margin.
+    // After grace and margin, a token that was superseded before still counts as reused.
     world.advance(60);
     assert_eq!(pair(&world.refresh(&second.refresh).await).refresh, second.refresh);
     world.events.take();
@@ -275,7 +275,7 @@ async fn moving_from_keep_to_rotate_breaks_no_token() {
     reconfigured(&mut world, rotate);
     let next = pair(&world.refresh(&first.refresh).await);
     assert_ne!(next.refresh, first.refresh);
-    // Every holder of the kept token gets the same pair, and its access token has its grace.
+    // Every holder of the kept token gets the same pair, and each earlier access token has its grace.
     world.advance(299);
     for own in &all {
         assert!(world.opens(&own.access).await);
@@ -308,7 +308,7 @@ impl ClientStore for Directory {
 
 const SECRET: &str = "0123456789abcdef0123456789abcdef";
 
-/// The first pair and the one after it, of a client that is described so.
+/// Returns the first pair and the next one, of a client with this description.
 async fn two_pairs(of_server: RefreshRotation, describe: impl FnOnce(ClientBuilder) -> ClientBuilder) -> [Pair; 2] {
     let mut world = World::platform().await;
     let uri = RegisteredRedirectUri::parse(REDIRECT_URI, &RedirectUriPolicy::default()).unwrap();
@@ -378,7 +378,7 @@ async fn a_reviewer_sets_it_for_one_client_and_never_for_a_public_or_native_one(
     let first = world.pair().await;
     assert_ne!(pair(&world.refresh(&first.refresh).await).refresh, first.refresh);
 
-    // A later approval says otherwise, and one that says nothing changes nothing.
+    // A later approval can change the setting. An approval without it changes nothing.
     let registrar = world.server.registrar().unwrap();
     for (approval, kept) in
         [(Approval::default(), true), (Approval::default().refresh_rotation(RefreshRotation::Rotate), false)]

@@ -1,4 +1,4 @@
-//! The one line of pairs: a refresh token in its grace stands for the newest pair.
+//! The one line of pairs: a refresh token in its grace leads to the newest pair.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -35,7 +35,7 @@ async fn a_chain_in_grace_leads_to_the_newest_pair() {
                 assert_eq!(pair(&world.refresh_as(&client, &old.refresh).await), *newest, "{profile:?}");
             }
             assert_eq!(records(&world).await, before);
-            // The oldest leave one after the other, and the rest still lead there.
+            // The oldest tokens expire one after the other, and the others still lead to the newest pair.
             let grace = world.server.config().grace.refresh_token.as_secs();
             world.advance(grace - 40);
             e400(&world.refresh_as(&client, &line[0].refresh).await, "invalid_grant");
@@ -47,7 +47,7 @@ async fn a_chain_in_grace_leads_to_the_newest_pair() {
 }
 
 /// D-11
-/// Links are followed whatever the ends of the pairs between: a clock that is ahead superseded the first.
+/// Links are followed even across expired pairs: a server whose clock is ahead superseded the first one.
 #[tokio::test]
 async fn links_are_followed_over_pairs_past_their_grace() {
     let mut world = World::platform().await;
@@ -87,19 +87,19 @@ async fn another_scope_in_grace_rotates_on_its_behalf() {
     assert_eq!(narrow.scope, "repo-code:r");
     assert!(narrow.refresh != second.refresh && narrow.access != second.access);
     assert!(world.events.saw("RefreshedInGrace"));
-    // A retry gets the same, whichever token in grace it presents.
+    // A retry gets the same pair, whichever token in grace it presents.
     let before = record(&world).await;
     for old in [&first, &second] {
         assert_eq!(pair(&refresh_scope(&world, old, "repo-code:r").await), narrow);
     }
     assert_eq!(record(&world).await, before);
-    // A request for all is for something else again.
+    // A request for all scopes is a different request.
     let full = pair(&world.refresh(&second.refresh).await);
     assert_eq!(full.scope, first.scope);
     for old in [&first, &second, &narrow] {
         assert_eq!(pair(&world.refresh(&old.refresh).await), full);
     }
-    // The same set by another text is no other scope.
+    // The same scopes in another order are the same scope.
     let reordered = "account-profile:r repo-issue:rw repo-code:rw repo-code:r";
     assert_eq!(pair(&refresh_scope(&world, &first, reordered).await), full);
     let before = record(&world).await;
@@ -127,7 +127,7 @@ async fn parallel_rotations_on_behalf_are_one() {
         let events = world.events.take();
         assert_eq!(events.iter().filter(|event| event.starts_with("RefreshedInGrace")).count(), CALLERS);
         assert_eq!(events.len(), CALLERS, "{profile:?}");
-        assert_eq!(record(&world).await.version(), 3, "one write");
+        assert_eq!(record(&world).await.pairs_made(), 3, "one write");
     }
 }
 
@@ -180,20 +180,20 @@ async fn strict_ends_only_older_graces_on_behalf() {
     let world = World::strict().await;
     let first = world.pair().await;
     let second = pair(&world.refresh(&first.refresh).await);
-    // The client cannot decide what it wants; each request is a rotation on behalf of the first token.
+    // The client asks for another scope each time; each request is a rotation on behalf of the first token.
     let mut newest = second.clone();
     for scope in ["repo-code:r", "repo-issue:r", "repo-code:r", "account-profile:r", "repo-issue:rw"] {
         world.advance(5);
         let next = pair(&refresh_scope(&world, &first, scope).await);
         assert_ne!(next, newest);
-        // Honest retries of all who were there before.
+        // Honest retries with all earlier tokens.
         for old in [&first, &second, &newest] {
             assert_eq!(pair(&refresh_scope(&world, old, scope).await), next);
         }
         newest = next;
     }
     assert!(!world.events.saw("RefreshTokenReused"));
-    // On behalf of the second it ends the first one's grace, and no other.
+    // A rotation on behalf of the second token ends only the grace of the first.
     let next = pair(&refresh_scope(&world, &second, "repo-code:r").await);
     for old in [&second, &newest] {
         assert_eq!(pair(&refresh_scope(&world, old, "repo-code:r").await), next);
@@ -221,7 +221,7 @@ async fn strict_ends_every_older_grace_with_the_newest() {
 /// D-11
 #[tokio::test]
 async fn a_use_in_grace_is_an_event_without_a_write() {
-    // Where reads are not settled, the others confirm what they found.
+    // If reads are not settled, the other requests confirm what they found.
     let (world, store) = Unreliable::world(Profile::Platform).await;
     let first = world.pair().await;
     store.counted();
@@ -235,7 +235,7 @@ async fn a_use_in_grace_is_an_event_without_a_write() {
     let count = |name: &str| events.iter().filter(|event| event.starts_with(name)).count();
     assert_eq!([count("Refreshed {"), count("RefreshedInGrace {"), events.len()], [1, CALLERS - 1, CALLERS]);
 
-    // A confirmation that fails is an answer of 503, and nothing is lost.
+    // If a confirmation fails, the response is 503, and nothing is lost.
     store.fail(crate::unreliable::Fault::Writes);
     assert_eq!(world.refresh(&first.refresh).await.status(), 503);
     store.fail(crate::unreliable::Fault::None);
@@ -243,7 +243,7 @@ async fn a_use_in_grace_is_an_event_without_a_write() {
 }
 
 /// D-11, D-12
-/// Workers that share one stored pair; each has read it up to 250 s before it refreshes.
+/// Workers share one stored pair; each read it up to 250 s before it refreshes.
 #[tokio::test]
 async fn two_hundred_workers_on_one_token_accuse_nobody() {
     for profile in [Profile::Platform, Profile::Mcp] {
@@ -271,7 +271,7 @@ async fn two_hundred_workers_on_one_token_accuse_nobody() {
 }
 
 /// D-11, D-12
-/// Issue of an earlier design: the 129th pair pushed out one whose holder was accused later.
+/// An issue of an earlier design: the 129th pair evicted a pair, and its holder later counted as a thief.
 #[tokio::test]
 async fn a_hundred_and_thirty_workers_all_stay_signed_in() {
     for profile in [Profile::Platform, Profile::Mcp] {
@@ -281,7 +281,7 @@ async fn a_hundred_and_thirty_workers_all_stay_signed_in() {
             let calls = (0..130).map(|_| world.refresh(&shared.refresh));
             let pairs: Vec<_> = futures::future::join_all(calls).await.iter().map(pair).collect();
             assert!(pairs.iter().all(|own| *own == pairs[0]), "{profile:?}");
-            // Each goes on with what it got, a day later.
+            // Each continues with the pair it received, a day later.
             world.advance(86_400);
             shared = pairs[129].clone();
         }
@@ -291,7 +291,7 @@ async fn a_hundred_and_thirty_workers_all_stay_signed_in() {
     }
 }
 
-/// What the party that comes second with the same token gets.
+/// What the second party with the same token gets.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Second {
     Shares,
@@ -311,7 +311,7 @@ async fn a_thief_past_grace_and_margin_is_noticed() {
             world.advance(28_800);
             let mut winner = pair(&world.refresh(&stolen.refresh).await);
             if seconds > 86_400 {
-                // Whoever came first refreshes on, and the stolen pair leaves the record.
+                // The first party refreshes again, and the stolen pair leaves the record.
                 world.advance(seconds - 10);
                 winner = pair(&world.refresh(&winner.refresh).await);
                 world.advance(10);
@@ -328,7 +328,7 @@ async fn a_thief_past_grace_and_margin_is_noticed() {
             } else {
                 e400(&response, "invalid_grant");
             }
-            // Whoever is the thief, nobody has anything once he was noticed.
+            // Once the reuse is detected, no party has valid tokens, whichever of them is the thief.
             assert_eq!(world.opens(&winner.access).await, !noticed, "{name}");
             assert_eq!(world.refresh(&winner.refresh).await.status() == 200, !noticed, "{name}");
         }
@@ -336,7 +336,7 @@ async fn a_thief_past_grace_and_margin_is_noticed() {
 }
 
 /// D-12, D-11
-/// A thief who shares the line within the grace is noticed at the first refresh that comes later.
+/// A thief who shares the line within the grace is detected at the first refresh after the grace.
 #[tokio::test]
 async fn a_thief_who_shared_the_line_is_noticed_later() {
     for thief_is_late in [true, false] {

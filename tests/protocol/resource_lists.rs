@@ -1,4 +1,4 @@
-//! Long lists of resources: they stand once, in the row of their client, and consents refer to them.
+//! Long lists of resources: they are stored once, in the row of their client, and consents refer to them.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex};
@@ -30,7 +30,7 @@ fn list(scope: &ResourceScope) -> ResourceList {
     list.clone()
 }
 
-/// 1000 resources of 32 768 bytes; each digit makes other ones.
+/// 1000 resources of 32 768 bytes; each digit results in other resources.
 fn longest(digit: usize) -> ResourceScope {
     let end = |number: usize| if number < 768 { "x" } else { "" };
     ResourceScope::specified((0..1000).map(|number| format!("{digit}-{number:030}{}", end(number)))).unwrap()
@@ -46,7 +46,7 @@ fn registrar(world: &World) -> Registrar {
     world.server.registrar().unwrap()
 }
 
-/// Has these resources approved in the place of those in force.
+/// Replaces the resources in force with these, and approves them.
 async fn replace(world: &World, client: &Credentials, resources: &ResourceScope) -> Result<(), RegistrarError> {
     registrar(world).change_now(&client.client_id(), form_of(resources), None).await?;
     registrar(world).approve_now(&client.client_id(), Approval::default()).await.map(drop)
@@ -56,12 +56,12 @@ fn picked(resources: &ResourceScope) -> Decision {
     Decision::Approve(Consent::to_everything().resources(list(resources).iter()))
 }
 
-/// A code for what the user picked.
+/// Returns a code for the resources that the user chose.
 async fn code_of(world: &World, client: &Credentials, resources: &ResourceScope) -> String {
     text(&code(&world.decide(&world.query_of(client, &PKCE), picked(resources)).await), "code")
 }
 
-/// The numbers below 100 that a token reaches, which all ways to ask agree on.
+/// Returns the numbers below 100 that a token reaches, and asserts that all ways to ask agree.
 async fn reached(world: &World, client: &Credentials, access: &str) -> Vec<usize> {
     let token = world.access(access).await.unwrap();
     let permits = |number: &usize| {
@@ -71,10 +71,10 @@ async fn reached(world: &World, client: &Credentials, access: &str) -> Vec<usize
         by(Resource::Private(&name))
     };
     let reached: Vec<_> = (0..100).filter(permits).collect();
-    let told = world.introspect_as(client, access).await;
+    let body = world.introspect_as(client, access).await;
     if let ResourceScope::Specified(left) = token.resource_scope() {
         let names: Vec<_> = left.iter().collect();
-        assert_eq!(told["resources"], serde_json::json!(names));
+        assert_eq!(body["resources"], serde_json::json!(names));
         assert_eq!(names, reached.iter().map(|number| name(*number)).collect::<Vec<_>>());
     }
     reached
@@ -124,14 +124,14 @@ async fn records_of_a_long_list_stay_small() {
         assert!(held <= 8 << 10 && code_size <= 3 << 10 && grant <= 2 << 10, "{held}, {code_size}, {grant}");
         sizes.push((held, code_size, grant));
     }
-    // The guide for store authors states them.
+    // The guide for store authors states these sizes.
     assert_eq!(sizes[0], (7009, 2941, 863));
     let guide = include_str!("../../src/guide/writing_a_store.md");
     assert!(guide.contains("7 009 bytes for a held request, 2 941 for a code, and 863 for a new grant"), "{sizes:?}");
 }
 
 /// D-29, LIM-07
-/// A consent covers what was chosen and is registered now, through every change of the list.
+/// After every change of the list, a consent covers the chosen resources that are registered now.
 #[tokio::test]
 async fn a_consent_outlives_every_change_of_its_list() {
     let world = World::platform().await;
@@ -170,7 +170,7 @@ async fn a_consent_outlives_every_change_of_its_list() {
                 .collect();
             assert_eq!(reached(&world, &client, &pair.access).await, expected, "{chosen:?} under {registered:?}");
         }
-        // What a page shows.
+        // What the page shows.
         let now = registrar(&world).client(&client.client_id()).await.unwrap();
         let mut shown = BTreeSet::new();
         for grant in world.server.grants_of(&world.alice).await.unwrap() {
@@ -178,7 +178,7 @@ async fn a_consent_outlives_every_change_of_its_list() {
         }
         assert_eq!(shown, pairs.iter().map(|(chosen, _)| format!("{chosen:?}")).collect());
     }
-    // A code and a refresh token of before work as well.
+    // An earlier code and an earlier refresh token work as well.
     let exchanged = pair(&world.exchange_as(&client, &late).await);
     assert_eq!(reached(&world, &client, &exchanged.access).await, (0..80).step_by(2).collect::<Vec<_>>());
     for (_, old) in pairs {
@@ -187,7 +187,7 @@ async fn a_consent_outlives_every_change_of_its_list() {
 }
 
 /// D-29, LIM-07
-/// A code that is exchanged under a narrowed registration gives no more, also when it grows again.
+/// A code that is exchanged under a narrowed registration stays narrow when the registration is widened again.
 #[tokio::test]
 async fn a_grant_made_under_a_bound_does_not_grow() {
     let world = World::platform().await;
@@ -217,12 +217,12 @@ async fn replaced_lists_are_kept_until_the_grants_are_withdrawn() {
     let refused = replace(&world, &client, &longest(5)).await;
     assert!(matches!(refused, Err(RegistrarError::TooManyResourceLists)), "{refused:?}");
     assert!(refused.unwrap_err().to_string().contains("withdraw its grants"));
-    // An administrator narrows all the same: the oldest list makes room.
+    // An administrator can still narrow the registration: the oldest list makes room.
     let version = registrar(&world).application(&client.client_id()).await.unwrap().version();
     let some = ResourceScope::specified(list(&longest(4)).iter().take(3)).unwrap();
     registrar(&world).narrow(&client.client_id(), version, Narrowing::default().resource_scope(some)).await.unwrap();
     assert_eq!(former_lists(&world, &client).await, 4);
-    // Everything else goes on, and back to a list that is there as well.
+    // All other steps still work, and so does a change back to a list that is kept.
     registrar(&world).suspend(&client.client_id()).await.unwrap();
     registrar(&world).resume(&client.client_id()).await.unwrap();
     assert!(world.opens(&old.access).await);
@@ -235,7 +235,7 @@ async fn replaced_lists_are_kept_until_the_grants_are_withdrawn() {
 }
 
 /// LIM-07
-/// A page with a list that was dropped since is of no use.
+/// A decision on a page whose list was dropped meanwhile grants nothing.
 #[tokio::test]
 async fn a_page_from_before_a_replacement_and_a_withdrawal_grants_nothing() {
     let world = World::platform().await;
@@ -260,7 +260,7 @@ async fn a_page_from_before_a_replacement_and_a_withdrawal_grants_nothing() {
 }
 
 /// SVC-2.1-07, LIM-07
-/// Of an application for all resources, a user may name some, as many as a record keeps.
+/// If an application asks for all resources, a user may choose some, as many as fit into a record.
 #[tokio::test]
 async fn what_no_list_has_must_fit_the_record() {
     let world = World::platform().await;
@@ -270,7 +270,7 @@ async fn what_no_list_has_must_fit_the_record() {
     page(&world.decide(&world.query(&PKCE), picked(&scope(0..33))).await);
 }
 
-/// Clients that are kept elsewhere.
+/// A directory with the embedder's own clients.
 #[derive(Clone, Debug, Default)]
 struct Directory(Arc<Mutex<HashMap<ClientId, Arc<Client>>>>);
 
@@ -301,7 +301,7 @@ fn described(resources: &ResourceScope, former: impl IntoIterator<Item = Resourc
 }
 
 /// LIM-07
-/// A directory that forgets a list takes the resources from its consents, and gives them back with it.
+/// If a directory drops a list, its consents lose the resources. They have them again once the list is back.
 #[tokio::test]
 async fn a_consent_whose_list_is_unknown_covers_no_named_resource() {
     let mut world = World::platform().await;
@@ -318,8 +318,8 @@ async fn a_consent_whose_list_is_unknown_covers_no_named_resource() {
 
     put(described(&new, []));
     assert_eq!(reached(&world, &client, &live.access).await, Vec::<usize>::new());
-    let told = world.introspect_as(&client, &live.access).await;
-    assert_eq!((&told["active"], &told["resources"]), (&true.into(), &serde_json::json!([])));
+    let body = world.introspect_as(&client, &live.access).await;
+    assert_eq!((&body["active"], &body["resources"]), (&true.into(), &serde_json::json!([])));
     e400(&world.exchange_as(&client, &code).await, "invalid_grant");
     e400(&world.refresh_as(&client, &live.refresh).await, "invalid_grant");
 
@@ -330,7 +330,7 @@ async fn a_consent_whose_list_is_unknown_covers_no_named_resource() {
 }
 
 /// LIM-07
-/// A server whose cache has a client from before its list was replaced takes no newer consent for dead.
+/// A server that still caches a client from before its list was replaced does not reject newer consents.
 #[tokio::test]
 async fn a_cached_client_without_the_list_hides_no_newer_consent() {
     let mut world = World::platform().await;
@@ -356,7 +356,7 @@ async fn a_cached_client_without_the_list_hides_no_newer_consent() {
 
     world.server = servers[0].clone();
     assert_eq!(reached(&world, &client, &live.access).await, (0..60).collect::<Vec<_>>());
-    // Each 503 is the first and the last: the client is read anew for it.
+    // There is only one 503 each: it makes the server read the client again.
     world.server = servers[1].clone();
     assert_eq!(world.exchange_as(&client, &code).await.status(), 503);
     let exchanged = pair(&world.exchange_as(&client, &code).await);

@@ -1,4 +1,4 @@
-//! RFC 6749 sections 5.1 and 5.2: what the token endpoint answers.
+//! RFC 6749 sections 5.1 and 5.2: the responses of the token endpoint.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use support::world::{FORM, ISSUER, PKCE, VERIFIER, World, e400, e401, encode, er
 
 /// 6749-4.1.4-01, 6749-5.1-01, 6749-5.1-02, SVC-2.3-02, SVC-2.3-03, SVC-4.2-02, D-09, D-10, D-19
 #[tokio::test]
-async fn the_octets_of_an_answer_are_those_of_the_typed_message() {
+async fn the_bytes_of_an_answer_are_those_of_the_typed_message() {
     let world = World::platform().await;
     let mut no_refresh = form();
     no_refresh.grant_types = GrantTypes::CODE_ONLY;
@@ -63,7 +63,7 @@ fn a_token_type_is_read_in_any_case() {
 async fn tokens_have_constant_sizes_and_are_all_distinct() {
     let store = MemoryStore::new();
     let world = World::built(Config::platform(ISSUER), |_| {
-        // The system's generator, as a deployment has it.
+        // The random generator of the system, as in a deployment.
         AuthorizationServer::builder(Config::platform(ISSUER), store.clone())
     })
     .await;
@@ -73,11 +73,11 @@ async fn tokens_have_constant_sizes_and_are_all_distinct() {
         for (token, prefix, length) in [(&tokens.access, "at_", 68), (&tokens.refresh, "rt_", 113)] {
             assert_eq!(token.len(), length, "{round}");
             let secret = token.strip_prefix(prefix).unwrap();
-            assert!(secret.bytes().all(|octet| octet.is_ascii_alphanumeric() || matches!(octet, b'-' | b'_')));
+            assert!(secret.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_')));
             // The part that differs in every token: a secret, or the end of one and its tag.
             assert!(secrets.insert(token.as_bytes()[token.len() - 43..].to_vec()), "{round}");
         }
-        // No more than a grant may have in grace.
+        // No more pairs than a grant may have in grace.
         tokens = if round % 50 == 49 { world.pair().await } else { pair(&world.refresh(&tokens.refresh).await) };
     }
     for round in 0..100 {
@@ -85,7 +85,7 @@ async fn tokens_have_constant_sizes_and_are_all_distinct() {
         assert_eq!(code.len(), 68, "{round}");
         assert!(secrets.insert(code.as_bytes()[code.len() - 43..].to_vec()), "{round}");
     }
-    // Every character of the alphabet turns up in every place but the narrower last one.
+    // Nearly every character of the alphabet occurs in every place except the last one, which has fewer bits.
     for place in 0..42 {
         let seen: BTreeSet<_> = secrets.iter().map(|secret| secret[place]).collect();
         assert!(seen.len() > 60, "{} characters in place {place}", seen.len());
@@ -114,7 +114,7 @@ async fn lifetimes_are_those_of_the_service_and_may_be_ended_for_a_whole_grant()
     world.advance(15_552_000);
     e400(&world.refresh(&tokens.refresh).await, "invalid_grant");
 
-    // Unless the grant as a whole ends before.
+    // Unless the grant as a whole expires earlier.
     let world =
         World::with(Profile::Platform, |config| config.grant_lifetime = Some(Duration::from_secs(30_000))).await;
     let first = world.pair().await;
@@ -214,7 +214,7 @@ async fn an_error_names_its_page_only_if_one_is_configured() {
         assert_eq!(json["error_uri"], page);
         assert!(json["error_description"].is_string());
     }
-    // What the described service shows for its revocation endpoint.
+    // The response that the described service documents for its revocation endpoint.
     assert_eq!(responses[3].header("Content-Type"), Some("application/json"));
     assert_eq!(responses[2].header("Content-Type"), Some("application/json;charset=UTF-8"));
 }
@@ -300,10 +300,10 @@ async fn the_first_failing_check_decides() {
     let client = &world.client;
     let call = || world.token(&[]);
     let body = |body: &str| call().raw_body(body);
-    // Each case has its own fault and all that a later case has.
+    // Each case has its own fault and the faults of all later cases.
     let cases = [
         ("method", body("%zz").method("GET").header("Content-Type", b"text/plain"), 405, "invalid_request"),
-        ("media type", body("%zz").without_header("Content-Type"), 400, "the body has to be"),
+        ("media type", body("%zz").without_header("Content-Type"), 400, "the body must be"),
         ("malformed body", body("%zz&code=1&code=1&client_secret=x").basic("x", "x"), 400, "malformed"),
         ("repeat", body("code=1&code=1&client_secret=x").basic("x", "x"), 400, "twice"),
         ("two credentials", body("client_secret=x&client_id=x").basic("x", "x"), 400, "more than one"),
@@ -351,7 +351,7 @@ async fn authentication_comes_before_anything_about_the_grant() {
             answers.insert(response.into_body());
         }
     }
-    assert_eq!(answers.len(), 1, "the same answer whatever was asked");
+    assert_eq!(answers.len(), 1, "the response is always the same");
     let huge = world.token(&[("x", &"x".repeat(16_384))]).header("Content-Type", FORM.as_bytes()).send().await;
     assert_eq!(huge.status(), 413);
     error_body(&huge, "invalid_request");
@@ -361,7 +361,7 @@ async fn authentication_comes_before_anything_about_the_grant() {
 #[tokio::test]
 async fn a_stranger_learns_nothing_about_a_grant() {
     let world = World::platform().await;
-    let stranger = world.register(form()).await;
+    let other = world.register(form()).await;
     let live = world.code().await;
     let spent = world.code().await;
     let tokens = pair(&world.exchange(&spent).await);
@@ -381,13 +381,13 @@ async fn a_stranger_learns_nothing_about_a_grant() {
         for (code, token) in codes.iter().zip(&refresh_tokens) {
             for more in [&[][..], &[("code_verifier", VERIFIER)], &[("redirect_uri", "https://x.example/")]] {
                 let form = [&[("grant_type", "authorization_code"), ("code", &**code)][..], more].concat();
-                let response = world.token(&form).client(&stranger).send().await;
+                let response = world.token(&form).client(&other).send().await;
                 e400(&response, "invalid_grant");
                 answers[0].insert(response.into_body());
             }
             for scope in ["", "repo-code:r", "nothing"] {
                 let form = [("grant_type", "refresh_token"), ("refresh_token", &**token), ("scope", scope)];
-                let response = world.token(&form).client(&stranger).send().await;
+                let response = world.token(&form).client(&other).send().await;
                 e400(&response, "invalid_grant");
                 answers[1].insert(response.into_body());
             }
@@ -416,7 +416,7 @@ async fn a_token_with_another_character_is_refused() {
 }
 
 fn altered(text: &str, position: usize) -> String {
-    let mut octets = text.as_bytes().to_vec();
-    octets[position] = if octets[position] == b'A' { b'B' } else { b'A' };
-    String::from_utf8(octets).unwrap()
+    let mut bytes = text.as_bytes().to_vec();
+    bytes[position] = if bytes[position] == b'A' { b'B' } else { b'A' };
+    String::from_utf8(bytes).unwrap()
 }

@@ -19,11 +19,11 @@ enum Ask {
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Answer {
-    /// The access token opens.
+    /// The access token is accepted.
     Accepted,
-    /// The access token does not.
+    /// The access token is refused.
     Invalid,
-    /// The pair of this number: a new one, or the same once more.
+    /// The pair with this number: a new one, or the same one again.
     Pair(usize),
     /// `invalid_grant`, nothing is revoked.
     Refused,
@@ -39,7 +39,7 @@ struct Row {
     strict_public: Answer,
     /// A confidential client with the 60 s of the profile.
     strict: Answer,
-    /// The same with 300 s set, where only a later refresh ends the grace of R1.
+    /// The same with 300 s set, so only a later refresh ends the grace of R1.
     strict_long: Answer,
 }
 
@@ -72,7 +72,7 @@ struct Run {
     client: Credentials,
     now: u64,
     pairs: BTreeMap<usize, Pair>,
-    /// When each pair was new.
+    /// When each pair was issued.
     issued: BTreeMap<usize, u64>,
 }
 
@@ -95,7 +95,7 @@ impl Run {
                 assert_eq!(opens, answer == Answer::Accepted, "A{number} at {at}");
             }
             Ask::Refresh(number) => {
-                self.stranger_changes_nothing(&self.pairs[&number].refresh).await;
+                self.unauthorized_use_changes_nothing(&self.pairs[&number].refresh).await;
                 let response = self.world.refresh_as(&self.client, &self.pairs[&number].refresh).await;
                 match answer {
                     Answer::Pair(expected) => {
@@ -121,7 +121,7 @@ impl Run {
         }
     }
 
-    async fn stranger_changes_nothing(&self, token: &str) {
+    async fn unauthorized_use_changes_nothing(&self, token: &str) {
         let before = records(&self.world).await;
         let wrong = Credentials { secret: "wrong".into(), ..self.client.clone() };
         e401(&self.world.refresh_as(&wrong, token).await, "invalid_client");
@@ -134,7 +134,7 @@ impl Run {
             assert!(!self.world.opens(&pair.access).await, "A{number} at {}", self.now);
             e400(&self.world.refresh_as(&self.client, &pair.refresh).await, "invalid_grant");
         }
-        assert!(!self.world.events.saw("RefreshTokenReused"), "a grant dies once");
+        assert!(!self.world.events.saw("RefreshTokenReused"), "a grant is revoked once");
     }
 }
 
@@ -145,7 +145,7 @@ async fn the_timeline_of_the_platform_profile() {
     for row in &TIMELINE {
         run.step(row, row.platform).await;
     }
-    // Every client has the same grace there.
+    // In this profile every client has the same grace.
     for form in [public_form(), native_form()] {
         let mut run = Run::begin(Profile::Platform, form.clone(), |_| {}).await;
         for row in &TIMELINE {
@@ -223,11 +223,11 @@ async fn grace_never_lengthens_a_life() {
         world.advance(used_after);
         let response = world.refresh(&first.refresh).await;
         assert_eq!(response.status(), if good { 200 } else { 400 }, "after {used_after} s");
-        // Expired by age is not reused.
+        // An expired token is not reported as reused.
         assert!(!world.events.saw("RefreshTokenReused"), "after {used_after} s");
         assert!(world.opens(&second.access).await, "after {used_after} s");
     }
-    // Nor does it move an end that is past.
+    // Nor does it revive an access token that has expired.
     let world = World::platform().await;
     let first = world.pair().await;
     world.advance(28_800);
@@ -348,7 +348,7 @@ async fn only_the_reuse_of_a_good_token_by_its_own_client_accuses() {
     assert_eq!(records(&world).await, before, "a revoked grant is not written again");
     assert!(!world.events.saw("RefreshTokenReused"));
 
-    // The user has to be asked again, and other grants of the client live on.
+    // The user must be asked again, and other grants of the client remain valid.
     let other = world.pair().await;
     let third = world.pair().await;
     world.revoke(&third.refresh).await;
@@ -356,10 +356,10 @@ async fn only_the_reuse_of_a_good_token_by_its_own_client_accuses() {
     e400(&world.refresh(&third.refresh).await, "invalid_grant");
     world.advance(15_552_000);
     e400(&world.refresh(&other.refresh).await, "invalid_grant");
-    assert!(!world.events.saw("RefreshTokenReused"), "revoked and expired tokens accuse nobody");
+    assert!(!world.events.saw("RefreshTokenReused"), "revoked and expired tokens report no reuse");
 }
 
-// Fifty at once.
+// Fifty requests at once.
 
 /// D-11, SVC-3-03
 #[tokio::test(flavor = "multi_thread", worker_threads = 8)]
@@ -429,7 +429,7 @@ async fn of_fifty_parallel_refreshes_of_a_strict_public_client_one_succeeds() {
     }
 }
 
-/// Those that come second have no grace: whoever they are, the grant is not safe any more.
+/// The later ones have no grace: any of them may be a thief, so the grant is revoked.
 async fn one_refreshed(world: &World, client: &Credentials, responses: &[Response]) {
     let (winners, losers): (Vec<_>, Vec<_>) = responses.iter().partition(|response| response.status() == 200);
     assert_eq!((winners.len(), losers.len()), (1, CALLERS - 1));

@@ -1,4 +1,4 @@
-//! RFC 6749 section 6: what a refresh asks for, and who may ask.
+//! RFC 6749 section 6: what a refresh requests, and which client may request it.
 
 use grantor::scope::{Permission, Resource};
 use grantor::store::{Page, TokenStore};
@@ -13,7 +13,7 @@ pub(crate) fn native_form() -> ApplicationForm {
     form
 }
 
-/// The octets of all grants: equal before and after where nothing was written.
+/// The bytes of all grants: equal before and after where nothing was written.
 pub(crate) async fn records(world: &World) -> Vec<Vec<u8>> {
     let grants = world.store.grants_of(&world.alice, Page::first(100)).await.unwrap();
     grants.iter().map(|grant| grant.encode()).collect()
@@ -95,7 +95,7 @@ async fn a_refresh_may_ask_for_a_part_of_what_was_granted() {
     }
     let again = pair(&refresh_scope(&world, &granted.refresh, "repo-code:r").await);
     assert!(world.events.saw("Refreshed {"), "it was the first refresh with this token");
-    // In grace too a fault in the scope makes no pair.
+    // In grace too, a request with a faulty scope creates no pair.
     let before = records(&world).await;
     e400(&refresh_scope(&world, &granted.refresh, "repo-issue:r").await, "invalid_scope");
     assert_eq!(records(&world).await, before);

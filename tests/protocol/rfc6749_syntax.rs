@@ -43,8 +43,8 @@ async fn a_response_type_of_other_characters_is_an_unknown_one() {
         page(&platform.refused(&query(&platform)).await);
         red(&strict.refused(&query(&strict)).await, "unsupported_response_type");
     }
-    let octets = format!("response_type=code%ff&client_id={}", strict.client.id);
-    red(&strict.refused(&octets).await, "unsupported_response_type");
+    let bytes = format!("response_type=code%ff&client_id={}", strict.client.id);
+    red(&strict.refused(&bytes).await, "unsupported_response_type");
 }
 
 /// 6749-A-03
@@ -52,13 +52,13 @@ async fn a_response_type_of_other_characters_is_an_unknown_one() {
 async fn a_scope_of_other_characters_is_refused() {
     let world = World::platform().await;
     let first = world.pair().await;
-    for octet in (0..=255_u8).filter(|octet| !matches!(octet, 0x20..=0x21 | 0x23..=0x5b | 0x5d..=0x7e)) {
-        let scope = format!("scope=repo-code:r%{octet:02x}");
+    for byte in (0..=255_u8).filter(|byte| !matches!(byte, 0x20..=0x21 | 0x23..=0x5b | 0x5d..=0x7e)) {
+        let scope = format!("scope=repo-code:r%{byte:02x}");
         red(&world.refused(&format!("{}&{scope}", world.query(&[]))).await, "invalid_scope");
         let form = format!("grant_type=refresh_token&refresh_token={}&{scope}", first.refresh);
         let response = world.token(&[]).client(&world.client).raw_body(form).send().await;
-        // What is no UTF-8 makes the whole form malformed.
-        e400(&response, if octet < 0x80 { "invalid_scope" } else { "invalid_request" });
+        // A value that is not UTF-8 makes the whole form malformed.
+        e400(&response, if byte < 0x80 { "invalid_scope" } else { "invalid_request" });
     }
     for visible in ["!", "#", "[", "]", "~", "'"] {
         red(&world.refused(&world.query(&[("scope", &format!("repo-code:r{visible}"))])).await, "invalid_scope");
@@ -71,16 +71,16 @@ async fn a_scope_of_other_characters_is_refused() {
 async fn state_is_visible_ascii_in_strict_mode_alone() {
     let platform = World::platform().await;
     let strict = World::strict().await;
-    for octet in 0..=255_u8 {
-        let query = |world: &World| format!("{}&state=a%{octet:02x}b", world.query(&PKCE));
+    for byte in 0..=255_u8 {
+        let query = |world: &World| format!("{}&state=a%{byte:02x}b", world.query(&PKCE));
         let redirect = code(&platform.approve(&query(&platform)).await);
         let state = &redirect.iter().find(|(name, _)| name == "state").unwrap().1;
-        assert_eq!(*state, [b'a', octet, b'b']);
-        if matches!(octet, 0x20..=0x7e) {
+        assert_eq!(*state, [b'a', byte, b'b']);
+        if matches!(byte, 0x20..=0x7e) {
             code(&strict.approve(&query(&strict)).await);
         } else {
             let redirect = red(&strict.refused(&query(&strict)).await, "invalid_request");
-            assert_eq!(count(&redirect, "state"), 0, "{octet}");
+            assert_eq!(count(&redirect, "state"), 0, "{byte}");
         }
     }
 }
@@ -124,14 +124,14 @@ async fn error_answers_hold_nothing_but_their_characters() {
         let base = [("client_id", &*client.id), ("response_type", "code"), PKCE[0], PKCE[1]];
         let kept = base.into_iter().filter(|(own, _)| *own != more.0);
         let response = world.refused(&encode(&kept.chain([more]).collect::<Vec<_>>())).await;
-        let told = support::world::redirect(&response);
+        let parameters = support::world::redirect(&response);
         for part in ["error", "error_description"] {
-            assert!(text(&told, part).bytes().all(is_error_character));
+            assert!(text(&parameters, part).bytes().all(is_error_character));
         }
-        assert_eq!(text(&told, "error_uri"), uri);
+        assert_eq!(text(&parameters, "error_uri"), uri);
     }
     let challenge = wa(world.access("\"\\").await.unwrap_err(), 401, "invalid_token");
-    assert!(challenge.bytes().all(|octet| octet == b'"' || is_error_character(octet)), "{challenge}");
+    assert!(challenge.bytes().all(|byte| byte == b'"' || is_error_character(byte)), "{challenge}");
 }
 
 /// 6749-A-06

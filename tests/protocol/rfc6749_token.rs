@@ -8,14 +8,14 @@ use grantor::{ExchangeRedirectUri, Profile};
 use crate::interleaved::{self, CALLERS};
 use support::world::{Credentials, PKCE, REDIRECT_URI, VERIFIER, World, e400, e401, form, ok, pair, public_form};
 
-/// The redirect URI of a request with a query of its own.
+/// A redirect URI with a query.
 const NAMED: &str = "https://app.example.com/cb/in?one=1&two=%7e";
 
 pub(crate) fn exchange_form(code: &str) -> [(&str, &str); 3] {
     [("grant_type", "authorization_code"), ("code", code), ("code_verifier", VERIFIER)]
 }
 
-/// The right shape and nothing else.
+/// A valid form, but the wrong value.
 const WRONG_VERIFIER: &str = "wrong-wrong-wrong-wrong-wrong-wrong-wrong-w";
 
 pub(crate) async fn exchange_with(world: &World, form: &[(&str, &str)]) -> Response {
@@ -43,7 +43,7 @@ async fn grant_type_and_code_are_required() {
 
 /// 6749-4.1.3-02, SVC-2.2-04, 9700-4.8.2-01, D-06
 #[tokio::test]
-async fn a_redirect_uri_that_is_sent_is_equal_octet_for_octet() {
+async fn a_redirect_uri_that_is_sent_is_equal_byte_for_byte() {
     let named = [
         "https://app.example.com/cb/in?one=1&two=%7E",
         "https://app.example.com/cb/in?one=1&two=~",
@@ -88,7 +88,7 @@ async fn a_redirect_uri_may_be_left_out_where_the_profile_or_pkce_allows_it() {
             ok(&exchange_with(&world, &empty).await);
         }
     }
-    // § 4.1.3 to the letter: without PKCE, what was named has to be named again.
+    // Section 4.1.3 applied literally: without PKCE, a named redirect URI must be named again.
     for (required, named) in [(false, false), (false, true), (true, false), (true, true)] {
         let world = World::with(Profile::Platform, |config| {
             if required {
@@ -191,7 +191,7 @@ async fn one_winner(world: &World, responses: &[Response]) {
 #[tokio::test]
 async fn only_an_otherwise_valid_replay_takes_the_tokens_back() {
     let world = World::platform().await;
-    let stranger = world.register(form()).await;
+    let other = world.register(form()).await;
     let code = world.code().await;
     let tokens = pair(&world.exchange(&code).await);
     world.events.take();
@@ -201,7 +201,7 @@ async fn only_an_otherwise_valid_replay_takes_the_tokens_back() {
     e400(&exchange_with(&world, &wrong_verifier).await, "invalid_grant");
     e400(&exchange_with(&world, &grant).await, "invalid_grant");
     e400(&exchange_with(&world, &wrong_uri).await, "invalid_grant");
-    e400(&world.exchange_as(&stranger, &code).await, "invalid_grant");
+    e400(&world.exchange_as(&other, &code).await, "invalid_grant");
     e401(&world.token(&exchange_form(&code)).basic(&world.client.id, "wrong").send().await, "invalid_client");
     assert!(!world.events.saw("GrantRevoked"));
     assert!(world.opens(&tokens.access).await);
@@ -222,7 +222,7 @@ async fn only_an_otherwise_valid_replay_takes_the_tokens_back() {
 /// 6749-4.1.2-02, SVC-2.2-01, D-07
 #[tokio::test]
 async fn a_replay_is_noticed_until_an_hour_after_the_end_of_the_code() {
-    // The memory store removes it an hour after the end of the hold that it began as.
+    // The memory store removes it an hour after the end of the hold that it began with.
     for (age, noticed) in [(599, true), (600, true), (4199, true), (5400, false)] {
         let world = World::platform().await;
         let code = world.code().await;

@@ -11,7 +11,7 @@ async fn with_header(world: &World, header: &[u8]) -> Result<Authenticated, Reso
 }
 
 fn form_request(form: &str) -> Request<'_> {
-    Request::new("POST").header("Content-Type", FORM.as_bytes()).body(Body::Octets(form.as_bytes()))
+    Request::new("POST").header("Content-Type", FORM.as_bytes()).body(Body::Bytes(form.as_bytes()))
 }
 
 /// The challenge without error that a request without credentials gets.
@@ -24,7 +24,7 @@ fn no_credentials(outcome: Result<Authenticated, ResourceError>, case: &str) {
     assert_eq!(response.body(), b"", "{case}");
 }
 
-/// The attributes of a challenge; fails unless it parses to the last octet.
+/// Parses the attributes of a challenge; panics unless all of it parses.
 #[track_caller]
 fn attributes(challenge: &str) -> Vec<(String, String)> {
     let mut rest = challenge.strip_prefix("Bearer ").expect("the scheme");
@@ -32,7 +32,7 @@ fn attributes(challenge: &str) -> Vec<(String, String)> {
     loop {
         let (name, quoted) = rest.split_once("=\"").expect("a name and a quoted value");
         let (value, after) = quoted.split_once('"').expect("the closing quote");
-        assert!(name.bytes().all(|octet| octet.is_ascii_lowercase() || octet == b'_'), "{challenge}");
+        assert!(name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_'), "{challenge}");
         assert!(value.bytes().all(is_error_character), "{challenge}");
         attributes.push((name.to_owned(), value.to_owned()));
         match after.strip_prefix(", ") {
@@ -83,7 +83,7 @@ async fn credentials_are_exactly_one_token_of_the_allowed_characters() {
 }
 
 /// 6750-2.2-01
-/// Where it is switched on it is for single-part forms, and not for GET.
+/// If it is switched on, it is read from single-part forms, and not from GET requests.
 #[tokio::test]
 async fn the_form_body_is_read_only_where_it_is_switched_on() {
     let off = World::platform().await;
@@ -93,14 +93,14 @@ async fn the_form_body_is_read_only_where_it_is_switched_on() {
         let form = encode(&[("name", "x"), ("access_token", &token)]);
         for method in ["POST", "PUT"] {
             let request = Request::new(method).header("Content-Type", FORM.as_bytes());
-            let outcome = world.server.authenticate(&request.body(Body::Octets(form.as_bytes()))).await;
+            let outcome = world.server.authenticate(&request.body(Body::Bytes(form.as_bytes()))).await;
             assert_eq!(outcome.is_ok(), is_on, "{method}");
         }
-        let get = Request::new("GET").header("Content-Type", FORM.as_bytes()).body(Body::Octets(form.as_bytes()));
+        let get = Request::new("GET").header("Content-Type", FORM.as_bytes()).body(Body::Bytes(form.as_bytes()));
         no_credentials(world.server.authenticate(&get).await, "GET");
         for media_type in ["multipart/form-data; boundary=x", "application/json", "text/plain"] {
             let request = Request::new("POST").header("Content-Type", media_type.as_bytes());
-            let outcome = world.server.authenticate(&request.body(Body::Octets(form.as_bytes()))).await;
+            let outcome = world.server.authenticate(&request.body(Body::Bytes(form.as_bytes()))).await;
             no_credentials(outcome, media_type);
         }
         no_credentials(world.server.authenticate(&form_request("access_token=")).await, "an empty one");
@@ -253,7 +253,7 @@ async fn each_attribute_of_a_challenge_stands_there_once() {
 async fn a_resource_learns_all_limits_of_a_token() {
     let world = World::with(Profile::Platform, |config| config.audience = Some("https://api.example".into())).await;
     assert_eq!(world.server.audience(), "https://api.example");
-    assert_eq!(World::platform().await.server.audience(), ISSUER, "the issuer unless told otherwise");
+    assert_eq!(World::platform().await.server.audience(), ISSUER, "the issuer by default");
 
     let mut form = support::world::form();
     form.resource_scope = Some(ResourceScope::specified(["a/b", "a/c"]).unwrap());

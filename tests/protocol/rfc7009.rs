@@ -16,7 +16,7 @@ use support::world::{
     Credentials, FORM, ISSUER, Pair, World, config_of, e400, empty, error_body, form, ok, pair, public_form, r401,
 };
 
-/// Asserts which tokens of a pair are good; looks at the refresh token by using it.
+/// Asserts which tokens of a pair are valid; tests the refresh token by using it.
 async fn stands(world: &World, pair: &Pair, access: bool, refresh: bool, case: &str) {
     assert_eq!(world.opens(&pair.access).await, access, "access token: {case}");
     let response = world.refresh(&pair.refresh).await;
@@ -130,9 +130,9 @@ async fn a_live_token_of_another_client_is_refused_and_told() {
     let other = world.register(form()).await;
     let public = world.register(public_form()).await;
     let first = world.pair().await;
-    for stranger in [&other, &public] {
+    for caller in [&other, &public] {
         for token in [&first.access, &first.refresh] {
-            e400(&world.revoke_as(stranger, token).await, "invalid_grant");
+            e400(&world.revoke_as(caller, token).await, "invalid_grant");
         }
     }
     assert!(!world.events.saw("GrantRevoked"));
@@ -209,7 +209,7 @@ async fn an_access_token_takes_only_itself() {
     assert!(events.iter().any(|event| event.starts_with("AccessTokenRevoked")), "{events:?}");
     assert!(world.opens(&first.access).await);
     stands(&world, &second, false, true, "the refresh token lives on").await;
-    assert!(!world.opens(&second.access).await, "a refresh does not bring it back");
+    assert!(!world.opens(&second.access).await, "a refresh does not make it valid again");
 }
 
 /// D-13
@@ -350,13 +350,12 @@ async fn a_repeated_revocation_is_confirmed_and_writes_no_version() {
         assert_eq!(grants.len(), 1);
         grants[0].version()
     };
-    assert_eq!(version().await, 1);
     let [access, refresh] = [&first.access, &first.refresh];
-    for (token, expected, writes) in [(access, 2, 1), (access, 2, 0), (refresh, 3, 1), (refresh, 3, 0), (access, 3, 0)]
-    {
+    for (token, writes) in [(access, 1), (access, 0), (refresh, 1), (refresh, 0), (access, 0)] {
+        let before = version().await;
         store.counted();
         empty(&world.revoke(token).await);
-        assert_eq!((version().await, store.counted()), (expected, (writes, 1 - writes)));
+        assert_eq!((version().await != before, store.counted()), (writes == 1, (writes, 1 - writes)));
     }
     // A confirmation that fails acknowledges nothing.
     store.fail(Fault::Writes);
@@ -392,7 +391,7 @@ async fn a_callback_is_ignored() {
     assert!(!String::from_utf8_lossy(failed.body()).contains("package"));
 }
 
-/// Refuses from the third failure of one client on.
+/// Refuses after the third failure of a client.
 #[derive(Clone, Debug, Default)]
 struct ThreeTries(Arc<Mutex<Vec<String>>>);
 
@@ -429,11 +428,11 @@ async fn guessing_is_slowed_down() {
     assert_eq!(throttle.0.lock().unwrap().len(), 3);
     let media_type = world.post(Endpoint::Revocation, &[]).header("Content-Type", FORM.as_bytes());
     e400(&media_type.send().await, "invalid_request");
-    assert_eq!(throttle.0.lock().unwrap().len(), 3, "a fault of form is no guess");
+    assert_eq!(throttle.0.lock().unwrap().len(), 3, "a malformed request is no guess");
 }
 
 /// CVE-2020-15223
-/// A server that has a client from before its grants were withdrawn knows of tokens that were granted since.
+/// A server that caches a client from before its grants were withdrawn recognizes tokens that were granted since.
 #[tokio::test]
 async fn a_cached_client_hides_no_newer_token() {
     let mut world = World::platform().await;
@@ -460,7 +459,7 @@ async fn a_cached_client_hides_no_newer_token() {
     let third = world.pair().await;
     let code = world.code().await;
     with(&mut world, &there);
-    // Nothing that was granted since is told to be dead, and nothing is used up.
+    // No code or token granted since is reported as invalid, and none is used up.
     for response in [world.refresh(&third.refresh).await, world.exchange(&code).await] {
         assert_eq!((response.status(), response.header("Retry-After")), (503, Some("1")));
     }

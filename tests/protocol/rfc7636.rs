@@ -10,7 +10,7 @@ use support::world::{
     CHALLENGE, PKCE, REDIRECT_URI, VERIFIER, World, challenge_of, code, e400, form, ok, public_form, red, text,
 };
 
-/// The S256 challenge of any text, verifier or not.
+/// The S256 challenge of any text, whether a valid verifier or not.
 fn s256(text: &str) -> String {
     URL_SAFE_NO_PAD.encode(Sha256::digest(text))
 }
@@ -25,7 +25,7 @@ async fn exchange(world: &World, code: &str, verifier: &str) -> Response {
     world.token(&form).client(&world.client).send().await
 }
 
-/// The refusal of a request with these parameters goes to the client, with its state.
+/// Asserts that the refusal of a request with these parameters goes to the client, with its state.
 async fn refused(world: &World, more: &[(&str, &str)]) {
     let query = world.query(&[more, &[("state", "s")]].concat());
     let response = world.refused(&query).await;
@@ -34,7 +34,7 @@ async fn refused(world: &World, more: &[(&str, &str)]) {
 }
 
 /// 7636-4.1-01
-/// The challenge is that of the very text, so that nothing but its form speaks against it.
+/// The challenge matches the text, so the form of the verifier is the only fault.
 #[tokio::test]
 async fn a_verifier_has_43_to_128_unreserved_characters() {
     let world = World::platform().await;

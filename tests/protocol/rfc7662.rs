@@ -13,7 +13,7 @@ use support::world::{
     Call, Credentials, ISSUER, PKCE, Reviewer, START, World, e400, e401, empty, form, logo, ok, pair, public_form,
 };
 
-/// A resource server elsewhere: it asks, and does nothing else.
+/// A remote resource server, which only introspects tokens.
 async fn resource_server(world: &World) -> Credentials {
     let mut form = form();
     form.grant_types = GrantTypes::NONE;
@@ -26,9 +26,9 @@ fn ask<'w>(world: &'w World, token: &str) -> Call<'w> {
     world.post(Endpoint::Introspection, &[("token", token)])
 }
 
-/// 200 with the headers of the token endpoint; gives the body.
+/// Asserts a 200 response with the headers of the token endpoint, and returns its body.
 #[track_caller]
-fn told(response: &Response) -> Value {
+fn ok_body(response: &Response) -> Value {
     assert_eq!(response.status(), 200);
     assert_eq!(response.header("Content-Type"), Some("application/json;charset=UTF-8"));
     assert_eq!(response.header("Cache-Control"), Some("no-store"));
@@ -38,7 +38,7 @@ fn told(response: &Response) -> Value {
 async fn inactive(world: &World, caller: &Credentials, token: &str, case: &str) {
     let response = ask(world, token).client(caller).send().await;
     assert_eq!(String::from_utf8_lossy(response.body()), "{\"active\":false}", "{case}");
-    told(&response);
+    ok_body(&response);
 }
 
 /// 7662-2.1-01
@@ -59,8 +59,8 @@ async fn the_caller_posts_a_form_and_proves_itself() {
         assert_eq!(response.status(), 405);
         assert_eq!(response.header("Allow"), Some("POST"));
     }
-    assert_eq!(told(&call().client(&world.client).send().await)["active"], true);
-    assert_eq!(told(&call().form_secret(&world.client).send().await)["active"], true);
+    assert_eq!(ok_body(&call().client(&world.client).send().await)["active"], true);
+    assert_eq!(ok_body(&call().form_secret(&world.client).send().await)["active"], true);
 
     world.server.registrar().unwrap().suspend(&world.client.client_id()).await.unwrap();
     e401(&call().client(&world.client).send().await, "invalid_client");
@@ -82,7 +82,7 @@ async fn a_public_client_has_nothing_to_prove_itself_with() {
     let outcome = registrar.approve_now(&id, Approval::default().may_introspect()).await;
     assert!(matches!(outcome, Err(RegistrarError::PublicClient)));
     let server = resource_server(&world).await;
-    assert_eq!(told(&ask(&world, &first.access).client(&server).send().await)["active"], true);
+    assert_eq!(ok_body(&ask(&world, &first.access).client(&server).send().await)["active"], true);
 }
 
 /// 7662-2.1-02
@@ -105,7 +105,7 @@ async fn a_hint_is_only_a_hint() {
     let first = world.pair().await;
     for hint in ["access_token", "refresh_token", "foo", ""] {
         let call = ask(&world, &first.access).field("token_type_hint", hint).client(&world.client);
-        assert_eq!(told(&call.send().await)["active"], true, "{hint}");
+        assert_eq!(ok_body(&call.send().await)["active"], true, "{hint}");
     }
 }
 
@@ -138,8 +138,8 @@ async fn a_live_token_is_described_in_full() {
         assert_eq!(world.introspect_as(caller, &first.access).await, expected);
     }
     let second = world.pair().await;
-    let told = world.introspect_as(&server, &second.access).await;
-    assert_eq!((&told["resource_scope"], told.get("resources")), (&json!("all"), None));
+    let body = world.introspect_as(&server, &second.access).await;
+    assert_eq!((&body["resource_scope"], body.get("resources")), (&json!("all"), None));
 
     let own = World::platform().await;
     let first = own.pair().await;
@@ -198,8 +198,8 @@ async fn in_grace_a_token_has_its_shortened_end() {
     world.advance(1000);
     ok(&world.refresh(&first.refresh).await);
     world.advance(10);
-    let told = world.introspect_as(&world.client, &first.access).await;
-    assert_eq!((&told["active"], &told["exp"], &told["iat"]), (&json!(true), &json!(START + 1300), &json!(START)));
+    let body = world.introspect_as(&world.client, &first.access).await;
+    assert_eq!((&body["active"], &body["exp"], &body["iat"]), (&json!(true), &json!(START + 1300), &json!(START)));
     world.advance(289);
     assert_eq!(world.introspect_as(&world.client, &first.access).await["exp"], START + 1300);
     world.advance(1);
@@ -218,7 +218,7 @@ async fn an_ordinary_client_sees_only_its_own_tokens() {
     inactive(&world, &world.client, &second.access, "the other way round").await;
 }
 
-/// Refuses from the third failure on.
+/// Refuses after the third failure.
 #[derive(Clone, Debug, Default)]
 struct ThreeTries(Arc<Mutex<usize>>);
 
@@ -256,14 +256,14 @@ async fn probing_is_limited_and_no_answer_is_kept() {
 }
 
 /// 7662-2.2-02
-/// A live token of which no scope is left opens nothing: neither the registration nor the catalog has any of them.
+/// A live token grants no access once the registration or the catalog has none of its scopes.
 #[tokio::test]
 async fn a_token_whose_scopes_have_all_gone_is_inactive() {
     let mut world = World::platform().await;
     let server = resource_server(&world).await;
     let first = world.pair().await;
     for caller in [&world.client, &server] {
-        assert_eq!(told(&ask(&world, &first.access).client(caller).send().await)["active"], true);
+        assert_eq!(ok_body(&ask(&world, &first.access).client(caller).send().await)["active"], true);
     }
     crate::interleaved::reconfigured(&mut world, |config| {
         let left = ScopeDefinition::new("account-email", Permissions::ReadOnlyOrReadWrite);
@@ -283,7 +283,7 @@ async fn a_token_whose_scopes_have_all_gone_is_inactive() {
     inactive(&world, &world.client, &first.access, "no scope is registered any more").await;
 }
 
-/// Whoever operates the server sees that a client asks without the right to, and nothing else.
+/// The operator sees that a client introspects tokens without the right to, and nothing else.
 #[tokio::test]
 async fn an_introspection_without_the_right_raises_an_event() {
     let world = World::platform().await;
@@ -298,7 +298,7 @@ async fn an_introspection_without_the_right_raises_an_event() {
 
     inactive(&world, &other, "at_unknown", "unknown").await;
     inactive(&world, &other, &first.refresh, "no access token").await;
-    told(&ask(&world, &first.access).client(&resource_server).send().await);
-    told(&ask(&world, &first.access).client(&world.client).send().await);
+    ok_body(&ask(&world, &first.access).client(&resource_server).send().await);
+    ok_body(&ask(&world, &first.access).client(&world.client).send().await);
     assert_eq!(world.events.take(), [""; 0]);
 }

@@ -203,7 +203,7 @@ async fn the_kind_of_client_and_its_whole_redirect_uri_are_registered() {
 }
 
 /// 8252-8.6-01, CVE-2023-34246
-/// Whether a page is shown again is the embedder's; the library tells that it has to be.
+/// The embedder decides whether a page is shown again; the library reports that it must be.
 #[tokio::test]
 async fn no_consent_of_before_stands_in_for_a_client_that_is_not_assured() {
     let world = World::platform().await;

@@ -31,7 +31,7 @@ fn with_issuer(issuer: &str) -> Result<AuthorizationServer, ConfigError> {
 const HTTPS_ISSUER: &str =
     "an https URL with a host and without user, query and fragment is accepted (RFC 8414 section 2)";
 
-/// How plain http is refused.
+/// The error text for plain http.
 pub(crate) fn plain_http(issuer: &str) -> String {
     format!(
         "issuer is {issuer:?}; an https URL is accepted, or plain http on a loopback host with development on (RFC 8414 \
@@ -270,7 +270,7 @@ async fn the_document_has_a_path_with_and_without_a_slash_at_the_end() {
 }
 
 /// 8414-3.2-03
-/// What the schemas of clients ask for: each member has its type, endpoints are addresses.
+/// What the schemas of clients require: each member has its type, and endpoints are absolute URLs.
 #[tokio::test]
 async fn every_member_has_the_type_that_clients_ask_for() {
     let servers = [
@@ -295,7 +295,7 @@ async fn every_member_has_the_type_that_clients_ask_for() {
                 let url = url::Url::parse(value.as_str().unwrap()).unwrap();
                 let is_loopback = url.host_str() == Some("127.0.0.1");
                 assert_eq!(url.scheme(), if is_loopback { "http" } else { "https" }, "{name}");
-                assert_eq!(Some(url.as_str()), value.as_str(), "no library writes it otherwise");
+                assert_eq!(Some(url.as_str()), value.as_str(), "libraries do not rewrite it");
             } else if name.ends_with("_supported") && value.is_array() {
                 let texts = value.as_array().unwrap();
                 assert!(

@@ -37,7 +37,7 @@ pub(crate) fn own_scopes() -> ScopeCatalog {
     ScopeCatalog::builder().scopes(own.cloned()).build().unwrap()
 }
 
-/// A serves code, B issues, C the account.
+/// A serves code, B serves issues, C serves the account.
 fn three() -> Vec<ProtectedResource> {
     let own = [(A, "repo-code:rw"), (B, "repo-issue:rw"), (C, "account-profile:rw")];
     own.into_iter().map(|(identifier, scope)| resource(identifier, &[scope])).collect()
@@ -332,7 +332,7 @@ async fn a_token_request_narrows_and_narrowing_does_not_stick() {
     assert_eq!(third.scope, "repo-code:rw repo-issue:rw");
     e400(&refresh(&world, &third.refresh, &[A, B, C]).await, "invalid_target");
 
-    // Scopes of A alone were granted for A and C.
+    // The grant is for A and C, but has only scopes of A.
     let query = with_resources(world.query(&[("scope", "repo-code:r"), PKCE[0], PKCE[1]]), &[A, C]);
     let code = world.code_for(&query).await;
     e400(&exchange(&world, &code, &[C]).await, "invalid_target");
@@ -358,7 +358,7 @@ async fn a_resource_that_was_removed_narrows_or_ends_the_grant() {
     assert_eq!(aud(&world, &both.access).await, B);
     let left = pair(&refresh(&world, &both.refresh, &[]).await);
     assert_eq!(aud(&world, &left.access).await, B);
-    // Without any resource, what was given for one is refused too.
+    // Without any resource, a grant for one is refused too.
     reconfigure(&mut world, config(Vec::new()));
     e400(&refresh(&world, &left.refresh, &[]).await, "invalid_grant");
     assert!(!world.opens(&left.access).await && !world.opens(&alone.access).await);
@@ -382,7 +382,7 @@ async fn resource_and_scope_are_judged_before_anything_is_consumed() {
 }
 
 /// 8707-2.2-03
-/// In its grace, a refresh token brings the newest pair again if that is for the same resources.
+/// In its grace, a refresh token returns the newest pair again if that is for the same resources.
 #[tokio::test]
 async fn a_repeated_refresh_gets_the_same_pair_for_the_same_resources() {
     let world = world(three()).await;
@@ -451,11 +451,11 @@ async fn a_resource_refuses_tokens_for_others() {
     wa(at(&world, A, &for_b).await.unwrap_err(), 401, "invalid_token");
     wa(at(&world, C, &for_b).await.unwrap_err(), 401, "invalid_token");
     assert!(at(&world, B, &for_b).await.is_ok());
-    // A hostile resource names another one's scopes: the token is still for the first alone.
+    // A hostile resource names the scopes of another one: the token is still only for the first.
     let code = code_of(&world, &[A, B]).await;
     let narrowed = pair(&exchange(&world, &code, &[A]).await).access;
     wa(at(&world, B, &narrowed).await.unwrap_err(), 401, "invalid_token");
-    // A token for both has at each what that one serves.
+    // A token for both has at each resource only the scopes that this one serves.
     let for_both = token_for(&[A, B]).await;
     let both = at(&world, A, &for_both).await.unwrap();
     assert_eq!(both.scopes().as_str(), "repo-code:rw");
@@ -539,7 +539,7 @@ fn the_described_request_names_no_resource_and_works() {
 }
 
 /// 8707-2-02, 8707-2.1-02, 8707-2.1-03
-/// A client for itself names resources as an authorization request does.
+/// A client that acts for itself names resources as in an authorization request.
 #[tokio::test]
 async fn a_token_without_a_user_is_for_resources_too() {
     let mut world = world(Vec::new()).await;
@@ -568,7 +568,7 @@ async fn a_token_without_a_user_is_for_resources_too() {
     assert!(at(&world, B, &for_a).await.is_err());
     let unnamed = access(&token(&world, &[], "").await);
     assert_eq!(at(&world, B, &unnamed).await.unwrap().scopes().as_str(), "repo-issue:r");
-    assert!(at(&world, A, &old).await.is_err() && at(&world, B, &old).await.is_ok(), "tokens of one slot stay apart");
+    assert!(at(&world, A, &old).await.is_err() && at(&world, B, &old).await.is_ok(), "tokens of a slot are separate");
     e400(&token(&world, &[A], "repo-issue:r").await, "invalid_scope");
     e400(&token(&world, &[C], "").await, "invalid_target");
     e400(&token(&world, &["https://unknown.example"], "").await, "invalid_target");

@@ -13,7 +13,7 @@ use support::world::{
 
 const OTHER_VERIFIER: &str = "another-verifier-of-43-characters-0123456789";
 
-/// A success, a refusal of the user and an error, all redirects.
+/// The redirects of a success, a refusal by the user, and an error.
 async fn redirects(world: &World) -> [Response; 3] {
     let query = world.query(&[("state", "s"), PKCE[0], PKCE[1]]);
     let bad = world.query(&[("scope", "nothing"), PKCE[0], PKCE[1]]);
@@ -319,7 +319,7 @@ async fn client_ids_are_made_by_the_server_and_are_told_apart_from_users() {
     let mut ids = Vec::new();
     for _ in 0..20 {
         let client = world.register(form()).await;
-        assert!(client.id.len() == 22 && client.id.bytes().all(|octet| octet.is_ascii_alphanumeric()), "{}", client.id);
+        assert!(client.id.len() == 22 && client.id.bytes().all(|byte| byte.is_ascii_alphanumeric()), "{}", client.id);
         ids.push(client.id);
     }
     ids.sort_unstable();
@@ -327,14 +327,14 @@ async fn client_ids_are_made_by_the_server_and_are_told_apart_from_users() {
     assert_eq!(ids.len(), 20);
 
     let first = world.pair().await;
-    let told = world.introspect_as(&world.client, &first.access).await;
-    assert_eq!((&told["sub"], &told["client_id"]), (&"alice".into(), &world.client.id.as_str().into()));
+    let body = world.introspect_as(&world.client, &first.access).await;
+    assert_eq!((&body["sub"], &body["client_id"]), (&"alice".into(), &world.client.id.as_str().into()));
     let token = world.access(&first.access).await.unwrap();
     assert_ne!(token.subject().unwrap().as_str(), token.client_id().as_str());
 }
 
 /// 9700-4.8.2-01, D-06
-/// The attacker's request had another path, or another challenge; the code reached the honest client.
+/// The attacker's request had another redirect URI or another challenge; the code reaches the honest client.
 #[tokio::test]
 async fn a_code_of_another_request_cannot_be_injected() {
     let world = World::platform().await;

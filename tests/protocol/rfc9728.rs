@@ -74,7 +74,7 @@ async fn the_document_has_what_was_configured_and_nothing_empty() {
     let read: ResourceMetadata = serde_json::from_value(full.clone()).unwrap();
     assert_eq!(serde_json::to_value(&read).unwrap(), full);
 
-    // A resource server elsewhere publishes the same bytes.
+    // A remote resource server publishes the same bytes.
     let own = server.config().resources[0].clone();
     let elsewhere = own.metadata_response(ISSUER, &Request::new("GET"));
     let here = get(&server, &format!("{WELL_KNOWN}/mcp")).await;
@@ -150,7 +150,7 @@ async fn the_document_is_between_host_and_path_and_nowhere_else() {
     let expected = ["", "/", "/a/b", "/a/b/", "/mcp", "/mcp/"].map(|path| format!("{WELL_KNOWN}{path}"));
     assert_eq!(routed, expected);
 
-    // The form without a path is for a bare origin, or for the one that is marked for it.
+    // The form without a path is for a bare origin, or for the resource that is marked for it.
     let without_bare = |mark: bool| {
         server_of(|config| {
             config.resources.truncate(2);
@@ -192,7 +192,7 @@ async fn challenge_of(outcome: Result<Authenticated, ResourceError>, status: u16
     challenge
 }
 
-/// An attribute as the SDKs find it: by its name and `=`, wherever these stand first.
+/// Finds an attribute as the SDKs do: at the first occurrence of its name and `=`.
 fn attribute<'c>(challenge: &'c str, name: &str) -> Option<&'c str> {
     let (_, rest) = challenge.split_once(&format!("{name}=\""))?;
     rest.split_once('"').map(|(value, _)| value)
@@ -224,7 +224,7 @@ async fn every_challenge_names_the_document_and_the_scopes() {
         assert_eq!(attribute(&challenge, "error"), Some("invalid_token"));
         assert_eq!(attribute(&challenge, "scope"), Some("repo-code:r"));
     }
-    // Nothing to name leaves the attribute out.
+    // An attribute without a value is left out.
     let challenge =
         challenge_of(world.server.resource(BARE).unwrap().authenticate(&Request::new("GET")).await, 401).await;
     assert_eq!(attribute(&challenge, "scope"), None);
@@ -259,7 +259,7 @@ async fn a_step_up_names_all_that_is_needed_and_what_the_token_has() {
     let challenge = challenge_of(refused.map(|()| token.clone()), 403).await;
     assert_eq!(attribute(&challenge, "scope"), Some("repo-code:r repo-issue:r"));
     assert!(server.require_scopes(&token, &server.scopes(["repo-code:r"]).unwrap()).is_ok());
-    // A token that was checked for another resource is nothing here.
+    // A token that was checked for another resource does not count here.
     let elsewhere = world.server.resource(DEEP).unwrap();
     assert!(elsewhere.require_scopes(&token, &server.scopes(["repo-code:r"]).unwrap()).is_err());
 }

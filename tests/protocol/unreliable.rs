@@ -1,4 +1,4 @@
-//! A store of grants that fails as told, whose reads are not settled, and that counts what is written.
+//! A store of grants that fails on demand, whose reads are not settled, and that counts its writes.
 
 use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -9,7 +9,7 @@ use grantor::{GrantId, Profile, Subject, Timestamp};
 use crate::interleaved::serve_from;
 use support::world::{AnyStore, World};
 
-/// What fails, each time with a failure that may pass.
+/// The calls that fail, always with a transient failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fault {
     None,
@@ -17,7 +17,7 @@ pub(crate) enum Fault {
     Everything,
 }
 
-/// A store of grants that can be switched off.
+/// A store of grants that can be made to fail.
 #[derive(Clone, Debug)]
 pub(crate) struct Unreliable {
     inner: AnyStore,
@@ -46,17 +46,17 @@ impl Unreliable {
         *self.fault.lock().unwrap() = fault;
     }
 
-    /// Lets the next reads fail, no more than so many.
+    /// Makes the next reads fail, at most this many.
     pub(crate) fn fail_reads(&self, count: u8) {
         self.reads_until_back.store(count, Ordering::SeqCst);
     }
 
-    /// The count of writes since the last call.
+    /// Returns the number of writes since the last call.
     pub(crate) fn writes(&self) -> usize {
         self.writes.swap(0, Ordering::SeqCst)
     }
 
-    /// The counts of writes and of confirmations since the last call.
+    /// Returns the numbers of writes and of confirmations since the last call.
     pub(crate) fn counted(&self) -> (usize, usize) {
         (self.writes(), self.confirms.swap(0, Ordering::SeqCst))
     }

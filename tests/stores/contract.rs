@@ -1,10 +1,10 @@
-//! What the contracts promise is what the kit tests, rule by rule.
+//! The kit tests exactly what the contracts promise, rule by rule.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
-/// Where each contract stands, the sources of its rules, and the macros whose lists together are the rules that become
+/// The file of each contract, the sources of its rules, and the macros whose lists together name all rules that become
 /// tests.
 const KIT: [(&str, &str, &[&str]); 5] = [
     ("client_store.rs", "client_store.rs", &["__client_rules"]),
@@ -53,7 +53,7 @@ fn the_guide_says_of_every_rule_what_it_protects() {
     assert_eq!(explained, tested);
 }
 
-/// The names behind each numbered rule of a contract, with the number.
+/// Returns the names that each numbered rule of a contract gives, with its number.
 fn promised(file: &str) -> BTreeMap<String, u32> {
     let text = source(&format!("store/{file}"));
     let (_, contract) = text.split_once("# Contract").unwrap();
@@ -89,12 +89,12 @@ fn take_names(rule: &str, number: u32, names: &mut BTreeMap<String, u32>) {
 
 struct Function {
     rule: u32,
-    /// Whether it wants more than stores: a count of what was spent, a function that spoils a
-    /// record, or a runtime's timer.
+    /// Whether it needs more than stores: a count of the work done, a function that spoils a record, or a runtime's
+    /// timer.
     wants_more: bool,
 }
 
-/// The public functions of a file, with the rule that the first line of their docs names.
+/// Returns the public functions of a file, with the rule that the first line of their docs names.
 fn tested(file: &str) -> BTreeMap<String, Function> {
     let text = source(&format!("testing/{file}"));
     let lines: Vec<_> = text.lines().map(str::trim).collect();
@@ -113,7 +113,7 @@ fn tested(file: &str) -> BTreeMap<String, Function> {
     functions
 }
 
-/// The names in the lists of these macros: those that have a line of their own, or stand between brackets on one.
+/// Returns the names in the lists of these macros. A name is alone on its line, or in brackets on a line.
 fn listed(lists: &[&str]) -> BTreeSet<String> {
     let text = source("testing/macros.rs");
     let mut names = Vec::new();

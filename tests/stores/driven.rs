@@ -1,5 +1,5 @@
-//! A store whose calls are answered by a task on the caller's own thread, as a connection to a database
-//! is driven by its runtime: if a rule ever waited without giving the thread back, it would never end.
+//! A store whose calls are answered by a task on the caller's thread, like a database connection that its runtime
+//! drives. A rule that blocks the thread would never end.
 
 use std::sync::Arc;
 

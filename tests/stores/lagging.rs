@@ -1,4 +1,4 @@
-//! A store whose purge learns of a write only when its index has caught up, as one behind a stream of changes does.
+//! A store whose purge sees a write only when its index has caught up, like a store behind a change stream.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -1,5 +1,5 @@
-//! The contract of the stores, kept by every store, and noticed by the kit where one does not keep it; then what the
-//! store in memory and the one in a file have to show besides.
+//! Tests that every store keeps the contract, and that the kit notices a store that does not; then tests of the memory
+//! store and of the store in a file.
 
 mod broken_stores;
 mod contract;

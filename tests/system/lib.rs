@@ -73,7 +73,7 @@ impl Thin {
     }
 }
 
-/// What tasks of the servers panicked with until now: a client takes it for a connection that was closed.
+/// The panics of the servers' tasks so far: to a client, they look like closed connections.
 #[must_use]
 pub fn panics() -> Vec<String> {
     PANICS.lock().unwrap().clone()
@@ -90,7 +90,7 @@ static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| {
     let report = panic::take_hook();
     panic::set_hook(Box::new(move |what| {
         let current = thread::current();
-        // Workers of actix-web have threads of their own.
+        // Workers of actix-web have their own threads.
         if current.name().is_some_and(|name| name == THREAD || name.starts_with("actix-server")) {
             PANICS.lock().unwrap().push(what.to_string());
         }

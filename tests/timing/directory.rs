@@ -1,5 +1,5 @@
-//! Clients whose stored digest differs from that of the secret that is sent in one octet, which no secret could be
-//! drawn for.
+//! Clients whose stored digest differs in one byte from that of the secret that is sent. It is infeasible to find
+//! secrets with such digests.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use grantor::store::{ClientStore, StoreError, Stores};
 use grantor::{AuthorizationServer, Client, ClientId, ClientSecret, Config, MemoryStore};
 use sha2::{Digest as _, Sha256};
 
-/// So many with either octet.
+/// The number of clients for each byte.
 const CLIENTS: usize = 244;
 const SECRET: &str = "yrAyiBTvGQ2rxwhYCONygGsyNH6ye5UOiza5GUOudCq";
 
@@ -27,7 +27,7 @@ impl ClientStore for Directory {
     }
 }
 
-/// A server, and the forms of clients whose digest is wrong at either place, each with its number.
+/// A server, and the forms of clients whose digest is wrong at either place.
 pub(crate) fn wrong_at(places: [usize; 2]) -> (AuthorizationServer, [Vec<Vec<u8>>; 2]) {
     let mut directory = Directory::default();
     let forms = places.map(|place| {
@@ -48,8 +48,8 @@ pub(crate) fn wrong_at(places: [usize; 2]) -> (AuthorizationServer, [Vec<Vec<u8>
 
 fn with_digest_wrong_at(client: &Client, place: usize) -> Client {
     let digest = Sha256::digest(SECRET);
-    let mut octets = client.encode();
-    let start = octets.windows(32).position(|window| window == &digest[..]).expect("the record holds the digest");
-    octets[start + place] ^= 1;
-    Client::decode(&octets).unwrap()
+    let mut bytes = client.encode();
+    let start = bytes.windows(32).position(|window| window == &digest[..]).expect("the record holds the digest");
+    bytes[start + place] ^= 1;
+    Client::decode(&bytes).unwrap()
 }

@@ -1,7 +1,7 @@
-//! Whether the time of an answer tells what was wrong: two kinds of requests in a drawn order, each timed alone,
-//! compared by Welch's t, whole and with slow outliers cut off (as dudect does).
+//! Whether the time of an answer reveals what was wrong: two kinds of requests in random order, each timed separately,
+//! compared by Welch's t, with and without slow outliers (as dudect does).
 //!
-//! By hand, on a machine that does nothing else:
+//! Run manually, on an otherwise idle machine:
 //! `cargo test --release --features testing --test timing -- --ignored --nocapture --test-threads 1`.
 
 mod directory;
@@ -15,12 +15,12 @@ use grantor::JwkThumbprint;
 use service::{Service, altered, is_refused};
 use welch::{Difference, compare};
 
-/// Beyond it, dudect calls two times different.
+/// Above this t, dudect treats two times as different.
 const CERTAIN: f64 = 4.5;
 
 /// The method finds a difference where there is one, and none between equals.
 #[test]
-#[ignore = "times a million calls: by hand, in release, on a machine that does nothing else"]
+#[ignore = "times a million calls: run manually, in release, on an otherwise idle machine"]
 fn an_early_end_is_found_and_equals_are_not_told_apart() {
     let right = [7_u8; 32];
     let wrong_at = |place: usize| {
@@ -32,22 +32,22 @@ fn an_early_end_is_found_and_equals_are_not_told_apart() {
         let same = sent.iter().zip(&right).take_while(|(sent, right)| std::hint::black_box(sent) == right);
         assert!(same.count() < right.len());
     };
-    let found = compare("a comparison that ends early, 16 octets", [wrong_at(0), wrong_at(16)], until_they_differ);
+    let found = compare("a comparison that ends early, 16 bytes", [wrong_at(0), wrong_at(16)], until_they_differ);
     assert!(found.t.abs() > CERTAIN, "{found:?}");
     equal(compare("the same request twice", [wrong_at(16), wrong_at(16)], until_they_differ));
 }
 
-/// Clients whose digest is wrong in its first octet, and those whose digest is wrong in its last.
+/// Clients whose digest is wrong in its first byte, and those whose digest is wrong in its last.
 #[test]
-#[ignore = "times a million calls: by hand, in release, on a machine that does nothing else"]
+#[ignore = "times a million calls: run manually, in release, on an otherwise idle machine"]
 fn the_time_of_a_wrong_secret_does_not_tell_how_much_of_its_digest_is_right() {
     let (server, forms) = directory::wrong_at([0, 31]);
-    equal(compare("digest right in no octet before the wrong one, in 31", forms, |form| is_refused(&server, form)));
+    equal(compare("digest right in no byte before the wrong one, in 31", forms, |form| is_refused(&server, form)));
 }
 
 /// A secret that is wrong in its first character, and one that is wrong in its last.
 #[test]
-#[ignore = "times a million calls: by hand, in release, on a machine that does nothing else"]
+#[ignore = "times a million calls: run manually, in release, on an otherwise idle machine"]
 fn the_time_of_a_wrong_secret_does_not_tell_where_it_is_wrong() {
     let service = Service::new();
     let wrong_at =
@@ -56,9 +56,9 @@ fn the_time_of_a_wrong_secret_does_not_tell_where_it_is_wrong() {
     equal(compare("first character wrong, last", forms, |form| service.is_refused(form)));
 }
 
-/// A client that there is not, and a client with a wrong secret.
+/// An unknown client, and a client with a wrong secret.
 #[test]
-#[ignore = "times a million calls: by hand, in release, on a machine that does nothing else"]
+#[ignore = "times a million calls: run manually, in release, on an otherwise idle machine"]
 fn the_time_of_a_refusal_tells_less_than_a_network_does_whether_there_is_such_a_client() {
     let service = Service::new();
     let wrong: Vec<_> = altered(&service.secret, 20).collect();
@@ -71,7 +71,7 @@ fn the_time_of_a_refusal_tells_less_than_a_network_does_whether_there_is_such_a_
 
 /// A token of no grant, and one that names a grant and has a wrong secret: the id of a grant is no secret.
 #[test]
-#[ignore = "times a million calls: by hand, in release, on a machine that does nothing else"]
+#[ignore = "times a million calls: run manually, in release, on an otherwise idle machine"]
 fn the_time_of_a_refused_token_tells_at_most_whether_there_is_such_a_grant() {
     let service = Service::new();
     let (of_id, of_secret) = (10, 40);
@@ -89,7 +89,7 @@ fn the_time_of_a_refused_token_tells_at_most_whether_there_is_such_a_grant() {
 
 /// A wrong secret part of a known token, wrong in its first or in its last whole character.
 #[test]
-#[ignore = "times a million calls: by hand, in release, on a machine that does nothing else"]
+#[ignore = "times a million calls: run manually, in release, on an otherwise idle machine"]
 fn the_time_of_a_refused_token_does_not_tell_where_it_is_wrong() {
     let service = Service::new();
     let headers = |place: usize| altered(&service.token, place).map(|token| format!("Bearer {token}").into_bytes());
@@ -99,7 +99,7 @@ fn the_time_of_a_refused_token_does_not_tell_where_it_is_wrong() {
 
 /// Thumbprints of keys that differ in the first byte, and in the last.
 #[test]
-#[ignore = "times a million calls: by hand, in release, on a machine that does nothing else"]
+#[ignore = "times a million calls: run manually, in release, on an otherwise idle machine"]
 fn the_time_of_a_comparison_of_thumbprints_does_not_tell_where_they_differ() {
     let bound = JwkThumbprint::from_str(&"A".repeat(43)).unwrap();
     let others = [format!("E{}", "A".repeat(42)), format!("{}E", "A".repeat(42))];
@@ -115,8 +115,8 @@ fn equal(found: Difference) {
     assert!(found.t.abs() < CERTAIN, "{found:?}");
 }
 
-/// What can be told apart over a local network (Crosby, Wallach and Riedi 2009), or anywhere by two requests in one
-/// packet of HTTP/2 (Van Goethem and others 2020).
+/// The difference that can be measured over a local network (Crosby, Wallach and Riedi 2009), or from anywhere by two
+/// requests in one packet of HTTP/2 (Van Goethem and others 2020).
 #[track_caller]
 fn within(found: &Difference) {
     assert!(found.nanoseconds.abs() < 100.0, "{found:?}");

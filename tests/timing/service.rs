@@ -1,4 +1,4 @@
-//! A server with one client and one access token, asked by those who have neither.
+//! A server with one client and one access token, and requests that have neither.
 
 use std::sync::LazyLock;
 
@@ -15,7 +15,7 @@ const FORM: &[u8] = b"application/x-www-form-urlencoded";
 const REDIRECT_URI: &str = "https://app.example.com/cb";
 const SESSION: &[u8] = b"the value of the session cookie";
 const ALPHABET: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
-/// The beginning of a picture of one point, which is all that is looked at.
+/// The beginning of a one-pixel PNG, which is all that is read.
 const PNG: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01\0\0\0\x01\x08\x06\0\0\0\x1f\x15\xc4\x89";
 static ALICE: LazyLock<Subject> = LazyLock::new(|| Subject::new("alice").unwrap());
 
@@ -50,7 +50,7 @@ impl Service {
         let code = code.split('&').next().unwrap();
         let form =
             format!("grant_type=authorization_code&code={code}&client_id={}&client_secret={}", self.id, self.secret);
-        let request = Request::new("POST").header("Content-Type", FORM).body(Body::Octets(form.as_bytes()));
+        let request = Request::new("POST").header("Content-Type", FORM).body(Body::Bytes(form.as_bytes()));
         let answer = self.server.serve(Endpoint::Token, &request).await;
         let json: serde_json::Value = serde_json::from_slice(answer.body()).unwrap();
         json["access_token"].as_str().unwrap().to_owned()
@@ -83,7 +83,7 @@ pub(crate) fn is_refused(server: &AuthorizationServer, form: &[u8]) {
 }
 
 fn ask(server: &AuthorizationServer, endpoint: Endpoint, form: &[u8]) -> Response {
-    let request = Request::new("POST").header("Content-Type", FORM).body(Body::Octets(form));
+    let request = Request::new("POST").header("Content-Type", FORM).body(Body::Bytes(form));
     block_on(server.serve(endpoint, &request))
 }
 
@@ -101,7 +101,7 @@ async fn registered(server: &AuthorizationServer) -> (String, String) {
     (id.to_string(), secret.expose().to_owned())
 }
 
-/// The same text with each other letter or digit at that place.
+/// Returns the text with every other letter or digit at that place.
 pub(crate) fn altered(text: &str, place: usize) -> impl Iterator<Item = String> {
     let others = ALPHABET.iter().filter(move |&&letter| letter != text.as_bytes()[place]);
     others.map(move |&letter| {

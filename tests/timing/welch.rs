@@ -1,4 +1,4 @@
-//! Two kinds of calls, timed in a drawn order.
+//! Two kinds of calls, timed in random order.
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -7,22 +7,22 @@ use std::time::Instant;
 const CALLS: usize = 500_000;
 const LONGEST: usize = 256;
 const WARM_UP: usize = 20_000;
-/// What is kept of all times, the slowest cut off: interruptions are slower than any difference.
+/// The fractions of all times that are kept, the slowest cut off: interruptions are slower than any difference.
 const KEPT: [f64; 5] = [0.5, 0.8, 0.9, 0.99, 1.0];
 
-/// What was found where it shows most.
+/// The result where the difference is clearest.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Difference {
     /// Welch's t.
     pub(crate) t: f64,
-    /// Between the means of nine tenths, the slowest left out.
+    /// The difference of the means of nine tenths, without the slowest.
     pub(crate) nanoseconds: f64,
 }
 
 /// Times calls with inputs of both kinds.
 ///
-/// All inputs lie side by side, the kinds in turns, and each is copied to one place before its call. An input has
-/// a time of its own all the same, by a nanosecond or two, so the mean of one input counts as one observation.
+/// All inputs lie side by side, the kinds in turns, and each is copied to one place before its call. Even so, times
+/// differ between inputs by a nanosecond or two, so the mean of one input counts as one observation.
 #[expect(clippy::disallowed_methods, reason = "the time that passes is what is measured")]
 pub(crate) fn compare(name: &str, inputs: [Vec<Vec<u8>>; 2], call: impl Fn(&[u8])) -> Difference {
     let count = inputs[0].len().min(inputs[1].len());
@@ -88,8 +88,8 @@ struct Sample {
 }
 
 impl Sample {
-    /// The means of the inputs, of times up to a limit that is the same for both kinds; nothing if an input has
-    /// none left.
+    /// The means of the inputs, of times up to a limit that is the same for both kinds; `None` if an input has none
+    /// left.
     fn of(times: &[Vec<f64>], limit: f64) -> Option<Self> {
         let means: Option<Vec<_>> =
             times.iter().map(|times| mean(times.iter().filter(|time| **time <= limit))).collect();

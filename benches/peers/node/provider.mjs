@@ -1,7 +1,7 @@
 // oidc-provider as an authorization server for one confidential client, with refresh tokens that rotate.
 //
-// Its own store in memory forgets all but 1000 entries, so a Map stands in its place. No OpenID scope is granted:
-// there is no ID token to sign. The check of a token is its own look-up, AccessToken.find, in front of its routes.
+// Its own memory store keeps only 1000 entries, so a Map replaces it. No OpenID scope is granted, so there is no ID
+// token to sign. Tokens are checked with its own AccessToken.find, in front of its routes.
 
 import { Provider } from 'oidc-provider';
 

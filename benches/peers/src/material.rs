@@ -1,4 +1,4 @@
-//! What every rival is given: the same client, the same requests, the same octets.
+//! The input of every rival: the same client, the same requests, the same bytes.
 
 use std::borrow::Cow;
 
@@ -10,7 +10,7 @@ pub const CLIENT_ID: &str = "cl_AbCdEfGhIjKlMnOpQrStUv";
 /// As many characters as a secret of grantor has.
 pub const CLIENT_SECRET: &str = "cs_0123456789abcdefghijklmnopqrstuvwxyzABCDEFG";
 pub const REDIRECT_URI: &str = "https://client.example/callback";
-/// Two scopes of the platform's catalog; to the rivals they are words like any other.
+/// Two scopes of the platform's catalog. To the rivals they have no special meaning.
 pub const SCOPE: &str = "repo-code:rw account-profile:r";
 /// The pair of RFC 7636 appendix B.
 pub const CODE_VERIFIER: &str = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
@@ -32,7 +32,7 @@ impl Credentials {
     }
 }
 
-/// What a token response brought.
+/// The tokens of a token response.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tokens {
     pub access: String,
@@ -51,7 +51,7 @@ impl Tokens {
     }
 }
 
-/// A member of a JSON object that is a text without escapes, as tokens are.
+/// Returns a member of a JSON object that is a string without escapes, as tokens are.
 pub fn member<'b>(body: &'b [u8], name: &str) -> Option<&'b str> {
     let body = std::str::from_utf8(body).ok()?;
     let (_, rest) = body.split_once(name)?;
@@ -69,11 +69,11 @@ pub fn authorization_query(client_id: &str) -> String {
     )
 }
 
-/// The code that a redirect brings, still encoded as a form has it.
+/// Returns the code of a redirect, form-encoded.
 ///
 /// # Panics
 ///
-/// If the redirect brings none.
+/// If the redirect has none.
 pub fn code_of(location: &str) -> &str {
     assert!(location.starts_with(REDIRECT_URI) && location.contains(STATE), "{location}");
     let (_, code) = location.split_once("code=").expect("a code");

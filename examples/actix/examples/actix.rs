@@ -21,7 +21,7 @@ async fn serve(options: Options) -> Result<(), Box<dyn Error>> {
     let listener = demo::tls::terminate(&options, listener)?;
     let server = demo::authorization_server(&options, issuer).await?;
     let app = move || App::new().configure(|services| demo::actix::configure(services, &server));
-    // The first head of a connection; what comes later a proxy in front has to bound.
+    // Limits the first head of a connection. A proxy in front must limit later ones.
     let patient = HttpServer::new(app).client_request_timeout(Duration::from_secs(10));
     Ok(patient.listen(listener)?.run().await?)
 }

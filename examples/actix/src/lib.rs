@@ -19,13 +19,14 @@ use grantor::{Authenticated, AuthorizationHandle, AuthorizationServer, Decision,
 use grantor::{ResourceError, ResourceServer, Subject};
 use tokio::time::timeout;
 
-/// Returns what [`App::configure`](actix_web::App::configure) takes: the routes of the endpoints that the server answers
-/// by itself, [`Endpoint::MACHINE`], and the server as `Data<AuthorizationServer>`. These are token, pushed requests, revocation,
-/// introspection, registration and its management [RFC 7592], and the metadata of the server and of its protected
-/// resources.
+/// Returns what [`App::configure`](actix_web::App::configure) takes: the routes of the endpoints that the server
+/// answers by itself, [`Endpoint::MACHINE`], and the server as `Data<AuthorizationServer>`. These are token, pushed
+/// requests, revocation, introspection, registration and its management [RFC 7592], and the metadata of the server and
+/// of its protected resources.
 ///
-/// Each takes every method, since the server answers the others with 405 [RFC 9110 section 15.5.6]. The path of the
-/// authorization endpoint is `server.path(Endpoint::Authorization)`; its handler is the embedder's, see [`authorize`].
+/// Each accepts every method: the server answers 405 to methods that an endpoint does not support
+/// [RFC 9110 section 15.5.6]. The path of the authorization endpoint is `server.path(Endpoint::Authorization)`. You
+/// write its handler, see [`authorize`].
 pub fn configure(server: &AuthorizationServer) -> impl FnOnce(&mut ServiceConfig) {
     |services| {
         services.app_data(Data::new(server.clone()));
@@ -38,8 +39,8 @@ pub fn configure(server: &AuthorizationServer) -> impl FnOnce(&mut ServiceConfig
     }
 }
 
-/// A request whose body was read by this extractor: up to [`AuthorizationServer::body_limit`] bytes, and for at most
-/// ten seconds.
+/// A request with its body. This extractor reads up to [`AuthorizationServer::body_limit`] bytes, for at most ten
+/// seconds.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Incoming {
@@ -52,7 +53,7 @@ pub struct Incoming {
 impl Incoming {
     /// Lends the request to the server.
     pub fn lend(&self) -> wire::Request<'_> {
-        lend(&self.request, self.body.as_deref().map_or(wire::Body::TooLarge, wire::Body::Octets))
+        lend(&self.request, self.body.as_deref().map_or(wire::Body::TooLarge, wire::Body::Bytes))
     }
 }
 
@@ -72,8 +73,8 @@ impl FromRequest for Incoming {
     }
 }
 
-/// Lends a request to the server: the raw bytes, every header line, and the address of the peer. Behind a proxy that is
-/// the `IpAddr` that a middleware has put into the extensions of the request.
+/// Lends a request to the server: the raw bytes, every header line, and the address of the peer. Behind a proxy, this
+/// is the `IpAddr` that a middleware has put into the extensions of the request.
 pub fn lend<'a>(request: &'a HttpRequest, body: wire::Body<'a>) -> wire::Request<'a> {
     let query = request.query_string().as_bytes();
     let lent = wire::Request::new(request.method().as_str()).path(request.path()).query(query).body(body);
@@ -82,16 +83,16 @@ pub fn lend<'a>(request: &'a HttpRequest, body: wire::Body<'a>) -> wire::Request
     peer.map_or(lent, |address| lent.peer(address))
 }
 
-/// Gives the server's response back as it is: status, every header line, body.
+/// Converts the server's response unchanged: status, every header line, body.
 pub fn respond(response: wire::Response) -> HttpResponse {
     let mut builder = HttpResponse::build(response.status().try_into().expect("the server makes valid status codes"));
     response.headers().fold(&mut builder, |builder, header| builder.append_header(header));
     builder.body(response.into_body())
 }
 
-/// A response in the place of an error; `?` makes it of a [`ResourceError`].
+/// An error that is a response. `?` converts a [`ResourceError`] into it.
 #[derive(Debug)]
-#[expect(clippy::exhaustive_structs, reason = "it is one response, whatever comes")]
+#[expect(clippy::exhaustive_structs, reason = "it will always be one response")]
 pub struct Refused(pub HttpResponse);
 
 impl From<ResourceError> for Refused {
@@ -123,8 +124,8 @@ pub struct HeldRequest {
 /// Checks an authorization request and holds it for the user who is signed in [RFC 6749 section 4.1.1].
 ///
 /// Without a user it returns `None`: show the sign-in page, and retry the request afterwards. `session` is the secret
-/// name of the browser's session, such as the value of its cookie. If clients push requests, it has to exist before the
-/// sign-in and to stay the same during it: see [`Request::session`](wire::Request::session).
+/// name of the browser's session, such as the value of its cookie. If clients push requests, it must exist before the
+/// sign-in and stay the same during it: see [`Request::session`](wire::Request::session).
 ///
 /// # Errors
 ///
@@ -167,7 +168,7 @@ pub async fn decide(server: &AuthorizationServer, request: &Incoming, user: &Sub
 pub trait RequiredScope: 'static {
     /// The name in the catalog, without a permission.
     const NAME: &'static str;
-    /// How far the scope has to reach; `None` for a plain scope.
+    /// The permission that is required; `None` for a plain scope.
     const PERMISSION: Option<Permission> = None;
 }
 
@@ -176,17 +177,16 @@ pub trait RequiredScope: 'static {
 ///
 /// A browser sends a preflight before a page of another origin may call the route [Fetch standard]. Where it reaches
 /// this extractor, it is answered with 204 and no CORS headers. A `web::get` route is not called for it: actix-web
-/// refuses the method first. In each case no page may call the route, unless a CORS middleware stands in front.
+/// refuses the method first. In each case no page may call the route, unless a CORS middleware runs first.
 ///
 /// With [`Config::resources`](grantor::Config::resources) it accepts tokens for the default resource only, and
 /// none if there is no default. [`require_scopes`] guards the routes of any other resource.
 ///
-/// A token that is bound to a key needs a DPoP proof. Its URL has to be the path of the request at the origin of the
+/// A token that is bound to a key needs a DPoP proof. Its URL must be the path of the request at the origin of the
 /// default resource, or of the issuer if there is none [RFC 9449 section 7].
 ///
-/// The token is read from the header alone. With `bearer_in_body` take [`Incoming`], and call
-/// [`AuthorizationServer::authenticate`] and
-/// [`require`](AuthorizationServer::require).
+/// The token is read from the header only. With `bearer_in_body`, take [`Incoming`], and call
+/// [`AuthorizationServer::authenticate`] and [`require`](AuthorizationServer::require).
 ///
 /// # Security
 ///
@@ -194,7 +194,7 @@ pub trait RequiredScope: 'static {
 /// [`require`](AuthorizationServer::require) in the handler too.
 #[derive(Debug)]
 pub struct RequireScope<N> {
-    /// What the token stands for.
+    /// The user, the client and the scopes of the token.
     pub token: Authenticated,
     scope: PhantomData<fn() -> N>,
 }
@@ -217,7 +217,7 @@ impl<N: RequiredScope> FromRequest for RequireScope<N> {
     }
 }
 
-/// Puts [`RequireScope`] before all routes that are wrapped in
+/// Checks [`RequireScope`] before all routes that are wrapped in
 /// [`from_fn(require_scope::<N>)`](actix_web::middleware::from_fn). Their handlers get the token as
 /// `ReqData<Authenticated>`.
 ///

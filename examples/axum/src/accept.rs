@@ -1,4 +1,4 @@
-//! An accept loop that bounds what `axum::serve` waits for without end.
+//! An accept loop with timeouts, which `axum::serve` does not have.
 
 use std::io::{self, ErrorKind};
 use std::net::SocketAddr;
@@ -15,14 +15,14 @@ use tokio::select;
 use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
 
-/// Serves an application over HTTP/1.1 and HTTP/2 until `shutdown` completes, and then what has begun, for at most
-/// thirty seconds.
+/// Serves an application over HTTP/1.1 and HTTP/2 until `shutdown` completes. Requests that have begun then have thirty
+/// seconds to complete.
 ///
-/// It differs from `axum::serve` in time: the head of a request, and the wait between two requests of a connection, may
-/// take ten seconds [RFC 9112 section 9.5]. A connection over HTTP/2 is closed if its peer does not answer a ping for
-/// ten seconds. Handlers find the peer as `ConnectInfo<SocketAddr>`.
+/// Unlike `axum::serve`, it allows ten seconds for the head of a request, and ten seconds between two requests of a
+/// connection [RFC 9112 section 9.5]. A connection over HTTP/2 is closed if its peer does not answer a ping for ten
+/// seconds. Handlers find the peer as `ConnectInfo<SocketAddr>`.
 ///
-/// It does not bound the number of connections, nor how slowly a client reads an answer. A proxy in front does.
+/// It does not limit the number of connections, nor how slowly a client reads an answer. A proxy in front does.
 pub async fn serve(listener: TcpListener, app: Router, shutdown: impl Future<Output = ()>) {
     let (stop, stopped) = watch::channel(());
     let mut shutdown = pin!(shutdown);
@@ -34,7 +34,7 @@ pub async fn serve(listener: TcpListener, app: Router, shutdown: impl Future<Out
         match accepted {
             Ok((stream, peer)) => drop(tokio::spawn(serve_one(stream, peer, app.clone(), stopped.clone()))),
             Err(error) if is_of_one_connection(&error) => {}
-            // Out of sockets, most likely, which others give back.
+            // Most likely the process has no sockets left. Others will be closed.
             Err(_) => sleep(Duration::from_secs(1)).await,
         }
     }
@@ -53,7 +53,7 @@ async fn serve_one(stream: TcpStream, peer: SocketAddr, app: Router, mut stopped
     builder.http2().timer(TokioTimer::new()).keep_alive_interval(HEAD_PATIENCE).keep_alive_timeout(HEAD_PATIENCE);
     let service = TowerToHyperService::new(app.layer(Extension(ConnectInfo(peer))));
     let mut connection = pin!(builder.serve_connection_with_upgrades(TokioIo::new(stream), service));
-    // What ends a connection concerns no other one.
+    // An error ends only this connection.
     select! {
         _ = connection.as_mut() => return,
         _ = stopped.changed() => connection.as_mut().graceful_shutdown(),
@@ -61,7 +61,7 @@ async fn serve_one(stream: TcpStream, peer: SocketAddr, app: Router, mut stopped
     let _ = connection.await;
 }
 
-/// Waits until the first bytes show which version of HTTP follows [RFC 9113 section 3.4]; hyper has no time-out here.
+/// Waits until the first bytes show which version of HTTP follows [RFC 9113 section 3.4]. hyper has no timeout here.
 async fn begins(stream: &TcpStream) -> io::Result<()> {
     let mut start = [0; PREFACE.len()];
     loop {

@@ -26,11 +26,11 @@ use tokio::time::timeout;
 
 /// Returns the routes of the endpoints that the server answers by itself: token, pushed requests, revocation,
 /// introspection, registration and its management [RFC 7592], and the metadata of the server and of its protected
-/// resources.
-/// The server that answers is the one in the router's state.
+/// resources. The server in the router's state answers.
 ///
-/// Each takes every method, since the server answers the others with 405 [RFC 9110 section 15.5.6]. The path of the
-/// authorization endpoint is `server.path(Endpoint::Authorization)`; its handler is the embedder's, see [`authorize`].
+/// Each accepts every method: the server answers 405 to methods that an endpoint does not support
+/// [RFC 9110 section 15.5.6]. The path of the authorization endpoint is `server.path(Endpoint::Authorization)`. You
+/// write its handler, see [`authorize`].
 pub fn routes<S: Clone + Send + Sync + 'static>(server: &AuthorizationServer) -> Router<S>
 where
     AuthorizationServer: FromRef<S>,
@@ -43,8 +43,8 @@ where
     })
 }
 
-/// A request whose body was read by this extractor: up to [`AuthorizationServer::body_limit`] bytes, and for at most
-/// ten seconds. The server is the one in the router's state.
+/// A request with its body. This extractor reads up to [`AuthorizationServer::body_limit`] bytes, for at most ten
+/// seconds. The server is the one in the router's state.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Incoming {
@@ -57,7 +57,7 @@ pub struct Incoming {
 impl Incoming {
     /// Lends the request to the server.
     pub fn lend(&self) -> wire::Request<'_> {
-        lend(&self.parts, self.body.as_deref().map_or(wire::Body::TooLarge, wire::Body::Octets))
+        lend(&self.parts, self.body.as_deref().map_or(wire::Body::TooLarge, wire::Body::Bytes))
     }
 }
 
@@ -75,8 +75,8 @@ where
 }
 
 /// Lends a request to the server: the raw bytes, the path as it arrived at the outermost [`Router`], every header line,
-/// and the address of the peer, where the service
-/// was made with [`into_make_service_with_connect_info`](Router::into_make_service_with_connect_info) or is served by
+/// and the address of the peer. The address is known if the service was made with
+/// [`into_make_service_with_connect_info`](Router::into_make_service_with_connect_info) or is served by
 /// `accept::serve`.
 pub fn lend<'a>(parts: &'a Parts, body: wire::Body<'a>) -> wire::Request<'a> {
     let uri = parts.extensions.get().map_or(&parts.uri, |OriginalUri(uri)| uri);
@@ -87,16 +87,16 @@ pub fn lend<'a>(parts: &'a Parts, body: wire::Body<'a>) -> wire::Request<'a> {
     peer.map_or(lent, |ConnectInfo(address)| lent.peer(address.ip()))
 }
 
-/// Gives the server's response back as it is: status, every header line, body.
+/// Converts the server's response unchanged: status, every header line, body.
 pub fn respond(response: wire::Response) -> Response {
     let builder = Response::builder().status(response.status());
     let builder = response.headers().fold(builder, |builder, (name, value)| builder.header(name, value));
     builder.body(Body::from(response.into_body())).expect("the server makes valid headers")
 }
 
-/// A response in the place of an error; `?` makes it of a [`ResourceError`].
+/// An error that is a response. `?` converts a [`ResourceError`] into it.
 #[derive(Debug)]
-#[expect(clippy::exhaustive_structs, reason = "it is one response, whatever comes")]
+#[expect(clippy::exhaustive_structs, reason = "it will always be one response")]
 pub struct Refused(pub Response);
 
 impl From<ResourceError> for Refused {
@@ -124,8 +124,8 @@ pub struct HeldRequest {
 /// Checks an authorization request and holds it for the user who is signed in [RFC 6749 section 4.1.1].
 ///
 /// Without a user it returns `None`: show the sign-in page, and retry the request afterwards. `session` is the secret
-/// name of the browser's session, such as the value of its cookie. If clients push requests, it has to exist before the
-/// sign-in and to stay the same during it: see [`Request::session`](wire::Request::session).
+/// name of the browser's session, such as the value of its cookie. If clients push requests, it must exist before the
+/// sign-in and stay the same during it: see [`Request::session`](wire::Request::session).
 ///
 /// # Errors
 ///
@@ -167,7 +167,7 @@ pub async fn decide(server: &AuthorizationServer, request: &Incoming, user: &Sub
 pub trait RequiredScope: Send + Sync + 'static {
     /// The name in the catalog, without a permission.
     const NAME: &'static str;
-    /// How far the scope has to reach; `None` for a plain scope.
+    /// The permission that is required; `None` for a plain scope.
     const PERMISSION: Option<Permission> = None;
 }
 
@@ -176,15 +176,15 @@ pub trait RequiredScope: Send + Sync + 'static {
 ///
 /// A browser sends a preflight before a page of another origin may call the route [Fetch standard]. A `get` route
 /// answers it with 405 before this extractor runs. A route that takes every method answers it with 204 and no CORS
-/// headers. In each case no page may call the route, unless a CORS layer stands in front.
+/// headers. In each case no page may call the route, unless a CORS layer runs first.
 ///
 /// With [`Config::resources`](grantor::Config::resources) it accepts tokens for the default resource only, and
 /// none if there is no default. [`require_scopes`] guards the routes of any other resource.
 ///
-/// A token that is bound to a key needs a DPoP proof. Its URL has to be the path of the request at the origin of the
+/// A token that is bound to a key needs a DPoP proof. Its URL must be the path of the request at the origin of the
 /// default resource, or of the issuer if there is none [RFC 9449 section 7].
 ///
-/// The token is read from the header alone. With `bearer_in_body` take [`Incoming`], and call
+/// The token is read from the header only. With `bearer_in_body`, take [`Incoming`], and call
 /// [`AuthorizationServer::authenticate`] and [`require`](AuthorizationServer::require).
 ///
 /// # Security
@@ -193,7 +193,7 @@ pub trait RequiredScope: Send + Sync + 'static {
 /// [`require`](AuthorizationServer::require) in the handler too.
 #[derive(Debug)]
 pub struct RequireScope<N> {
-    /// What the token stands for.
+    /// The user, the client and the scopes of the token.
     pub token: Authenticated,
     scope: PhantomData<fn() -> N>,
 }
@@ -212,10 +212,10 @@ where
     }
 }
 
-/// Returns a layer that puts [`RequireScope`] before all routes it is laid on. Their handlers get the token as
+/// Returns a layer that checks [`RequireScope`] before the routes it is added to. Their handlers get the token as
 /// `Extension<Authenticated>`.
 ///
-/// Laid on a [`Router`], it answers a preflight with 204. Laid on a `get` route itself with
+/// Added to a [`Router`], it answers a preflight with 204. Added to a `get` route itself with
 /// [`route_layer`](axum::routing::MethodRouter::route_layer), it does not see the preflight: the route answers with
 /// 405.
 pub fn require_scope<N: RequiredScope>(

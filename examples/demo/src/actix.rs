@@ -1,4 +1,4 @@
-//! What the thin server on actix-web answers. The README of grantor-actix has the same in one file.
+//! The routes of the thin server on actix-web. The README of grantor-actix has the same in one file.
 
 use actix_web::body::MessageBody;
 use actix_web::dev::{ServiceRequest, ServiceResponse};
@@ -13,7 +13,7 @@ use grantor_actix::{Incoming, Refused, RequireScope, RequiredScope, page, requir
 
 use crate::{INTERACTION, Me, Session, consent_page, protected_resources};
 
-/// Everything that the service answers.
+/// Configures all routes of the service.
 pub fn configure(services: &mut ServiceConfig, server: &AuthorizationServer) {
     services
         .configure(grantor_actix::configure(server))
@@ -26,7 +26,7 @@ pub fn configure(services: &mut ServiceConfig, server: &AuthorizationServer) {
     }
 }
 
-/// Asks the user, who would have to sign in first in a real service.
+/// Asks the user. A real service requires a sign-in first.
 async fn authorize(server: Data<AuthorizationServer>, request: Incoming) -> Result<HttpResponse, Refused> {
     let session = session(&request);
     let held = grantor_actix::authorize(&server, &request, Some(&session.user), session.id.as_bytes()).await?;
@@ -37,7 +37,7 @@ async fn authorize(server: Data<AuthorizationServer>, request: Incoming) -> Resu
     Ok(page)
 }
 
-/// Takes the decision; the form's handle is worth nothing without this user's session.
+/// Applies the decision. The form's handle is not valid without this user's session.
 async fn consent(server: Data<AuthorizationServer>, request: Incoming) -> HttpResponse {
     let session = session(&request);
     grantor_actix::decide(&server, &request, &session.user, session.id.as_bytes()).await
@@ -51,7 +51,7 @@ impl RequiredScope for Profile {
     const PERMISSION: Option<Permission> = Some(Permission::Read);
 }
 
-/// A resource: who the token speaks for.
+/// A resource: the user of the token.
 async fn me(RequireScope { token, .. }: RequireScope<Profile>) -> HttpResponse {
     answer(&token)
 }
@@ -67,7 +67,7 @@ fn answer(token: &Authenticated) -> HttpResponse {
     HttpResponse::Ok().json(Me { user, application, scope: token.scopes().as_str() })
 }
 
-/// Gives the id of the interaction back, whatever the answer is.
+/// Returns the id of the interaction in every response.
 async fn returned(
     request: ServiceRequest,
     next: Next<impl MessageBody>,

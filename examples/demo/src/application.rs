@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use crate::options::Options;
 
-/// The demo application, and how everything is reached.
+/// The demo application, and the addresses of everything.
 #[derive(Debug, Serialize)]
 #[non_exhaustive]
 pub struct Application {
@@ -56,7 +56,7 @@ impl Application {
         }
     }
 
-    /// Prints how everything is reached: as one line for programs, or for people.
+    /// Prints the addresses and credentials: as one line for programs, or for people.
     pub(crate) fn print(&self, as_json: bool) -> serde_json::Result<()> {
         let Self { issuer, client_id, client_secret, redirect_uri, resource_url } = self;
         if as_json {

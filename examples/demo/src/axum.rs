@@ -1,4 +1,4 @@
-//! What the thin server on axum answers. The README of grantor-axum has the same in one file.
+//! The routes of the thin server on axum. The README of grantor-axum has the same in one file.
 
 use axum::extract::{Request, State};
 use axum::http::header::{COOKIE, SET_COOKIE};
@@ -14,7 +14,7 @@ use grantor_axum::{Incoming, Refused, RequireScope, RequiredScope, lend, page, r
 
 use crate::{INTERACTION, Me, Session, consent_page, protected_resources};
 
-/// Everything that the service answers.
+/// Returns all routes of the service.
 pub fn routes(server: AuthorizationServer) -> Router {
     let routes = grantor_axum::routes(&server).merge(pages(&server));
     let me = if server.config().profile() == Profile::Fapi { any(me_of_anyone) } else { any(me) };
@@ -30,7 +30,7 @@ pub fn pages(server: &AuthorizationServer) -> Router<AuthorizationServer> {
     Router::new().route(&server.path(Endpoint::Authorization), any(authorize)).route("/consent", any(consent))
 }
 
-/// Asks the user, who would have to sign in first in a real service.
+/// Asks the user. A real service requires a sign-in first.
 async fn authorize(State(server): State<AuthorizationServer>, request: Incoming) -> Result<Response, Refused> {
     let session = session(&request);
     let held = grantor_axum::authorize(&server, &request, Some(&session.user), session.id.as_bytes()).await?;
@@ -38,7 +38,7 @@ async fn authorize(State(server): State<AuthorizationServer>, request: Incoming)
     Ok((AppendHeaders([(SET_COOKIE, session.set_cookie())]), page(html)).into_response())
 }
 
-/// Takes the decision; the form's handle is worth nothing without this user's session.
+/// Applies the decision. The form's handle is not valid without this user's session.
 async fn consent(State(server): State<AuthorizationServer>, request: Incoming) -> Response {
     let session = session(&request);
     grantor_axum::decide(&server, &request, &session.user, session.id.as_bytes()).await
@@ -52,13 +52,13 @@ impl RequiredScope for OwnProfile {
     const PERMISSION: Option<Permission> = Some(Permission::Read);
 }
 
-/// A resource: who the token speaks for.
+/// A resource: the user of the token.
 async fn me(RequireScope { token, .. }: RequireScope<OwnProfile>) -> Response {
     answer(&token)
 }
 
-/// The same for a token without a user too, as the conformance suite asks for one. It has no account, so it needs the scope
-/// for its application.
+/// The same, also for a token without a user, which the conformance suite requests. Such a token has no account, so it
+/// needs the scope for its application.
 async fn me_of_anyone(State(server): State<AuthorizationServer>, parts: Parts) -> Result<Response, Refused> {
     let token = server.authenticate(&lend(&parts, Body::Empty)).await?;
     let resource = match token.subject() {
@@ -80,7 +80,7 @@ fn answer(token: &Authenticated) -> Response {
     Json(Me { user, application, scope: token.scopes().as_str() }).into_response()
 }
 
-/// Gives the id of the interaction back, whatever the answer is.
+/// Returns the id of the interaction in every response.
 async fn returned(request: Request, next: Next) -> Response {
     let id = request.headers().get(INTERACTION).cloned();
     let mut response = next.run(request).await;

@@ -5,7 +5,7 @@ use grantor::{AuthorizationHandle, PendingAuthorization};
 
 use crate::session::Session;
 
-/// The page that asks the user. It loads nothing, and shows no image.
+/// Returns the page that asks the user. It loads nothing, and shows no image.
 #[must_use]
 pub fn consent_page(pending: &PendingAuthorization, session: &Session, handle: &AuthorizationHandle) -> String {
     let scopes: String = pending
@@ -15,7 +15,7 @@ pub fn consent_page(pending: &PendingAuthorization, session: &Session, handle: &
             checkbox("scope", scope.token(), &format!("{}: {}", words.title(), words.description()))
         })
         .collect();
-    let (heading, about) = match stranger(pending) {
+    let (heading, about) = match unreviewed(pending) {
         Some(about) => ("an application that was not reviewed".to_owned(), about),
         None => (escape(pending.client().name()), known(pending)),
     };
@@ -45,8 +45,8 @@ fn known(pending: &PendingAuthorization) -> String {
     format!("<p>{} ({})</p>", escape(pending.client().name()), escape(pending.client().website()))
 }
 
-/// What is known about an unreviewed client: first where the browser goes, then what the client says about itself.
-fn stranger(pending: &PendingAuthorization) -> Option<String> {
+/// The facts about an unreviewed client: first where the browser goes, then the client's own claims.
+fn unreviewed(pending: &PendingAuthorization) -> Option<String> {
     let client = pending.client();
     let open = client.open().filter(|_| pending.is_client_unreviewed())?;
     let known_by = |host| format!("It is described by a document at <strong>{}</strong>.", escape(host));

@@ -1,5 +1,5 @@
-//! What the thin servers share: options, the demo application, the session cookie, the consent page, the purge; and
-//! what each of them answers.
+//! The common parts of the thin servers: options, the demo application, the session cookie, the consent page, the
+//! purge. Also the routes of each thin server.
 
 #[cfg(feature = "actix")]
 pub mod actix;
@@ -28,7 +28,7 @@ pub use self::consent_page::{consent_page, escape};
 pub use self::options::Options;
 pub use self::session::{Session, random_id};
 
-/// Runs a thin server as the command line says; an error is reported in words.
+/// Runs a thin server with the options of the command line. Prints an error as text.
 pub async fn start(serve: impl AsyncFnOnce(Options) -> Result<(), Box<dyn Error>>) -> ExitCode {
     let done = match Options::read(std::env::args().skip(1)) {
         Ok(Some(options)) => serve(options).await,
@@ -44,27 +44,27 @@ pub async fn start(serve: impl AsyncFnOnce(Options) -> Result<(), Box<dyn Error>
     }
 }
 
-/// The authorization server of a thin server, with a purge; the credentials of the demo application are printed.
+/// Builds the authorization server of a thin server, with a purge. Prints the credentials of the demo application.
 ///
 /// # Errors
 ///
-/// Whatever refuses the settings or the application.
+/// If the settings or the application are refused.
 pub async fn authorization_server(options: &Options, issuer: String) -> Result<AuthorizationServer, Box<dyn Error>> {
     let (server, application) = with_application(options, issuer).await?;
     application.print(options.json)?;
     Ok(server)
 }
 
-/// The same, where nothing is printed.
+/// The same, but prints nothing.
 ///
 /// # Errors
 ///
-/// Whatever refuses the settings or the application.
+/// If the settings or the application are refused.
 pub async fn with_application(
     options: &Options,
     issuer: String,
 ) -> Result<(AuthorizationServer, Application), Box<dyn Error>> {
-    // For `--clock-speed` alone; without this line it is the system's.
+    // Only for `--clock-speed`; the default is the system's clock.
     let server = builder(options, issuer)?.clock(options.times.clock()).build()?;
     let known = match &options.clients {
         Some(file) => clients::register(&server, file).await?,
@@ -78,20 +78,20 @@ pub async fn with_application(
     Ok((server, application))
 }
 
-/// The same before it is built and before any application is known, for a test that sets its own clock.
+/// Returns the builder of that server, without an application, for a test that sets its own clock.
 ///
 /// # Errors
 ///
 /// If the catalog lacks the scopes of the demo application.
 pub fn builder(options: &Options, issuer: String) -> Result<Builder, Box<dyn Error>> {
     let config = options.config(issuer);
-    // The most that an application can have that registers itself. Without `--open-clients`, none can register.
+    // The maximum for applications that register themselves. Without `--open-clients`, none can.
     let bounds = RegistrationBounds::new(config.scopes.parse(application::SCOPES.as_bytes())?, ResourceScope::All);
     let builder = AuthorizationServer::builder(config, MemoryStore::new());
     Ok(builder.throttle(options.throttle()).registration_policy(ApproveWithin::new(bounds)))
 }
 
-/// The path of each protected resource in the settings, with the arguments for the guard of its routes.
+/// Returns the path of each protected resource in the settings, with the arguments for the guard of its routes.
 ///
 /// # Panics
 ///
@@ -108,8 +108,7 @@ pub fn protected_resources(server: &AuthorizationServer) -> Vec<(String, (Resour
     guarded.collect()
 }
 
-/// What the resource answers: who the token speaks for, and what it is good for. A token without a user speaks for its
-/// application.
+/// The answer of the resource: the user of the token, or the application if it has no user, and the scopes.
 #[derive(Debug, Serialize)]
 #[non_exhaustive]
 pub struct Me<'a> {

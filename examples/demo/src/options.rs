@@ -1,4 +1,4 @@
-//! What the command line says.
+//! The options of the command line.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -20,14 +20,14 @@ Options
   --open-clients      let applications register themselves
   --clients FILE      register applications with keys: a JSON array of client metadata [RFC 7591], each with client_id
                       and jwks
-  --issuer URL        how browsers and applications reach it, http:// and where it listens by default
+  --issuer URL        where browsers and applications reach it, http:// and where it listens by default
   --tls-cert FILE     the certificate chain as PEM, to serve https
   --tls-key FILE      its private key as PEM
   --dpop-nonce        demand nonces in DPoP proofs
   --json              print one line for programs
   -h, --help          print this";
 
-/// What the command line says.
+/// The options of the command line.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Options {
@@ -44,16 +44,16 @@ pub struct Options {
     /// Whether applications may register themselves.
     pub(crate) open_clients: bool,
     profile: fn(String) -> Config,
-    /// Whether requests over the loopback are slowed down too.
+    /// Whether the throttle counts requests over the loopback too.
     throttle: bool,
 }
 
 impl Options {
-    /// Reads a command line; nothing if it asked for help, which is printed then.
+    /// Reads a command line. Prints the help and returns `None` if that was asked for.
     ///
     /// # Errors
     ///
-    /// What is wrong about it, in words.
+    /// A message that says what is wrong.
     pub fn read(mut args: impl Iterator<Item = String>) -> Result<Option<Self>, String> {
         let mut options = Self {
             listen: "127.0.0.1:8080".into(),
@@ -73,7 +73,7 @@ impl Options {
             match arg.as_str() {
                 "-h" | "--help" => {
                     println!("{USAGE}\n{}", throttle::USAGE);
-                    println!("Options that let one watch tokens end\n{}", times::USAGE);
+                    println!("Options to watch tokens expire\n{}", times::USAGE);
                     return Ok(None);
                 }
                 "--json" => options.json = true,
@@ -94,24 +94,24 @@ impl Options {
         options.tls = match (certificate, key) {
             (Some(certificate), Some(key)) => Some([certificate, key]),
             (None, None) => None,
-            _ => return Err("--tls-cert and --tls-key go together".into()),
+            _ => return Err("--tls-cert and --tls-key must be given together".into()),
         };
         Ok(Some(options))
     }
 
-    /// How browsers and applications reach a server that listens there.
+    /// Returns the URL at which browsers and applications reach a server that listens there.
     #[must_use]
     pub fn issuer(&self, address: SocketAddr) -> String {
         let scheme = if self.tls.is_some() { "https" } else { "http" };
         self.issuer.clone().unwrap_or_else(|| format!("{scheme}://{address}"))
     }
 
-    /// The settings that the server is to have.
+    /// The settings of the server.
     pub(crate) fn config(&self, issuer: String) -> Config {
         let mut config = (self.profile)(issuer);
         config.development = config.profile() != Profile::Fapi;
         config.scopes = ScopeCatalog::platform();
-        // Here one account stands for all users of a test or a benchmark.
+        // All users of a test or a benchmark share one account.
         config.held_requests = usize::MAX;
         config.held_requests_per_client = usize::MAX;
         config.grants_per_client = usize::MAX;
@@ -132,12 +132,12 @@ impl Options {
         config
     }
 
-    /// The throttle that the server is to have.
+    /// The throttle of the server.
     pub(crate) fn throttle(&self) -> MemoryThrottle {
         throttle::throttle(self.throttle)
     }
 
-    /// Says where it cannot listen, and what to do about it.
+    /// Returns a message that says where it cannot listen, and what to do about it.
     #[must_use]
     pub fn cannot_listen(&self, error: std::io::Error) -> String {
         format!("cannot listen on {}: {error} (--listen chooses another address)", self.listen)
@@ -150,6 +150,6 @@ fn profile(name: &str) -> Result<fn(String) -> Config, String> {
         "platform" => Ok(Config::platform),
         "mcp" => Ok(Config::mcp),
         "fapi" => Ok(Config::fapi),
-        _ => Err(format!("--profile is strict, platform, mcp or fapi, not {name:?}")),
+        _ => Err(format!("--profile must be strict, platform, mcp or fapi, not {name:?}")),
     }
 }

@@ -7,7 +7,7 @@ use grantor::{AuthorizationServer, PurgeError};
 /// Records examined in one step.
 const STEP: usize = 10_000;
 
-/// Removes what has expired, once a minute of the server's clock; the store would only grow without it.
+/// Removes what has expired, once a minute of the server's clock. Without it, the store would only grow.
 pub async fn forever(server: AuthorizationServer, minute: Duration) {
     loop {
         tokio::time::sleep(minute).await;

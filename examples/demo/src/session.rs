@@ -2,8 +2,8 @@
 
 use grantor::{Entropy as _, Subject, SystemEntropy};
 
-/// The browser's session. A service has its own, which refuses ids that it did not make; this one takes
-/// any of the right form, and signs everybody in as the same user.
+/// The browser's session. A real service refuses ids that it did not make. This one accepts any of the right form, and
+/// signs everybody in as the same user.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Session {
@@ -27,15 +27,15 @@ impl Session {
     }
 }
 
-/// The id goes back into a header, where other characters would mean something.
+/// The id is sent in a header, where other characters have a meaning.
 fn is_session_id(text: &str) -> bool {
-    text.len() == 32 && text.bytes().all(|octet| octet.is_ascii_hexdigit())
+    text.len() == 32 && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
 /// 128 random bits in hexadecimal.
 #[must_use]
 pub fn random_id() -> String {
-    let mut octets = [0; 16];
-    SystemEntropy.fill(&mut octets);
-    octets.iter().map(|octet| format!("{octet:02x}")).collect()
+    let mut bytes = [0; 16];
+    SystemEntropy.fill(&mut bytes);
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -1,11 +1,11 @@
-//! How long tokens last, and how fast the server's clock goes: so that one can watch them end.
+//! The lifetimes of tokens and the speed of the server's clock, to watch tokens expire.
 
 use std::time::Duration;
 
 use grantor::{Clock, Config, SystemClock, Timestamp};
 use tokio::time::Instant;
 
-/// What the command line says about times.
+/// The options about times.
 #[derive(Clone, Copy, Debug)]
 pub struct Times {
     access_token_lifetime: Option<u32>,
@@ -34,7 +34,7 @@ impl Times {
     ///
     /// # Errors
     ///
-    /// What is wrong with the value, in words.
+    /// A message that says what is wrong with the value.
     pub fn take(&mut self, option: &str, value: impl FnOnce() -> Option<String>) -> Result<bool, String> {
         let number = || {
             let text = value().ok_or_else(|| format!("{option} needs a value"))?;
@@ -47,7 +47,7 @@ impl Times {
             "--clock-speed" => {
                 self.clock_speed = number()?;
                 if !(1..=FASTEST).contains(&self.clock_speed) {
-                    return Err(format!("--clock-speed is 1 to {FASTEST}"));
+                    return Err(format!("--clock-speed must be 1 to {FASTEST}"));
                 }
             }
             _ => return Ok(false),
@@ -64,18 +64,18 @@ impl Times {
         config.grace.access_token = config.grace.access_token.min(config.access_token_lifetime);
     }
 
-    /// The clock that the server is to go by, from now on.
+    /// Returns the clock of the server, which starts now.
     pub fn clock(self) -> FastClock {
         FastClock { begun: SystemClock.now(), since: Instant::now(), speed: self.clock_speed }
     }
 
-    /// How long a minute of that clock takes.
+    /// Returns how long a minute of that clock takes.
     pub fn minute(self) -> Duration {
         Duration::from_secs(60) / self.clock_speed
     }
 }
 
-/// The system's clock, or one that goes faster from the start on.
+/// The system's clock, or one that runs faster from the start on.
 #[derive(Clone, Copy, Debug)]
 pub struct FastClock {
     begun: Timestamp,

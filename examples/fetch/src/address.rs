@@ -20,7 +20,7 @@ pub(crate) fn judge(addresses: &[IpAddr], loopback: Loopback) -> Result<(), Spec
     addresses.iter().filter(judged).find_map(|address| special_use(*address)).map_or(Ok(()), Err)
 }
 
-/// A special-use address, which a stranger's URL must not reach.
+/// A special-use address, which a client's URL must not reach.
 #[derive(Debug, thiserror::Error)]
 #[error("{address} is a special-use address: {range}")]
 pub(crate) struct SpecialUse {

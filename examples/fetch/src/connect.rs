@@ -1,4 +1,4 @@
-//! Looks a host up, connects to it, and checks its certificate.
+//! Resolves a host, connects to it, and checks its certificate.
 
 use std::error::Error;
 use std::io;

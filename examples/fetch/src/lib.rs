@@ -113,7 +113,7 @@ impl Fetch {
         let addresses = connect::addresses(&self.network, &target.host, self.loopback, Arc::clone(&permit)).await?;
         let stream = connect::connect(&*self.network, &addresses, target.port, request.timeout).await?;
         let stream = connect::encrypt(&self.tls, target.host.server_name(), stream).await?;
-        let response = response::exchange(stream, head, request.most_octets).await;
+        let response = response::exchange(stream, head, request.most_bytes).await;
         drop(permit);
         response
     }

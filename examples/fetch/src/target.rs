@@ -60,7 +60,7 @@ impl Target {
 
 /// The port is 443 if there is none [RFC 9110 section 4.2.2].
 fn split_port(authority: &str) -> Result<(&str, u16), UrlError> {
-    // The colons of an IPv6 address stand in brackets.
+    // The colons of an IPv6 address are inside brackets.
     let end = authority.rfind(']').unwrap_or(0);
     let Some((host, port)) = authority.rsplit_once(':').filter(|(host, _)| host.len() > end) else {
         return Ok((authority, 443));

@@ -1,4 +1,4 @@
-//! What the command line says.
+//! The options of the command line.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
@@ -19,7 +19,7 @@ Options of the MCP example
   -h, --help          print this";
 const TIMES: &str = "Options to watch tokens expire (the grace is 60 seconds here, not 300)";
 
-/// What the command line says.
+/// The options of the command line.
 pub(crate) struct Options {
     pub(crate) listen: SocketAddr,
     pub(crate) issuer: Option<String>,
@@ -30,7 +30,7 @@ pub(crate) struct Options {
     /// Certificates of hosts on this machine, in PEM.
     pub(crate) fetch_root: Option<PathBuf>,
     pub(crate) json: bool,
-    /// Whether requests over the loopback are slowed down too.
+    /// Whether the throttle counts requests over the loopback too.
     pub(crate) throttle: bool,
     pub(crate) times: Times,
 }

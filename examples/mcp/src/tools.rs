@@ -78,7 +78,7 @@ impl ServerHandler for Notes {
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let token = self.token(&request.name, &context)?;
-        let user = token.subject().map_or("nobody", |subject| subject.as_str());
+        let user = token.subject().map_or("no user", |subject| subject.as_str());
         let note = request.arguments.as_ref().and_then(|arguments| arguments.get("note")?.as_str());
         let text = match (&*request.name, note) {
             ("list_notes", _) => format!("Notes of {user}: milk, bread, a present for Bob"),

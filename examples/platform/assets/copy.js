@@ -1,4 +1,4 @@
-// Shows the buttons that copy the field before them, where the browser lets a page do so.
+// Shows the buttons that copy the field before them, if the browser lets a page do so.
 for (const button of navigator.clipboard ? document.querySelectorAll("button[data-copies]") : []) {
   const field = document.getElementById(button.dataset.copies);
   const said = document.getElementById("copied");

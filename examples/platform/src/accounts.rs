@@ -1,4 +1,4 @@
-//! The platform's users: who they are, and the proof that it is them.
+//! The platform's users and their passwords.
 
 use std::sync::LazyLock;
 
@@ -10,7 +10,7 @@ use rusqlite::{OptionalExtension as _, TransactionBehavior};
 
 use crate::database::{Database, DatabaseError};
 
-/// The accounts that everybody may try: id, name, role, password.
+/// The demo accounts: id, name, role, password.
 pub(crate) const DEMO_ACCOUNTS: [(&str, &str, &str, &str); 3] = [
     ("alice", "Alice Archer", "user", "alice-likes-tea"),
     ("devon", "Devon Developer", "developer", "devon-likes-rust"),
@@ -41,7 +41,7 @@ impl Account {
     }
 }
 
-/// A password and what it is compared with.
+/// A password to check, and the hash of the account.
 pub(crate) struct PasswordCheck {
     hash: Option<String>,
     password: String,
@@ -57,19 +57,19 @@ impl PasswordCheck {
         Ok(Self { hash: database.call(stored).await?, password })
     }
 
-    /// Whether the password is the account's own, after one core's work on 19 MiB; an unknown account takes as long
-    /// as a wrong password.
+    /// Returns whether the password is right. The check takes one core and 19 MiB. For an unknown account it takes as
+    /// long as for a wrong password.
     pub(crate) fn is_right(&self, memory: &mut Vec<Block>) -> bool {
-        let is_right = verifies(&self.password, self.hash.as_deref().unwrap_or(&NOBODY), memory);
+        let is_right = verifies(&self.password, self.hash.as_deref().unwrap_or(&UNKNOWN), memory);
         self.hash.is_some() && is_right
     }
 }
 
 /// Adds the demo accounts, with repositories and issues, to a database that has no account yet.
 pub(crate) async fn create_demo_accounts(database: &Database) -> Result<(), DatabaseError> {
-    LazyLock::force(&NOBODY);
+    LazyLock::force(&UNKNOWN);
     let fill = |connection: &mut rusqlite::Connection| {
-        // Two processes that start on one new file do not both fill it.
+        // If two processes start with one new file, only one of them fills it.
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let count: u32 = transaction.query_row("SELECT count(*) FROM accounts", [], |row| row.get(0))?;
         if count == 0 {
@@ -84,14 +84,14 @@ pub(crate) async fn create_demo_accounts(database: &Database) -> Result<(), Data
     database.call(fill).await
 }
 
-/// What the password of an account that does not exist is compared with.
-static NOBODY: LazyLock<String> = LazyLock::new(|| hash_of("nobody's"));
+/// The hash for accounts that do not exist.
+static UNKNOWN: LazyLock<String> = LazyLock::new(|| hash_of("unknown"));
 
 fn hash_of(password: &str) -> String {
     Argon2::default().hash_password(password.as_bytes()).map(|hash| hash.to_string()).unwrap_or_default()
 }
 
-/// On memory that is lent, since a block of this size for each check would stay with the allocator of its thread.
+/// Uses memory of the caller. Otherwise the allocator would keep a block of this size for each thread.
 fn verifies(password: &str, hash: &str, memory: &mut Vec<Block>) -> bool {
     let Ok(hash) = PasswordHash::new(hash) else { return false };
     let (Some(salt), Some(expected), Ok(params)) = (&hash.salt, &hash.hash, Params::try_from(&hash)) else {
@@ -99,7 +99,7 @@ fn verifies(password: &str, hash: &str, memory: &mut Vec<Block>) -> bool {
     };
     memory.resize(params.block_count(), Block::new());
     let mut computed = vec![0; expected.len()];
-    // As all hashes of this example are made.
+    // All hashes of this example are made with these.
     let argon2 = Argon2::new(Algorithm::default(), Version::default(), params);
     let done = argon2.hash_password_into_with_memory(password.as_bytes(), salt, &mut computed, memory);
     // Outputs are compared in constant time.

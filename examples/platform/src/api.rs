@@ -1,6 +1,7 @@
-//! The resource API that applications call with an access token: no session, no cookie, JSON alone.
+//! The resource API that applications call with an access token: no session, no cookie, JSON only.
 //!
-//! The token bounds the application, the tables bound the user: what is not the user's own is not found.
+//! The token limits what the application can reach, and the tables limit what its user can reach: resources of other
+//! users are not found.
 
 use axum::extract::rejection::{JsonRejection, PathRejection};
 use axum::extract::{DefaultBodyLimit, FromRequestParts, Path};
@@ -22,7 +23,7 @@ use crate::database::DatabaseError;
 use crate::repositories::{self, Repository};
 use crate::web::Platform;
 
-const BODY_OCTETS: usize = 4096;
+const BODY_BYTES: usize = 4096;
 const TITLE_CHARACTERS: usize = 200;
 
 pub(crate) fn routes() -> Router<Platform> {
@@ -33,7 +34,7 @@ pub(crate) fn routes() -> Router<Platform> {
         .route("/repositories/{owner}/{name}/issues", get(issues).post(open_issue))
         .fallback(async || Refusal::NotFound)
         .method_not_allowed_fallback(async || Refusal::MethodNotAllowed)
-        .layer(DefaultBodyLimit::max(BODY_OCTETS))
+        .layer(DefaultBodyLimit::max(BODY_BYTES))
 }
 
 type Answer = Result<Response, Refusal>;
@@ -77,17 +78,17 @@ async fn open_issue(call: Call, path: PathOf, body: Result<Json<NewIssue>, JsonR
     let Json(NewIssue { title }) = body.map_err(|rejection| match rejection.status() {
         StatusCode::PAYLOAD_TOO_LARGE => Refusal::TooLarge,
         StatusCode::UNSUPPORTED_MEDIA_TYPE => Refusal::MediaType,
-        _ => Refusal::BadRequest("the body has to be a JSON object with the text \"title\""),
+        _ => Refusal::BadRequest("the body must be a JSON object with a string \"title\""),
     })?;
     let title = title.trim();
     if title.is_empty() || title.chars().count() > TITLE_CHARACTERS || title.contains(char::is_control) {
-        return Err(Refusal::BadRequest("the title has to have 1 to 200 characters and no control character"));
+        return Err(Refusal::BadRequest("the title must have 1 to 200 characters and no control characters"));
     }
     let issue = repositories::open_issue(&call.platform.database, call.user()?, &name, title).await?;
     Ok((StatusCode::CREATED, Json(issue)).into_response())
 }
 
-/// A call whose access token is good.
+/// A call with a valid access token.
 struct Call {
     platform: Platform,
     token: Authenticated,
@@ -97,7 +98,7 @@ impl FromRequestParts<Platform> for Call {
     type Rejection = Refusal;
 
     async fn from_request_parts(parts: &mut Parts, platform: &Platform) -> Result<Self, Refusal> {
-        // Tokens come in the header alone, so the body is left to its handler.
+        // Tokens are read from the header only. The handler reads the body.
         let token = platform.server.authenticate(&lend(parts, Body::Empty)).await?;
         Ok(Self { platform: platform.clone(), token })
     }
@@ -118,10 +119,10 @@ impl Call {
         found.ok_or(Refusal::NotFound)
     }
 
-    /// A repository of the user that the token reaches.
+    /// Returns a repository of the user, if the token covers it.
     ///
-    /// A name that is none of the user's counts as private, so that a token which does not reach private
-    /// repositories cannot tell them from none.
+    /// An unknown name counts as private. So a token that does not cover private repositories gets the same answer for
+    /// a private repository and for none.
     async fn repository(
         &self,
         owner: &str,
@@ -139,7 +140,7 @@ impl Call {
     }
 }
 
-/// Why a call gets nothing.
+/// Why a call is refused.
 enum Refusal {
     /// The core's answer, with its challenge [RFC 6750 section 3].
     Token(Box<ResourceError>),
@@ -148,7 +149,7 @@ enum Refusal {
     TooLarge,
     MediaType,
     BadRequest(&'static str),
-    Trouble(DatabaseError),
+    Database(DatabaseError),
 }
 
 impl From<ResourceError> for Refusal {
@@ -159,7 +160,7 @@ impl From<ResourceError> for Refusal {
 
 impl From<DatabaseError> for Refusal {
     fn from(error: DatabaseError) -> Self {
-        Self::Trouble(error)
+        Self::Database(error)
     }
 }
 
@@ -167,12 +168,12 @@ impl IntoResponse for Refusal {
     fn into_response(self) -> Response {
         let (status, text) = match self {
             Self::Token(error) => return answer_of(*error),
-            Self::NotFound => (StatusCode::NOT_FOUND, "there is no such resource of this user"),
+            Self::NotFound => (StatusCode::NOT_FOUND, "the user has no such resource"),
             Self::MethodNotAllowed => (StatusCode::METHOD_NOT_ALLOWED, "the method is not allowed here"),
             Self::TooLarge => (StatusCode::PAYLOAD_TOO_LARGE, "the body is too large"),
-            Self::MediaType => (StatusCode::UNSUPPORTED_MEDIA_TYPE, "the body has to be application/json"),
+            Self::MediaType => (StatusCode::UNSUPPORTED_MEDIA_TYPE, "the body must be application/json"),
             Self::BadRequest(text) => (StatusCode::BAD_REQUEST, text),
-            Self::Trouble(error) => {
+            Self::Database(error) => {
                 error!("{error}");
                 (StatusCode::INTERNAL_SERVER_ERROR, "the service failed")
             }
@@ -181,12 +182,12 @@ impl IntoResponse for Refusal {
     }
 }
 
-/// The core raises no event for what a resource refuses, since there is one for every call.
+/// Converts and logs a refusal. The core raises no events for a resource, since each call would raise one.
 fn answer_of(error: ResourceError) -> Response {
     let reason = error.reason().to_string();
     let response = respond(error.into_response());
     if response.status().is_server_error() {
-        error!("a call was not answered: {reason}");
+        error!("a call failed: {reason}");
     } else {
         debug!("a call was refused: {reason}");
     }

@@ -1,4 +1,4 @@
-//! What a user has authorized, and how it is taken back.
+//! What a user has authorized, and how to withdraw it.
 
 use askama::Template;
 use axum::Router;
@@ -31,14 +31,14 @@ struct AuthorizedPage {
     applications: Vec<Application>,
 }
 
-/// Asks once more before something is withdrawn.
+/// The page that asks for confirmation before something is withdrawn.
 #[derive(Template)]
 #[template(path = "withdraw.html")]
 struct WithdrawPage {
     frame: Frame,
     /// The address that withdraws.
     action: String,
-    /// The application with what would end.
+    /// The application, with what would be withdrawn.
     application: Application,
 }
 
@@ -59,7 +59,7 @@ struct Grant {
     groups: Vec<ScopeGroup>,
     resources: Resources,
     since: When,
-    /// Nothing if the application has not fetched its tokens yet.
+    /// `None` if the application has not fetched its tokens yet.
     used: Option<When>,
     until: When,
 }
@@ -74,7 +74,7 @@ async fn list(
         Some("withdrawn-all") => {
             Some("All authorizations of the application are withdrawn. Its tokens no longer work.")
         }
-        Some("over") => Some("That authorization was over already."),
+        Some("over") => Some("That authorization had already ended."),
         _ => None,
     };
     let applications = applications_of(&platform.server, &signed_in.account.subject).await?;
@@ -136,9 +136,9 @@ async fn withdraw_all(
     Ok(Redirect::to(if ended > 0 { "/authorized?withdrawn-all" } else { "/authorized?over" }))
 }
 
-/// What was granted, and then what was approved and not used yet: each in the order of time.
+/// Returns what was granted, and then what was approved and not used yet, each in the order of time.
 async fn applications_of(server: &AuthorizationServer, subject: &Subject) -> Result<Vec<Application>, StoreError> {
-    // Read before the grants: what becomes a grant in between is found twice, and not missed.
+    // Read before the grants: an approval that becomes a grant in between is found twice, but not missed.
     let waiting = server.authorizations_of(subject).await?;
     let mut applications = Vec::<Application>::new();
     for grant in server.grants_of(subject).await? {
@@ -169,7 +169,7 @@ impl Application {
             id: id.clone(),
             segment: segment(id.as_str()),
             name: client.map_or_else(|| "An application that was removed".to_owned(), words::called),
-            // The page has no link that a stranger chose.
+            // The page has no links of unreviewed applications.
             website: client.filter(|client| !client.is_unreviewed()).map(|client| client.website().to_owned()),
             logo: client.and_then(logos::address),
             is_suspended: client.is_some_and(|client| client.state() == ClientState::Suspended),
@@ -206,7 +206,7 @@ impl Grant {
     }
 }
 
-/// What was granted, as far as the application may still have it: its registration bounds what tokens do.
+/// Returns what was granted, as far as the registration still allows it: the registration limits what tokens can do.
 fn in_force(
     server: &AuthorizationServer,
     client: Option<&Client>,

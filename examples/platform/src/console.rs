@@ -1,4 +1,4 @@
-//! What the process says: where to begin on standard output, its log on standard error.
+//! The output of the process: the addresses on standard output, the log on standard error.
 
 use std::io::IsTerminal as _;
 use std::net::SocketAddr;
@@ -12,7 +12,7 @@ use tracing_subscriber::util::SubscriberInitExt as _;
 use crate::accounts::DEMO_ACCOUNTS;
 use crate::demo_application::DemoApplication;
 
-/// Writes one line per event; of libraries, warnings alone.
+/// Writes one line per event; for libraries, only warnings.
 pub(crate) fn start_log() {
     let own = Targets::new()
         .with_default(LevelFilter::WARN)
@@ -22,16 +22,16 @@ pub(crate) fn start_log() {
     tracing_subscriber::registry().with(own).with(lines).init();
 }
 
-/// Where everything is.
+/// The addresses of everything.
 pub(crate) struct Addresses<'a> {
     pub(crate) platform: &'a str,
     pub(crate) listen: SocketAddr,
     pub(crate) third_party: &'a str,
-    /// That of the demo application which a client on the command line is to use.
+    /// The redirect URI of the demo application for a client on the command line.
     pub(crate) redirect_uri: &'a str,
 }
 
-/// One line for programs.
+/// Prints one line for programs.
 pub(crate) fn print_json(addresses: &Addresses<'_>, demo: Option<&DemoApplication>) {
     let Addresses { platform, listen, third_party, redirect_uri } = addresses;
     let (username, _, _, password) = DEMO_ACCOUNTS[0];
@@ -49,7 +49,7 @@ pub(crate) fn print_json(addresses: &Addresses<'_>, demo: Option<&DemoApplicatio
     println!("{line}");
 }
 
-/// A page for people.
+/// Prints the same for people.
 pub(crate) fn print_plain(addresses: &Addresses<'_>, demo: Option<&DemoApplication>) {
     let Addresses { platform, third_party, redirect_uri, .. } = addresses;
     println!("Platform                 {platform}");

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use rusqlite::{Connection, TransactionBehavior};
 
-/// Counts the changes of the tables below.
+/// The version of the tables below.
 const VERSION: u32 = 2;
 
 const TABLES: &str = "
@@ -34,7 +34,7 @@ const TABLES: &str = "
     ) STRICT;
 ";
 
-/// One connection, beside those of the store, to the same file.
+/// A connection to the file of the store, besides the store's own.
 #[derive(Clone, Debug)]
 pub(crate) struct Database(Arc<Mutex<Connection>>);
 
@@ -46,13 +46,13 @@ impl Database {
         Ok(Self(Arc::new(Mutex::new(connection))))
     }
 
-    /// Works on the tables in a thread that may wait for the disk.
+    /// Runs `work` on a thread that may wait for the disk.
     pub(crate) async fn call<T: Send + 'static>(
         &self,
         work: impl FnOnce(&mut Connection) -> rusqlite::Result<T> + Send + 'static,
     ) -> Result<T, DatabaseError> {
         let connection = self.0.clone();
-        // In a box, so that the runtime's code for blocking tasks is compiled for each result and not for each closure.
+        // Boxed, so that the runtime's code for blocking tasks is compiled for each result and not for each closure.
         let task: Box<dyn FnOnce() -> rusqlite::Result<T> + Send> =
             Box::new(move || work(&mut connection.lock().unwrap_or_else(PoisonError::into_inner)));
         let done = tokio::task::spawn_blocking(task).await;
@@ -60,16 +60,16 @@ impl Database {
     }
 }
 
-/// Creates the tables in a file that has none of them, and refuses those of another version.
+/// Creates the tables in a file that has none of them. Refuses tables of another version.
 fn create_tables(connection: &mut Connection) -> Result<(), Box<dyn Error>> {
     connection.execute_batch("PRAGMA journal_mode = WAL")?;
-    // Two processes that start on one new file do not both fill it.
+    // If two processes start with one new file, only one of them fills it.
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     let is_there = |table: &str| transaction.table_exists(None, table);
     let found = if is_there("platform_version")? {
         Some(transaction.query_row("SELECT version FROM platform_version", [], |row| row.get(0))?)
     } else {
-        // Tables without a version are those of none that is known here.
+        // Tables without a version are of an unknown one.
         is_there("accounts")?.then_some(0)
     };
     match found {
@@ -78,12 +78,12 @@ fn create_tables(connection: &mut Connection) -> Result<(), Box<dyn Error>> {
             transaction.execute_batch(TABLES)?;
             transaction.execute("INSERT INTO platform_version VALUES (?1)", [VERSION])?;
         }
-        Some(_) => return Err("the file is of another version of this example; delete it to begin anew".into()),
+        Some(_) => return Err("the file is from another version of this example; delete it to start over".into()),
     }
     Ok(transaction.commit()?)
 }
 
-/// The database failed; nothing of it is for the user's eyes.
+/// A failure of the database, which is not shown to users.
 #[derive(Debug, thiserror::Error)]
 #[error("the platform's database failed: {0}")]
 pub(crate) struct DatabaseError(Box<dyn Error + Send + Sync>);

@@ -1,4 +1,4 @@
-//! The application that is there from the start, and what the console says of everything.
+//! The demo application, which is registered at the start.
 
 use std::error::Error;
 
@@ -19,15 +19,15 @@ const DESCRIPTION: &str = "Drafts the notes of your next release from the issues
 pub(crate) const SCOPES: &str = "account-profile:r account-email:r repo-basic-info:r repo-issue:rw";
 const LOGO: &[u8] = include_bytes!("../assets/release_notes.png");
 
-/// What the demo application proves itself with.
+/// The credentials of the demo application.
 pub(crate) struct DemoApplication {
     pub(crate) client_id: String,
     pub(crate) client_secret: String,
 }
 
 impl DemoApplication {
-    /// Registers the application, or, since only digests of secrets are kept, gives the one that is there
-    /// a further secret; nothing if somebody took its approval away.
+    /// Registers the application. If it exists, makes another secret for it, since only digests of secrets are kept.
+    /// Returns `None` if it was deleted, or is not approved.
     pub(crate) async fn prepare(
         server: &AuthorizationServer,
         database: &Database,
@@ -82,7 +82,7 @@ fn form(third_party: &str, redirect_uri: Option<&str>) -> ApplicationForm {
     form
 }
 
-/// Brings the addresses in line with where the application listens this time.
+/// Updates the addresses to where the application listens this time.
 async fn follow(
     server: &AuthorizationServer,
     registrar: &Registrar,
@@ -95,7 +95,7 @@ async fn follow(
         return Ok(());
     }
     if application.proposed().is_some() {
-        warn!(client = %id, "a change of the demo application awaits review: its addresses stay as they are");
+        warn!(client = %id, "a change of the demo application awaits review: its addresses are not updated");
         return Ok(());
     }
     form.website.clone_from(&wanted.website);
@@ -107,7 +107,7 @@ async fn follow(
     Ok(())
 }
 
-/// Makes a secret for its owner; whoever owns it now could make another in the pages.
+/// Makes a secret on behalf of its current owner, who could also make one on the pages.
 async fn next_secret(registrar: &Registrar, id: &ClientId) -> Result<String, Box<dyn Error>> {
     let application = registrar.application(id).await?;
     let owner = application.owner().ok_or("the demo application has no owner")?;

@@ -1,4 +1,4 @@
-//! What keeps passwords from being guessed: few checks at a time, waits that grow, and a limit for each address.
+//! Protection against password guessing: few checks at a time, growing waits, and a limit for each address.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher as _, RandomState};
@@ -17,28 +17,28 @@ use crate::known_browsers::KnownBrowser;
 
 /// A check takes one core and 19 MiB.
 const CHECKS_AT_ONCE: usize = 2;
-/// Those of browsers that have signed in before, which no crowd of strangers keeps waiting.
+/// Checks for browsers that have signed in before, which do not wait for the checks of others.
 const CHECKS_OF_KNOWN_AT_ONCE: usize = 1;
-/// Checks that one guesser may have waiting and running; more would fill the queue for everybody.
+/// Checks that one guesser may have waiting and running. More would fill the queue for all users.
 const CHECKS_OF_ONE: u32 = 8;
-/// Who waits longer for a turn is told to come back.
+/// How long a check may wait for its turn. After that, the user is asked to try again later.
 const LONGEST_QUEUE: Duration = Duration::from_secs(5);
 /// Wrong passwords that cost no wait.
 const FREE_FAILURES: u32 = 4;
 const LONGEST_WAIT: u32 = 60;
-/// Seconds without a failure after which everything is forgotten.
+/// Seconds without a failure after which all failures are forgotten.
 const MEMORY: u32 = 900;
-/// Checks that one address has at once, whatever the accounts; one that succeeds does not count.
+/// Checks that one address may make at once, for all accounts together. A check that succeeds does not count.
 const CHECKS_OF_ADDRESS: u32 = 30;
-/// Seconds after which an address has one check more.
+/// Seconds after which an address may make one more check.
 const SECONDS_A_CHECK: u32 = 10;
 const MOST_ENTRIES: usize = 10_000;
 
 /// Counts wrong passwords by account and guesser together, and checks by address.
 ///
-/// So a stranger elsewhere locks nobody out. Whoever shares the stranger's address (behind one NAT; behind a
-/// proxy, which is everybody's address unless the service is told what the proxy says) waits along, in a
-/// browser that has never signed in to the account. One that has is a guesser by itself.
+/// So an attacker elsewhere cannot lock a user out. A user with the same address as the attacker must wait too: behind
+/// one NAT, or behind a proxy, unless the service reads the client's address from the proxy's headers. A browser that
+/// has signed in to the account before counts as a separate guesser.
 #[derive(Debug)]
 pub(crate) struct Guesses {
     turns: Arc<Semaphore>,
@@ -46,7 +46,7 @@ pub(crate) struct Guesses {
     under_way: Mutex<HashMap<Guesser, u32>>,
     keys: RandomState,
     counts: Mutex<Counts>,
-    /// What checks work on, as many as run at once.
+    /// The memory for checks, one for each that runs at once.
     memories: Mutex<Vec<Vec<Block>>>,
     counts_loopback: bool,
 }
@@ -65,7 +65,7 @@ pub(crate) enum Guesser {
 }
 
 impl Guesser {
-    /// One host has all addresses of its IPv6 network.
+    /// All addresses of an IPv6 network count as one host.
     pub(crate) fn of(known: Option<KnownBrowser>, peer: Option<IpAddr>) -> Self {
         let mut attempt = Attempt::new(AttemptKind::Authentication, Endpoint::Authorization);
         attempt.peer = peer;
@@ -100,7 +100,7 @@ struct Checks {
 }
 
 impl Checks {
-    /// Forgets one check each ten seconds.
+    /// Forgets one check every ten seconds.
     fn at(self, now: Timestamp) -> Self {
         let forgotten = now.seconds_since(self.since) / SECONDS_A_CHECK;
         match self.count.saturating_sub(forgotten) {
@@ -116,7 +116,7 @@ impl Checks {
 }
 
 impl Guesses {
-    /// Counts checks by address; those that come over the loopback only if it is told to.
+    /// Counts checks by address. Those over the loopback count only if `counts_loopback` is set.
     pub(crate) fn new(counts_loopback: bool) -> Self {
         Self {
             turns: Arc::new(Semaphore::new(CHECKS_AT_ONCE)),
@@ -131,8 +131,8 @@ impl Guesses {
 
     /// Waits for a turn to check a password.
     ///
-    /// Counts are looked at in the turn: of many guesses sent at once, the later ones meet the failures
-    /// of the earlier ones.
+    /// Counts are read during the turn. So of many guesses sent at once, the later ones see the failures of the earlier
+    /// ones.
     pub(crate) async fn turn(self: &Arc<Self>, account: &str, guesser: Guesser) -> Result<Turn, TooMany> {
         let place = Place::take(self, guesser)?;
         let turns = if matches!(guesser, Guesser::Known(_)) { &self.turns_of_known } else { &self.turns };
@@ -169,7 +169,7 @@ impl Guesses {
 }
 
 impl Counts {
-    /// Takes note of a check before it begins, as of one that fails.
+    /// Counts a check as a failure before it begins.
     fn begin(&mut self, key: u64, address: Option<u64>, now: Timestamp) {
         self.make_room(now);
         let known = self.failures.get(&key).copied().filter(|entry| !entry.is_forgotten(now));
@@ -188,7 +188,7 @@ impl Counts {
         }
     }
 
-    /// Drops what no longer counts, and otherwise what counts least. Every entry has cost a check.
+    /// Drops entries that no longer count, or else those that count least. Every entry has cost a check.
     fn make_room(&mut self, now: Timestamp) {
         if self.failures.len() >= MOST_ENTRIES {
             self.failures.retain(|_, entry| !entry.is_forgotten(now));
@@ -215,14 +215,14 @@ pub(crate) struct Turn {
 }
 
 impl Turn {
-    /// Checks the password in a thread of its own, to which the turn goes: if the browser hangs up, the check goes
-    /// on, its place is taken until it ends, and it counts.
+    /// Checks the password on a separate thread, which takes the turn. If the browser hangs up, the check continues,
+    /// keeps its slot until it ends, and counts.
     pub(crate) async fn check(
         self,
         is_right: impl FnOnce(&mut Vec<Block>) -> bool + Send + 'static,
     ) -> Result<bool, JoinError> {
         let check = move || {
-            // The whole turn, its permit too: a closure takes no more than the fields that it names.
+            // Moves the whole turn with its permit: a closure captures only the fields that it names.
             let turn = self;
             let guesses = &turn.place.guesses;
             guesses.counts().begin(turn.key, turn.address, SystemClock.now());
@@ -238,7 +238,7 @@ impl Turn {
     }
 }
 
-/// Too many tries; it goes on after these seconds.
+/// Too many tries. The next one is possible after these seconds.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TooMany {
     pub(crate) seconds: u32,

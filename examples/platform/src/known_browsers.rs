@@ -1,4 +1,4 @@
-//! Browsers that have signed in to an account before: strangers' wrong passwords do not hold them back.
+//! Browsers that have signed in to an account before. Wrong passwords from other browsers do not delay them.
 //!
 //! There is one cookie, so a browser is known to the account that it signed in to last.
 
@@ -14,7 +14,7 @@ use crate::web::Platform;
 const NAME: &str = "platform_known";
 const SECONDS: u32 = 180 * 86_400;
 
-/// The digest of the cookie's text, which is all that is kept of it.
+/// The digest of the cookie's value. Only the digest is stored.
 pub(crate) type KnownBrowser = [u8; 32];
 
 /// Recognizes the browser, if it is one of this account's.
@@ -33,15 +33,15 @@ pub(crate) async fn find(
 
 /// Makes a browser known to the account, and returns the cookie to set.
 pub(crate) async fn remember(platform: &Platform, account: &Subject) -> Result<String, DatabaseError> {
-    let mut octets = [0; 16];
-    SystemEntropy.fill(&mut octets);
-    let token: String = octets.iter().map(|octet| format!("{octet:02x}")).collect();
+    let mut bytes = [0; 16];
+    SystemEntropy.fill(&mut bytes);
+    let token: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
     let digest = KnownBrowser::from(Sha256::digest(&token));
     let row = (digest, account.to_string(), SystemClock.now().seconds().saturating_add(SECONDS));
     let insert = "INSERT INTO known_browsers VALUES (?1, ?2, ?3)";
     platform.database.call(move |connection| connection.execute(insert, row).map(drop)).await?;
     let name = platform.cookie_name(NAME);
-    // A cookie with the prefix is one of the whole host.
+    // A cookie with the prefix must be valid for the whole host.
     let place = if platform.is_secure() { "Path=/; Secure" } else { "Path=/sign-in" };
     Ok(format!("{name}={token}; {place}; Max-Age={SECONDS}; HttpOnly; SameSite=Lax"))
 }

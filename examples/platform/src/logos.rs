@@ -37,9 +37,9 @@ async fn logo(
     let headers = [
         (CONTENT_TYPE, logo.media_type()),
         (CACHE_CONTROL, caching),
-        // What was uploaded is an image and nothing else, whatever it may hold besides.
+        // Browsers must treat the file as an image, even if it contains more.
         (X_CONTENT_TYPE_OPTIONS, "nosniff"),
         (CONTENT_SECURITY_POLICY, "default-src 'none'; sandbox"),
     ];
-    Ok((headers, logo.octets().to_vec()).into_response())
+    Ok((headers, logo.bytes().to_vec()).into_response())
 }

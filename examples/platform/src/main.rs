@@ -1,5 +1,5 @@
-//! The whole service as its people meet it: developers, an administrator, users, and a third-party
-//! application on a second port.
+//! The whole service, with pages for developers, administrators and users, and a third-party application on a second
+//! port.
 //!
 //! `cargo run -p platform` prints the addresses and the accounts.
 
@@ -72,8 +72,8 @@ async fn run(options: Options) -> Result<(), Box<dyn Error>> {
     console::start_log();
     let listener = listen(options.listen, "--listen").await?;
     let third_party_listener = listen(options.third_party_listen, "--third-party-listen").await?;
-    // A name of its own: browsers send cookies to every port of a host, so the third-party application,
-    // which is at the number, would be sent this service's sessions.
+    // Browsers send cookies to every port of a host. So this service uses the name, and the third-party application the
+    // number. Otherwise it would receive this service's sessions.
     let own_base = format!("http://localhost:{}", listener.local_addr()?.port());
     let base = options.issuer.clone().unwrap_or(own_base);
     let third_party = format!("http://{}", third_party_listener.local_addr()?);
@@ -85,7 +85,7 @@ async fn run(options: Options) -> Result<(), Box<dyn Error>> {
     let mut config = Config::platform(&*base);
     config.development = true;
     config.public_clients = true;
-    // An application proves who it is with its secret or with its key.
+    // Applications authenticate with a secret or with a key.
     config.authentication_methods = AuthenticationMethods::SECRET.with(AuthenticationMethod::PrivateKeyJwt);
     config.pushed_requests = true;
     options.times.apply(&mut config);
@@ -135,7 +135,7 @@ async fn run(options: Options) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// The path of a further file of the same name.
+/// Returns the path of a file beside the database, with another ending.
 fn beside(database: &Path, ending: &str) -> PathBuf {
     let mut path = database.as_os_str().to_owned();
     path.push(ending);
@@ -147,8 +147,8 @@ async fn listen(address: SocketAddr, option: &str) -> Result<TcpListener, String
     listener.map_err(|error| format!("cannot listen on {address}: {error} ({option} chooses another address)"))
 }
 
-/// Opens the file for the store first: it takes a new file or its own, and the platform's tables are guests
-/// in it.
+/// Opens the file for the store first, since the store accepts only a new file or its own. The platform's tables are
+/// then added.
 fn open(path: &Path) -> Result<(SqliteStore, Database), Box<dyn Error>> {
     if let Some(folder) = path.parent() {
         std::fs::create_dir_all(folder)?;
@@ -156,8 +156,8 @@ fn open(path: &Path) -> Result<(SqliteStore, Database), Box<dyn Error>> {
     Ok((SqliteStore::open(path)?, Database::open(path)?))
 }
 
-/// Serves until Ctrl-C, and then what has begun. It waits for a head as long as it takes, which is good enough
-/// on the loopback alone; `grantor_axum::accept::serve` does not.
+/// Serves until Ctrl-C, and then completes the requests that have begun. It has no timeout for the head of a request,
+/// which is acceptable only on the loopback. `grantor_axum::accept::serve` has one.
 async fn serve(listener: TcpListener, app: Router) -> std::io::Result<()> {
     let service = app.into_make_service_with_connect_info::<SocketAddr>();
     axum::serve(listener, service).with_graceful_shutdown(stopped()).await
@@ -165,7 +165,7 @@ async fn serve(listener: TcpListener, app: Router) -> std::io::Result<()> {
 
 async fn stopped() {
     if let Err(error) = tokio::signal::ctrl_c().await {
-        tracing::error!("Ctrl-C cannot be heard: {error}");
+        tracing::error!("cannot listen for Ctrl-C: {error}");
         std::future::pending::<()>().await;
     }
 }

@@ -1,4 +1,4 @@
-//! What the command line says.
+//! The options of the command line.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
@@ -12,7 +12,7 @@ Options of the platform example
   --listen ADDR              where the platform listens: on the loopback, 127.0.0.1:8080 by default
   --third-party-listen ADDR  where the third-party application listens, 127.0.0.1:8081 by default
   --database PATH            the file that keeps everything, target/platform.sqlite by default
-  --redirect-uri URI         a further redirect URI of the demo application
+  --redirect-uri URI         another redirect URI of the demo application
   --issuer URL               the https address that a TLS proxy on this machine gives the platform
   --open-clients HOW         applications may register themselves: HOW is approve (at once) or review
   --confirm-clock            the clock is right: remove expired grants again after some days without the platform
@@ -25,15 +25,15 @@ pub(crate) struct Options {
     pub(crate) listen: SocketAddr,
     pub(crate) third_party_listen: SocketAddr,
     pub(crate) database: PathBuf,
-    /// A further redirect URI of the demo application, beside the third-party application's own.
+    /// Another redirect URI of the demo application, besides the third-party application's.
     pub(crate) redirect_uri: Option<String>,
     /// Where browsers reach the platform, if not where it listens.
     pub(crate) issuer: Option<String>,
-    /// Whether requests over the loopback are slowed down too.
+    /// Whether the throttle counts requests over the loopback too.
     pub(crate) throttle: bool,
     /// Whether applications may register themselves, and who approves them.
     pub(crate) open_clients: Option<OpenClients>,
-    /// Somebody has compared the clock.
+    /// Whether the operator confirms that the clock is right.
     pub(crate) confirm_clock: bool,
     pub(crate) times: Times,
     pub(crate) json: bool,
@@ -44,12 +44,12 @@ pub(crate) struct Options {
 pub(crate) enum OpenClients {
     /// It can be used at once.
     Approve,
-    /// It awaits the review that all applications await.
+    /// It awaits review, like all applications.
     Review,
 }
 
 impl Options {
-    /// Reads the command line; nothing if it asked for help, which is printed then.
+    /// Reads the command line. Prints the help and returns `None` if that was asked for.
     pub(crate) fn from_args() -> Result<Option<Self>, String> {
         let mut options = Self {
             listen: (Ipv4Addr::LOCALHOST, 8080).into(),
@@ -90,10 +90,10 @@ impl Options {
     }
 }
 
-/// Both the store and the platform's tables are in it, and each opens it for itself.
+/// Reads the path of the database. The store and the platform's tables open it separately, so it must be a file.
 fn file(path: &str) -> Result<PathBuf, String> {
     if path.is_empty() || path == ":memory:" {
-        return Err("--database needs the path of a file: this example keeps nothing in memory alone".into());
+        return Err("--database needs the path of a file: this example has no database in memory".into());
     }
     Ok(path.into())
 }
@@ -102,24 +102,24 @@ fn open_clients(how: &str) -> Result<OpenClients, String> {
     match how {
         "approve" => Ok(OpenClients::Approve),
         "review" => Ok(OpenClients::Review),
-        _ => Err(format!("--open-clients is approve or review, not {how:?}")),
+        _ => Err(format!("--open-clients must be approve or review, not {how:?}")),
     }
 }
 
-/// The passwords of the demo accounts are known to everybody, so nobody else's machine may reach them.
+/// Accepts only a loopback address: the passwords of the demo accounts are public.
 fn loopback(text: &str) -> Result<SocketAddr, String> {
-    let address: SocketAddr = text.parse().map_err(|_| format!("{text} is no address such as 127.0.0.1:8080"))?;
+    let address: SocketAddr = text.parse().map_err(|_| format!("{text} is not an address like 127.0.0.1:8080"))?;
     if !address.ip().is_loopback() {
-        return Err(format!("{address} is not on the loopback, and the demo accounts have well-known passwords"));
+        return Err(format!("{address} is not a loopback address; the demo accounts have well-known passwords"));
     }
     Ok(address)
 }
 
-/// The same holds for a proxy, so it has to be on this machine.
+/// Accepts only an https URL on this machine, for the same reason.
 fn local_https(text: &str) -> Result<String, String> {
     let uri: Option<Uri> = text.trim_end_matches('/').parse().ok();
     let is_local = |uri: &Uri| matches!(uri.host(), Some("localhost" | "127.0.0.1" | "[::1]"));
     let uri = uri.filter(|uri| uri.scheme_str() == Some("https") && is_local(uri) && uri.path() == "/");
-    let uri = uri.ok_or_else(|| format!("{text} is no address such as https://localhost:8443"))?;
+    let uri = uri.ok_or_else(|| format!("{text} is not a loopback URL like https://localhost:8443"))?;
     Ok(uri.to_string().trim_end_matches('/').to_owned())
 }

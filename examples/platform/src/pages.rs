@@ -1,4 +1,4 @@
-//! What all pages share: the frame around them, their headers, and the page of a failure.
+//! The common parts of all pages: the frame around them, their headers, and the page of a failure.
 
 use std::borrow::Cow;
 use std::fmt::Display;
@@ -18,17 +18,17 @@ use crate::accounts::Account;
 use crate::session::Visitor;
 use crate::web::Platform;
 
-/// What the layout shows beside the page itself: whose page it is.
+/// What the layout shows around the page: the navigation of its visitor.
 pub(crate) enum Frame {
     Of(Account),
-    Nobody,
-    /// Nobody was asked who it is.
+    SignedOut,
+    /// The session was not read.
     Bare,
 }
 
 impl Frame {
     pub(crate) fn of(visitor: &Visitor) -> Self {
-        visitor.account.clone().map_or(Self::Nobody, Self::Of)
+        visitor.account.clone().map_or(Self::SignedOut, Self::Of)
     }
 
     pub(crate) fn for_account(account: &Account) -> Self {
@@ -38,7 +38,7 @@ impl Frame {
     pub(crate) const fn account(&self) -> Option<&Account> {
         match self {
             Self::Of(account) => Some(account),
-            Self::Nobody | Self::Bare => None,
+            Self::SignedOut | Self::Bare => None,
         }
     }
 
@@ -52,7 +52,7 @@ pub(crate) fn segment(text: &str) -> String {
     utf8_percent_encode(text, NON_ALPHANUMERIC).to_string()
 }
 
-/// Sends a page whose forms go to this service alone.
+/// Sends a page whose forms go to this service only.
 pub(crate) fn page(template: &impl Template) -> Response {
     page_with_form_action(template, "")
 }
@@ -62,7 +62,7 @@ pub(crate) fn page_with_form_action(template: &impl Template, other: &str) -> Re
     send(template, &format!("form-action 'self' {other}"))
 }
 
-/// Sends a page that runs this service's own script, for buttons that copy. It has to work without.
+/// Sends a page that runs this service's own script, for buttons that copy. The page must work without the script.
 pub(crate) fn page_with_script(template: &impl Template) -> Response {
     send(template, "form-action 'self'; script-src 'self'")
 }
@@ -70,7 +70,7 @@ pub(crate) fn page_with_script(template: &impl Template) -> Response {
 fn send(template: &impl Template, policy: &str) -> Response {
     let text = match template.render() {
         Ok(text) => text,
-        Err(error) => return Failure::trouble(error).into_response(),
+        Err(error) => return Failure::internal(error).into_response(),
     };
     let policy = format!(
         "default-src 'none'; style-src 'self'; img-src 'self'; {policy}; frame-ancestors 'none'; base-uri 'none'"
@@ -86,10 +86,10 @@ fn send(template: &impl Template, policy: &str) -> Response {
     response
 }
 
-/// Why there is no page as asked for.
+/// Why the requested page is not shown.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// Nobody is signed in; then it goes on to this path.
+    /// The visitor must sign in, and then continues at this path.
     SignInFirst {
         next: String,
         sent: Sent,
@@ -97,16 +97,16 @@ pub(crate) enum Failure {
     Forbidden,
     /// A form that may have come from another origin.
     ForeignForm,
-    /// The request was meant for another host; this service has that address.
+    /// The request was for another host. Contains the address of this service.
     OtherHost(Arc<str>),
     NotFound,
-    /// What was sent cannot be meant.
+    /// The request is not valid.
     BadRequest(Cow<'static, str>),
-    /// Something broke; it was logged.
-    Trouble,
+    /// An internal error, which was logged.
+    Internal,
 }
 
-/// What is lost when somebody has to sign in first.
+/// What is lost if the visitor must sign in first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Sent {
     Nothing,
@@ -114,16 +114,16 @@ pub(crate) enum Sent {
 }
 
 impl Failure {
-    /// Logs what broke; the page does not tell.
-    pub(crate) fn trouble(cause: impl Display) -> Self {
+    /// Logs the cause. The page does not show it.
+    pub(crate) fn internal(cause: impl Display) -> Self {
         error!("{cause}");
-        Self::Trouble
+        Self::Internal
     }
 }
 
 impl<E: std::error::Error> From<E> for Failure {
     fn from(error: E) -> Self {
-        Self::trouble(error)
+        Self::internal(error)
     }
 }
 
@@ -134,8 +134,8 @@ struct FailurePage {
     message: Message,
 }
 
-/// What the page of a failure says. It is an extension of the response, so that [`with_navigation`] can put the
-/// visitor's navigation around it.
+/// The texts on the page of a failure. They are an extension of the response, so that [`with_navigation`] can add the
+/// visitor's navigation.
 #[derive(Clone, Debug)]
 struct Message {
     title: &'static str,
@@ -151,7 +151,7 @@ impl Message {
     }
 }
 
-/// Gives the page of a failure the navigation of its visitor.
+/// Adds the visitor's navigation to the page of a failure.
 pub(crate) async fn with_navigation(State(platform): State<Platform>, request: Request, next: Next) -> Response {
     let (mut parts, body) = request.into_parts();
     let response = next.run(Request::from_parts(parts.clone(), body)).await;
@@ -171,23 +171,21 @@ impl IntoResponse for Failure {
                 let lost = if sent == Sent::Form { "&lost=form" } else { "" };
                 return Redirect::to(&format!("/sign-in?next={next}{lost}")).into_response();
             }
-            Self::Forbidden => {
-                (StatusCode::FORBIDDEN, "Not yours to see", "Your account may not open this page.".into())
-            }
+            Self::Forbidden => (StatusCode::FORBIDDEN, "Access denied", "Your account may not open this page.".into()),
             Self::ForeignForm => {
-                let text = "What was sent may have come from the page of somebody else, so nothing was done. Open \
+                let text = "The form may have come from the page of another site, so nothing was done. Open \
                             Platform in a new window, in an up-to-date browser, and try again there."
                     .into();
                 (StatusCode::FORBIDDEN, "That did not come from Platform", text)
             }
             Self::OtherHost(own) => {
-                let text = format!("This is Platform, and its address is {own}. It does not answer to another name.");
+                let text = format!("This is Platform, and its address is {own}. It does not answer elsewhere.");
                 home = own;
-                (StatusCode::MISDIRECTED_REQUEST, "This is another place", text.into())
+                (StatusCode::MISDIRECTED_REQUEST, "Wrong address", text.into())
             }
             Self::NotFound => (StatusCode::NOT_FOUND, "Nothing here", "There is no page at this address.".into()),
             Self::BadRequest(why) => (StatusCode::BAD_REQUEST, "That did not work", why),
-            Self::Trouble => {
+            Self::Internal => {
                 let text = "Something went wrong on our side. Nothing you did was lost; please try again.".into();
                 (StatusCode::INTERNAL_SERVER_ERROR, "Something went wrong", text)
             }

@@ -1,4 +1,4 @@
-//! Since when each application can be used, for the page that asks people to authorize it.
+//! The time of each application's first approval, for its consent page.
 
 use grantor::{ClientId, Clock as _, SystemClock, Timestamp};
 use rusqlite::OptionalExtension as _;
@@ -6,15 +6,15 @@ use tracing::warn;
 
 use crate::database::{Database, DatabaseError};
 
-/// Notes that an application was approved just now, unless it was before.
+/// Records that an application was approved now, unless it was approved before.
 ///
-/// A failure is logged and nothing more: the approval stands.
+/// A failure is only logged: the approval remains valid.
 pub(crate) async fn note(database: &Database, id: &ClientId) {
     let row = (id.to_string(), SystemClock.now().seconds());
     let insert = "INSERT OR IGNORE INTO publications VALUES (?1, ?2)";
     let written = database.call(move |connection| connection.execute(insert, row).map(drop)).await;
     if let Err(error) = written {
-        warn!(client = %id, "the day of the first approval is not recorded: {error}");
+        warn!(client = %id, "the first approval is not recorded: {error}");
     }
 }
 

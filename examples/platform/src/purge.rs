@@ -1,4 +1,4 @@
-//! Removes what is over; the database would only grow without it.
+//! Removes expired records. Without it, the database would only grow.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use tracing::{error, info};
 
 use crate::database::{Database, DatabaseError};
 
-/// Looks once a minute of the server's clock.
+/// Removes them once a minute of the server's clock.
 pub(crate) async fn now_and_then(server: AuthorizationServer, database: Database, minute: Duration) {
     loop {
         tokio::time::sleep(minute).await;

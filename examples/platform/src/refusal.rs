@@ -1,4 +1,4 @@
-//! The page in the place of the core's own, where an authorization request or a decision is refused.
+//! The page for a refused authorization request or decision, instead of the core's own.
 
 use askama::Template;
 use axum::http::header::CONTENT_LENGTH;
@@ -16,7 +16,7 @@ use crate::words::{self, When};
 struct RefusalPage {
     frame: Frame,
     kind: Kind,
-    /// Where the same request can be looked at again.
+    /// The address that shows the same request again.
     again: Option<String>,
     at: When,
 }
@@ -29,7 +29,7 @@ enum Kind {
     Unavailable,
 }
 
-/// Answers with the redirect to the application, or with a page that tells no cause: that is in the log.
+/// Returns the redirect to the application, or a page without the cause. The cause is in the log.
 pub(crate) fn answer(visitor: &Visitor, error: AuthorizationError, again: Option<&str>) -> Response {
     let subject = visitor.account.as_ref().map(|account| &account.subject);
     let is_redirect = error.redirects() && (subject.is_some() || !error.needs_sign_in());
@@ -50,8 +50,8 @@ fn in_words(visitor: &Visitor, error: AuthorizationError, subject: Option<&Subje
     let now: Timestamp = SystemClock.now();
     let again = again.filter(|_| kind == Kind::Stale).map(str::to_owned);
     let mut response = page(&RefusalPage { frame: Frame::of(visitor), kind, again, at: words::when(now) });
-    // Status and headers are the core's; of those that both have, the page's are at least as strict and
-    // let its style sheet through.
+    // Status and headers are the core's. A header that both have is the page's: it is at least as strict, and allows
+    // the style sheet.
     let core = respond(core);
     *response.status_mut() = core.status();
     for (name, value) in core.headers() {

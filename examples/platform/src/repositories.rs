@@ -1,4 +1,4 @@
-//! Repositories and their issues, as the platform's own tables have them.
+//! Repositories and their issues, from the platform's own tables.
 
 use grantor::Subject;
 use grantor::scope::Resource;
@@ -17,7 +17,7 @@ pub(crate) struct Repository {
 }
 
 impl Repository {
-    /// What an access token has to reach.
+    /// The resource that an access token must cover.
     pub(crate) fn resource(&self) -> Resource<'_> {
         if self.public { Resource::Public(&self.name) } else { Resource::Private(&self.name) }
     }

@@ -1,4 +1,4 @@
-//! Browser sessions, kept in the database so that a restart signs nobody out.
+//! Browser sessions, kept in the database, so that users stay signed in after a restart.
 
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
@@ -22,7 +22,7 @@ const BROWSER: &str = "browser";
 /// Seconds from the sign-in after which a session ends, however busy it is: seven days.
 const LONGEST: u32 = 7 * 86_400;
 
-/// The cookie that carries the session: out of scripts' reach, not sent along by other sites' forms.
+/// The session cookie. Scripts cannot read it, and forms of other sites do not send it.
 pub(crate) fn layer(platform: &Platform) -> SessionManagerLayer<Sessions> {
     SessionManagerLayer::new(Sessions(platform.database.clone()))
         .with_name(platform.cookie_name("platform_session"))
@@ -32,7 +32,7 @@ pub(crate) fn layer(platform: &Platform) -> SessionManagerLayer<Sessions> {
         .with_expiry(Expiry::OnInactivity(Duration::hours(12)))
 }
 
-/// Whoever asks, if signed in.
+/// The visitor of a page, with the account if signed in.
 #[derive(Clone, Debug)]
 pub(crate) struct Visitor {
     pub(crate) session: Session,
@@ -40,7 +40,7 @@ pub(crate) struct Visitor {
 }
 
 impl Visitor {
-    /// Begins a session of this account under a new id, so that an id from before is worth nothing.
+    /// Begins a session of this account under a new id, so that an earlier id is not valid.
     pub(crate) async fn sign_in(&self, account: &Account) -> std::result::Result<(), Failure> {
         self.session.cycle_id().await?;
         self.session.insert(ACCOUNT, account.subject.as_str()).await?;
@@ -55,24 +55,24 @@ impl Visitor {
         Ok(self.session.flush().await?)
     }
 
-    /// Returns a name of this browser that outlasts a sign-in, unlike the id of its session. It is a new one each time until
-    /// [`keep_browser`](Self::keep_browser) keeps it.
+    /// Returns a name of this browser. Unlike the session id, it stays the same after a sign-in. Each call returns a
+    /// new name until [`keep_browser`](Self::keep_browser) is called.
     pub(crate) async fn browser(&self) -> std::result::Result<String, Failure> {
         let kept = self.session.get(BROWSER).await?;
         Ok(kept.unwrap_or_else(|| {
-            let mut octets = [0; 16];
-            SystemEntropy.fill(&mut octets);
-            u128::from_be_bytes(octets).to_string()
+            let mut bytes = [0; 16];
+            SystemEntropy.fill(&mut bytes);
+            u128::from_be_bytes(bytes).to_string()
         }))
     }
 
-    /// Keeps the browser's name in its session, which begins with it if there is none yet.
+    /// Keeps the browser's name in its session. Begins a session if there is none yet.
     pub(crate) async fn keep_browser(&self, browser: &str) -> std::result::Result<(), Failure> {
         Ok(self.session.insert(BROWSER, browser).await?)
     }
 
-    /// What a held authorization is bound to.
-    pub(crate) fn session_octets(&self) -> [u8; 16] {
+    /// Returns the session's value that a held authorization is bound to.
+    pub(crate) fn session_bytes(&self) -> [u8; 16] {
         self.session.id().map_or([0; 16], |id| id.0.to_be_bytes())
     }
 }
@@ -81,7 +81,7 @@ impl FromRequestParts<Platform> for Visitor {
     type Rejection = Failure;
 
     async fn from_request_parts(parts: &mut Parts, platform: &Platform) -> std::result::Result<Self, Failure> {
-        let missing = |(_, why): (_, &'static str)| Failure::trouble(why);
+        let missing = |(_, why): (_, &'static str)| Failure::internal(why);
         let session = Session::from_request_parts(parts, platform).await.map_err(missing)?;
         let ends: u32 = session.get(ENDS).await?.unwrap_or_default();
         let account = match session.get::<String>(ACCOUNT).await? {
@@ -96,7 +96,7 @@ impl FromRequestParts<Platform> for Visitor {
     }
 }
 
-/// A visitor who must be signed in; others are asked to, and come back to where they wanted to go.
+/// A visitor who must be signed in. Others are sent to the sign-in page, and then back.
 #[derive(Clone, Debug)]
 pub(crate) struct SignedIn {
     pub(crate) visitor: Visitor,
@@ -109,7 +109,7 @@ impl FromRequestParts<Platform> for SignedIn {
     async fn from_request_parts(parts: &mut Parts, platform: &Platform) -> std::result::Result<Self, Failure> {
         let visitor = Visitor::from_request_parts(parts, platform).await?;
         let Some(account) = visitor.account.clone() else {
-            // Every address that takes a form leads back to the page that has it.
+            // Every address that accepts a form redirects a GET to the page with the form.
             let next = parts.uri.path_and_query().map_or("/", |path| path.as_str()).to_owned();
             let sent = if parts.method.is_safe() { Sent::Nothing } else { Sent::Form };
             return Err(Failure::SignInFirst { next, sent });
@@ -131,14 +131,14 @@ impl FromRequestParts<Platform> for Administrator {
     }
 }
 
-/// The sessions' table, which knows digests of the ids alone: nobody can make a cookie of a copy of the file.
+/// The table of sessions. It has only digests of the ids, so a copy of the file is of no use for making cookies.
 #[derive(Clone, Debug)]
 pub(crate) struct Sessions(Database);
 
 #[async_trait::async_trait]
 impl SessionStore for Sessions {
     async fn create(&self, record: &mut Record) -> Result<()> {
-        // 128 random bits: a second session of the same id does not happen, and would be refused.
+        // 128 random bits: two sessions never have the same id, and the second one would be refused.
         self.write("INSERT INTO sessions VALUES (?1, ?2, ?3)", record).await
     }
 

@@ -22,10 +22,10 @@ use crate::session::Visitor;
 use crate::web::Platform;
 use crate::words;
 
-/// Bytes of a user name and of a password; nobody has longer ones.
+/// The maximum size of a user name and of a password in bytes.
 const LONGEST_USERNAME: usize = 255;
 const LONGEST_PASSWORD: usize = 1024;
-/// Bytes of the form, in which each of theirs may be escaped, and the way back too.
+/// The maximum size of the form in bytes. Every byte of its fields may be escaped.
 pub(crate) const FORM_BYTES: usize = 256 * 1024;
 
 #[derive(Template)]
@@ -33,7 +33,7 @@ pub(crate) const FORM_BYTES: usize = 256 * 1024;
 struct SignInPage {
     frame: Frame,
     entered: Entered,
-    /// The application that waits behind the sign-in.
+    /// The application whose request continues after the sign-in.
     application: Option<String>,
     demo_accounts: [(&'static str, &'static str, &'static str, &'static str); 3],
 }
@@ -106,13 +106,13 @@ pub(crate) async fn submit(
             Ok((AppendHeaders([(SET_COOKIE, cookie)]), redirect).into_response())
         }
         None => {
-            let problem = "User name and password do not belong together.".into();
+            let problem = "Wrong user name or password.".into();
             Ok(show(&platform, &visitor, Entered::refused(next, username, problem)).await)
         }
     }
 }
 
-/// Signs out, and goes on where the form says, so that somebody else can answer the same question.
+/// Signs out, and redirects to where the form says, so that another user can answer the same request.
 pub(crate) async fn out(visitor: Visitor, form: Result<Form<Next>, FormRejection>) -> Result<Redirect, Failure> {
     visitor.sign_out().await?;
     let Form(Next { next, .. }) = form.unwrap_or_default();
@@ -125,7 +125,7 @@ struct Entered {
     next: String,
     username: String,
     problem: Option<Cow<'static, str>>,
-    /// Whether a form was sent that nobody took, since the session was over.
+    /// Whether a form was lost because the session had expired.
     is_form_lost: bool,
 }
 
@@ -141,7 +141,7 @@ async fn show(platform: &Platform, visitor: &Visitor, entered: Entered) -> Respo
     page_with_form_action(&page, &leads_to)
 }
 
-/// What waits behind the sign-in.
+/// The request that continues after the sign-in.
 #[derive(Default)]
 struct Ahead {
     /// The name of the application that asks for access, if its request is valid.
@@ -149,11 +149,10 @@ struct Ahead {
     leads_to: String,
 }
 
-/// Looks at the authorization request that waits behind the sign-in, if it is one.
+/// Reads the authorization request that continues after the sign-in, if there is one.
 ///
-/// `leads_to` is what the page's `form-action` has to let through if the request that waits behind the sign-in is one that
-/// the application is told to be wrong: browsers hold every redirect that follows a form against it, those
-/// of the application too.
+/// If the request is invalid, the sign-in leads to a redirect to the application with the error. `leads_to` is what the
+/// page's `form-action` must allow then: browsers check it for every redirect that follows a form.
 async fn ahead(platform: &Platform, visitor: &Visitor, next: &str) -> Option<Ahead> {
     let (path, query) = next.split_once('?')?;
     if path != platform.server.path(Endpoint::Authorization) {
@@ -171,8 +170,8 @@ async fn ahead(platform: &Platform, visitor: &Visitor, next: &str) -> Option<Ahe
     }
 }
 
-/// The way back, if it leads to this service: a stranger's address would make the sign-in an open redirector.
+/// Returns `next` if it is a path of this service. Any other address would make the sign-in an open redirector.
 pub(crate) fn local(next: &str) -> &str {
     let is_path = next.starts_with('/') && !next.starts_with("//");
-    if is_path && next.bytes().all(|octet| octet.is_ascii_graphic() && octet != b'\\') { next } else { "/" }
+    if is_path && next.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'\\') { next } else { "/" }
 }

@@ -85,7 +85,7 @@ mod tests {
 
     use super::*;
 
-    /// Every scope is shown in words of its own, and none in words that it is never granted with.
+    /// Every scope has different words, and only for permissions that it can be granted with.
     #[test]
     fn every_scope_has_its_verbs() {
         let mut seen = Vec::new();

@@ -18,7 +18,7 @@ use crate::pages::{Failure, Frame, page, with_navigation};
 use crate::session::{self, Visitor};
 use crate::{api, applications, authorized, consent, logos, review, sign_in};
 
-/// What every handler can ask for.
+/// The state of all handlers.
 #[derive(Clone, Debug)]
 pub(crate) struct Platform {
     pub(crate) server: AuthorizationServer,
@@ -66,7 +66,7 @@ pub(crate) fn app(platform: Platform) -> Router {
         .layer(session::layer(&platform))
         .layer(from_fn(refuse_other_origins))
         .with_state(platform.clone());
-    // Neither session nor cookie: applications ask the first two, anybody the last.
+    // These use neither session nor cookie. Applications call the first two, browsers the last.
     let machines = grantor_axum::routes(&platform.server).with_state(platform.server.clone());
     let api = Router::new().nest("/api", api::routes()).with_state(platform.clone());
     let logos = logos::routes().with_state(platform.clone());
@@ -105,12 +105,12 @@ fn asset(media_type: &'static str, content: impl IntoResponse) -> impl IntoRespo
     ([(CONTENT_TYPE, media_type), (CACHE_CONTROL, "max-age=300")], content)
 }
 
-/// Refuses forms that another origin's page sends: `SameSite` cookies stop other sites, and every port of
-/// a host is the same site.
+/// Refuses forms from pages of another origin. `SameSite` cookies stop only other sites, and all ports of a host are
+/// one site.
 ///
-/// A browser too old for `Sec-Fetch-Site` sends `Origin` alone. That is `null` for the pages of this
-/// service, which send no referrer, and for a stranger's page that does the same, so it tells nothing.
-/// Programs send neither, and no page can make a browser do so.
+/// A browser too old for `Sec-Fetch-Site` sends only `Origin`. Its value is `null` for pages that send no referrer,
+/// which an attacker's page can do like those of this service, so `null` proves nothing. Programs send neither header,
+/// and no page can make a browser do so.
 async fn refuse_other_origins(request: Request, next: Next) -> Response {
     let headers = request.headers();
     let is_foreign = match headers.get("Sec-Fetch-Site").map(|value| value.as_bytes()) {
@@ -123,8 +123,8 @@ async fn refuse_other_origins(request: Request, next: Next) -> Response {
     next.run(request).await
 }
 
-/// Refuses requests for other names: a stranger's name that leads to this machine would make the stranger's
-/// page one of this origin, and the passwords of the demo accounts are known.
+/// Refuses requests for other host names. Otherwise an attacker's name that resolves to this machine would put the
+/// attacker's page into this origin, and the passwords of the demo accounts are public.
 async fn refuse_other_hosts(State(base): State<Arc<str>>, request: Request, next: Next) -> Response {
     let header = || request.headers().get(HOST)?.to_str().ok()?.parse::<Authority>().ok();
     let asked = request.uri().authority().cloned().or_else(header);

@@ -1,4 +1,4 @@
-//! What the pages say, in people's words: permissions, states, resources, scopes, times.
+//! Texts for the pages: permissions, states, resources, scopes, times.
 
 use grantor::scope::{Permission, ResourceScope, ScopeCatalog, ScopeSet};
 use grantor::{Application, ApplicationType, CheckedForm, Client, ClientKeys, ClientState, ClientType, Timestamp};
@@ -6,7 +6,7 @@ use time::OffsetDateTime;
 
 use crate::verbs::verbs;
 
-/// How far a scope reaches; a plain scope is granted as a whole.
+/// The permission of a scope; a plain scope is granted as a whole.
 pub(crate) const fn permission(permission: Option<Permission>) -> &'static str {
     match permission {
         Some(Permission::Read) => "Read-only",
@@ -24,7 +24,7 @@ pub(crate) fn owner(application: &Application) -> String {
     }
 }
 
-/// Where an application stands.
+/// The state of an application.
 pub(crate) const fn state(state: ClientState) -> &'static str {
     match state {
         ClientState::Pending => "Awaiting review",
@@ -44,7 +44,7 @@ pub(crate) const fn state_class(state: ClientState) -> &'static str {
     }
 }
 
-/// How an application proves who it is, then its keys, if it has any.
+/// How an application authenticates, and its keys, if it has any.
 pub(crate) fn authentication(form: &CheckedForm) -> Vec<String> {
     match form.keys() {
         Some(ClientKeys::Set(set)) => vec!["With its key. The public one:".to_owned(), set.as_str().to_owned()],
@@ -78,7 +78,7 @@ pub(crate) fn called(client: &Client) -> String {
     }
 }
 
-/// What both choices of the registration form, the consent and the lists call them.
+/// The texts of these two choices on the registration form, the consent page and the lists.
 pub(crate) const ALL_RESOURCES: &str = "All resources of the account, private ones and later ones too";
 pub(crate) const ALL_PUBLIC_RESOURCES: &str = "All public resources of the account, later ones too";
 
@@ -125,7 +125,7 @@ pub(crate) struct ScopeWords {
     pub(crate) verbs: String,
 }
 
-/// Groups the scopes of a set as the catalog does; what the catalog no longer has keeps its name.
+/// Groups the scopes of a set as the catalog does. A scope that the catalog no longer has keeps its name.
 pub(crate) fn scope_groups(catalog: &ScopeCatalog, scopes: &ScopeSet) -> Vec<ScopeGroup> {
     let mut groups = Vec::<ScopeGroup>::new();
     for scope in scopes.iter() {
@@ -156,7 +156,7 @@ pub(crate) struct When {
     pub(crate) text: String,
 }
 
-/// A day alone, such as `22 November 2026`.
+/// A day without a time, such as `22 November 2026`.
 pub(crate) fn day(time: Timestamp) -> When {
     let at = OffsetDateTime::from(time);
     When { exact: time.to_string(), text: format!("{} {} {}", at.day(), at.month(), at.year()) }

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use crate::client::application::open::{read_initial_token, read_open, write_initial_token, write_open};
 use crate::client::application::{Application, CheckedForm};
 use crate::client::encoding::{
-    application_type, application_type_octet, client_type, client_type_octet, read_assurance,
-    read_authentication_methods, read_grant_types, read_resource_scope, read_scopes, read_subject, state, state_octet,
+    application_type, application_type_byte, client_type, client_type_byte, read_assurance,
+    read_authentication_methods, read_grant_types, read_resource_scope, read_scopes, read_subject, state, state_byte,
     write_assurance, write_authentication_methods, write_grant_types, write_scopes,
 };
 use crate::client::redirect_uri::RegisteredRedirectUri;
@@ -20,7 +20,7 @@ const WRITES: u8 = 1;
 const READS: RangeInclusive<u8> = 1..=1;
 
 impl Application {
-    /// Writes the record as octets; it holds no secret, and no logo.
+    /// Writes the record as bytes, which contain no secret and no logo.
     #[must_use]
     pub fn encode(&self) -> Vec<u8> {
         let Self {
@@ -41,7 +41,7 @@ impl Application {
         let mut writer = Writer::new(kind::APPLICATION, WRITES);
         writer.text(id.as_str());
         writer.number(*version);
-        writer.octet(state_octet(*state));
+        writer.byte(state_byte(*state));
         writer.optional(owner.as_ref().map(Subject::as_str), Writer::text);
         writer.time(*submitted);
         writer.optional(*decided, Writer::time);
@@ -69,13 +69,13 @@ impl Application {
     ///
     /// # Errors
     ///
-    /// [`DecodeError`] if the octets are no application, or were written by an unknown release.
-    pub fn decode(octets: &[u8]) -> Result<Self, DecodeError> {
-        let mut reader = Reader::new(octets, kind::APPLICATION, &READS)?;
+    /// [`DecodeError`] if the bytes are not an application, or were written by an unknown release.
+    pub fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes, kind::APPLICATION, &READS)?;
         let mut application = Self {
             id: ClientId::new(reader.text()?).map_err(|_| DecodeError::Malformed)?,
             version: reader.number()?,
-            state: state(reader.octet()?)?,
+            state: state(reader.byte()?)?,
             owner: reader.optional(read_subject)?,
             submitted: reader.time()?,
             decided: reader.optional(Reader::time)?,
@@ -97,9 +97,9 @@ impl Application {
     }
 }
 
-/// The tag of what an application has whose client registered itself.
+/// The tag of the part of an application whose client registered itself.
 const OPEN: u8 = b'O';
-/// The tags of what the form, and the proposed one, have about keys and about the protection of requests and tokens.
+/// The tags of keys, pushed requests and bound tokens in the form and in the proposed form.
 const ASSURANCE: u8 = b'A';
 const PROPOSED_ASSURANCE: u8 = b'P';
 /// The tag of the part for an initial access token.
@@ -119,7 +119,7 @@ fn write_form(writer: &mut Writer, form: &CheckedForm) {
         application_type,
         grant_types,
         authentication_methods,
-        // It stands behind all other fields.
+        // It follows all other fields.
         assurance: _,
     } = form;
     writer.text(name);
@@ -131,8 +131,8 @@ fn write_form(writer: &mut Writer, form: &CheckedForm) {
     }
     write_scopes(writer, scopes, resource_scope);
     write_scopes(writer, machine_scopes, machine_resources);
-    writer.octet(client_type_octet(*client_type));
-    writer.octet(application_type_octet(*application_type));
+    writer.byte(client_type_byte(*client_type));
+    writer.byte(application_type_byte(*application_type));
     write_grant_types(writer, *grant_types);
     write_authentication_methods(writer, *authentication_methods);
 }
@@ -147,8 +147,8 @@ fn read_form(reader: &mut Reader<'_>) -> Result<CheckedForm, DecodeError> {
         resource_scope: read_resource_scope(reader)?,
         machine_scopes: read_scopes(reader)?,
         machine_resources: read_resource_scope(reader)?,
-        client_type: client_type(reader.octet()?)?,
-        application_type: application_type(reader.octet()?)?,
+        client_type: client_type(reader.byte()?)?,
+        application_type: application_type(reader.byte()?)?,
         grant_types: read_grant_types(reader)?,
         authentication_methods: read_authentication_methods(reader)?,
         assurance: None,
@@ -215,7 +215,7 @@ mod tests {
 
     /// 7591-2-20
     ///
-    /// What a release has written is read by every later one.
+    /// Every later release reads what a release has written.
     #[test]
     fn layout_1_of_an_application_with_keys_stays_as_it_is() {
         let file = layout::compared("application.1.keys", &with_keys().encode());
@@ -279,28 +279,28 @@ mod tests {
         Application { initial_token: Some(Box::new(token)), ..application(ClientState::Deleted) }
     }
 
-    /// What a release has written is read by every later one.
+    /// Every later release reads what a release has written.
     #[test]
     fn layout_1_of_a_client_that_manages_itself_stays_as_it_is() {
         let file = layout::compared("application.1.managed", &managed().encode());
         assert_eq!(Application::decode(&file), Ok(managed()));
     }
 
-    /// What a release has written is read by every later one.
+    /// Every later release reads what a release has written.
     #[test]
     fn layout_1_of_an_initial_access_token_stays_as_it_is() {
         let file = layout::compared("application.1.initial_token", &initial_token().encode());
         assert_eq!(Application::decode(&file), Ok(initial_token()));
     }
 
-    /// What a release has written is read by every later one.
+    /// Every later release reads what a release has written.
     #[test]
     fn layout_1_of_a_client_that_registered_itself_stays_as_it_is() {
         let file = layout::compared("application.1.open", &open().encode());
         assert_eq!(Application::decode(&file), Ok(open()));
     }
 
-    /// What a release has written is read by every later one.
+    /// Every later release reads what a release has written.
     #[test]
     fn layout_1_stays_as_it_is() {
         let record = full();
@@ -309,13 +309,13 @@ mod tests {
     }
 
     #[test]
-    fn octets_that_are_cut_or_go_on_are_refused() {
-        let octets = full().encode();
-        for cut in 0..octets.len() {
-            assert_eq!(Application::decode(&octets[..cut]), Err(DecodeError::Malformed), "{cut}");
+    fn bytes_that_are_cut_or_go_on_are_refused() {
+        let bytes = full().encode();
+        for cut in 0..bytes.len() {
+            assert_eq!(Application::decode(&bytes[..cut]), Err(DecodeError::Malformed), "{cut}");
         }
-        assert_eq!(Application::decode(&[&octets[..], b"x"].concat()), Err(DecodeError::Malformed));
-        let mut newer = octets;
+        assert_eq!(Application::decode(&[&bytes[..], b"x"].concat()), Err(DecodeError::Malformed));
+        let mut newer = bytes;
         newer[1] = WRITES + 1;
         assert_eq!(Application::decode(&newer), Err(DecodeError::UnknownVersion));
     }

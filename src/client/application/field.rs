@@ -8,8 +8,8 @@ use crate::jose::{JwkSetError, SigningAlgorithm};
 use crate::scope::ScopeError;
 use crate::text::TextError;
 
-/// A field of a registration that is refused. Its text carries nothing that was submitted, except code points, hosts and
-/// an unknown scope of fewer than 32 bytes.
+/// A field of a registration that is refused. Its text contains nothing that was submitted, except code points, hosts
+/// and an unknown scope of fewer than 32 bytes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 #[error("{field}: {problem}")]
 pub struct FieldError {
@@ -47,7 +47,7 @@ pub enum Field {
     Description,
     /// The address of the official website.
     Website,
-    /// Where answers are sent [RFC 6749 section 3.1.2].
+    /// Where authorization responses are sent [RFC 6749 section 3.1.2].
     RedirectUris,
     /// The scopes asked for [RFC 6749 section 3.3].
     Scopes,
@@ -71,7 +71,7 @@ pub enum Field {
     JwksUri,
     /// The algorithm of the client's assertions: `token_endpoint_auth_signing_alg` [RFC 7591 section 2].
     SigningAlgorithm,
-    /// Whether the client has to push its authorization requests [RFC 9126 section 6].
+    /// Whether the client must push its authorization requests [RFC 9126 section 6].
     RequirePushedAuthorizationRequests,
     /// Whether the client gets only tokens that are bound to a key [RFC 9449 section 5.2].
     DpopBoundAccessTokens,
@@ -129,29 +129,29 @@ pub enum Problem {
     /// Tokens are not bound to keys on this server: see [`Config::bound_tokens`](crate::Config::bound_tokens).
     #[error("is on, and the server setting bound_tokens is off; leave it off")]
     BoundTokensOff,
-    /// The text has only blanks.
+    /// The text has no visible character.
     #[error("has no visible character")]
     Blank,
     /// The image is empty or too large.
-    #[error("has a side that is not of 1 to {limit} pixels")]
+    #[error("has a side that is not 1 to {limit} pixels long")]
     Dimensions {
-        /// How many pixels a side may have.
+        /// The most pixels that a side may have.
         limit: u32,
     },
-    /// The id is an `https` address, as clients have whose description is a document.
-    #[error("begins with https://, as the addresses of documents do; take a name such as \"wiki\"")]
+    /// The id is an `https` address, as the ids of clients with a metadata document are.
+    #[error("begins with https://, like the URL of a metadata document; use a name such as \"wiki\"")]
     DocumentId,
     /// The value cannot change once the application is approved.
     #[error("cannot change once the application is approved")]
     Fixed,
-    /// The host of the address has letters beyond ASCII, some of which look like others.
+    /// The host of the address has letters beyond ASCII, which may look like other letters.
     #[error("has a host with letters beyond ASCII; {a_label:?} is accepted")]
     HostNotAscii {
         /// The host in ASCII [RFC 5890 section 2.3.2.1].
         a_label: Box<str>,
     },
     /// The keys are those of the client's metadata document.
-    #[error("come with the client's metadata document, which has to change instead")]
+    #[error("come from the client's metadata document; change the document instead")]
     KeysOfDocument,
     /// The form has keys or an algorithm, but the client does not authenticate with a key.
     #[error(
@@ -161,8 +161,7 @@ pub enum Problem {
     /// The key set is refused.
     #[error("{0}")]
     KeySet(JwkSetError),
-    /// A token without a user is asked for by a client whose secret is no secret: a public client, or a native
-    /// application [RFC 6749 section 4.4].
+    /// A client that cannot keep a secret, public or native, asks for tokens without a user [RFC 6749 section 4.4].
     #[error("has client_credentials, which is for confidential web applications")]
     MachineNotConfidential,
     /// The server offers none of the methods of client authentication.
@@ -192,19 +191,19 @@ pub enum Problem {
     /// The client authenticates with a key, but the form has neither `jwks` nor `jwks_uri`.
     #[error("is missing; private_key_jwt needs a JWK Set here, or its https address in jwks_uri")]
     NoKeys,
-    /// The octets are no PNG, JPEG, GIF or WebP image.
-    #[error("is no PNG, JPEG, GIF or WebP image")]
+    /// The bytes are not a PNG, JPEG, GIF or WebP image.
+    #[error("is not a PNG, JPEG, GIF or WebP image")]
     NotAnImage,
-    /// The text is no absolute `https` or `http` URL in its plain form.
-    #[error("is no plain https or http address")]
+    /// The text is not an absolute `https` or `http` URL in its plain form.
+    #[error("is not a plain https or http address")]
     NotAWebAddress,
     /// The text is not an `https` URL in lower case and ASCII, without user name and fragment.
-    #[error("is no plain https address; one such as https://app.example/jwks.json is accepted")]
+    #[error("is not a plain https address; one such as https://app.example/jwks.json is accepted")]
     NotAnHttpsAddress,
     /// The server does not offer this value.
     #[error("has a value that is not offered")]
     NotOffered,
-    /// The application is public, and the server has no public ones: see
+    /// The application is public, and the server accepts no public ones: see
     /// [`Config::public_clients`](crate::Config::public_clients).
     #[error("is public, and the server setting public_clients is off; a confidential one is accepted")]
     PublicClientsOff,
@@ -223,23 +222,23 @@ pub enum Problem {
         /// Why it cannot be registered.
         error: RedirectUriError,
     },
-    /// Refresh is asked for without the authorization code that has to come first.
+    /// The form has refresh without the authorization code, which refresh needs.
     #[error("has refresh without the authorization code")]
     RefreshAlone,
-    /// A value stands there twice.
-    #[error("value {number}: stands there before")]
+    /// A value occurs twice.
+    #[error("value {number}: is a duplicate")]
     Repeated {
-        /// Which one is the second, counted from 1.
+        /// Which one is the duplicate, counted from 1.
         number: usize,
     },
     /// The scopes cannot be granted.
     #[error("{0}")]
     Scope(ScopeError),
     /// The form has `private_key_jwt` together with another method.
-    #[error("has private_key_jwt beside a secret; private_key_jwt alone is accepted, or the secret without it")]
+    #[error("has private_key_jwt together with a secret; use only one of the two")]
     SecretBesideKeys,
     /// The id has the form of those that the server makes: 22 letters and digits.
-    #[error("has 22 letters and digits, as the ids that the server makes; take a name such as \"wiki\"")]
+    #[error("has 22 letters and digits, like ids that the server makes; use a name such as \"wiki\"")]
     ServerMadeId,
     /// The text has a character that could mislead its readers.
     #[error("{0}")]
@@ -255,26 +254,26 @@ pub enum Problem {
     /// The text is too long.
     #[error("has more than {limit} characters")]
     TooManyCharacters {
-        /// How many there may be.
+        /// The limit.
         limit: usize,
     },
     /// The logo is too large.
-    #[error("has more than {limit} octets")]
-    TooManyOctets {
-        /// How many there may be.
+    #[error("has more than {limit} bytes")]
+    TooManyBytes {
+        /// The limit.
         limit: usize,
     },
     /// There are too many values.
     #[error("has more than {limit} values")]
     TooManyValues {
-        /// How many there may be.
+        /// The limit.
         limit: usize,
     },
     /// The form has both `jwks` and `jwks_uri` [RFC 7591 section 2].
-    #[error("is given beside jwks; one of the two is accepted")]
+    #[error("is given together with jwks; use only one of the two")]
     TwoKeySets,
-    /// The address has a user name or password in it, which hides where it leads.
-    #[error("has a user name in it")]
+    /// The address contains a user name or password, which hides where it leads.
+    #[error("contains a user name")]
     UserInfo,
 }
 

@@ -1,4 +1,4 @@
-//! The form that a developer submits, and the same once it is checked.
+//! The form that a developer submits, unchecked and checked.
 
 use std::sync::Arc;
 
@@ -18,9 +18,9 @@ use crate::scope::{ResourceScope, ScopeCatalog, ScopeSet};
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ApplicationForm {
-    /// The name shown to the user: nothing that could mislead, and at least one character that can be seen.
+    /// The name shown to the user: no misleading characters, and at least one visible character.
     pub name: String,
-    /// What the application does, lines ended by U+000A alone; an empty text counts as none.
+    /// What the application does, with lines ended by U+000A alone. An empty text counts as none.
     pub description: Option<String>,
     /// The absolute `https` or `http` address of the official website, without user name; its host in ASCII.
     pub website: String,
@@ -30,11 +30,11 @@ pub struct ApplicationForm {
     /// The scopes that users may be asked for, separated by spaces as in a request; at least one if `grant_types`
     /// has the authorization code [RFC 6749 section 3.3].
     pub scopes: String,
-    /// The resources that users may be asked for. Every form needs it, also one without the authorization code; a list
+    /// The resources that users may be asked for. Every form needs it, even one without the authorization code. A list
     /// must not be empty.
     pub resource_scope: Option<ResourceScope>,
     /// The scopes of tokens without a user, separated by spaces; at least one if `grant_types` has client credentials,
-    /// none by default [RFC 6749 section 4.4]. They are apart from `scopes`.
+    /// none by default [RFC 6749 section 4.4]. They are separate from `scopes`.
     pub machine_scopes: String,
     /// The resources of tokens without a user: a list, or [`ResourceScope::All`] for every resource that has a
     /// name; none by default. [`ResourceScope::Public`] is refused. An account is never among them.
@@ -46,23 +46,22 @@ pub struct ApplicationForm {
     /// The grant types; authorization code and refresh by default [RFC 6749 section 1.3]. Refresh needs the
     /// authorization code. Client credentials are for confidential web applications.
     pub grant_types: GrantTypes,
-    /// The methods that a confidential client may authenticate with, at least one and not `none`; by default its
-    /// secret in the header or in the form. A public client has `none`, whatever is set here
-    /// [RFC 7591 section 2].
+    /// The methods that a confidential client may authenticate with, at least one and not `none`; by default its secret
+    /// in the header or in the form. A public client always has `none` [RFC 7591 section 2].
     ///
-    /// [`AuthenticationMethods::KEY`] needs `jwks` or `jwks_uri`, and goes with no other method: such a client has no
+    /// [`AuthenticationMethods::KEY`] needs `jwks` or `jwks_uri`, and excludes other methods: such a client has no
     /// secret.
     pub authentication_methods: AuthenticationMethods,
     /// The public keys of a client that authenticates with its key, as the JSON of a JWK Set; none by default
     /// [RFC 7591 section 2]. An empty text counts as none.
     pub jwks: Option<String>,
-    /// The https address of its JWK Set, in place of `jwks`; none by default. An empty text counts as none. The server
-    /// needs a [`Builder::fetcher`](crate::Builder::fetcher), such as that of the package `grantor-fetch`.
+    /// The https address of the client's JWK Set, in place of `jwks`; none by default. An empty text counts as none.
+    /// The server needs a [`Builder::fetcher`](crate::Builder::fetcher), such as that of the package `grantor-fetch`.
     pub jwks_uri: Option<String>,
     /// The only algorithm that the client signs its assertions with, `token_endpoint_auth_signing_alg`; by default the
     /// keys decide.
     pub signing_algorithm: Option<SigningAlgorithm>,
-    /// Whether the client has to push its authorization requests; off by default [RFC 9126 section 6].
+    /// Whether the client must push its authorization requests; off by default [RFC 9126 section 6].
     pub require_pushed_authorization_requests: bool,
     /// Whether the client gets only tokens that are bound to a key; off by default [RFC 9449 section 5.2].
     pub dpop_bound_access_tokens: bool,
@@ -93,14 +92,13 @@ impl ApplicationForm {
         }
     }
 
-    /// Checks every field; whether names look like others is left to the reviewer
-    /// [RFC 7591 section 5]. Which methods, algorithms and key sets the server accepts is checked by the
-    /// [`Registrar`](crate::Registrar), which knows its settings.
+    /// Checks every field. Whether names look like others is left to the reviewer [RFC 7591 section 5]. The
+    /// [`Registrar`](crate::Registrar), which knows the settings, checks whether the server accepts the methods,
+    /// algorithms and key sets.
     ///
     /// # Errors
     ///
-    /// What is wrong with each refused field, in the order of [`Field`]: at most one [`FieldError`] per field, and
-    /// for redirect URIs at most one per URI.
+    /// At most one [`FieldError`] per field, in the order of [`Field`]; for redirect URIs at most one per URI.
     pub fn check(
         &self,
         limits: &RegistrationLimits,
@@ -110,7 +108,7 @@ impl ApplicationForm {
         self.check_within(limits, catalog, policy, JwkSetBounds::MOST)
     }
 
-    /// Checks the same with the bounds of a key set.
+    /// Does the same with the bounds of a key set.
     pub(crate) fn check_within(
         &self,
         limits: &RegistrationLimits,
@@ -193,7 +191,7 @@ impl ApplicationForm {
         self.scopes_for(GrantType::ClientCredentials, &self.machine_scopes, catalog)
     }
 
-    /// Reads the scopes of a grant type, which needs at least one if it is asked for.
+    /// Reads the scopes of a grant type. If the grant type is asked for, it needs at least one scope.
     fn scopes_for(&self, grant_type: GrantType, scopes: &str, catalog: &ScopeCatalog) -> Result<ScopeSet, Problem> {
         if !scopes.is_empty() {
             return catalog.parse(scopes.as_bytes()).map_err(Problem::Scope);
@@ -246,7 +244,7 @@ impl ApplicationForm {
     }
 }
 
-/// How large the fields of a registration may be.
+/// The limits of the fields of a registration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RegistrationLimits {
@@ -270,7 +268,7 @@ impl Default for RegistrationLimits {
     }
 }
 
-/// A form in which every field passed its check. What it states is the owner's word, and not verified.
+/// A form in which every field passed its check. Its statements are not verified.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CheckedForm {
     pub(crate) name: Box<str>,
@@ -285,12 +283,12 @@ pub struct CheckedForm {
     pub(crate) application_type: ApplicationType,
     pub(crate) grant_types: GrantTypes,
     pub(crate) authentication_methods: AuthenticationMethods,
-    /// Unset where all of it has its default.
+    /// Unset if all of it has its default.
     pub(crate) assurance: Option<Arc<Assurance>>,
 }
 
 impl CheckedForm {
-    /// The form that would have led to this client.
+    /// The form that would result in this client.
     pub(crate) fn of(client: &Client) -> Self {
         Self {
             name: client.name.clone(),
@@ -393,7 +391,7 @@ impl CheckedForm {
         self.assurance().signing_algorithm
     }
 
-    /// Returns whether the client has to push its authorization requests [RFC 9126 section 6].
+    /// Returns whether the client must push its authorization requests [RFC 9126 section 6].
     #[must_use]
     pub fn requires_pushed_requests(&self) -> bool {
         self.assurance().requires_pushed_requests
@@ -409,7 +407,7 @@ impl CheckedForm {
         self.assurance.as_deref().unwrap_or(Assurance::NONE)
     }
 
-    /// Writes the form as it would be submitted, to be edited or checked again.
+    /// Converts the form to an unchecked one, to be edited or checked again.
     #[must_use]
     pub fn to_form(&self, catalog: &ScopeCatalog) -> ApplicationForm {
         let (jwks, jwks_uri) = match self.keys() {
@@ -497,7 +495,7 @@ mod tests {
             [
                 "name: is missing",
                 "description: has U+0000 as character 2, which is a control character",
-                "website: is no plain https or http address",
+                "website: is not a plain https or http address",
                 "redirect_uris: is missing",
                 "scopes: is missing",
                 "resource_scope: is missing",

@@ -8,8 +8,8 @@ use crate::client::{Assurance, AuthenticationMethod, ClientKeys, ClientType};
 use crate::jose::{JwkSet, JwkSetBounds};
 
 impl ApplicationForm {
-    /// Checks the fields without the settings of the server, which decide later what it accepts. Returns `None` if all
-    /// fields have their defaults.
+    /// Checks the fields without the server's settings, which are checked later. Returns `None` if all fields have
+    /// their defaults.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! What is reviewed: the registration of an application, its decision, its logo.
+//! Applications: their registration, review and logo.
 
 mod encoding;
 mod field;
@@ -25,12 +25,12 @@ use crate::text::LookAlikeKey;
 
 /// Bytes of [`Application::mark`].
 pub(crate) const MARK_BYTES: usize = 16;
-/// Characters that the reason of a refusal may have at most.
+/// The most characters of the reason for a refusal.
 pub(crate) const REASON_CHARACTERS: usize = 1000;
 
 /// An application as its owner and its reviewers see it.
 ///
-/// Its [`Client`](crate::Client) is what requests see; both carry the same version.
+/// Requests use its [`Client`](crate::Client). Both have the same version.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Application {
     pub(crate) id: ClientId,
@@ -50,7 +50,7 @@ pub struct Application {
     /// Set if the row is that of an initial access token. The state is then `Deleted`, and the token expires at
     /// [`reserved_until`](Self::reserved_until).
     pub(crate) initial_token: Option<Box<InitialToken>>,
-    /// Random bytes of the write that made this version: its writer recognizes it by them.
+    /// Random bytes by which the writer of this version recognizes its write.
     pub(crate) mark: [u8; MARK_BYTES],
 }
 
@@ -61,19 +61,19 @@ impl Application {
         &self.id
     }
 
-    /// Returns the number of this state of the record, which grows by one with every change.
+    /// Returns the version of the record, which grows by one with every change.
     #[must_use]
     pub const fn version(&self) -> u32 {
         self.version
     }
 
-    /// Returns where the application stands.
+    /// Returns the state of the application.
     #[must_use]
     pub const fn state(&self) -> ClientState {
         self.state
     }
 
-    /// Returns who owns the application: who submitted it, or to whom it was
+    /// Returns the owner of the application: the user who submitted it, or to whom it was
     /// [transferred](crate::Registrar::transfer). `None` for a client that
     /// [`Registrar::ensure_client`](crate::Registrar::ensure_client) wrote, for one that registered itself, and after a
     /// deletion.
@@ -96,7 +96,7 @@ impl Application {
 
     /// Returns the form in force, or the form as submitted if none was ever approved.
     ///
-    /// In force it holds the scopes that were approved, which may be fewer than those asked for.
+    /// The form in force has the scopes that were approved, which may be fewer than those asked for.
     #[must_use]
     pub const fn form(&self) -> &CheckedForm {
         &self.form
@@ -114,7 +114,8 @@ impl Application {
         self.rejection.as_deref()
     }
 
-    /// Returns until when the id of a deleted application is not given again; `None` for any other application.
+    /// Returns the time until which the id of a deleted application is not assigned again; `None` for any other
+    /// application.
     ///
     /// It is the latest end that a token of the application could have, plus an hour.
     #[must_use]
@@ -122,16 +123,16 @@ impl Application {
         self.reserved_until
     }
 
-    /// Returns from when a purge may remove the record: a deleted one from
-    /// [`reserved_until`](Self::reserved_until) on, one whose client registered itself once it was not used for long;
-    /// `None` for any other, and for a suspended one with a metadata document.
+    /// Returns the time from which a purge may remove the record. A deleted one may be removed from
+    /// [`reserved_until`](Self::reserved_until) on, and one whose client registered itself once it has not been used
+    /// for long. `None` for any other, and for a suspended one with a metadata document.
     #[must_use]
     pub fn purge_after(&self) -> Option<Timestamp> {
         self.reserved_until.or_else(|| self.open.as_ref().filter(|_| !self.is_kept_out())?.gone_at)
     }
 
-    /// Returns whether the client is suspended, and would come back as a new one if its record were removed: its id is
-    /// the URL of its metadata document.
+    /// Returns whether the client is suspended and its id is the URL of its metadata document. If its record were
+    /// removed, it could return as a new client.
     pub(crate) fn is_kept_out(&self) -> bool {
         self.state == ClientState::Suspended && self.id.as_str().starts_with(DocumentUrl::START)
     }
@@ -176,7 +177,7 @@ impl Application {
     /// see it.
     fn look_alike_keys(&self) -> impl Iterator<Item = LookAlikeKey> {
         let forms = match self.state {
-            // Strangers name their clients as they like: they would bury those that a reviewer has to compare with.
+            // Unreviewed clients can have any name, and would hide those that a reviewer must compare with.
             _ if self.is_unreviewed() => [None, None],
             ClientState::Pending | ClientState::Approved | ClientState::Suspended => {
                 [Some(&self.form), self.proposed()]
@@ -187,7 +188,7 @@ impl Application {
         keys.collect::<BTreeSet<_>>().into_iter()
     }
 
-    /// Returns everything that the application is listed under; a deleted one is on no list.
+    /// Returns all filters that match the application. A deleted one matches none.
     pub fn filters(&self) -> impl Iterator<Item = ApplicationFilter> {
         let listed = [
             Some(ApplicationFilter::All),
@@ -202,28 +203,28 @@ impl Application {
     }
 }
 
-/// What applications are listed under.
+/// A filter for lists of applications.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum ApplicationFilter {
     /// All of them.
     All,
-    /// Those that a reviewer has to decide: new ones, and approved ones with a proposed change.
+    /// Those that await a reviewer's decision: new ones, and approved ones with a proposed change.
     AwaitingReview,
     /// Those in one state; deleted ones are not listed.
     InState(ClientState),
     /// Those of one owner.
     OwnedBy(Subject),
-    /// Those with a name, in force or proposed, that has this key; none that are rejected, and none whose client
-    /// registered itself and was not reviewed.
+    /// Those whose name, in force or proposed, has this key; without rejected ones, and without unreviewed clients that
+    /// registered themselves.
     LooksLike(LookAlikeKey),
-    /// Those of clients that registered themselves, were not reviewed, and have this place: one or a few.
+    /// Those of unreviewed clients that registered themselves and have this place: one or a few.
     Slot(u32),
 }
 
 impl ApplicationFilter {
-    /// Returns a text that names the filter and no other, the same in every release: what an index of a
-    /// store is kept under. At most 261 octets.
+    /// Returns a text that identifies the filter, the same in every release. A store keeps an index under it. It has at
+    /// most 261 bytes.
     ///
     /// # Examples
     ///

@@ -1,4 +1,4 @@
-//! What the application of a client that registered itself has beside every other.
+//! The additional part of the application of a client that registered itself.
 
 use std::collections::BTreeSet;
 
@@ -13,11 +13,11 @@ use crate::secret::Digest;
 /// The part of an application whose client registered itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct OpenApplication {
-    /// Its place among the clients that nobody reviewed; `None` once it is reviewed.
+    /// Its place among the unreviewed clients; `None` once it is reviewed.
     pub(crate) slot: Option<u32>,
     /// Whether a user ever approved the client.
     pub(crate) is_used: bool,
-    /// From when the client counts as unknown and may be removed.
+    /// The time from which the client counts as unknown and may be removed.
     pub(crate) gone_at: Option<Timestamp>,
     pub(crate) more: MoreMetadata,
     /// Set while the client may manage its registration.
@@ -49,8 +49,8 @@ pub(crate) struct ProposedUpdate {
     pub(crate) more: MoreMetadata,
 }
 
-/// An initial access token [RFC 7591 section 3]. It is stored in the row of a reserved client id, which no client ever
-/// gets.
+/// An initial access token [RFC 7591 section 3]. It is stored in the row of a reserved client id, which is never
+/// assigned to a client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct InitialToken {
     /// The digest of the whole token.
@@ -86,7 +86,7 @@ pub(super) fn read_open(reader: &mut Reader<'_>) -> Result<OpenApplication, Deco
 
 fn write_management(writer: &mut Writer, management: &Management) {
     let Management { token, bounds, updates_await_review, proposed } = management;
-    writer.array(token.octets());
+    writer.array(token.bytes());
     write_bounds(writer, bounds);
     writer.flag(*updates_await_review);
     writer.optional(proposed.as_ref(), write_proposed);
@@ -94,7 +94,7 @@ fn write_management(writer: &mut Writer, management: &Management) {
 
 fn read_management(reader: &mut Reader<'_>) -> Result<Management, DecodeError> {
     Ok(Management {
-        token: reader.array().map(Digest::from_octets)?,
+        token: reader.array().map(Digest::from_bytes)?,
         bounds: read_bounds(reader)?,
         updates_await_review: reader.flag()?,
         proposed: reader.optional(read_proposed)?,
@@ -124,14 +124,14 @@ fn read_proposed(reader: &mut Reader<'_>) -> Result<ProposedUpdate, DecodeError>
 
 pub(super) fn write_initial_token(writer: &mut Writer, initial: &InitialToken) {
     let InitialToken { token, uses_left, bounds } = initial;
-    writer.array(token.octets());
+    writer.array(token.bytes());
     writer.number(*uses_left);
     writer.optional(bounds.as_ref(), write_bounds);
 }
 
 pub(super) fn read_initial_token(reader: &mut Reader<'_>) -> Result<InitialToken, DecodeError> {
     Ok(InitialToken {
-        token: reader.array().map(Digest::from_octets)?,
+        token: reader.array().map(Digest::from_bytes)?,
         uses_left: reader.number()?,
         bounds: reader.optional(read_bounds)?,
     })

@@ -1,4 +1,4 @@
-//! Texts and links that users are shown: what could mislead them is refused [RFC 7591 section 5].
+//! Texts and links that users see. Misleading ones are refused [RFC 7591 section 5].
 
 use crate::client::application::field::Problem;
 use crate::client::redirect_uri::{WebUri, check_host};
@@ -10,14 +10,14 @@ pub(crate) fn name(text: &str, limit: usize) -> Result<Box<str>, Problem> {
     Ok(text.into())
 }
 
-/// Checks a text of several lines, each ended by U+000A alone; an empty text is none.
+/// Checks a text of several lines, each ended by U+000A alone. An empty text counts as none.
 pub(crate) fn plain_text(text: &str, limit: usize) -> Result<Option<Box<str>>, Problem> {
     check_length(text, limit)?;
     check_lines(text).map_err(Problem::Text)?;
     Ok((!text.is_empty()).then(|| text.into()))
 }
 
-/// Checks the address of a website, which is kept as it was submitted; only its host has to be ASCII.
+/// Checks the address of a website, which is kept as submitted. Only its host must be ASCII.
 pub(crate) fn website(text: &str, limit: usize) -> Result<Box<str>, Problem> {
     shown_on_one_line(text, limit)?;
     if text.chars().any(|own| is_blank(own) || own == '\\' || is_invisible(own)) {
@@ -39,13 +39,13 @@ pub(crate) fn website(text: &str, limit: usize) -> Result<Box<str>, Problem> {
     Ok(text.into())
 }
 
-/// Returns whether a text of one line may be shown: not blank, not too long, with no character that could mislead.
+/// Returns whether a text of one line may be shown: not blank, not too long, and without misleading characters.
 pub(crate) fn is_shown_line(text: &str, limit: usize) -> bool {
     shown_on_one_line(text, limit).is_ok()
 }
 
-/// Checks a link that a client sent: `Some(None)` for a sound one with plain http, which is not kept; `None` for a text
-/// that is no link.
+/// Checks a link that a client sent. Returns `Some(None)` for a valid link with plain http, which is not kept, and
+/// `None` for a text that is not a link.
 pub(crate) fn web_link(text: &str, limit: usize) -> Option<Option<Box<str>>> {
     let link = website(text, limit).ok()?;
     let is_https = link.get(..8).is_some_and(|start| start.eq_ignore_ascii_case("https://"));
@@ -91,7 +91,7 @@ mod tests {
             ("x".repeat(51), too_long()),
             ("\u{1f600}".repeat(50), Ok(())),
             ("\u{1f600}".repeat(51), too_long()),
-            // Counted as they come: e and a combining accent are two.
+            // Counted without normalization: e and a combining accent are two.
             ("e\u{301}".repeat(25), Ok(())),
             (format!("{}e", "e\u{301}".repeat(25)), too_long()),
             ("\u{7801}\u{4e91}".to_owned(), Ok(())),

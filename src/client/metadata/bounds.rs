@@ -1,4 +1,4 @@
-//! What a policy lets a client have that registered itself.
+//! What a policy allows a client that registered itself.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -11,9 +11,9 @@ use crate::client::redirect_uri::{RegisteredRedirectUri, WebUri};
 use crate::client::{Assurance, AuthenticationMethod, AuthenticationMethods, Client, ClientType};
 use crate::scope::{ResourceScope, ScopeCatalog, ScopeSet};
 
-/// The most that a client may have that registered itself.
+/// The limits of a client that registered itself.
 ///
-/// It is kept with the client and holds at every later step.
+/// They are stored with the client and apply to every later step.
 ///
 /// # Examples
 ///
@@ -44,10 +44,10 @@ pub struct RegistrationBounds {
 }
 
 impl RegistrationBounds {
-    /// Lets a client ask users for these scopes, on these of the users' resources.
+    /// Creates bounds with which a client may ask users for these scopes, on these of the users' resources.
     ///
-    /// What a client names as `scope` at its registration is what a request without `scope` asks for. It is no limit:
-    /// clients ask for more later, with the same id.
+    /// A client's `scope` at registration is the default for requests without `scope`. It is not a limit: clients ask
+    /// for more later, with the same id.
     #[must_use]
     pub const fn new(scopes: ScopeSet, resource_scope: ResourceScope) -> Self {
         Self {
@@ -68,12 +68,12 @@ impl RegistrationBounds {
         Self { default_scopes: Some(scopes), ..self }
     }
 
-    /// Lets a client have tokens for these protected resources only [RFC 8707]; for all of them by default. Each is
-    /// named by its [identifier](crate::ProtectedResource::new) in [`Config::resources`](crate::Config::resources).
+    /// Allows tokens for these protected resources only [RFC 8707]; for all of them by default. Each is named by its
+    /// [identifier](crate::ProtectedResource::new) in [`Config::resources`](crate::Config::resources).
     ///
     /// A request that names another resource is refused with `invalid_target`. If a request names none, it is for the
     /// server's default resource if that is one of these, and otherwise for the only one of these that the server has.
-    /// If there are several, the client has to name one.
+    /// If there are several, the client must name one.
     ///
     /// This has no effect while the server has no protected resources.
     #[must_use]
@@ -81,8 +81,8 @@ impl RegistrationBounds {
         Self { resources: Some(identifiers.into_iter().map(Into::into).collect()), ..self }
     }
 
-    /// Accepts these authentication methods only. A client that names another one is refused, since it could use no
-    /// substitute.
+    /// Accepts these authentication methods only. A client that names another method is refused, since it could not use
+    /// a substitute.
     #[must_use]
     pub fn methods(self, methods: AuthenticationMethods) -> Self {
         Self { methods: Some(methods), ..self }
@@ -106,7 +106,7 @@ impl RegistrationBounds {
         Self { lifetime: Some(lifetime), ..self }
     }
 
-    /// Returns the bounds that admit only what both these and others admit.
+    /// Returns the bounds that admit only what both `self` and `others` admit.
     pub(crate) fn within(self, others: &Self) -> Self {
         let scopes = self.scopes.intersection(&others.scopes);
         let defaults = [&others.default_scopes, &self.default_scopes].into_iter().flatten();
@@ -138,11 +138,11 @@ impl RegistrationBounds {
         Self { resources, ..Self::new(client.scopes.clone(), client.resource_scope.clone()) }
     }
 
-    /// Makes of the metadata what the client gets.
+    /// Returns what a client with this metadata gets.
     ///
     /// # Errors
     ///
-    /// [`MetadataError`] if nothing is left of what a client needs.
+    /// [`MetadataError`] if the bounds leave nothing of what a client needs.
     pub(crate) fn admit(
         &self,
         mut metadata: ClientMetadata,
@@ -189,12 +189,12 @@ impl RegistrationBounds {
     }
 }
 
-/// What a client gets that registered itself.
+/// What a client that registered itself gets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Admitted {
     /// Its scopes are the limit.
     pub(crate) form: CheckedForm,
-    /// What a request without `scope` asks for.
+    /// The scopes of a request without `scope`.
     pub(crate) default_scopes: ScopeSet,
     /// The protected resources that it may reach.
     pub(crate) resources: Option<BTreeSet<Box<str>>>,
@@ -251,7 +251,7 @@ mod tests {
         let other = other.methods(AuthenticationMethods::only(none)).resources(["b", "c"]).without_loopback();
         let both = RegistrationBounds::new(scopes("repo-code:r"), ResourceScope::Public);
         let both = both.methods(AuthenticationMethods::only(none)).resources(["b"]).without_loopback();
-        // The default of the one is outside of the other, so that all that is left is the default.
+        // Each default is outside of the other bounds, so the default is everything that is left.
         let both = both.lifetime(Duration::from_secs(9));
         assert_eq!(own.clone().within(&other), both);
         assert_eq!(other.within(&own), both);

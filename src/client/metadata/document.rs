@@ -14,7 +14,7 @@ use crate::fetch::FetchResponse;
 pub(crate) struct DocumentRules {
     /// The rules that also apply to clients that register themselves.
     pub(crate) metadata: MetadataRules,
-    pub(crate) most_octets: usize,
+    pub(crate) most_bytes: usize,
     pub(crate) require_name: bool,
     pub(crate) none_beside_private_key_jwt: bool,
 }
@@ -39,7 +39,7 @@ impl DocumentRules {
         if !response.content_type.as_deref().is_some_and(is_json) {
             return Err(DocumentError::MediaType);
         }
-        if response.body.len() > self.most_octets {
+        if response.body.len() > self.most_bytes {
             return Err(DocumentError::TooLarge);
         }
         let members = Members::read(&response.body)?;
@@ -58,7 +58,7 @@ impl DocumentRules {
         }
         let method = self.method(&members)?;
         let mut metadata = self.metadata.read(&members, method)?;
-        // A push never fetches a document, so that a client which has to push could not be stored in the first place.
+        // A pushed request never fetches a document, so a client that must push its requests could never be stored.
         metadata.assurance.requires_pushed_requests = false;
         Ok(metadata)
     }
@@ -84,8 +84,8 @@ impl DocumentRules {
         }
     }
 
-    /// `private_key_jwt`, if the server offers it and accepts the algorithm that the document names. Whether the keys are
-    /// sound is checked later: a document with a key that cannot be used never makes a public client.
+    /// `private_key_jwt`, if the server offers it and accepts the algorithm that the document names. Whether the keys
+    /// are valid is checked later: a document with a key that cannot be used never makes a public client.
     fn key_method(&self, members: &Members) -> Result<AuthenticationMethod, MetadataError> {
         let method = self.offered(AuthenticationMethod::PrivateKeyJwt)?;
         self.metadata.keys.signing_algorithm(members)?;
@@ -129,10 +129,10 @@ mod tests {
             omitted_method: AuthenticationMethod::None,
             keys: AssuranceRules::of_tests(),
         };
-        DocumentRules { metadata, most_octets: 5120, require_name: true, none_beside_private_key_jwt: false }
+        DocumentRules { metadata, most_bytes: 5120, require_name: true, none_beside_private_key_jwt: false }
     }
 
-    /// A sound document with members set; null stands for absent.
+    /// A valid document with the given members. Null removes a member.
     fn document(members: Value) -> Value {
         let mut document = json!({"client_id": URL, "client_name": "App", "redirect_uris": [URI]});
         document.as_object_mut().unwrap().extend(members.as_object().unwrap().clone());

@@ -7,7 +7,7 @@ use crate::fetch::FetchError;
 /// Why a client id that is the URL of a metadata document is refused
 /// [draft-ietf-oauth-client-id-metadata-document section 5.1].
 ///
-/// Users see the same page for all of them, so that a stranger cannot explore a network through this server. The cause
+/// Users see the same page for all of them, so that an attacker cannot explore a network through this server. The cause
 /// is in [`Event::Refused`](crate::Event::Refused).
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -27,7 +27,7 @@ pub enum DocumentError {
     /// The media type is not `application/json`, and does not end in `+json`.
     #[error("the media type is neither application/json nor a type that ends in +json")]
     MediaType,
-    /// The document has more bytes than [`MetadataDocuments::most_octets`](crate::MetadataDocuments::most_octets).
+    /// The document has more bytes than [`MetadataDocuments::most_bytes`](crate::MetadataDocuments::most_bytes).
     #[error("the document is too large")]
     TooLarge,
     /// The document's `client_id` is missing or differs from its URL.
@@ -39,10 +39,10 @@ pub enum DocumentError {
     /// A key in the document is private or symmetric.
     #[error("the document has a private or symmetric key")]
     PrivateKey,
-    /// The document has no `client_name`, which [`require_name`](crate::MetadataDocuments::require_name) demands.
+    /// The document has no `client_name`, which [`require_name`](crate::MetadataDocuments::require_name) requires.
     #[error("the document has no client_name")]
     NoName,
-    /// The metadata was refused, as it would be in a registration.
+    /// The metadata was refused, as in a registration.
     #[error("the metadata of the document was refused")]
     Metadata(#[from] MetadataError),
     /// The fetcher panicked.

@@ -14,8 +14,9 @@ impl<'a> DocumentUrl<'a> {
     /// The first bytes of every such id.
     pub(crate) const START: &'static str = "https://";
 
-    /// > Client identifier URLs MUST have an "https" scheme, MUST contain a path component, MUST NOT contain single-dot or
-    /// > double-dot path segments, MUST NOT contain a fragment component and MUST NOT contain a username or password.
+    /// > Client identifier URLs MUST have an "https" scheme, MUST contain a path component, MUST NOT contain single-dot
+    /// > or double-dot path segments, MUST NOT contain a fragment component and MUST NOT contain a username or
+    /// > password.
     ///
     /// [draft-ietf-oauth-client-id-metadata-document section 3]
     pub(crate) fn parse(text: &'a str) -> Result<Self, DocumentUrlError> {
@@ -46,7 +47,7 @@ impl<'a> DocumentUrl<'a> {
         self.text
     }
 
-    /// The host as it is written, in ASCII; an IPv6 address has its brackets.
+    /// The host as written, in ASCII. An IPv6 address has its brackets.
     pub(crate) const fn host(&self) -> &'a str {
         self.host
     }
@@ -62,8 +63,8 @@ pub enum DocumentUrlError {
     /// It has more than 512 bytes.
     #[error("the URL has more than 512 bytes")]
     TooLong,
-    /// A character is not allowed in a URI, a percent-escape is invalid or stands for a control character, or there is
-    /// a fragment.
+    /// A character is not allowed in a URI, a percent-escape is invalid or encodes a control character, or there is a
+    /// fragment.
     #[error("the URL has a fragment, an invalid escape or a character that is not accepted")]
     Character,
     /// The host or the port is not in its plain form, or there is userinfo before the host.
@@ -72,7 +73,7 @@ pub enum DocumentUrlError {
     /// The path is missing: at least one slash must follow the host.
     #[error("the URL has no path; at least a slash must follow the host")]
     NoPath,
-    /// A segment of the path is `.` or `..`, also as escapes.
+    /// A segment of the path is `.` or `..`, even if it is percent-encoded.
     #[error("the URL has a path segment that is . or ..")]
     DotSegment,
 }

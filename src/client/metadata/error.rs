@@ -3,21 +3,21 @@
 use crate::client::redirect_uri::RedirectUriError;
 use crate::jose::JwkSetError;
 
-/// Why a registration is refused [RFC 7591 section 3.2.2]. Its text holds nothing that was sent.
+/// Why a registration is refused [RFC 7591 section 3.2.2]. Its text contains nothing from the request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 #[non_exhaustive]
 pub enum MetadataError {
-    /// The body is not one JSON object: it is no JSON, has a member twice, or is nested too deeply.
+    /// The body is not one JSON object: it is not JSON, has a duplicate member, or is nested too deeply.
     #[error("the body is not one JSON object")]
     NotAnObject,
-    /// A member has another JSON type than its definition.
-    #[error("the member {0} has another JSON type")]
+    /// A member has the wrong JSON type.
+    #[error("the member {0} has the wrong JSON type")]
     WrongType(&'static str),
     /// A text that users are shown could mislead them, is too long or is blank.
     #[error("the text of {0} is blank, too long, or has characters that are not accepted")]
     Text(&'static str),
-    /// A link is no https address in its plain form.
-    #[error("the member {0} is no plain https address")]
+    /// A link is not an https address in its plain form.
+    #[error("the member {0} is not a plain https address")]
     Link(&'static str),
     /// A key of `jwks` is private or symmetric.
     #[error("a key of jwks is private or symmetric")]
@@ -26,16 +26,16 @@ pub enum MetadataError {
     #[error("private_key_jwt needs jwks or jwks_uri")]
     NoKeys,
     /// The key set is refused.
-    #[error("the jwks was refused")]
+    #[error("jwks was refused")]
     KeySet(#[source] JwkSetError),
     /// The key set has no key for an algorithm that is accepted, or none for the registered one.
-    #[error("the jwks has no key for an algorithm that is accepted and registered")]
+    #[error("jwks has no key for an algorithm that is accepted and registered")]
     NoAcceptedKey,
     /// The server has no fetcher, which would get keys from `jwks_uri`.
     #[error("the server cannot fetch jwks_uri")]
     NoFetcher,
     /// The algorithm of `token_endpoint_auth_signing_alg` is not accepted.
-    #[error("the token_endpoint_auth_signing_alg is not accepted")]
+    #[error("token_endpoint_auth_signing_alg is not accepted")]
     SigningAlgorithm,
     /// Both `jwks` and `jwks_uri` were sent.
     #[error("jwks and jwks_uri were both sent")]
@@ -43,19 +43,19 @@ pub enum MetadataError {
     /// The authentication method is not offered to clients that register themselves.
     #[error("the authentication method is not offered")]
     Method,
-    /// No grant type is left that users can be asked for.
-    #[error("no grant type is left that is offered")]
+    /// The grant types do not include `authorization_code`.
+    #[error("the grant types do not include authorization_code")]
     NoGrantType,
     /// The grant type `authorization_code` is not accompanied by the response type `code`.
-    #[error("the response types lack code")]
+    #[error("the response types do not include code")]
     NoResponseType,
-    /// No scope is left that the client may have.
-    #[error("no scope is left that is offered")]
+    /// The client may have none of the scopes.
+    #[error("none of the scopes is offered")]
     NoScope,
     /// More redirect URIs were sent than are accepted.
     #[error("too many redirect URIs were sent")]
     TooManyRedirectUris,
-    /// A redirect URI is malformed, or of a kind that a browser runs or opens by itself.
+    /// A redirect URI is malformed, or has a scheme that the browser itself executes or opens.
     #[error("a redirect URI was refused")]
     RedirectUri(#[source] RedirectUriError),
     /// The update of a registration does not have the client's id as `client_id` [RFC 7592 section 2.2].
@@ -70,7 +70,7 @@ pub enum MetadataError {
     /// The update of a registration changes a member that cannot change.
     #[error("the member {0} cannot change")]
     Fixed(&'static str),
-    /// No redirect URI is left of a kind that is accepted.
-    #[error("no redirect URI is left that is accepted")]
+    /// None of the redirect URIs is of an accepted kind.
+    #[error("none of the redirect URIs is accepted")]
     NoRedirectUri,
 }

@@ -6,7 +6,7 @@ use crate::client::metadata::error::MetadataError;
 use crate::jose::Jwk;
 use crate::json::Json;
 
-/// How deep objects and arrays may be nested: one level more than any member needs that is read.
+/// How deep objects and arrays may be nested: one level more than any member that is read needs.
 const DEPTH: usize = 16;
 
 /// The members of one object. Members that are null, or empty texts, count as absent.

@@ -10,10 +10,10 @@ use crate::id::ClientId;
 use crate::scope::{ScopeCatalog, ScopeSet};
 use crate::secret::Digest;
 
-/// Characters of a text that no request needs, and how many contacts there may be.
+/// The most characters of a text that no request needs, and the most contacts.
 const SHORT_TEXT: usize = 128;
 const CONTACTS: usize = 10;
-/// Characters of a link that no request needs.
+/// The most characters of a link that no request needs.
 const LONG_LINK: usize = 1024;
 
 /// The members that an update must not have [RFC 7592 section 2.2].
@@ -28,7 +28,7 @@ pub(crate) struct Replacement {
     pub(crate) secret: Option<Digest>,
 }
 
-/// What a registration is judged by.
+/// The rules for a registration.
 #[derive(Clone, Debug)]
 pub(crate) struct MetadataRules {
     pub(crate) catalog: ScopeCatalog,
@@ -53,9 +53,9 @@ impl MetadataRules {
 
     /// Reads and checks an update that replaces the registration of a client.
     ///
-    /// > This request MUST include the "client_id" field [...]. The updated client metadata fields request MUST NOT include
-    /// > the "registration_access_token", "registration_client_uri", "client_secret_expires_at", or "client_id_issued_at"
-    /// > fields.
+    /// > This request MUST include the "client_id" field [...]. The updated client metadata fields request MUST NOT
+    /// > include the "registration_access_token", "registration_client_uri", "client_secret_expires_at", or
+    /// > "client_id_issued_at" fields.
     ///
     /// [RFC 7592 section 2.2]
     ///
@@ -135,7 +135,7 @@ impl MetadataRules {
         if self.methods.contains(&method) { Ok(method) } else { Err(MetadataError::Method) }
     }
 
-    /// Leaves out what the catalog does not have: clients send scopes that they heard of elsewhere.
+    /// Leaves out scopes that the catalog does not have: clients also send scopes of other servers.
     fn scopes(&self, members: &Members) -> Result<Option<ScopeSet>, MetadataError> {
         let Some(sent) = members.text("scope")? else { return Ok(None) };
         let known = sent.split(' ').filter(|token| self.catalog.read(token.as_bytes()).is_ok());
@@ -144,8 +144,8 @@ impl MetadataRules {
     }
 }
 
-/// Grant types and response types have to agree [RFC 7591 section 2.1]; what is not offered to a client that nobody
-/// knows is left out.
+/// Grant types and response types must agree [RFC 7591 section 2.1]. Grant types that are not offered to unreviewed
+/// clients are left out.
 fn grant_types(members: &Members) -> Result<GrantTypes, MetadataError> {
     let names = members.list("grant_types")?.unwrap_or_else(|| vec![GrantType::AuthorizationCode.as_str()]);
     let offered = [GrantType::AuthorizationCode, GrantType::RefreshToken];
@@ -162,7 +162,7 @@ fn line(members: &Members, name: &'static str, limit: usize) -> Result<Option<Bo
     if is_shown_line(text, limit) { Ok(Some(text.into())) } else { Err(MetadataError::Text(name)) }
 }
 
-/// A link with plain http is left out, and no link is ever fetched.
+/// A link with plain http is left out. No link is ever fetched.
 fn link(members: &Members, name: &'static str, limit: usize) -> Result<Option<Box<str>>, MetadataError> {
     let Some(text) = members.text(name)? else { return Ok(None) };
     web_link(text, limit).ok_or(MetadataError::Link(name))
@@ -199,7 +199,7 @@ mod tests {
         }
     }
 
-    /// The sound metadata with members set.
+    /// Valid metadata with the given members.
     fn judged(members: Value) -> Result<ClientMetadata, MetadataError> {
         let mut metadata = json!({"redirect_uris": [URI]});
         metadata.as_object_mut().unwrap().extend(members.as_object().unwrap().clone());

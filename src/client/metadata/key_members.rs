@@ -9,8 +9,8 @@ use crate::jose::{JwkSet, JwkSetBounds, SigningAlgorithm};
 const SIGNING_ALGORITHM: &str = "token_endpoint_auth_signing_alg";
 
 impl AssuranceRules {
-    /// Reads the members of a client that authenticates with this method. Features that the server does not offer are
-    /// left out, and so are the keys of a client that does not authenticate with them.
+    /// Reads the members of a client that authenticates with this method. Leaves out features that the server does not
+    /// offer, and the keys of a client that does not authenticate with them.
     ///
     /// > The "jwks_uri" and "jwks" parameters MUST NOT both be present in the same request or response.
     ///

@@ -25,10 +25,10 @@ use crate::client::{ApplicationType, Assurance, AuthenticationMethod, ClientKeys
 use crate::jose::SigningAlgorithm;
 use crate::scope::ScopeSet;
 
-/// The checked metadata of a client that registers itself or has a metadata document [RFC 7591 section 2]. Every word
-/// is the client's own claim.
+/// The checked metadata of a client that registers itself or has a metadata document [RFC 7591 section 2]. None of it
+/// is verified.
 ///
-/// What this server does not offer is left out already: grant types, scopes, and redirect URIs of a kind that
+/// Values that this server does not offer are already left out: grant types, scopes, and redirect URIs of a kind that
 /// [`Config::redirect_uris`](crate::Config::redirect_uris) does not accept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClientMetadata {
@@ -62,9 +62,9 @@ impl ClientMetadata {
         self.grant_types
     }
 
-    /// Returns `application_type`: native if a redirect URI leads to the user's own device, else as sent.
+    /// Returns `application_type`: native if a redirect URI leads to the user's own device, otherwise as sent.
     ///
-    /// Clients leave it out, or send `web` beside such redirect URIs.
+    /// Clients leave it out, or send `web` with such redirect URIs.
     #[must_use]
     pub fn application_type(&self) -> ApplicationType {
         let is_on_device = |uri: &RegisteredRedirectUri| {
@@ -136,7 +136,7 @@ pub struct MoreMetadata {
 }
 
 impl MoreMetadata {
-    /// Returns `logo_uri`. It is never fetched; a page that loads it tells a stranger's server who its visitors are.
+    /// Returns `logo_uri`. It is never fetched. A page that loads it reveals its visitors to a third party's server.
     #[must_use]
     pub fn logo_uri(&self) -> Option<&str> {
         self.logo_uri.as_deref()

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use crate::client::redirect_uri::{characters::uri_text, policy::LoopbackHost, target::is_app_scheme, web::WebUri};
 
-/// A redirect URI that a request named, or was given, and that the client may use [RFC 6749 section 3.1.2].
+/// A redirect URI of a request, named or by default, that the client may use [RFC 6749 section 3.1.2].
 ///
-/// It is the requested string itself: what is stored, compared at the token endpoint and sent in
-/// `Location`. Two are equal when their octets are.
+/// It is the requested string itself, which is stored, compared at the token endpoint and sent in `Location`. Two
+/// redirect URIs are equal if their bytes are.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct RedirectUri(Arc<str>);
 
@@ -17,17 +17,17 @@ impl RedirectUri {
         Self(text)
     }
 
-    /// Stands for one that is not kept any more.
+    /// Represents a redirect URI that is no longer kept.
     pub(crate) fn dropped() -> Self {
         Self(Arc::default())
     }
 
-    /// Takes a stored redirect URI if its characters are those of one.
+    /// Takes a stored redirect URI if all its characters are allowed in one.
     pub(crate) fn read(text: &str) -> Option<Self> {
         uri_text(text.as_bytes()).ok().map(|text| Self(text.into()))
     }
 
-    /// Returns the redirect URI, octet for octet as requested.
+    /// Returns the redirect URI, byte for byte as requested.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
@@ -43,7 +43,7 @@ impl RedirectUri {
 
     /// Returns whether it leads to the user's own machine by plain `http` [RFC 8252 section 7.3].
     ///
-    /// The name `localhost` counts, whatever the policy says of it.
+    /// The name `localhost` counts, even if the policy does not accept it.
     #[must_use]
     pub fn is_loopback(&self) -> bool {
         WebUri::split(&self.0).is_ok_and(|uri| LoopbackHost::of(&uri).is_some())
@@ -60,8 +60,8 @@ impl RedirectUri {
         WebUri::split(&self.0).is_ok()
     }
 
-    /// Returns the sources that a `form-action` has to list so that a browser goes there, and on from
-    /// there: it judges every redirect of the chain that a form begins [CSP section 6.4.1].
+    /// Returns the sources that a `form-action` must list so that a browser follows the redirect, and further redirects
+    /// from there. Browsers check every redirect in the chain that a form starts [CSP section 6.4.1].
     pub(crate) fn form_action_sources(&self) -> String {
         match WebUri::split(&self.0) {
             Ok(_) => "https: http:".to_owned(),

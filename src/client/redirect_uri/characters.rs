@@ -1,38 +1,38 @@
-//! The octets a redirect URI may consist of.
+//! The bytes a redirect URI may consist of.
 
 use crate::client::redirect_uri::error::RedirectUriError;
 
-/// The most octets that a redirect URI may have.
-const MAX_OCTETS: usize = 2048;
+/// The most bytes that a redirect URI may have.
+const MAX_BYTES: usize = 2048;
 
-/// Checks length and characters, and gives the value as text [RFC 3986 section 2].
-pub(crate) fn uri_text(octets: &[u8]) -> Result<&str, RedirectUriError> {
-    if octets.is_empty() {
+/// Checks length and characters, and returns the value as text [RFC 3986 section 2].
+pub(crate) fn uri_text(bytes: &[u8]) -> Result<&str, RedirectUriError> {
+    if bytes.is_empty() {
         return Err(RedirectUriError::Empty);
     }
-    if octets.len() > MAX_OCTETS {
+    if bytes.len() > MAX_BYTES {
         return Err(RedirectUriError::TooLong);
     }
-    check_octets(octets)?;
-    if octets.contains(&b'#') {
+    check_bytes(bytes)?;
+    if bytes.contains(&b'#') {
         return Err(RedirectUriError::Fragment);
     }
-    str::from_utf8(octets).map_err(|_| RedirectUriError::Character)
+    str::from_utf8(bytes).map_err(|_| RedirectUriError::Character)
 }
 
-fn check_octets(octets: &[u8]) -> Result<(), RedirectUriError> {
-    let mut octets = octets.iter().copied();
-    while let Some(octet) = octets.next() {
-        if octet == b'%' {
-            check_escape(octets.next(), octets.next())?;
-        } else if !is_uri_octet(octet) {
+fn check_bytes(bytes: &[u8]) -> Result<(), RedirectUriError> {
+    let mut bytes = bytes.iter().copied();
+    while let Some(byte) = bytes.next() {
+        if byte == b'%' {
+            check_escape(bytes.next(), bytes.next())?;
+        } else if !is_uri_byte(byte) {
             return Err(RedirectUriError::Character);
         }
     }
     Ok(())
 }
 
-/// Escaped control characters are refused: what reads the value later may cut it off there.
+/// Refuses malformed escapes. Refuses escaped control characters, at which a later reader may cut off the value.
 fn check_escape(high: Option<u8>, low: Option<u8>) -> Result<(), RedirectUriError> {
     let (Some(high), Some(low)) = (hex_digit(high), hex_digit(low)) else {
         return Err(RedirectUriError::Escape);
@@ -43,13 +43,13 @@ fn check_escape(high: Option<u8>, low: Option<u8>) -> Result<(), RedirectUriErro
     }
 }
 
-fn hex_digit(octet: Option<u8>) -> Option<u32> {
-    char::from(octet?).to_digit(16)
+fn hex_digit(byte: Option<u8>) -> Option<u32> {
+    char::from(byte?).to_digit(16)
 }
 
 /// Unreserved and reserved characters [RFC 3986 section 2.2, 2.3].
-fn is_uri_octet(octet: u8) -> bool {
-    octet.is_ascii_alphanumeric() || b"-._~:/?#[]@!$&'()*+,;=".contains(&octet)
+fn is_uri_byte(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"-._~:/?#[]@!$&'()*+,;=".contains(&byte)
 }
 
 #[cfg(test)]
@@ -57,7 +57,7 @@ mod tests {
     use crate::client::redirect_uri::{characters::uri_text, error::RedirectUriError};
 
     #[test]
-    fn length_is_1_to_2048_octets() {
+    fn length_is_1_to_2048_bytes() {
         assert_eq!(uri_text(b""), Err(RedirectUriError::Empty));
         assert!(uri_text(&[b'a'; 2048]).is_ok());
         assert_eq!(uri_text(&[b'a'; 2049]), Err(RedirectUriError::TooLong));
@@ -65,17 +65,17 @@ mod tests {
 
     #[test]
     fn exactly_the_characters_of_a_uri_are_accepted() {
-        let accepted: Vec<u8> = (0..=u8::MAX).filter(|octet| uri_text(&[b'a', *octet]).is_ok()).collect();
+        let accepted: Vec<u8> = (0..=u8::MAX).filter(|byte| uri_text(&[b'a', *byte]).is_ok()).collect();
         let expected = b"!$&'()*+,-./0123456789:;=?@ABCDEFGHIJKLMNOPQRSTUVWXYZ[]_abcdefghijklmnopqrstuvwxyz~";
         assert_eq!(accepted, expected);
     }
 
     #[test]
     fn escapes_have_two_hexadecimal_digits_and_hide_no_control_character() {
-        for octet in 0..=u8::MAX {
-            let control = octet < 0x20 || octet == 0x7F;
-            assert_eq!(uri_text(format!("a%{octet:02x}").as_bytes()).is_err(), control, "{octet}");
-            assert_eq!(uri_text(format!("a%{octet:02X}b").as_bytes()).is_err(), control, "{octet}");
+        for byte in 0..=u8::MAX {
+            let control = byte < 0x20 || byte == 0x7F;
+            assert_eq!(uri_text(format!("a%{byte:02x}").as_bytes()).is_err(), control, "{byte}");
+            assert_eq!(uri_text(format!("a%{byte:02X}b").as_bytes()).is_err(), control, "{byte}");
         }
         for malformed in ["%", "a%", "a%4", "a%zz", "a%4g", "a%%41", "a%+4"] {
             assert_eq!(uri_text(malformed.as_bytes()), Err(RedirectUriError::Escape), "{malformed}");
@@ -91,8 +91,8 @@ mod tests {
 
     #[test]
     fn text_that_is_not_utf8_is_refused() {
-        for octets in [&b"a\xff"[..], b"a\xc3", b"a\xc0\xaf", b"a\xed\xa0\x80"] {
-            assert_eq!(uri_text(octets), Err(RedirectUriError::Character));
+        for bytes in [&b"a\xff"[..], b"a\xc3", b"a\xc0\xaf", b"a\xed\xa0\x80"] {
+            assert_eq!(uri_text(bytes), Err(RedirectUriError::Character));
         }
     }
 }

@@ -5,11 +5,11 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 use crate::client::redirect_uri::error::RedirectUriError;
 use crate::text::is_a_label;
 
-/// The most octets of a host name, and of one of its labels [RFC 1035 section 2.3.4].
-const MAX_NAME_OCTETS: usize = 253;
-const MAX_LABEL_OCTETS: usize = 63;
+/// The most bytes of a host name, and of one of its labels [RFC 1035 section 2.3.4].
+const MAX_NAME_BYTES: usize = 253;
+const MAX_LABEL_BYTES: usize = 63;
 
-/// Checks a host as it stands in the authority, an IPv6 literal with its brackets.
+/// Checks a host as written in the authority, an IPv6 literal with its brackets.
 pub(crate) fn check_host(host: &str) -> Result<(), RedirectUriError> {
     if is_ipv6_literal(host) || is_name_or_ipv4(host) {
         return Ok(());
@@ -27,10 +27,9 @@ fn is_ipv6_literal(host: &str) -> bool {
     literal.parse::<Ipv6Addr>().is_ok_and(is_canonical)
 }
 
-/// A host that ends in a number is an address to browsers, however it is written, so only the
-/// canonical text passes.
+/// To browsers, any host that ends in a number is an address. Only the canonical text passes.
 fn is_name_or_ipv4(host: &str) -> bool {
-    if host.len() > MAX_NAME_OCTETS || !host.split('.').all(is_label) {
+    if host.len() > MAX_NAME_BYTES || !host.split('.').all(is_label) {
         return false;
     }
     let last = host.rsplit('.').next().unwrap_or(host);
@@ -41,15 +40,15 @@ fn is_name_or_ipv4(host: &str) -> bool {
 }
 
 fn is_label(label: &str) -> bool {
-    (1..=MAX_LABEL_OCTETS).contains(&label.len())
-        && label.bytes().all(|octet| octet.is_ascii_alphanumeric() || octet == b'-')
+    (1..=MAX_LABEL_BYTES).contains(&label.len())
+        && label.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
         && !label.starts_with('-')
         && !label.ends_with('-')
         && (!label.get(..4).is_some_and(|start| start.eq_ignore_ascii_case("xn--")) || is_a_label(label))
 }
 
 fn is_number(label: &str) -> bool {
-    label.bytes().all(|octet| octet.is_ascii_digit()) || label.starts_with("0x") || label.starts_with("0X")
+    label.bytes().all(|byte| byte.is_ascii_digit()) || label.starts_with("0x") || label.starts_with("0X")
 }
 
 #[cfg(test)]

@@ -1,16 +1,15 @@
-//! Redirect URIs: what may be registered, and which requested value a registered one admits.
+//! Redirect URIs: which may be registered, and which requested values match a registered one.
 //!
-//! A requested value is checked byte by byte, by rules narrower than any URL parser's. Tests compare what is accepted with
-//! what a URL library reads. What is stored, compared later and sent in `Location` is the requested string itself, never
-//! the output of a parser. Nothing is percent-decoded, mapped or folded to make two values equal, except the ASCII
-//! letter case of scheme and host. International names are registered and sent as A-labels.
+//! A requested value is checked byte by byte, by rules narrower than any URL parser's. Tests compare the accepted
+//! values with the output of a URL library. The requested string itself is stored, compared later and sent in
+//! `Location`, never the output of a parser. Nothing is percent-decoded, mapped or folded to make two values equal,
+//! except the ASCII letter case of scheme and host. International names are registered and sent as A-labels.
 //!
 //! # Security
 //!
-//! [`RedirectUriComparison::Domain`] leaves path and query free. It is unsafe on a host that several
-//! owners share by path, and on a host with an open redirector: there, PKCE and a `redirect_uri`
-//! sent in the exchange carry the protection. [`RedirectUriComparison::Exact`] is the rule of
-//! RFC 9700.
+//! [`RedirectUriComparison::Domain`] leaves path and query free. It is unsafe on a host that several owners share by
+//! path, and on a host with an open redirector. There, only PKCE and a `redirect_uri` in the exchange protect the code.
+//! [`RedirectUriComparison::Exact`] is the rule of RFC 9700.
 //!
 //! # Examples
 //!
@@ -102,10 +101,10 @@ mod tests {
         assert_eq!(disagreeing(RedirectUriComparison::Exact, "accept_exact"), Vec::<String>::new());
     }
 
-    /// Numerical Recipes' linear congruential generator: repeatable, and good enough to vary octets.
-    struct Octets(u32);
+    /// Numerical Recipes' linear congruential generator: repeatable, and good enough to vary bytes.
+    struct Bytes(u32);
 
-    impl Octets {
+    impl Bytes {
         fn next(&mut self) -> u8 {
             self.0 = self.0.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
             self.0.to_be_bytes()[0]
@@ -115,36 +114,36 @@ mod tests {
             (usize::from(self.next()) * 256 + usize::from(self.next())) % bound
         }
 
-        fn vary(&mut self, octets: &mut Vec<u8>) {
+        fn vary(&mut self, bytes: &mut Vec<u8>) {
             const TELLING: &[u8] = b"/\\?#@:[]%.&=; \t\n\r\0+-_~*|`\"<>{}^'0xX2eE\x7f\x80\xc3\xff";
             for _ in 0..=self.below(3) {
-                let place = self.below(octets.len() + 1);
-                let octet = match self.next() % 4 {
+                let place = self.below(bytes.len() + 1);
+                let byte = match self.next() % 4 {
                     0 => self.next(),
                     _ => TELLING[self.below(TELLING.len())],
                 };
                 match self.next() % 3 {
-                    0 => octets.insert(place, octet),
-                    1 if place < octets.len() => octets[place] = octet,
-                    _ if place < octets.len() => drop(octets.remove(place)),
-                    _ => octets.push(octet),
+                    0 => bytes.insert(place, byte),
+                    1 if place < bytes.len() => bytes[place] = byte,
+                    _ if place < bytes.len() => drop(bytes.remove(place)),
+                    _ => bytes.push(byte),
                 }
             }
         }
     }
 
-    /// A second opinion: what is accepted is an address of the same scheme, host and port to browsers.
+    /// A browser reads the same scheme, host and port from every accepted value.
     #[test]
     fn a_url_library_reads_what_is_accepted_in_the_same_way() {
         let policy = RedirectUriPolicy { development_http: true, ..RedirectUriPolicy::default() };
-        let mut octets = Octets(11);
+        let mut bytes = Bytes(11);
         let mut accepted = 0;
         for vector in vectors() {
             for round in 0..400 {
                 let member = if round % 2 == 0 { "requested" } else { "registered" };
                 let mut text = text(&vector, member).as_bytes().to_vec();
                 if round > 1 {
-                    octets.vary(&mut text);
+                    bytes.vary(&mut text);
                 }
                 let Ok(text) = String::from_utf8(text) else { continue };
                 if RegisteredRedirectUri::parse(&text, &policy).is_ok() {
@@ -159,7 +158,7 @@ mod tests {
     fn assert_read_alike(text: &str) {
         let opinion = match Url::parse(text) {
             Ok(opinion) => opinion,
-            // The library also knows which characters a name may have: a browser goes nowhere then.
+            // The library also checks the characters of a name. A browser refuses such an address.
             Err(ParseError::IdnaError) => return,
             Err(error) => panic!("{text}: {error}"),
         };
@@ -179,15 +178,15 @@ mod tests {
 
     /// CVE-2022-36087
     #[test]
-    fn octets_of_any_kind_are_refused_or_kept_verbatim_on_the_registered_origin() {
-        let mut octets = Octets(7);
+    fn bytes_of_any_kind_are_refused_or_kept_verbatim_on_the_registered_origin() {
+        let mut bytes = Bytes(7);
         for comparison in [RedirectUriComparison::Domain, RedirectUriComparison::Exact] {
             let policy = policy(comparison);
             for vector in vectors() {
                 for _ in 0..60 {
                     let registered = text(&vector, "registered");
                     let mut requested = text(&vector, "requested").as_bytes().to_vec();
-                    octets.vary(&mut requested);
+                    bytes.vary(&mut requested);
                     let _ = RegisteredRedirectUri::parse(&String::from_utf8_lossy(&requested), &policy);
                     let Some(accepted) = accept(registered, &requested, &policy) else { continue };
                     assert_eq!(accepted.as_str().as_bytes(), requested);

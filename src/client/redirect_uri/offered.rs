@@ -1,4 +1,4 @@
-//! Redirect URIs of a client that registers itself: kept, dropped, or a reason to refuse the client.
+//! Checks the redirect URIs of a client that registers itself: they are kept, dropped, or cause a refusal.
 
 use crate::client::redirect_uri::{
     characters::uri_text, error::RedirectUriError, policy::RedirectUriPolicy, registered::RegisteredRedirectUri,
@@ -6,17 +6,18 @@ use crate::client::redirect_uri::{
 };
 
 impl RegisteredRedirectUri {
-    /// Checks a redirect URI that a client sends with its metadata; `None` if it is sound, and of a kind that is not
-    /// accepted here.
+    /// Checks a redirect URI that a client sends with its metadata. Returns `None` for a valid URI of a kind that is
+    /// not accepted here.
     ///
-    /// Clients send one list to all servers [RFC 7591 section 2], so a kind that this server does not accept is no fault.
+    /// Clients send one list to all servers [RFC 7591 section 2], so a kind that this server does not accept is not an
+    /// error.
     ///
     /// # Errors
     ///
     /// The first rule that the value breaks; [`RedirectUriError::Scheme`] for a dangerous scheme.
     pub(crate) fn offered(text: &str, policy: &RedirectUriPolicy) -> Result<Option<Self>, RedirectUriError> {
         match uri_text(text.as_bytes()).and_then(Target::parse) {
-            // What is sound, and may yet be of a kind that is not accepted.
+            // A valid URI may still be of a kind that is not accepted.
             Ok(_) => Ok(Self::parse(text, policy).ok()),
             Err(error @ RedirectUriError::PrivateUseSlash) => {
                 let path = text.split_once(':').map(|(_, path)| path).filter(|path| !path.is_empty());

@@ -8,12 +8,12 @@ use crate::client::redirect_uri::{
 
 /// How a requested redirect URI is compared with the registered one.
 ///
-/// On a loopback host the port is free under either rule, and path and query are identical
-/// [RFC 8252 section 7.3]. A private-use scheme admits the identical string only [RFC 8252 section 7.1].
+/// On a loopback host, any port matches under either rule, and path and query must be identical [RFC 8252 section 7.3].
+/// With a private-use scheme, only the identical string matches [RFC 8252 section 7.1].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum RedirectUriComparison {
-    /// Scheme, host and effective port are equal; path and query are free.
+    /// Scheme, host and effective port are equal; path and query may differ.
     #[default]
     Domain,
     /// The strings are identical [RFC 9700 section 2.1].
@@ -34,17 +34,17 @@ pub struct RedirectUriPolicy {
     pub private_use_schemes: bool,
     /// Further schemes of apps, in lower case; none by default.
     ///
-    /// A scheme that is named may also be one without a dot, may have two slashes behind it, and may be used while
+    /// A named scheme may be one without a dot, may have two slashes after it, and may be used while
     /// [`private_use_schemes`](Self::private_use_schemes) is off: `cursor` admits `cursor://anysphere.cursor-mcp/cb`.
     /// Any app on the user's device can claim such a scheme.
     pub named_schemes: Vec<String>,
-    /// Whether the domain rule leaves the port free on every host; off by default.
+    /// Whether the domain rule accepts any port on every host; off by default.
     ///
     /// Any service on the registered host can then receive codes. The exact rule ignores this.
     pub any_port: bool,
     /// Whether plain `http` is accepted on every host; off by default, for development only.
     ///
-    /// Codes then travel in clear.
+    /// Codes are then sent unencrypted.
     pub development_http: bool,
 }
 
@@ -63,7 +63,7 @@ impl Default for RedirectUriPolicy {
 }
 
 impl RedirectUriPolicy {
-    /// Checks that a sound redirect URI is of a kind that may be used.
+    /// Checks that a valid redirect URI is of a kind that may be used.
     pub(crate) fn check_kind<T: AsRef<str>>(&self, target: &Target<T>) -> Result<(), RedirectUriError> {
         match target {
             Target::Web(uri) => self.check_web(uri),
@@ -71,7 +71,7 @@ impl RedirectUriPolicy {
         }
     }
 
-    /// A scheme with a dot is a domain name in reverse, which nobody else uses by mistake [RFC 8252 section 7.1].
+    /// A scheme with a dot is a reversed domain name, which no other app uses by mistake [RFC 8252 section 7.1].
     fn check_private_use<T: AsRef<str>>(&self, uri: &AppUri<T>) -> Result<(), RedirectUriError> {
         let scheme = uri.scheme.as_ref();
         if self.named_schemes.iter().any(|named| named.eq_ignore_ascii_case(scheme)) {
@@ -86,7 +86,7 @@ impl RedirectUriPolicy {
         if self.private_use_schemes { Ok(()) } else { Err(RedirectUriError::PrivateUseScheme) }
     }
 
-    /// Compares two sound redirect URIs that are not the same string.
+    /// Compares two valid redirect URIs that are not the same string.
     pub(crate) fn admits<T: AsRef<str>>(&self, registered: &WebUri<T>, requested: &WebUri<&str>) -> bool {
         if registered.scheme != requested.scheme || !registered.host.as_ref().eq_ignore_ascii_case(requested.host) {
             return false;

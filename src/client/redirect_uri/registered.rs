@@ -6,16 +6,16 @@ use crate::client::redirect_uri::{
     accepted::RedirectUri, characters::uri_text, error::RedirectUriError, policy::RedirectUriPolicy, target::Target,
 };
 
-/// A redirect URI that was found sound at registration [RFC 6749 section 3.1.2].
+/// A redirect URI that was checked at registration [RFC 6749 section 3.1.2].
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct RegisteredRedirectUri {
     text: Arc<str>,
-    /// Nothing for a stored text that no longer parses: it is kept and matches nothing.
+    /// `None` for a stored text that no longer parses. It is kept and matches nothing.
     target: Option<Arc<Target<Box<str>>>>,
 }
 
 impl RegisteredRedirectUri {
-    /// Checks a redirect URI of 1 to 2048 octets that is to be registered, or was.
+    /// Checks a redirect URI of 1 to 2048 bytes for registration.
     ///
     /// # Errors
     ///
@@ -27,7 +27,7 @@ impl RegisteredRedirectUri {
         Ok(Self { text: text.into(), target: Some(Arc::new(target.to_owned_parts())) })
     }
 
-    /// Takes a stored redirect URI; the policy is asked at each use.
+    /// Takes a stored redirect URI. The policy is checked at each use.
     pub(crate) fn from_record(text: &str) -> Self {
         let target = uri_text(text.as_bytes()).and_then(Target::parse).ok();
         Self { text: text.into(), target: target.map(|target| Arc::new(target.to_owned_parts())) }
@@ -39,11 +39,11 @@ impl RegisteredRedirectUri {
         &self.text
     }
 
-    /// Checks a requested value, form-decoded exactly once, and accepts it as it is [RFC 6749 section 3.1.2.3].
+    /// Checks a requested value, form-decoded exactly once, and accepts it unchanged [RFC 6749 section 3.1.2.3].
     ///
     /// # Errors
     ///
-    /// The first rule that the value breaks by itself, else [`RedirectUriError::Mismatch`].
+    /// The first rule that the value itself breaks, otherwise [`RedirectUriError::Mismatch`].
     pub fn matches(&self, requested: &[u8], policy: &RedirectUriPolicy) -> Result<RedirectUri, RedirectUriError> {
         let own = self.target.as_deref().ok_or(RedirectUriError::Mismatch)?;
         if requested == self.text.as_bytes() {
@@ -62,7 +62,7 @@ impl RegisteredRedirectUri {
         Ok(RedirectUri::from_record(text.into()))
     }
 
-    /// Returns the redirect URI as a request would have it, whatever the policy.
+    /// Returns the redirect URI as a request would have it, ignoring the policy.
     pub(crate) fn as_requested(&self) -> RedirectUri {
         RedirectUri::from_record(Arc::clone(&self.text))
     }
@@ -71,8 +71,8 @@ impl RegisteredRedirectUri {
     ///
     /// # Errors
     ///
-    /// The rule of the policy that it breaks, or [`RedirectUriError::Mismatch`] for a stored text that
-    /// no longer parses.
+    /// The rule of the policy that the redirect URI breaks, or [`RedirectUriError::Mismatch`] for a stored text that no
+    /// longer parses.
     pub fn stand_in(&self, policy: &RedirectUriPolicy) -> Result<RedirectUri, RedirectUriError> {
         self.matches(self.text.as_bytes(), policy)
     }

@@ -2,7 +2,7 @@
 
 use crate::secret::CLIENT_SECRET_CHARACTERS;
 
-/// Writes what a request named as its redirect URI on one line, for a log.
+/// Returns the redirect URI of a request on one line, for a log.
 ///
 /// A user, a query and a fragment are left out, since there may be a password or a token in them. So is each part
 /// that is as long as a secret. Control characters are escaped, and at most 255 bytes are written.
@@ -12,7 +12,7 @@ pub(crate) fn shown(requested: &[u8]) -> String {
         Some(end) => (text.get(..end).unwrap_or_default(), LEFT_OUT),
         None => (&*text, ""),
     };
-    // A user stands before the last `@`, whatever a parser takes for it.
+    // Everything before the last `@` counts as the user, even if a parser reads it differently.
     let (start, text) = match text.rsplit_once('@') {
         Some((_, rest)) => ("…@", rest),
         None => ("", text),
@@ -28,7 +28,7 @@ pub(crate) fn shown(requested: &[u8]) -> String {
     shown + end
 }
 
-/// The part, with the character that ends it; one that may be a secret is left out.
+/// Returns the part with the character that ends it. A part that may be a secret is left out.
 fn without_secret(part: &str) -> String {
     let own = part.trim_end_matches([':', '/']);
     let end = part.get(own.len()..).unwrap_or_default();

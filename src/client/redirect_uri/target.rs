@@ -11,7 +11,7 @@ pub(crate) enum Target<T> {
     PrivateUse(AppUri<T>),
 }
 
-/// What the policy looks at in a redirect URI with a private-use scheme; it is compared as a string.
+/// The parts of a redirect URI with a private-use scheme that the policy checks. The URI is compared as a string.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct AppUri<T> {
     pub(crate) scheme: T,
@@ -20,7 +20,7 @@ pub(crate) struct AppUri<T> {
 }
 
 impl<'a> Target<&'a str> {
-    /// Parses a value whose characters are known to be good.
+    /// Parses a value whose characters were checked.
     pub(crate) fn parse(text: &'a str) -> Result<Self, RedirectUriError> {
         let (scheme, rest) = text.split_once(':').ok_or(RedirectUriError::Scheme)?;
         if WebScheme::from_text(scheme).is_some() {
@@ -48,7 +48,7 @@ impl<'a> Target<&'a str> {
     }
 }
 
-/// Checks the authority, and returns what stands behind it.
+/// Checks the authority, and returns what follows it.
 fn after_authority(text: &str) -> Result<&str, RedirectUriError> {
     let (authority, path_and_query) = Authority::split(text)?;
     authority.check()?;
@@ -58,12 +58,12 @@ fn after_authority(text: &str) -> Result<&str, RedirectUriError> {
 /// Whether a redirect URI may have this scheme to lead to an app [RFC 3986 section 3.1, RFC 8252 section 7.1].
 pub(crate) fn is_app_scheme(scheme: &str) -> bool {
     scheme.starts_with(|first: char| first.is_ascii_alphabetic())
-        && scheme.bytes().all(|octet| octet.is_ascii_alphanumeric() || b"+-.".contains(&octet))
+        && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte))
         && WebScheme::from_text(scheme).is_none()
         && !BROWSER_SCHEMES.iter().any(|own| own.eq_ignore_ascii_case(scheme))
 }
 
-/// What a browser runs, or opens by itself.
+/// The schemes that a browser itself executes or opens.
 const BROWSER_SCHEMES: [&str; 12] = [
     "javascript",
     "data",

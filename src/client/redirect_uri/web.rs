@@ -4,8 +4,8 @@ use percent_encoding::percent_decode_str;
 
 use crate::client::redirect_uri::{error::RedirectUriError, host::check_host};
 
-/// The parameters of an authorization response; a redirect URI that brings one of them itself
-/// could make a client read the wrong value.
+/// The parameters of an authorization response. A redirect URI that already contains one of them could make a client
+/// read the wrong value.
 const RESPONSE_PARAMETERS: [&str; 12] = [
     "code",
     "state",
@@ -43,7 +43,7 @@ impl WebScheme {
     }
 }
 
-/// The parts of a redirect URI with an authority, each as written but for the effective port.
+/// The parts of a redirect URI with an authority, each as written, except for the effective port.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct WebUri<T> {
     pub(crate) scheme: WebScheme,
@@ -56,7 +56,7 @@ pub(crate) struct WebUri<T> {
 }
 
 impl<'a> WebUri<&'a str> {
-    /// Splits a value whose characters are known to be good, and checks every part.
+    /// Splits a value whose characters were checked, and checks every part.
     pub(crate) fn parse(text: &'a str) -> Result<Self, RedirectUriError> {
         let uri = Self::split(text)?;
         check_host(uri.host)?;
@@ -64,7 +64,7 @@ impl<'a> WebUri<&'a str> {
         Ok(uri)
     }
 
-    /// Splits without looking into host, path and query.
+    /// Splits a value without checking host, path and query.
     pub(crate) fn split(text: &'a str) -> Result<Self, RedirectUriError> {
         let (scheme_text, rest) = text.split_once("://").ok_or(RedirectUriError::Scheme)?;
         let scheme = WebScheme::from_text(scheme_text).ok_or(RedirectUriError::Scheme)?;
@@ -76,7 +76,7 @@ impl<'a> WebUri<&'a str> {
     /// Whether scheme and host are in lower case and no default port is written, as URL libraries write them.
     pub(crate) fn has_plain_origin(&self, text: &str) -> bool {
         let origin = text.strip_suffix(self.path_and_query).unwrap_or(text);
-        let is_lower = !origin.bytes().any(|octet| octet.is_ascii_uppercase());
+        let is_lower = !origin.bytes().any(|byte| byte.is_ascii_uppercase());
         is_lower && !origin.ends_with(&format!(":{}", self.scheme.default_port()))
     }
 
@@ -106,7 +106,7 @@ pub(crate) fn check_path_and_query(path_and_query: &str) -> Result<(), RedirectU
     Ok(())
 }
 
-/// What stands between two slashes and the path.
+/// The part between the two slashes and the path.
 pub(crate) struct Authority<'a> {
     host: &'a str,
     port: Option<&'a str>,
@@ -158,13 +158,13 @@ impl<'a> Authority<'a> {
 }
 
 fn parse_port(text: &str) -> Result<u16, RedirectUriError> {
-    if text.starts_with('0') || !text.bytes().all(|octet| octet.is_ascii_digit()) {
+    if text.starts_with('0') || !text.bytes().all(|byte| byte.is_ascii_digit()) {
         return Err(RedirectUriError::Port);
     }
     text.parse().map_err(|_| RedirectUriError::Port)
 }
 
-/// Whether a segment is `.` or `..`, also as escapes.
+/// Whether a segment is `.` or `..`, even if it is percent-encoded.
 pub(crate) fn has_dot_segment(path: &str) -> bool {
     path.split('/').any(is_dot_segment)
 }

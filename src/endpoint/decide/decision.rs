@@ -41,10 +41,10 @@ pub struct Consent {
 }
 
 impl Consent {
-    /// Agrees to what the boxes of the page's form sent, and to nothing else.
+    /// Agrees to the boxes that the user ticked in the page's form, and to nothing else.
     ///
-    /// `resources` counts only where the application asked for specified ones, so it can always be
-    /// passed as it came; there, no resource means a refusal, as no scope does anywhere.
+    /// `resources` counts only if the application asked for specified ones, so it can always be passed as received. In
+    /// that case, an empty list of resources means a refusal. An empty list of scopes always does.
     ///
     /// ```
     /// # use grantor::Consent;
@@ -66,17 +66,17 @@ impl Consent {
         Self::default()
     }
 
-    /// Agrees to these scopes alone, as their tokens in the form; none means a refusal.
+    /// Agrees only to these scopes, given as the tokens of the form. An empty list means a refusal.
     #[must_use]
     pub fn scopes<'s>(mut self, tokens: impl IntoIterator<Item = &'s str>) -> Self {
         self.scopes = Some(tokens.into_iter().map(Into::into).collect());
         self
     }
 
-    /// Agrees to these resources alone, of those the application specified; none means a refusal.
+    /// Agrees only to these of the resources that the application specified. An empty list means a refusal.
     ///
-    /// Where the application did not ask for specified resources, an empty list changes nothing. Where it asked for
-    /// all resources, others may be named as well, of 256 bytes in all, each counted with 4 bytes more.
+    /// If the application did not ask for specified resources, an empty list changes nothing. If it asked for all
+    /// resources, any may be named, up to 256 bytes in total, counting 4 extra bytes for each.
     #[must_use]
     pub fn resources<'r>(mut self, resources: impl IntoIterator<Item = &'r str>) -> Self {
         self.resources = Some(resources.into_iter().map(Into::into).collect());

@@ -12,13 +12,13 @@ use crate::scope::ResourceScope;
 use crate::secret::Digest;
 use crate::subject::Subject;
 
-/// The user and the session that answer.
+/// The user and the session that decide.
 pub(super) struct Asked<'a> {
     pub(super) subject: &'a Subject,
     pub(super) session: &'a [u8],
 }
 
-/// The handle, the user and the session belong to the request, which still waits.
+/// Checks that the handle, the user and the session belong to the request, and that it still awaits a decision.
 pub(super) fn judge_held(
     found: &Authorization,
     handle: &Digest,
@@ -37,7 +37,7 @@ pub(super) fn judge_held(
     }
 }
 
-/// The client as it is now, and its redirect URI once more.
+/// Checks the client as it is now, and its redirect URI again.
 pub(super) fn judge_client(
     client: Option<Arc<Client>>,
     held: &Authorization,
@@ -56,7 +56,8 @@ pub(super) fn judge_client(
     Ok(client)
 }
 
-/// What is granted: at most what the user saw, and what the client may still have. Nothing of it is a refusal.
+/// Returns what is granted: at most what the user saw and what the client may still have. If nothing is left, it is a
+/// refusal.
 pub(super) fn judge_decision(
     held: &Authorization,
     client: &Client,
@@ -105,7 +106,7 @@ mod tests {
 
     const URI: &str = "https://app.example/cb";
 
-    /// A held request, and who answers it.
+    /// A held request, and the user who decides.
     struct Scene {
         config: Config,
         client: Option<Client>,
@@ -123,7 +124,7 @@ mod tests {
         client.redirect_uris = vec![RegisteredRedirectUri::parse(URI, &config.redirect_uris).unwrap()];
         let subject = Subject::new("alice").unwrap();
         let held = Authorization {
-            id: AuthorizationId::from_octets([7; 16]),
+            id: AuthorizationId::from_bytes([7; 16]),
             version: 1,
             client: client.id.clone(),
             epoch: 0,

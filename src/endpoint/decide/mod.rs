@@ -1,4 +1,4 @@
-//! Between the consent page and the redirect: the request is held, the decision taken.
+//! Holds a request while its consent page is shown, and takes the decision.
 
 mod decision;
 mod judge;
@@ -7,7 +7,7 @@ pub use decision::{Consent, Decision};
 
 use std::sync::Arc;
 
-use crate::claim::{ATTEMPTS, After, Contended, Flow, Seen, Step, claim};
+use crate::claim::{ATTEMPTS, After, Contended, Flow, Seen, Step, claim, first_version};
 use crate::client::{Client, Granted};
 use crate::clock::Timestamp;
 use crate::context::Context;
@@ -57,7 +57,7 @@ pub(crate) async fn hold(
     let minted = opaque::mint(&*context.entropy);
     let mut record = Authorization {
         id,
-        version: 1,
+        version: first_version(&*context.entropy),
         client: client.id.clone(),
         epoch: client.epoch,
         subject: Some(subject.clone()),
@@ -77,7 +77,8 @@ pub(crate) async fn hold(
         key: pending.key.map(Box::new),
         pushed: pending.pushed.map(Box::new),
     };
-    // The client of the request may come from a cache: no user is asked for one that is suspended or deleted by now.
+    // The client of the request may come from a cache. No user is asked about a client that has been suspended or
+    // deleted.
     let page = |reason| AuthorizationError::page(context, reason);
     let current = context.stores.clients.current(&client.id).await.map_err(|error| page(error.into()))?;
     let current = current.filter(|client| !context.is_gone(client));
@@ -87,17 +88,17 @@ pub(crate) async fn hold(
         Box::pin(pushed::keep_open(context, from, record.end)).await.map_err(page)?;
     }
     let mut flow = Holding::new(context, record, room.place);
-    claim(&context.stores, &mut flow, Some(ATTEMPTS)).await.map_err(redirect)?;
+    claim(context, &mut flow, Some(ATTEMPTS)).await.map_err(redirect)?;
     for surplus in room.surplus {
-        // The request is held; what could not be ended now is ended with the next one.
+        // The request is held. Requests that could not be ended now are ended when the next one is held.
         let _ = withdraw::end_held(context, surplus).await;
     }
-    let id = IdText::of(flow.record.id.octets());
+    let id = IdText::of(flow.record.id.as_bytes());
     Ok(AuthorizationHandle::new(minted.text(&context.config.prefixes.handle, &id)))
 }
 
-/// One write without a read before it: the record of another request is taken over, or one is inserted. The handle
-/// shows whose row was found.
+/// Writes without a read before it: it takes over the record of another request, or inserts one. The handle shows whose
+/// row was found.
 struct Holding<'a> {
     context: &'a Context,
     record: Arc<Authorization>,
@@ -111,7 +112,7 @@ impl<'a> Holding<'a> {
     fn new(context: &'a Context, record: Authorization, place: Option<Arc<Authorization>>) -> Self {
         let id = record.id;
         let record = match &place {
-            Some(place) => Authorization { id: place.id, version: place.version.saturating_add(1), ..record },
+            Some(place) => Authorization { id: place.id, ..record },
             None => record,
         };
         Self { context, record: Arc::new(record), place, id, has_looked: false }
@@ -139,7 +140,7 @@ impl Flow for Holding<'_> {
             }
             // Another request took the place, or its user decided.
             (_, Some(_)) => {
-                let record = Authorization { id: self.id, version: 1, ..Authorization::clone(&self.record) };
+                let record = Authorization { id: self.id, ..Authorization::clone(&self.record) };
                 self.record = Arc::new(record);
                 Ok(Step::Insert(self.record.clone(), ()))
             }
@@ -153,7 +154,7 @@ impl Flow for Holding<'_> {
     }
 }
 
-/// Takes the decision of the user who was asked, once.
+/// Takes the decision of the user who was asked, at most once.
 pub(crate) async fn decide(
     context: &Arc<Context>,
     handle: &str,
@@ -179,7 +180,7 @@ pub(crate) async fn decide(
             Ok(()) => approve(context, &held, &client, granted, now).await,
             Err(reason) => {
                 if matches!(reason, Reason::SubjectRefused) {
-                    // Not the user's refusal: no event says so.
+                    // The user did not refuse, so no event is raised.
                     take(context, &held, held.denied()).await.map_err(fail)?;
                 }
                 Err(fail(reason))
@@ -191,8 +192,8 @@ pub(crate) async fn decide(
     }
 }
 
-/// The handle, its user and its session have to agree: this is also the form's protection against
-/// requests forged by other sites [RFC 6749 section 10.12].
+/// The handle, its user and its session must match. This also protects the form against requests forged by other sites
+/// [RFC 6749 section 10.12].
 async fn find_held(
     context: &Context,
     handle: &str,
@@ -201,13 +202,13 @@ async fn find_held(
 ) -> Result<Arc<Authorization>, Reason> {
     let presented =
         Presented::parse(&context.config.prefixes.handle, handle.as_bytes()).ok_or(Reason::UnknownHandle)?;
-    let id = AuthorizationId::from_octets(presented.id);
+    let id = AuthorizationId::from_bytes(presented.id);
     let found = context.stores.codes.find(&id).await?.ok_or(Reason::UnknownHandle)?;
     judge_held(&found, &presented.digest, &asked, now)?;
     Ok(found)
 }
 
-/// Makes the code by one swap.
+/// Issues the code with one compare-and-swap.
 async fn approve(
     context: &Arc<Context>,
     held: &Arc<Authorization>,
@@ -228,12 +229,12 @@ async fn approve(
     take(context, held, next).await.map_err(|reason| undecided(context, held, client, reason))?;
     let grant = held.id.into();
     context.raise(&Event::CodeIssued { grant, client: &held.client, subject: held.subject(), scopes: &scopes });
-    let code = minted.text(&context.config.prefixes.code, &IdText::of(held.id.octets()));
+    let code = minted.text(&context.config.prefixes.code, &IdText::of(held.id.as_bytes()));
     Ok(destination(held).code(context, &code))
 }
 
-/// A client that registered itself is kept for as long as what it gets for the code may be valid. It is written before
-/// there is a code, so no grant is ever of a client that is removed as never used.
+/// Keeps a client that registered itself for as long as the tokens for this code may be valid. This is written before
+/// the code, so a client with a grant is never removed as unused.
 async fn note_use(context: &Arc<Context>, client: &Client, code_end: Timestamp) -> Result<(), Reason> {
     let config = &context.config;
     let until = code_end.plus(config.refresh_token_lifetime.max(config.access_token_lifetime));
@@ -248,7 +249,7 @@ async fn deny(context: &Context, held: &Arc<Authorization>, client: &Client) -> 
     Ok(destination(held).error(context, &Reason::AccessDenied))
 }
 
-/// What keeps a decision from being taken goes to the client, unless another decision was taken.
+/// Reports to the client why the decision was not taken, unless another decision was.
 fn undecided(context: &Context, held: &Authorization, client: &Client, reason: Reason) -> AuthorizationError {
     if matches!(reason, Reason::AlreadyDecided) {
         return AuthorizationError::page_for(context, client, reason);
@@ -256,20 +257,21 @@ fn undecided(context: &Context, held: &Authorization, client: &Client, reason: R
     AuthorizationError::redirect(context, client, destination(held), reason)
 }
 
-/// Uses up the pushed request, if it is one, and writes the decision by one swap of the request that was judged. If the
-/// second write fails, this held request alone can still be decided.
+/// Uses up the pushed request, if there is one, then writes the decision with one compare-and-swap of the request that
+/// was judged. If the second write fails, only this held request can still be decided.
 async fn take(context: &Context, held: &Arc<Authorization>, next: Authorization) -> Result<(), Reason> {
     if let Some(from) = &held.pushed {
         Box::pin(pushed::use_up(context, from, held.handle)).await?;
     }
-    let mut flow = Deciding { context, held: held.clone(), next: Arc::new(next), has_looked: false };
-    claim(&context.stores, &mut flow, Some(ATTEMPTS)).await
+    let mut flow = Deciding { context, held: held.clone(), next: Some(Arc::new(next)), has_looked: false };
+    claim(context, &mut flow, Some(ATTEMPTS)).await
 }
 
 struct Deciding<'a> {
     context: &'a Context,
     held: Arc<Authorization>,
-    next: Arc<Authorization>,
+    /// Unset once it was written.
+    next: Option<Arc<Authorization>>,
     has_looked: bool,
 }
 
@@ -287,12 +289,15 @@ impl Flow for Deciding<'_> {
 
     fn judge(&mut self, seen: &Seen<Authorization>) -> Result<Step<Authorization, ()>, Reason> {
         match seen {
-            Seen::Found(found) if found.version == self.held.version => Ok(Step::Replace(self.next.clone(), ())),
+            Seen::Found(found) if found.version == self.held.version => {
+                let next = self.next.take().ok_or_else(|| StoreError::transient(Contended))?;
+                Ok(Step::Replace(next, ()))
+            }
             Seen::Found(_) | Seen::Missing | Seen::Unread | Seen::Torn => Err(Reason::AlreadyDecided),
         }
     }
 
-    /// Two refusals of one request are one.
+    /// Two refusals of one request count as one.
     fn is_done(&self, found: &Authorization, meant: &Authorization, _: After) -> bool {
         found.stage == meant.stage && found.handle == meant.handle
     }

@@ -1,4 +1,4 @@
-//! What a refresh writes and answers, as rules over plain data.
+//! Decides what a refresh writes and returns, by rules over plain data.
 
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -19,10 +19,11 @@ use crate::secret::opaque::{self, MintedOpaque};
 use crate::secret::refresh::{self, Fresh, MintedRefresh, Position, PresentedRefresh};
 use crate::wire::params::Params;
 
-/// Pairs of a grant that may be in grace at once: with the default grace, 64 refreshes in five minutes. It bounds the
-/// record, and the links that a request may have to follow.
+/// Pairs of a grant that may be in grace at once: with the default grace, 64 refreshes in five minutes. This limits the
+/// size of the record, and the number of links that a request must follow.
 pub(crate) const PAIRS_IN_GRACE: usize = 64;
-/// Superseded pairs in grace or in the margin. With the settings of a profile, the bound of those in grace comes first.
+/// Superseded pairs in grace or in the margin. With the settings of every profile, the limit of those in grace is
+/// reached first.
 const PAIRS_KEPT: usize = 2 * PAIRS_IN_GRACE;
 
 /// What a client presents.
@@ -44,14 +45,14 @@ impl<'a> Refresh<'a> {
         Ok(Self {
             client,
             key,
-            token: form.octets("refresh_token").ok_or(Reason::MissingParameter("refresh_token"))?,
-            scope: form.octets("scope"),
+            token: form.bytes("refresh_token").ok_or(Reason::MissingParameter("refresh_token"))?,
+            scope: form.bytes("scope"),
             resources: Named::of(form),
         })
     }
 }
 
-/// One request, with everything that it is judged by but the record.
+/// One request, with everything that it is judged by except the record.
 pub(super) struct Judge<'a> {
     pub(super) request: &'a Refresh<'a>,
     pub(super) presented: &'a PresentedRefresh,
@@ -61,8 +62,8 @@ pub(super) struct Judge<'a> {
     pub(super) drawn: Drawn,
 }
 
-/// The random parts of the next pair, drawn once for a request. A claim that is tried again uses the same, so that the
-/// caller recognizes its own write.
+/// The random parts of the next pair, drawn once for a request. A retried claim uses the same parts, so that the caller
+/// recognizes its own write.
 pub(super) enum Drawn {
     /// The next pair is derived from the newest.
     Link(Link),
@@ -86,22 +87,22 @@ impl Drawn {
 
 /// A refresh that is granted.
 pub(super) struct Verdict {
-    /// What is written; nothing if the newest pair is the answer.
+    /// The record to write; `None` if the newest pair is the answer.
     pub(super) next: Option<Arc<Grant>>,
     pub(super) issued: Issued,
     /// Seconds since the token was superseded, for a use in grace.
     pub(super) in_grace_since: Option<u32>,
 }
 
-/// The newest pair of a grant, with the secrets that the presented token gave access to.
+/// The newest pair of a grant, with the secrets that were derived from the presented token.
 struct Newest<'a> {
     pair: &'a TokenPair,
     fresh: Fresh,
-    /// For a use in grace: the access token of the pair, and how the presented token stands behind it.
+    /// For a use in grace: the tokens of the pair, and the place of the presented token.
     in_grace: Option<InGrace<'a>>,
 }
 
-/// What the access token that is asked for has.
+/// The scopes and the target of the requested access token.
 struct Asked<'a> {
     scopes: ScopeSet,
     target: Target<'a>,
@@ -122,8 +123,7 @@ struct InGrace<'a> {
 }
 
 impl Judge<'_> {
-    /// Returns where the token stands if it may be used at all, in the order in which a wrong party learns
-    /// least.
+    /// Returns the place of the token, if it may be used. Checks in the order that reveals least to a wrong party.
     pub(super) fn usable<'g>(&self, grant: &'g Grant) -> Result<Placed<'g>, Reason> {
         // § 6: "the refresh token is bound to the client to which it was issued"
         if grant.client != self.request.client.id {
@@ -133,9 +133,9 @@ impl Judge<'_> {
             return Err(Reason::GrantRevoked);
         }
         let standing = standing(grant, self.presented, self.config.reuse_margin, self.now);
-        // A key is compared for genuine tokens alone. That of a token that was bound is compared before reuse is judged:
-        // its copy accuses no one. One that never was has no key that could protect it, and nobody who bound the grant
-        // since may hide its reuse.
+        // The key is compared only for genuine tokens. For a token that was bound, it is compared before reuse is
+        // judged, so that a copy of the token alone does not count as reuse. A token that was never bound has no key to
+        // protect it. Its reuse must be detected even if another party has bound the grant since.
         let needs_key = match standing {
             Standing::Unknown => false,
             Standing::Usable(_) | Standing::NotYetValid => true,
@@ -157,12 +157,13 @@ impl Judge<'_> {
         }
     }
 
-    /// Returns whether the presented refresh token itself was bound to a key, which the record tells of every number.
+    /// Returns whether the presented refresh token itself was bound to a key. The record shows this for every number.
     pub(super) fn was_bound(&self, grant: &Grant) -> bool {
         grant.pairs.bound_from().is_some_and(|first| first.get() <= self.presented.position.number)
     }
 
-    /// Once a token of the grant was bound to a key, all later ones are. Those of a public client stay bound to that key:
+    /// Once a token of the grant is bound to a key, all later ones are too. Those of a public client stay bound to that
+    /// key:
     ///
     /// > When an authorization server supporting DPoP issues a refresh token to a public client that presents a valid
     /// > DPoP proof at the token endpoint, the refresh token MUST be bound to the respective public key.
@@ -182,12 +183,11 @@ impl Judge<'_> {
         }
     }
 
-    /// Decides: a token in its grace stands for the newest one, and is judged as that one would be.
+    /// Decides about a refresh. A token in its grace is judged like the newest one.
     pub(super) fn verdict(&self, grant: &Grant) -> Result<Verdict, Reason> {
         let placed = self.usable(grant)?;
         let client = self.request.client;
-        let available = client.scopes_left(&grant.scopes, &grant.resources);
-        let available = available.filter(|_| !grant.is_worn_out()).ok_or(Reason::GrantRevoked)?;
+        let available = client.scopes_left(&grant.scopes, &grant.resources).ok_or(Reason::GrantRevoked)?;
         let target = self.resources.granted(grant.audience(), client, self.request.resources)?;
         let asked = Asked { scopes: self.asked(available, &target)?, target };
         let newest = self.newest(grant, placed)?;
@@ -227,8 +227,8 @@ impl Judge<'_> {
         if served.is_empty() { Err(target.nothing_left().into()) } else { Ok(served) }
     }
 
-    /// Derives the secrets of the newest pair: from the token itself, or from an old one link by link, whatever the
-    /// ends of the pairs between.
+    /// Derives the secrets of the newest pair: from the token itself, or from an old one link by link, even if pairs in
+    /// between have expired.
     fn newest<'g>(&self, grant: &'g Grant, placed: Placed<'g>) -> Result<Newest<'g>, Reason> {
         let (place, presented) = match placed {
             Placed::Newest(pair) => return Ok(Newest { pair, fresh: self.presented.fresh.clone(), in_grace: None }),
@@ -236,16 +236,16 @@ impl Judge<'_> {
         };
         let pair = grant.pairs.newest.as_ref().ok_or(Reason::RefreshTokenSuperseded)?;
         let mut fresh = self.presented.fresh.clone();
-        let mut opened = None;
+        let mut derived = None;
         for superseded in grant.pairs.superseded.iter().take(place + 1).rev() {
-            // A link is missing where a refresh token had no grace, perhaps under earlier settings.
+            // A link is missing if a refresh token had no grace, perhaps under earlier settings.
             let link = superseded.link.ok_or(Reason::RefreshTokenSuperseded)?;
             let secrets = link.follow(&fresh, &self.config.derivation_keys);
             let secrets = secrets.map_err(|MissingKey| Reason::MissingDerivationKey)?;
             fresh = secrets.fresh.clone();
-            opened = Some(secrets);
+            derived = Some(secrets);
         }
-        let secrets = opened.ok_or(Reason::RefreshTokenSuperseded)?;
+        let secrets = derived.ok_or(Reason::RefreshTokenSuperseded)?;
         let refresh_token = self.refresh_token(grant, pair, &fresh);
         // The digests in the record prove the derivation.
         let is_proven =
@@ -262,7 +262,7 @@ impl Judge<'_> {
         refresh::mint(position, &self.presented.lineage, fresh, &grant.family.tag_key)
     }
 
-    /// Answers a use in grace with the newest pair, if that is exactly what this request would be given now.
+    /// Answers a use in grace with the newest pair, if that is exactly what this request would get now.
     fn newest_again<'g>(&self, grant: &Grant, newest: Newest<'g>, asked: &Asked<'_>) -> Again<'g> {
         let access = newest.pair.access();
         let Asked { scopes, target } = asked;
@@ -283,7 +283,8 @@ impl Judge<'_> {
         }
     }
 
-    /// Refuses a further pair while [`PAIRS_IN_GRACE`] have a token in grace, since such pairs stay in the record.
+    /// Refuses a further pair while [`PAIRS_IN_GRACE`] pairs have a token in grace, because such pairs stay in the
+    /// record.
     fn check_room(&self, grant: &Grant) -> Result<(), Reason> {
         if grant.pairs.superseded.len() < PAIRS_IN_GRACE {
             return Ok(());
@@ -295,7 +296,7 @@ impl Judge<'_> {
         if count >= PAIRS_IN_GRACE {
             return Err(Reason::TooManyInGrace { retry_after: first_end.seconds_since(self.now).max(1) });
         }
-        // Pairs in the margin are bounded too: without a grace there are no others.
+        // Pairs in the margin are limited too: without a grace, there are no others.
         let kept = self.kept(&grant.pairs.superseded);
         match kept.last().filter(|_| kept.len() >= PAIRS_KEPT) {
             Some(oldest) => {
@@ -306,7 +307,7 @@ impl Judge<'_> {
         }
     }
 
-    /// The superseded pairs without those at the old end that neither grace nor margin keeps.
+    /// Returns the superseded pairs, without those at the old end that are past grace and margin.
     fn kept<'g>(&self, old: &'g [SupersededPair]) -> &'g [SupersededPair] {
         let is_spent = |old: &&SupersededPair| old.is_spent(self.now, self.config.reuse_margin);
         let spent = old.iter().rev().take_while(is_spent).count();
@@ -352,8 +353,8 @@ impl Judge<'_> {
         Ok((Arc::new(grant.refreshed_with(pairs, number)), issued))
     }
 
-    /// The superseded pairs with one more in front. Pairs leave from the old end alone, so that no link is missing
-    /// between those that stay.
+    /// Returns the superseded pairs with one more in front. Pairs are removed only from the old end, so that no link is
+    /// missing between those that stay.
     fn aged(
         &self,
         old: &[SupersededPair],
@@ -370,13 +371,13 @@ impl Judge<'_> {
         aged.push(replaced);
         aged.extend(kept.iter().enumerate().map(|(place, old)| {
             let mut old = old.clone();
-            // In the strict profile a refresh ends the grace of the pairs before it. One on behalf of an older token
-            // ends only graces older than that token's, so that an honest retry is never accused.
+            // In the strict profile, a refresh ends the grace of the pairs before it. A refresh with a token in grace
+            // ends only graces older than that token's, so that an honest retry never counts as reuse.
             let is_older = presented.is_none_or(|presented| presented < place);
             if is_older && self.config.grace.end == GraceEnd::WithNextRefresh {
                 old.end_grace(self.now);
             }
-            // A clock that was ahead set its grace: no grace is longer than one that begins now.
+            // A clock that was ahead set this grace. No grace may be longer than one that begins now.
             if !old.since.has_come(self.now) {
                 old.shorten(ends);
             }
@@ -385,7 +386,7 @@ impl Judge<'_> {
         aged.into()
     }
 
-    /// Gives a new access token beside the newest pair, whose refresh token stays as it is.
+    /// Issues a new access token beside the newest pair. The refresh token of the pair stays as it is.
     fn keep(
         &self,
         grant: &Grant,

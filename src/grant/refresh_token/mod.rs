@@ -42,7 +42,7 @@ pub(crate) async fn refresh(context: &Context, request: &Refresh<'_>) -> Result<
     let resources = &context.resources;
     let judge = Judge { request, presented: &presented, config, resources, now: context.now(), drawn };
     let mut flow = Refreshing { context, judge, subject_asked: context.subjects.is_none(), found: None };
-    let won = claim(&context.stores, &mut flow, Some(ATTEMPTS)).await;
+    let won = claim(context, &mut flow, Some(ATTEMPTS)).await;
     match (won, &flow.found) {
         (Ok(Won { issued, in_grace_since }), Some(grant)) => {
             let (grant, client, subject) = (grant.id, &grant.client, grant.subject());
@@ -86,7 +86,7 @@ impl Flow for Refreshing<'_> {
             && self.judge.usable(found).is_ok()
         {
             self.context.check_list(client, &found.resources).await?;
-            // The subject is asked once, and only for a token that would be honoured.
+            // The subject hook is asked once, and only for a token that would be accepted.
             if !std::mem::replace(&mut self.subject_asked, true) {
                 self.context.check_subject(found.subject(), client).await?;
             }
@@ -127,7 +127,7 @@ async fn refused(
     if matches!(reason, Reason::StoreWentBack) {
         context.raise(&Event::StoreWentBack { grant: id, client: client_id });
     }
-    // Someone bound the grant and left the holder of an earlier token without a proof.
+    // The token itself was never bound: another party has bound the grant to a key since.
     let is_left_behind = matches!(reason, Reason::MissingDpopProof) && !was_bound;
     if is_left_behind || matches!(reason, Reason::AnotherDpopKey) {
         context.raise(&Event::AnotherDpopKey { grant: id, client: client_id, subject });

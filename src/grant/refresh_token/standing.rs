@@ -1,4 +1,4 @@
-//! What a presented refresh token is, by its grant's record.
+//! Classifies a refresh token by its grant's record.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use crate::clock::Timestamp;
 use crate::record::{Grant, Placed};
 use crate::secret::refresh::PresentedRefresh;
 
-/// Where a refresh token of a live grant stands.
+/// The state of a refresh token of a live grant.
 #[derive(Debug)]
 pub(crate) enum Standing<'a> {
     /// Lineage or tag is wrong: the grant did not make it.
@@ -15,7 +15,7 @@ pub(crate) enum Standing<'a> {
     Usable(Placed<'a>),
     /// Current, or in its grace, but issued in the future: the clock of its server had leapt forward.
     NotYetValid,
-    /// Past its own end.
+    /// Past its expiry.
     Expired,
     /// Superseded and past its grace, within the margin.
     InMargin,
@@ -27,7 +27,7 @@ pub(crate) enum Standing<'a> {
     Forked,
 }
 
-/// Returns where a token stands, whichever client presents it.
+/// Returns the state of a token, regardless of the client that presents it.
 pub(crate) fn standing<'g>(
     grant: &'g Grant,
     presented: &PresentedRefresh,
@@ -35,7 +35,7 @@ pub(crate) fn standing<'g>(
     now: Timestamp,
 ) -> Standing<'g> {
     let placed = grant.pairs.with_refresh(&presented.digest);
-    // The digest is over the lineage too, so that only the tag is left to compare.
+    // The digest covers the lineage too, so only the tag is left to compare.
     let is_own =
         if placed.is_some() { presented.has_tag(&grant.family.tag_key) } else { presented.is_of(&grant.family) };
     if !is_own {

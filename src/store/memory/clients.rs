@@ -1,4 +1,4 @@
-//! The registered applications, by id and by what they are listed under.
+//! The registered applications, by id and by list.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Bound;
@@ -19,7 +19,7 @@ pub(super) struct Clients {
 struct Contents {
     rows: HashMap<ClientId, Row>,
     listed: BTreeMap<ApplicationFilter, BTreeSet<ClientId>>,
-    /// Those that may be removed at some time, by that time.
+    /// The ids of those that have a `purge_after`, by that time.
     deleted: BTreeSet<(Timestamp, ClientId)>,
 }
 

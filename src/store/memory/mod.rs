@@ -26,11 +26,11 @@ use crate::store::{
 };
 use crate::subject::Subject;
 
-/// A store in the memory of this process: fast, complete, and gone with the process.
+/// A store in the memory of this process. Its contents are lost when the process ends.
 ///
 /// Clones share their contents, so that a test can stop one server and start another on the same
-/// store. Records are removed by [`purge_expired`](crate::AuthorizationServer::purge_expired) alone;
-/// call it about once a minute.
+/// store. Only [`purge_expired`](crate::AuthorizationServer::purge_expired) removes records; call it about once a
+/// minute.
 #[derive(Clone, Debug, Default)]
 pub struct MemoryStore {
     clients: Arc<Clients>,
@@ -42,25 +42,25 @@ pub struct MemoryStore {
 }
 
 impl MemoryStore {
-    /// Makes an empty store.
+    /// Creates an empty store.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Returns the count of authorizations held.
+    /// Returns the number of authorizations.
     #[must_use]
     pub fn authorization_count(&self) -> usize {
         self.codes.len()
     }
 
-    /// Returns the count of pushed requests held, used and expired ones included.
+    /// Returns the number of pushed requests, including used and expired ones.
     #[must_use]
     pub fn pushed_request_count(&self) -> usize {
         self.pushed_requests.len()
     }
 
-    /// Returns the count of grants held.
+    /// Returns the number of grants.
     #[must_use]
     pub fn grant_count(&self) -> usize {
         self.tokens.len()
@@ -124,7 +124,7 @@ impl CodeStore for MemoryStore {
     }
 
     async fn find(&self, id: &AuthorizationId) -> Result<Option<Arc<Authorization>>, StoreError> {
-        Ok(self.codes.find(id.octets()))
+        Ok(self.codes.find(id.as_bytes()))
     }
 
     async fn insert(&self, record: Arc<Authorization>) -> Result<Insertion, StoreError> {
@@ -144,7 +144,7 @@ impl CodeStore for MemoryStore {
         subject: &Subject,
         page: Page<AuthorizationId>,
     ) -> Result<Vec<Arc<Authorization>>, StoreError> {
-        Ok(self.codes.list(subject, page.start().map(AuthorizationId::octets), page.limit()))
+        Ok(self.codes.list(subject, page.start().map(AuthorizationId::as_bytes), page.limit()))
     }
 
     async fn purge_expired(&self, now: Timestamp, limit: usize) -> Result<Purge, StoreError> {
@@ -159,7 +159,7 @@ impl TokenStore for MemoryStore {
     }
 
     async fn find(&self, id: &GrantId) -> Result<Option<Arc<Grant>>, StoreError> {
-        Ok(self.tokens.find(id.octets()))
+        Ok(self.tokens.find(id.as_bytes()))
     }
 
     async fn insert(&self, record: Arc<Grant>) -> Result<Insertion, StoreError> {
@@ -175,7 +175,7 @@ impl TokenStore for MemoryStore {
     }
 
     async fn grants_of(&self, subject: &Subject, page: Page<GrantId>) -> Result<Vec<Arc<Grant>>, StoreError> {
-        Ok(self.tokens.list(subject, page.start().map(GrantId::octets), page.limit()))
+        Ok(self.tokens.list(subject, page.start().map(GrantId::as_bytes), page.limit()))
     }
 
     async fn purge_expired(&self, now: Timestamp, limit: usize) -> Result<Purge, StoreError> {
@@ -190,7 +190,7 @@ impl PushedRequestStore for MemoryStore {
     }
 
     async fn find(&self, id: &PushedRequestId) -> Result<Option<Arc<PushedRequest>>, StoreError> {
-        Ok(self.pushed_requests.find(id.octets()))
+        Ok(self.pushed_requests.find(id.as_bytes()))
     }
 
     async fn insert(&self, record: Arc<PushedRequest>) -> Result<Insertion, StoreError> {

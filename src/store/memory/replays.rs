@@ -1,4 +1,4 @@
-//! Identifiers that were used, by digest and by end.
+//! Used identifiers, by digest and by end.
 
 use std::collections::{BTreeSet, HashSet};
 use std::sync::{Mutex, PoisonError};

@@ -15,8 +15,8 @@ pub(super) struct Subjects {
     hasher: RandomState,
 }
 
-/// Ids behind the hash of their subject, which takes less room than its text. Subjects may have the same hash:
-/// the records tell whose they are.
+/// Ids by the hash of their subject, which takes less memory than its text. Subjects may have the same hash: the
+/// records contain the subject itself.
 type Shard = BTreeSet<(u64, Id)>;
 
 impl Default for Subjects {
@@ -38,7 +38,7 @@ impl Subjects {
         }
     }
 
-    /// The first ids after that one, in their order; some may be of another subject with the same hash.
+    /// Returns the first ids after that one, in order. Some may be of another subject with the same hash.
     pub(super) fn ids(&self, subject: &Subject, after: Option<&Id>, limit: usize) -> Vec<Id> {
         let Some((shard, hash)) = self.shard(subject) else { return Vec::new() };
         let start = match after {

@@ -1,7 +1,7 @@
-//! A table of records in many shards: by id, by subject, by the time they may go.
+//! A table of records in many shards: by id, by subject, by the time from which they may be removed.
 //!
-//! A shard holds a thousandth of the records under one lock, so that no growth and no step of a purge
-//! stops more than a thousandth of the callers. Lock order: rows, then subjects.
+//! A shard holds a thousandth of the records under one lock. So the growth of a shard, or a purge step, blocks no more
+//! than a thousandth of the callers. Lock order: rows, then subjects.
 
 use std::borrow::Borrow;
 use std::cmp::Reverse;
@@ -27,8 +27,8 @@ pub(super) struct Table<R> {
 
 struct Shard<R> {
     rows: HashSet<ByKey<R>, BuildHasherDefault<KeyHasher>>,
-    /// Not later than the record's own `purge_after`; moved when the purge meets the row. A row that became due sooner
-    /// has two entries, and the later one meets no row.
+    /// Times not later than the records' own `purge_after`; a purge corrects those that are earlier. A row that became
+    /// due sooner has two entries, and the later one finds no row.
     due: BinaryHeap<Reverse<Due>>,
 }
 
@@ -99,7 +99,7 @@ impl<R: Record> Table<R> {
         let mut records = Vec::with_capacity(keys.len());
         records.extend(rows.filter(|row| row.subject() == Some(subject)));
         match keys.last() {
-            // Rows have gone meanwhile, or belong to another subject with the same hash.
+            // Some rows were removed in the meantime, or belong to another subject with the same hash.
             Some(last) if keys.len() == limit && records.len() < limit => {
                 records.extend(self.list(subject, Some(last), limit - records.len()));
             }
@@ -160,7 +160,7 @@ impl<R> Shard<R> {
 }
 
 impl<R: Record> Shard<R> {
-    /// Gives room back once three quarters of it stand empty.
+    /// Releases memory once three quarters of it are unused.
     fn shrink_when_sparse(&mut self) {
         if self.rows.len() * 4 < self.rows.capacity() {
             self.rows.shrink_to(self.rows.len() * 2);
@@ -169,12 +169,12 @@ impl<R: Record> Shard<R> {
     }
 }
 
-/// The last of the twelve random octets of an id.
+/// The last of the twelve random bytes of an id.
 fn random_part(key: &[u8; 16]) -> u64 {
-    key.last_chunk().map_or(0, |octets| u64::from_be_bytes(*octets))
+    key.last_chunk().map_or(0, |bytes| u64::from_be_bytes(*bytes))
 }
 
-/// A row that is found by its key, so that the table holds no second copy of it.
+/// A row that is found by its key, so that the table holds no second copy of the key.
 struct ByKey<R>(Arc<R>);
 
 impl<R: Record> Borrow<[u8; 16]> for ByKey<R> {
@@ -197,21 +197,21 @@ impl<R: Record> PartialEq for ByKey<R> {
 
 impl<R: Record> Eq for ByKey<R> {}
 
-/// Ids are random and made by the server: their own bytes are the best hash there is.
+/// Hashes an id by its own bytes, which the server draws at random.
 ///
-/// The last bytes chose the shard, so the place in it comes from those before. Whoever could choose ids could choose
+/// The last bytes select the shard, so the hash uses the bytes before them. A caller that could choose ids could choose
 /// equal hashes: records with ids from outside need another hasher.
 #[derive(Default)]
 struct KeyHasher(u64);
 
 impl Hasher for KeyHasher {
-    fn write(&mut self, octets: &[u8]) {
-        if let Some(octets) = octets.get(4..).and_then(<[u8]>::first_chunk) {
-            self.0 = u64::from_be_bytes(*octets);
+    fn write(&mut self, bytes: &[u8]) {
+        if let Some(bytes) = bytes.get(4..).and_then(<[u8]>::first_chunk) {
+            self.0 = u64::from_be_bytes(*bytes);
         }
     }
 
-    /// The length in front of the octets says nothing.
+    /// Ignores the length before the bytes, which is always the same.
     fn write_usize(&mut self, _: usize) {}
 
     fn finish(&self) -> u64 {
@@ -282,11 +282,11 @@ mod tests {
         }
 
         fn encode(&self) -> Vec<u8> {
-            unreachable!("a table keeps no octets")
+            unreachable!("a table keeps no bytes")
         }
 
         fn decode(_: &[u8]) -> Result<Self, DecodeError> {
-            unreachable!("a table keeps no octets")
+            unreachable!("a table keeps no bytes")
         }
     }
 
@@ -294,7 +294,7 @@ mod tests {
         Subject::new(name.into()).unwrap()
     }
 
-    /// A key of that shard; keys with other numbers are spread in it as random ones are.
+    /// Returns a key of that shard. Keys with different numbers are spread in it as random ones are.
     fn key(shard: u16, number: u32) -> [u8; 16] {
         let mut key = [0; 16];
         key[4..12].copy_from_slice(&(u64::from(number) + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15).to_be_bytes());
@@ -363,7 +363,7 @@ mod tests {
         assert_eq!(table.purge_expired(DUE, 1), Purge::new(1));
         let _ = table.insert(Row::new(key(5, 1), &alice, DUE));
         assert_eq!(table.purge_expired(DUE, 1), Purge::new(1));
-        assert!(table.find(&key(900, 0)).is_none(), "new rows in front keep none behind from going");
+        assert!(table.find(&key(900, 0)).is_none(), "new rows in front do not keep those behind from being removed");
         assert_eq!(table.purge_expired(DUE, 9), Purge::new(2).finished());
     }
 
@@ -390,7 +390,7 @@ mod tests {
                 assert!((after.0 * 2..after.0 * 4).contains(&after.1), "{before:?} {after:?}");
                 assert!((after.0 * 2..after.0 * 4).contains(&after.2), "{before:?} {after:?}");
             } else {
-                assert!(after.1 * 2 > before.1, "room is given back in large steps: {before:?} {after:?}");
+                assert!(after.1 * 2 > before.1, "memory is released in large steps: {before:?} {after:?}");
                 assert_eq!(after.2, before.2);
             }
         }

@@ -23,7 +23,7 @@ struct Group {
 }
 
 impl Batch {
-    /// Returns one batch of all writes, or where rows have lists and large parts, one of each.
+    /// Returns one batch of all writes, or one batch for each write if rows have lists and large parts.
     pub(super) fn all(kind: (Table, Action), writes: Vec<RowWrite>) -> Vec<Self> {
         let batch = Self::new(kind, writes);
         if batch.table.has_fixed_list() { vec![batch] } else { batch.split().collect() }
@@ -51,7 +51,7 @@ impl Batch {
         self.groups.binary_search_by(|group| group.sent.write.key.as_slice().cmp(key)).ok()
     }
 
-    /// Returns the key of its first write; of all, if it was split.
+    /// Returns the key of its first write. After a split, this is the key of all its writes.
     pub(super) fn first_key(&self) -> Option<Vec<u8>> {
         self.groups.first().map(|group| group.sent.write.key.clone())
     }
@@ -104,7 +104,7 @@ mod tests {
         (RowWrite { action, expected, write, answer }, asked)
     }
 
-    /// What callers are answered if the write at that place among those sent is applied.
+    /// Returns what callers are answered if the write at that place among those sent is applied.
     fn answers<const N: usize>(action: Action, writes: [(u8, u32, &[u8]); N], applied: usize) -> (usize, [bool; N]) {
         let (writes, asked): (Vec<_>, Vec<_>) =
             writes.into_iter().map(|(key, expected, record)| write(action, key, expected, record)).unzip();

@@ -30,7 +30,7 @@ pub(super) enum Column {
     Part(Part),
 }
 
-/// The columns that an insert fills and a replacement changes, whatever the table.
+/// The columns that an insert fills and a replacement changes, in every table.
 pub(super) const STORED: [Column; 9] = [
     Column::Version,
     Column::Created,
@@ -43,7 +43,7 @@ pub(super) const STORED: [Column; 9] = [
     Column::EndedWhy,
 ];
 
-/// The parts that have columns of their own.
+/// The parts that have their own columns.
 pub(super) const fn parts(table: Table) -> &'static [Part] {
     match table {
         Table::Clients => &[Part::Application, Part::Logo, Part::ProposedLogo],
@@ -51,14 +51,14 @@ pub(super) const fn parts(table: Table) -> &'static [Part] {
     }
 }
 
-/// All that a write of that kind names, in the order of a statement's parameters.
+/// Returns all columns that a write of that kind names, in the order of a statement's parameters.
 pub(super) fn written(table: Table, action: Action) -> impl Iterator<Item = Column> {
     let parts = parts(table).iter().flat_map(|part| [Column::Keeps(*part), Column::Part(*part)]);
     let all = [Column::Key, Column::Expected].into_iter().chain(STORED).chain(parts);
     all.filter(move |column| column.is_named(table, action))
 }
 
-/// What one write puts into a column, or in the same order what each of several does.
+/// The value that one write puts into a column, or the values of several writes in order.
 #[derive(Debug)]
 pub(super) enum Value<'w> {
     /// Of type `uuid`, `bytea` or `text`.
@@ -81,7 +81,7 @@ impl ToSql for Value<'_> {
     }
 
     fn accepts(_: &Type) -> bool {
-        // The value itself is asked when it is written.
+        // The value itself is checked when it is written.
         true
     }
 
@@ -159,7 +159,7 @@ impl Column {
     }
 }
 
-/// A list that a row never leaves is that of its subject: one column is both.
+/// Returns the subject of a row, which also names its list if the row never leaves that list.
 fn subject(write: &Write) -> Option<&[u8]> {
     if write.table.has_fixed_list() {
         write.lists.first().map(Vec::as_slice)
@@ -182,7 +182,7 @@ pub(super) const fn key_type(table: Table) -> &'static str {
     }
 }
 
-/// The key that no other comes before, as a literal.
+/// Returns the smallest key, as a literal.
 pub(super) const fn least_key(table: Table) -> &'static str {
     match table {
         Table::Authorizations | Table::Grants | Table::PushedRequests => "'00000000-0000-0000-0000-000000000000'",

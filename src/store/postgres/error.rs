@@ -1,4 +1,4 @@
-//! What can go wrong with the database, and whether it may pass.
+//! The errors of a PostgreSQL store.
 
 use std::error::Error;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use crate::store::StoreError;
 
 /// A failure of a [`PostgresStore`](crate::PostgresStore) or of its database.
 ///
-/// It is the source of every [`StoreError`] of such a store that is not a record that cannot be read.
+/// It is the source of every [`StoreError`] of such a store, except for unreadable records.
 #[derive(Clone, Debug)]
 pub struct PostgresError {
     problem: PostgresProblem,
@@ -21,39 +21,39 @@ pub struct PostgresError {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 #[non_exhaustive]
 pub enum PostgresProblem {
-    /// The connection string or a certificate cannot be read, or they contradict each other.
-    #[error("the connection to the database is not configured well")]
+    /// The connection string or a certificate is invalid, or they contradict each other.
+    #[error("the connection string or a certificate is invalid")]
     Configuration,
-    /// The server rolled the statement back because of others, time and again.
-    #[error("other transactions were in the way")]
+    /// The server rolled the statement back several times because of concurrent transactions.
+    #[error("the statement conflicted with concurrent transactions")]
     Contended,
-    /// Anything else that the database said.
+    /// Any other error of the database.
     #[error("the database failed")]
     Database,
-    /// Others have kept a row locked for longer than a statement waits.
-    #[error("a row is locked")]
+    /// Another transaction kept a row locked for longer than a statement waits.
+    #[error("another transaction keeps a row locked")]
     Locked,
-    /// The user lacks a right, such as to create the schema.
-    #[error("the user of the database lacks a right")]
+    /// The user lacks a privilege, such as the one to create the schema.
+    #[error("the user of the database lacks a privilege")]
     NotPermitted,
-    /// The server gave up waiting for its standby: the write stands, and a fail-over may take it away.
-    #[error("the server gave up waiting for its standby")]
+    /// The server stopped waiting for its standby: the write is committed, but a fail-over may lose it.
+    #[error("the server stopped waiting for its standby")]
     NotReplicated,
-    /// Too many calls wait already.
-    #[error("too many calls wait for the database")]
+    /// Too many calls are already waiting.
+    #[error("too many calls are waiting for the database")]
     QueueFull,
-    /// The server does not let this user in: the password is wrong, or there is no such user.
-    #[error("the database does not let this user in")]
+    /// The server rejected the credentials: the password is wrong, or there is no such user.
+    #[error("the database rejected the user or the password")]
     Refused,
-    /// The tables are not there: run [`PostgresStore::migrate`](crate::PostgresStore::migrate).
-    #[error("the database has no tables of this store")]
+    /// The tables are missing: run [`PostgresStore::migrate`](crate::PostgresStore::migrate).
+    #[error("the tables of this store are missing; run PostgresStore::migrate")]
     SchemaMissing,
-    /// The name is empty, longer than 63 octets, reserved for the database, or holds a NUL.
-    #[error("a schema cannot have this name")]
+    /// The name is empty, longer than 63 bytes, reserved for the database, or holds a NUL.
+    #[error("the schema name must have 1 to 63 bytes, contain no NUL, and not be reserved")]
     SchemaName,
     /// The tables are those of an earlier release: run
     /// [`PostgresStore::migrate`](crate::PostgresStore::migrate).
-    #[error("the tables have version {found}, this release needs {needed}")]
+    #[error("the tables have version {found}, this release needs {needed}; run PostgresStore::migrate")]
     #[non_exhaustive]
     SchemaOutdated {
         /// The version found.
@@ -62,7 +62,7 @@ pub enum PostgresProblem {
         needed: u32,
     },
     /// The tables are those of a later release that this one cannot work with.
-    #[error("the tables need a release that knows version {needed}, this one knows {known}")]
+    #[error("the tables need a release that knows version {needed}, this one knows only {known}")]
     #[non_exhaustive]
     SchemaTooNew {
         /// The least version that a release must know to work with the tables.
@@ -85,8 +85,8 @@ pub enum PostgresProblem {
     /// The server cannot be reached, or is starting, stopping or full.
     #[error("the database cannot be reached")]
     Unreachable,
-    /// The server's certificate names another host or leads to none of the authorities.
-    #[error("the database's certificate cannot be trusted")]
+    /// The server's certificate names another host, or none of the authorities issued it.
+    #[error("the database's certificate is not trusted")]
     Untrusted,
 }
 
@@ -95,13 +95,13 @@ impl PostgresError {
         Self { problem, source: Some(Arc::from(source.into())) }
     }
 
-    /// Returns what was wrong.
+    /// Returns the kind of failure.
     #[must_use]
     pub const fn problem(&self) -> PostgresProblem {
         self.problem
     }
 
-    /// Tells whether the failure may pass by itself.
+    /// Returns whether the failure is transient: a retry may succeed.
     #[must_use]
     pub const fn is_transient(&self) -> bool {
         match self.problem {
@@ -157,7 +157,7 @@ impl From<PostgresError> for StoreError {
     }
 }
 
-/// Whatever is no word of the server is a connection that could not be made, or was lost.
+/// Returns the problem of an error. One that the server did not report is about a connection that failed or was lost.
 fn problem_of(error: &tokio_postgres::Error) -> PostgresProblem {
     let Some(code) = error.code() else {
         return if is_about_a_certificate(error) { PostgresProblem::Untrusted } else { PostgresProblem::Unreachable };
@@ -171,7 +171,7 @@ fn problem_of(error: &tokio_postgres::Error) -> PostgresProblem {
     } else if forgot_statements(code) {
         PostgresProblem::Unreachable
     } else {
-        // The class: who asks, transactions, or connections, resources, the operator, the system below.
+        // The class: authorization, transactions, or connections, resources, the operator, the operating system.
         match code.code().get(..2) {
             Some("28") => PostgresProblem::Refused,
             Some("40") => PostgresProblem::Contended,
@@ -187,19 +187,19 @@ fn is_about_a_certificate(error: &tokio_postgres::Error) -> bool {
     matches!(cause, Some(rustls::Error::InvalidCertificate(_)))
 }
 
-/// The server rolled the statement back because of others; it may be sent again.
+/// Returns whether the server rolled the statement back because of others, so that it may be sent again.
 pub(super) fn may_be_sent_again(error: &tokio_postgres::Error) -> bool {
     error
         .code()
         .is_some_and(|code| *code == SqlState::T_R_SERIALIZATION_FAILURE || *code == SqlState::T_R_DEADLOCK_DETECTED)
 }
 
-/// The server refused the whole statement because of one of its rows; the others may have more luck.
+/// Returns whether the server may have refused the whole statement because of one row, so that the others may succeed.
 pub(super) fn may_be_split(error: &PostgresError) -> bool {
     error.problem() == PostgresProblem::Locked || !error.is_transient()
 }
 
-/// Nothing good comes from this connection any more: it is lost, or leads to a server that cannot write.
+/// Returns whether the connection is no longer usable: it is lost, or leads to a server that cannot write.
 pub(super) fn ends_connection(error: &tokio_postgres::Error) -> bool {
     error.code().is_none_or(|code| {
         ["08", "57P"].iter().any(|class| code.code().starts_with(class))
@@ -209,12 +209,12 @@ pub(super) fn ends_connection(error: &tokio_postgres::Error) -> bool {
     })
 }
 
-/// How a statement says that it reached the server too late, or that the server's clock was moved.
+/// Returns whether a statement reached the server too late, or the server's clock was changed.
 fn is_late(code: &SqlState) -> bool {
     *code == SqlState::DIVISION_BY_ZERO
 }
 
-/// Prepared statements are gone, or their tables were changed below them.
+/// Returns whether prepared statements are gone, or their tables have changed.
 fn forgot_statements(code: &SqlState) -> bool {
     *code == SqlState::INVALID_SQL_STATEMENT_NAME || *code == SqlState::FEATURE_NOT_SUPPORTED
 }

@@ -1,4 +1,4 @@
-//! What waits for the writing connection.
+//! The jobs for the writing connection.
 
 use tokio::sync::oneshot;
 
@@ -14,7 +14,7 @@ pub(super) enum Job {
 }
 
 impl Job {
-    /// Answers that nothing was done.
+    /// Answers the caller that nothing was done.
     pub(super) fn refuse(self, failure: &PostgresError) {
         match self {
             Self::Write(write) => drop(write.answer.send(Err(failure.clone()))),
@@ -23,7 +23,7 @@ impl Job {
     }
 }
 
-/// Where an answer goes. The caller may have gone.
+/// The channel for an answer. The caller may no longer wait for it.
 pub(super) type Answer<T> = oneshot::Sender<Result<T, PostgresError>>;
 
 /// How a row is written.
@@ -38,13 +38,13 @@ impl Action {
     /// Every action.
     pub(super) const ALL: [Self; 3] = [Self::Insert, Self::Replace, Self::Confirm];
 
-    /// Whether the row may be on other lists after the action.
+    /// Returns whether the row may be on other lists after the action.
     pub(super) const fn moves_lists(self, table: Table) -> bool {
         !table.has_fixed_list() && !matches!(self, Self::Confirm)
     }
 }
 
-/// The write of one row; it is answered with whether it was applied.
+/// The write of one row. The answer is whether it was applied.
 #[derive(Debug)]
 pub(super) struct RowWrite {
     pub(super) action: Action,
@@ -55,8 +55,8 @@ pub(super) struct RowWrite {
 }
 
 impl RowWrite {
-    /// What writes of one batch are ordered by. Equal writes ask for the same: if inserts and replacements,
-    /// one of them wins; if confirmations, all of them do.
+    /// Returns what the writes of a batch are ordered by. Of equal inserts or replacements, one wins; equal
+    /// confirmations all succeed.
     pub(super) fn order(&self) -> impl Ord + '_ {
         let compared = match self.action {
             Action::Insert | Action::Replace => None,
@@ -75,7 +75,7 @@ pub(super) struct PurgeStep {
     pub(super) answer: Answer<Purged>,
 }
 
-/// What one statement of a purge did.
+/// The result of one statement of a purge.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Purged {
     pub(super) examined: usize,

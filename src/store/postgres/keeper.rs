@@ -1,4 +1,4 @@
-//! The task that owns the connections: it sends what waits, and connects again when they are lost.
+//! The task that owns the connections: it sends waiting jobs, and reconnects when a connection is lost.
 
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -12,18 +12,18 @@ use crate::store::postgres::link::{Link, Process};
 use crate::store::postgres::options::Settings;
 use crate::store::postgres::write::{jittered, write};
 
-/// Waits between attempts to connect, each twice the one before.
+/// The first pause between attempts to connect. Each further one is twice as long.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 const BETWEEN_CHECKS: Duration = Duration::from_secs(5);
 
-/// Where the connections stand.
+/// The state of the connections.
 #[derive(Clone, Debug)]
 pub(super) enum State {
     Up(Arc<Link>),
-    /// They were lost and the first attempt to replace them runs: whoever waits may be lucky.
+    /// They were lost, and the first attempt to replace them is in progress. Callers keep waiting.
     Opening,
-    /// Attempts fail; nobody is kept waiting.
+    /// Attempts fail; callers are refused at once.
     Down(PostgresError),
 }
 
@@ -33,7 +33,7 @@ pub(super) struct Keeper {
     states: watch::Sender<State>,
 }
 
-/// The queue was closed: nobody has the store any more.
+/// The queue was closed: the store was dropped.
 struct Closed;
 
 impl Keeper {
@@ -46,7 +46,7 @@ impl Keeper {
         seen
     }
 
-    /// Works until nobody has the store any more and what was queued is done.
+    /// Works until the store is dropped and all queued jobs are done.
     async fn run(mut self, mut link: Arc<Link>) {
         while let Ok(()) = self.serve(&link).await {
             link.cut();
@@ -57,7 +57,7 @@ impl Keeper {
         }
     }
 
-    /// Sends what waits until the link is lost.
+    /// Sends waiting jobs until the link is lost.
     async fn serve(&mut self, link: &Link) -> Result<(), Closed> {
         let patience = self.patience();
         let mut jobs = Vec::new();
@@ -69,15 +69,15 @@ impl Keeper {
                     return Err(Closed);
                 },
             }
-            // Whoever is not answered by then is told that the outcome is not known.
+            // Callers without an answer by then get the error that the outcome is unknown.
             if timeout(patience, write(link, std::mem::take(&mut jobs))).await.is_err() {
                 return Ok(());
             }
         }
     }
 
-    /// Connects again, however long it takes. The first attempt may be quick, so whoever waits goes on
-    /// waiting; after it everybody is refused until there is a connection.
+    /// Reconnects, however long it takes. The first attempt may be quick, so callers keep waiting for it. After it
+    /// fails, all callers are refused until there is a connection.
     async fn replaced(&mut self, left_behind: [Process; 2]) -> Result<Arc<Link>, Closed> {
         self.states.send_replace(State::Opening);
         let settings = self.settings.clone();
@@ -112,7 +112,7 @@ impl Keeper {
         link
     }
 
-    /// Refuses whatever waits and comes until the work is done.
+    /// Refuses all waiting and new jobs until the work is done.
     async fn refusing<T>(&mut self, failure: &PostgresError, work: impl Future<Output = T>) -> Result<T, Closed> {
         tokio::pin!(work);
         loop {
@@ -127,13 +127,13 @@ impl Keeper {
         }
     }
 
-    /// A server that answers late has its own time-out; one that never answers has this one.
+    /// Returns the time-out for a server that never answers. One that answers late applies its own time-out.
     fn patience(&self) -> Duration {
         self.settings.statement_timeout * 3 / 2
     }
 }
 
-/// Cuts connections on which a read never ends.
+/// Closes connections on which a read never ends.
 async fn watch_reads(link: Weak<Link>, patience: Duration) {
     loop {
         sleep(BETWEEN_CHECKS).await;

@@ -1,4 +1,4 @@
-//! The two connections to one server, ready to work.
+//! The two connections to one server, with their prepared statements.
 
 use std::future::poll_fn;
 use std::sync::Arc;
@@ -17,8 +17,7 @@ use crate::store::postgres::error::{PostgresError, PostgresProblem};
 use crate::store::postgres::options::Settings;
 use crate::store::postgres::statements::{Reads, Writes};
 
-/// One connection that reads and one that writes, both to the same server, so that what one wrote the
-/// other finds.
+/// A reading and a writing connection to the same server, so that the one finds what the other wrote.
 #[derive(Debug)]
 pub(super) struct Link {
     pub(super) reader: Client,
@@ -37,10 +36,10 @@ pub(super) struct Link {
     drivers: [Driver; 2],
 }
 
-/// What the connections have told beside their answers.
+/// What the connections have reported besides their answers.
 #[derive(Debug, Default)]
 pub(super) struct Watch {
-    /// Rung when a connection has ended or is of no more use.
+    /// Notified when a connection has ended or is no longer usable.
     pub(super) lost: Notify,
     /// Commits that the server reported without having waited for its standby.
     unreplicated: AtomicU64,
@@ -52,7 +51,7 @@ impl Watch {
     }
 }
 
-/// One of the server's processes, behind a connection. Numbers come again, starts do not.
+/// The server's process for a connection. Numbers of processes recur, start times do not.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Process {
     number: i32,
@@ -113,18 +112,18 @@ impl Link {
         self.writer.query("SELECT set_config('lock_timeout', $1, false)", &[&milliseconds]).await.map(drop)
     }
 
-    /// The time of the server's clock after which a write that is sent now must not be applied: whoever
-    /// asked for it was told long before that its outcome is not known.
+    /// Returns the time of the server's clock after which a write that is sent now must not be applied. Long before
+    /// that, its caller was answered that the outcome is unknown.
     pub(super) fn latest(&self) -> SystemTime {
         self.clock.showed + self.clock.when.elapsed() + self.lateness
     }
 
-    /// Tells whether anybody waits for an answer to a read.
+    /// Returns whether a caller waits for an answer to a read.
     pub(super) fn is_reading(&self) -> bool {
         self.places.available_permits() < self.queue_limit
     }
 
-    /// Ends both connections, whatever they are waiting for.
+    /// Closes both connections, even if they wait for answers.
     pub(super) fn cut(&self) {
         self.drivers.iter().for_each(|driver| driver.0.abort());
     }
@@ -149,7 +148,7 @@ impl Session {
         let (client, driver) = connect(settings, watch).await?;
         let (names, values) = session_settings(settings);
         client.query(SET, &[&names, &values]).await?;
-        let row = client.query_one(LOOK, &[]).await?;
+        let row = client.query_one(IDENTIFY, &[]).await?;
         let clock = ServerClock { showed: row.try_get(1)?, when: Instant::now() };
         let process = Process { number: row.try_get(3)?, started: row.try_get(4)? };
         Ok(Self { client, server_started: row.try_get(0)?, clock, process, driver })
@@ -172,9 +171,9 @@ const END: &str = "SELECT pg_terminate_backend(own.pid) FROM pg_stat_activity AS
 const SET: &str = "SELECT set_config(name, value, false) FROM unnest($1::text[], $2::text[]) AS own(name, value)
     WHERE EXISTS (SELECT FROM pg_catalog.pg_settings AS known WHERE known.name = own.name)";
 
-/// A commit is answered when it is at least as durable as `on` makes it. Which of the server's processes this
-/// is, too.
-const LOOK: &str = "SELECT pg_postmaster_start_time(), clock_timestamp(), set_config('synchronous_commit',
+/// Makes the server answer a commit only when it is at least as durable as with `on`. Also returns which of the
+/// server's processes this is.
+const IDENTIFY: &str = "SELECT pg_postmaster_start_time(), clock_timestamp(), set_config('synchronous_commit',
     CASE WHEN current_setting('synchronous_commit') IN ('off', 'local', 'remote_write') THEN 'on'
     ELSE current_setting('synchronous_commit') END, false), pg_backend_pid(),
     (SELECT backend_start FROM pg_stat_activity WHERE pid = pg_backend_pid())";
@@ -190,7 +189,7 @@ fn session_settings(settings: &Settings) -> (Vec<&'static str>, Vec<String>) {
         ("default_transaction_isolation", "read committed"),
         ("search_path", "pg_catalog"),
         ("client_min_messages", "warning"),
-        // Every statement goes by an index from rows that are given, whatever statistics there are.
+        // Every statement finds its rows by an index, whatever the table statistics are.
         ("enable_seqscan", "off"),
         ("enable_bitmapscan", "off"),
         ("enable_hashjoin", "off"),
@@ -202,7 +201,7 @@ fn session_settings(settings: &Settings) -> (Vec<&'static str>, Vec<String>) {
     bounded.into_iter().chain(fixed).unzip()
 }
 
-/// The task that moves a connection's octets; without it the connection is closed.
+/// The task that moves a connection's bytes; without it the connection is closed.
 #[derive(Debug)]
 struct Driver(AbortHandle);
 
@@ -242,8 +241,8 @@ where
     watch.lost.notify_one();
 }
 
-/// A commit whose wait for the standby was cancelled is acknowledged with a warning, of this code and no
-/// other mark.
+/// Returns whether a notice may mean that the wait for the standby was cancelled. The server then acknowledges the
+/// commit with a warning that has this code and no other mark.
 fn may_say_unreplicated(notice: &DbError) -> bool {
     *notice.code() == SqlState::WARNING && notice.parsed_severity() == Some(Severity::Warning)
 }

@@ -1,4 +1,4 @@
-//! Everything in a PostgreSQL database, which several servers may share.
+//! A store in a PostgreSQL database, which several servers may share.
 
 mod batch;
 mod columns;
@@ -33,29 +33,28 @@ use crate::store::{Engine, Insertion, List, Part, Purge, Replacement, Row, Store
 pub use crate::store::postgres::error::{PostgresError, PostgresProblem};
 pub use crate::store::postgres::options::PostgresOptions;
 
-/// Rows that one statement of a purge examines: other writes wait that long, no longer.
+/// How many rows one statement of a purge examines. Other writes wait no longer than one such statement.
 const PURGE_STEP: u32 = 100;
-/// A migration may take as long as the tables are large.
+/// The time-out of a migration, which takes longer for larger tables.
 const MIGRATION_TIMEOUT: Duration = Duration::from_secs(60 * 60);
 
 /// A store in a PostgreSQL database, for one server or many.
 ///
-/// It has two connections to one server. The reading one is shared by all callers, who do not wait for
-/// each other's answers; what waits to be written is sent as one statement with one commit. A write is
-/// answered when its commit is, with `synchronous_commit` at least `on`: what was acknowledged
-/// survives a crash of the server, and the loss of it where a synchronous standby is configured. A write
-/// can be read as soon as its wait for the standby was cancelled, so reads are not
+/// It has two connections to one server. All callers share the reading one, and do not wait for each other's answers.
+/// Waiting writes are sent as one statement with one commit. A write is acknowledged when it is committed, with
+/// `synchronous_commit` at least `on`: it then survives a crash of the server and, with a synchronous standby, the loss
+/// of the server. A write can be read as soon as its wait for the standby is cancelled, so reads are not
 /// [settled](Engine::reads_settled).
 ///
-/// Every [`StoreError`] has a [`PostgresError`] as its source, but for a record that cannot be read.
+/// Every [`StoreError`] has a [`PostgresError`] as its source, except for an unreadable record.
 ///
-/// Lost connections are replaced by themselves. Meanwhile calls fail with errors that may pass; a
-/// write whose connection was lost before the answer came may have taken effect, is never sent again,
-/// and fails with such an error too.
+/// Lost connections are replaced automatically. In the meantime, calls fail with transient errors. If the connection is
+/// lost before the answer to a write arrives, the write may have taken effect. It is never sent again, and fails with a
+/// transient error too.
 ///
 /// Connections are driven by tasks on the tokio runtime in which [`connect`](Self::connect) was called,
-/// and that runtime must go on running. The futures of the store themselves may be polled by any
-/// executor. Clones share everything; the connections are closed when the last clone is dropped.
+/// and that runtime must keep running. Any executor may poll the futures of the store. Clones share everything; the
+/// connections are closed when the last clone is dropped.
 ///
 /// # Examples
 ///
@@ -88,7 +87,7 @@ impl PostgresStore {
     ///
     /// # Panics
     ///
-    /// Outside of a tokio runtime with its timers and its sockets enabled.
+    /// Panics outside of a tokio runtime with timers and I/O enabled.
     pub async fn connect(options: &PostgresOptions) -> Result<Self, PostgresError> {
         let settings = options.checked()?;
         let link = Link::open(&settings).await?;
@@ -96,20 +95,19 @@ impl PostgresStore {
         Ok(Self { jobs, states: Keeper::start(settings, waiting, link), options: Arc::new(options.clone()) })
     }
 
-    /// Makes the schema and its tables, or brings them to this release's version; does nothing where
-    /// they are.
+    /// Creates the schema and its tables, or migrates them to this release's version. Does nothing if they have it.
     ///
-    /// The user needs the right to create them, which that of [`connect`](Self::connect) does not. Any
-    /// number of servers may call it at once.
+    /// The user needs the privilege to create them; the user of [`connect`](Self::connect) does not. Any number of
+    /// servers may call it at once.
     ///
     /// # Errors
     ///
-    /// [`PostgresError`]: [`NotPermitted`](PostgresProblem::NotPermitted) without that right,
+    /// [`PostgresError`]: [`NotPermitted`](PostgresProblem::NotPermitted) without that privilege,
     /// [`SchemaTooNew`](PostgresProblem::SchemaTooNew) if a later release made the tables.
     ///
     /// # Panics
     ///
-    /// Outside of a tokio runtime with its timers and its sockets enabled.
+    /// Panics outside of a tokio runtime with timers and I/O enabled.
     pub async fn migrate(options: &PostgresOptions) -> Result<(), PostgresError> {
         let mut settings = options.checked()?;
         settings.statement_timeout = MIGRATION_TIMEOUT;
@@ -144,7 +142,7 @@ fn count(limit: usize) -> i64 {
 }
 
 impl fmt::Debug for PostgresStore {
-    /// Leaves out the password and whatever else the connection string holds.
+    /// Leaves out the password and other parts of the connection string.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("PostgresStore").field("options", &self.options).finish_non_exhaustive()
     }
@@ -167,7 +165,7 @@ impl Engine for PostgresStore {
         Ok(if applied { Replacement::Replaced } else { Replacement::Lost })
     }
 
-    /// A commit of its own, which waits for a synchronous standby as any other does.
+    /// Makes a separate commit, which waits for a synchronous standby like any other.
     async fn confirm(&self, write: Write) -> Result<Replacement, StoreError> {
         let applied = self.applied(Action::Confirm, write.version, write).await?;
         Ok(if applied { Replacement::Replaced } else { Replacement::Lost })

@@ -1,4 +1,4 @@
-//! How a store on PostgreSQL is opened.
+//! The settings of a connection to PostgreSQL.
 
 use std::fmt;
 use std::time::Duration;
@@ -13,18 +13,18 @@ use crate::store::postgres::tls;
 
 /// The longest time for one statement, so that a write is applied within an hour or never.
 const LONGEST_STATEMENT: Duration = Duration::from_secs(10 * 60);
-/// How long a statement waits for a row that others have locked, and at most half of its own time.
+/// How long a statement waits for a row that others have locked, but at most half of its own time-out.
 const LONGEST_LOCK: Duration = Duration::from_secs(2);
-/// Above it tokio-postgres was told nothing: no system's default is as short.
+/// The default of tokio-postgres, which means that the connection string sets none.
 const DEFAULT_KEEPALIVE: Duration = Duration::from_secs(2 * 60 * 60);
 
-/// Where the database is and how the store treats it.
+/// Settings for connecting a [`PostgresStore`](crate::PostgresStore).
 #[derive(Clone)]
 pub struct PostgresOptions {
     pub(super) settings: Settings,
 }
 
-/// The same, as the connections read it.
+/// The settings as the connections use them.
 #[derive(Clone)]
 pub(super) struct Settings {
     pub(super) config: Config,
@@ -38,17 +38,16 @@ pub(super) struct Settings {
 }
 
 impl PostgresOptions {
-    /// Reads a connection string, as `host=db.internal user=grantor dbname=grantor` or
+    /// Reads a connection string, such as `host=db.internal user=grantor dbname=grantor` or
     /// `postgresql://grantor@db.internal/grantor`.
     ///
-    /// Several hosts may be named, with commas between; the one that takes writes is used, as with
-    /// `target_session_attrs=read-write`. Where the string does not say so itself, connections are made
-    /// within 5 seconds a host, a silent network is noticed after 10 seconds, and the application's name
-    /// is `grantor`.
+    /// The string may name several hosts, separated by commas; the store uses the one that takes writes, as with
+    /// `target_session_attrs=read-write`. Unless the string sets them, the connect time-out is 5 seconds per host, a
+    /// silent network is noticed after 10 seconds, and the application name is `grantor`.
     ///
     /// # Errors
     ///
-    /// [`PostgresProblem::Configuration`] if the string cannot be read or names no host.
+    /// [`PostgresProblem::Configuration`] if the string is invalid or names no host.
     pub fn new(connection: &str) -> Result<Self, PostgresError> {
         let mut config: Config = connection
             .parse()
@@ -57,7 +56,7 @@ impl PostgresOptions {
         if hosts == 0 {
             return Err(PostgresError::new(PostgresProblem::Configuration, "the connection string names no host"));
         }
-        // A standby would answer reads with what is old.
+        // A standby would return outdated rows.
         config.target_session_attrs(TargetSessionAttrs::ReadWrite);
         let of_a_host = config.get_connect_timeout().copied().unwrap_or(Duration::from_secs(5));
         config.connect_timeout(of_a_host);
@@ -86,61 +85,60 @@ impl PostgresOptions {
         Ok(Self { settings })
     }
 
-    /// Sets the schema that holds the tables; `grantor` if it is not set.
+    /// Sets the schema of the tables, by default `grantor`.
     ///
     /// # Errors
     ///
-    /// [`PostgresProblem::SchemaName`] if it is empty, longer than 63 octets, reserved, or holds a NUL.
+    /// [`PostgresProblem::SchemaName`] if it is empty, longer than 63 bytes, reserved, or holds a NUL.
     pub fn schema(mut self, name: &str) -> Result<Self, PostgresError> {
         self.settings.schema = Schema::new(name)?;
         Ok(self)
     }
 
-    /// Encrypts all connections, and trusts servers whose certificate names their host and leads to one
-    /// of these authorities, given as PEM.
+    /// Encrypts all connections, and trusts servers whose certificate names their host and was issued by one of these
+    /// authorities, in PEM.
     ///
-    /// Without it `sslmode=prefer`, the default, means a connection in the clear, and `require` is
-    /// refused. With it `prefer` means `require`, and both check the certificate as
-    /// `verify-full` does elsewhere.
+    /// Without it, `sslmode=prefer`, the default, means an unencrypted connection, and `require` is refused. With it,
+    /// `prefer` means `require`, and both check the certificate as `verify-full` does elsewhere.
     ///
     /// # Errors
     ///
-    /// [`PostgresProblem::Configuration`] if the text holds no certificate or one that cannot be read.
+    /// [`PostgresProblem::Configuration`] if the text contains no certificate or an invalid one.
     pub fn root_certificates(mut self, pem: &[u8]) -> Result<Self, PostgresError> {
         self.settings.tls = Some(tls::trusting(pem)?);
         Ok(self)
     }
 
-    /// Sets how long the server may work on one statement, 10 seconds if it is not set, at most 10
-    /// minutes; half as long again, and the connection is given up.
+    /// Sets how long the server may work on one statement: 10 seconds by default, at most 10 minutes. After one and a
+    /// half times that, the connection is closed.
     #[must_use]
     pub fn statement_timeout(mut self, limit: Duration) -> Self {
         self.settings.statement_timeout = limit.clamp(Duration::from_millis(100), LONGEST_STATEMENT);
         self
     }
 
-    /// Sets how many writes, and how many reads, may wait, 4096 if it is not set; more are refused at
-    /// once with an error that may pass.
+    /// Sets how many writes, and how many reads, may wait: 4096 by default. Any further call fails at once with a
+    /// transient error.
     #[must_use]
     pub fn queue_limit(mut self, calls: usize) -> Self {
         self.settings.queue_limit = calls.clamp(1, 1 << 20);
         self
     }
 
-    /// Sets how many writes may share one commit, 256 if it is not set.
+    /// Sets how many writes may share one commit: 256 by default.
     #[must_use]
     pub fn batch_limit(mut self, writes: usize) -> Self {
         self.settings.batch_limit = writes.clamp(1, 1 << 12);
         self
     }
 
-    /// What connections are opened with.
+    /// Returns the settings with which connections are opened.
     pub(super) fn checked(&self) -> Result<Settings, PostgresError> {
         let mut settings = self.settings.clone();
         settings.lock_timeout = LONGEST_LOCK.min(settings.statement_timeout / 2);
         match (settings.config.get_ssl_mode(), &settings.tls) {
             (SslMode::Require, None) => {
-                let missing = "sslmode=require needs root certificates to check the server's";
+                let missing = "sslmode=require needs PostgresOptions::root_certificates to check the server";
                 return Err(PostgresError::new(PostgresProblem::Configuration, missing));
             }
             (SslMode::Disable, _) => settings.tls = None,
@@ -152,7 +150,7 @@ impl PostgresOptions {
 }
 
 impl fmt::Debug for PostgresOptions {
-    /// Leaves out the password and whatever else the connection string holds.
+    /// Leaves out the password and other parts of the connection string.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Debug::fmt(&self.settings, f)
     }

@@ -1,4 +1,4 @@
-//! Sends a statement of which the client's own log tells no more than its name.
+//! Sends a statement so that the client library does not log its parameters.
 
 use std::error::Error;
 use std::fmt;
@@ -11,8 +11,8 @@ pub(super) type Parameter<'p> = &'p (dyn ToSql + Sync);
 
 /// Sends one statement and waits for its rows.
 ///
-/// The client logs the `Debug` text of parameters, and among them is what a request claims its client to be:
-/// at times a secret in the wrong place.
+/// The client library logs the `Debug` text of parameters. One of them is the client id of a request, which may be a
+/// secret in the wrong parameter.
 pub(super) async fn query(
     client: &Client,
     statement: &Statement,
@@ -37,7 +37,7 @@ impl ToSql for Unlogged<'_> {
         self.0.to_sql_checked(column, out)
     }
 
-    /// The parameter itself is asked when it is written.
+    /// The parameter itself is checked when it is written.
     fn accepts(_: &Type) -> bool {
         true
     }

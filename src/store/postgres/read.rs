@@ -1,4 +1,4 @@
-//! Reads: all callers share one connection, on which questions do not wait for each other's answers.
+//! Reads. All callers share one connection, and do not wait for each other's answers.
 
 use std::sync::Arc;
 
@@ -11,11 +11,11 @@ use crate::store::postgres::link::Link;
 use crate::store::postgres::query::{Parameter, query};
 use crate::store::postgres::statements::Read;
 
-/// How often a read is sent whose connection was lost.
+/// How often a read is sent if its connection is lost.
 const ATTEMPTS: u32 = 2;
 
-/// Returns the rows of one statement, none if the table has no such part. The statement is sent once more if
-/// the connection is lost meanwhile.
+/// Returns the rows of one statement, none if the table has no such part. The statement is sent once more if the
+/// connection is lost.
 pub(super) async fn rows(
     states: &watch::Receiver<State>,
     read: Read,

@@ -1,4 +1,4 @@
-//! Where the tables are, which version they have, and how they come about.
+//! The schema of the tables, its version and its migrations.
 
 use tokio_postgres::{Client, GenericClient};
 
@@ -15,7 +15,7 @@ const VERSION: u32 = match STEPS.last() {
 /// The least version that a release must know to work with the tables as this release makes them.
 const USABLE_FROM: u32 = 1;
 
-const NAME_OCTETS: usize = 63;
+const NAME_BYTES: usize = 63;
 
 /// A schema's name, quoted.
 #[derive(Clone, Debug)]
@@ -28,11 +28,11 @@ pub(super) struct Schema {
 impl Schema {
     pub(super) fn new(name: &str) -> Result<Self, PostgresError> {
         let reserved = name.starts_with("pg_") || name == "information_schema";
-        if name.is_empty() || name.len() > NAME_OCTETS || reserved || name.contains('\0') {
+        if name.is_empty() || name.len() > NAME_BYTES || reserved || name.contains('\0') {
             return Err(PostgresProblem::SchemaName.into());
         }
         let digest = Digest::of(format!("grantor schema {name}").as_bytes());
-        let lock = digest.octets().first_chunk().map_or(0, |octets| i64::from_be_bytes(*octets));
+        let lock = digest.bytes().first_chunk().map_or(0, |bytes| i64::from_be_bytes(*bytes));
         Ok(Self { name: name.to_owned(), quoted: format!("\"{}\"", name.replace('"', "\"\"")), lock })
     }
 
@@ -45,7 +45,7 @@ impl Schema {
         template.replace("{schema}", &self.quoted)
     }
 
-    /// Makes sure that this release can work with the tables.
+    /// Checks that this release can work with the tables.
     pub(super) async fn check(&self, client: &(impl GenericClient + Sync)) -> Result<(), PostgresError> {
         let Some(found) = self.found(client).await? else { return Err(PostgresProblem::SchemaMissing.into()) };
         if found.usable_from > VERSION {
@@ -57,8 +57,8 @@ impl Schema {
         Ok(())
     }
 
-    /// Makes the tables, or brings them to this release's version, in one transaction. Who comes second
-    /// waits and finds them done.
+    /// Creates the tables, or migrates them to this release's version, in one transaction. A concurrent migration waits
+    /// and finds them done.
     pub(super) async fn migrate(&self, client: &mut Client) -> Result<(), PostgresError> {
         let Err(error) = self.check(client).await else { return Ok(()) };
         if !matches!(error.problem(), PostgresProblem::SchemaMissing | PostgresProblem::SchemaOutdated { .. }) {
@@ -93,7 +93,7 @@ impl Schema {
     }
 
     async fn found(&self, client: &(impl GenericClient + Sync)) -> Result<Option<Found>, PostgresError> {
-        // A look at the catalogue's own rows: what functions know of it may be from before a lock was got.
+        // Reads the catalogue's own rows: functions may return a state from before the lock was acquired.
         let there = "SELECT FROM pg_catalog.pg_class AS own JOIN pg_catalog.pg_namespace AS place
             ON place.oid = own.relnamespace WHERE place.nspname = $1 AND own.relname = 'schema_version'";
         if client.query(there, &[&self.name]).await?.is_empty() {

@@ -10,24 +10,24 @@ use crate::store::postgres::job::Action;
 use crate::store::postgres::schema::Schema;
 use crate::store::{Part, Table};
 
-/// What a connection has prepared.
+/// The prepared statements of a connection.
 #[derive(Debug)]
 pub(super) struct Prepared<K>(BTreeMap<K, Statement>);
 
-/// What the reading connection has prepared.
+/// The prepared statements of the reading connection.
 pub(super) type Reads = Prepared<Read>;
 
-/// What the writing connection has prepared.
+/// The prepared statements of the writing connection.
 pub(super) type Writes = Prepared<Written>;
 
-/// A question: its statement's columns are described at the functions below.
+/// A read. The functions below describe the columns of its statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Read {
     Find(Table, Part),
     List(Table),
 }
 
-/// A change.
+/// A write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Written {
     /// The write of one row. Values cost the server less than arrays with one value each.
@@ -108,11 +108,11 @@ fn list(table: Table) -> String {
 }
 
 /// Parameters: those of `new`, which is [`one`] or [`many`]; the time after which the write must not take effect,
-/// since the server may have been standing still while the statement lay in its socket; and where lists move,
-/// the names of the row's lists. Returns the key of each applied write and, except for inserts, its place among
-/// the writes, counted from 1.
+/// since the server may have been suspended while the statement waited in its socket; and, if lists move, the names of
+/// the row's lists. Returns the key of each applied write and, except for inserts, its place among the writes, counted
+/// from 1.
 ///
-/// A statement that comes late divides by zero.
+/// A late statement fails with a division by zero.
 fn write(table: Table, action: Action, new: &str) -> String {
     let count = written(table, action).count();
     let in_time = format!("1 / (statement_timestamp() < ${})::int = 1", count + 1);
@@ -193,8 +193,8 @@ fn with_lists(rows: &str, lists: usize) -> String {
 
 /// Parameters: the time and how many rows may be examined. Returns the counts of rows examined and removed.
 ///
-/// Rows that another server is writing are left to it. The locked ones are as their last writer left them, so
-/// that no row is removed that has become due later.
+/// Rows that another server is writing are skipped. A locked row has its latest version, so that no row is removed
+/// whose due time has moved to later.
 fn purge(table: Table) -> String {
     let left = if table.has_fixed_list() {
         ""

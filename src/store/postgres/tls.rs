@@ -9,7 +9,7 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 
 use crate::store::postgres::error::{PostgresError, PostgresProblem};
 
-/// Trusts servers whose certificate names them and leads to one of these authorities.
+/// Trusts servers whose certificate names them and was issued by one of these authorities.
 pub(super) fn trusting(pem: &[u8]) -> Result<MakeRustlsConnect, PostgresError> {
     let configuration =
         |error: Box<dyn std::error::Error + Send + Sync>| PostgresError::new(PostgresProblem::Configuration, error);
@@ -19,7 +19,7 @@ pub(super) fn trusting(pem: &[u8]) -> Result<MakeRustlsConnect, PostgresError> {
         roots.add(certificate).map_err(|error| configuration(error.into()))?;
     }
     if roots.is_empty() {
-        return Err(configuration("the text holds no certificate".into()));
+        return Err(configuration("the PEM text contains no certificate".into()));
     }
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let config = ClientConfig::builder_with_provider(provider)

@@ -1,4 +1,4 @@
-//! What waits is sent: writes of one kind as one statement, all kinds in one flight.
+//! Sends waiting jobs: writes of one kind as one statement, all kinds at the same time.
 
 use std::collections::{BTreeMap, HashSet};
 use std::time::Duration;
@@ -17,7 +17,7 @@ use crate::store::postgres::link::Link;
 use crate::store::postgres::query::{Parameter, query};
 use crate::store::postgres::statements::Written;
 
-/// How often a statement is sent that the server rolled back because of others.
+/// How often a statement is sent if the server rolls it back because of others.
 const ATTEMPTS: u32 = 6;
 
 /// Sends a group of jobs; each is answered when it is committed, or known to have failed.
@@ -31,7 +31,7 @@ pub(super) async fn write(link: &Link, jobs: Vec<Job>) {
         }
     }
     let mut batches = writes.into_iter().flat_map(|(kind, writes)| Batch::all(kind, writes));
-    // Mostly there is one, for which `join_all` would need a block on the heap as large as the whole sending.
+    // Usually there is only one, for which `join_all` would allocate a block as large as the whole future.
     let first = OptionFuture::from(batches.next().map(|batch| send_together(link, batch)));
     let (first, others) = join(first, join_all(batches.map(|batch| send_together(link, batch)))).await;
     one_by_one(link, first.into_iter().chain(others).flatten().collect()).await;
@@ -51,15 +51,14 @@ async fn send_together(link: &Link, batch: Batch) -> Option<Batch> {
     None
 }
 
-/// Sends writes that were refused together each by itself. They have waited for a lock already, so none
-/// waits long for another, and all of them together not longer than the first time: nobody else is to
-/// suffer from a row that stays locked.
+/// Sends writes one by one that were refused together. They have already waited for a lock, so each now waits only
+/// briefly, and all together no longer than the first time: a row that stays locked must not delay other writes.
 async fn one_by_one(link: &Link, batches: Vec<Batch>) {
     if batches.is_empty() {
         return;
     }
     let end = Instant::now() + link.lock_timeout;
-    // A connection that is lost says so at the next statement.
+    // If the connection is lost, the next statement fails.
     let _ = link.wait_for_locks(link.lock_timeout / 40).await;
     let mut locked: Option<(Option<Vec<u8>>, PostgresError)> = None;
     for batch in batches.into_iter().flat_map(Batch::split) {
@@ -115,8 +114,8 @@ fn purged(rows: &[Row]) -> Result<Purged, PostgresError> {
     Ok(Purged { examined: count(0)?, removed: count(1)? })
 }
 
-/// Sends one statement, again if the server rolled it back because of others; never again if it may
-/// have taken effect.
+/// Sends one statement, and again if the server rolled it back because of others, but never if it may have taken
+/// effect.
 async fn send(link: &Link, written: Written, parameters: &[Parameter<'_>]) -> Result<Vec<Row>, PostgresError> {
     let Some(statement) = link.writes.of(written) else { return Err(PostgresProblem::Database.into()) };
     let unreplicated = link.watch.unreplicated();
@@ -141,7 +140,7 @@ async fn send(link: &Link, written: Written, parameters: &[Parameter<'_>]) -> Re
     }
 }
 
-/// Half to all of a span, so that servers that met once do not meet again.
+/// Returns a random part of the span, at least half, so that servers that collided once do not collide again.
 pub(super) fn jittered(span: Duration) -> Duration {
     let mut byte = [0];
     SystemEntropy.fill(&mut byte);

@@ -1,5 +1,5 @@
-//! What has to hold of a server before it may keep anything: asked with every connection that is made, so
-//! that a server which takes over, or starts again with other settings, is looked at too.
+//! The checks of a server before it may store anything. They run with every new connection, so that a server that takes
+//! over, or restarts with other settings, is checked too.
 
 use std::time::Duration;
 
@@ -9,12 +9,12 @@ use redis::{Pipeline, Value};
 use crate::clock::{Clock, SystemClock};
 use crate::store::redis::error::{RedisError, RedisProblem};
 
-/// The least release whose scripts answer errors by their own names.
+/// The first release whose scripts return errors under their own names.
 const LEAST_RELEASE: u32 = 7;
-/// How far a server's clock may be from this machine's.
-pub(super) const MOST_APART: Duration = Duration::from_secs(10 * 60);
+/// The largest difference allowed between a server's clock and this machine's.
+pub(super) const MOST_CLOCK_SKEW: Duration = Duration::from_secs(10 * 60);
 
-/// What a server has to be.
+/// The requirements for a server.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Demands {
     pub(super) place: Place,
@@ -22,39 +22,39 @@ pub(super) struct Demands {
     pub(super) unchecked: Unchecked,
 }
 
-/// What happens if the server does not let this user ask.
+/// Whether to accept a server that does not let this user send the commands of the checks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Unchecked {
     Refused,
     Accepted,
 }
 
-/// Where a server stands.
+/// Whether a server is standalone or belongs to a cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Place {
     Alone,
     Cluster,
 }
 
-/// Whether a server has to keep an append-only file.
+/// Whether a server must keep an append-only file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Log {
     AsItIs,
     Needed,
 }
 
-/// What a server was when it was asked.
+/// The role of a server when it was checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Role {
-    /// A primary, and whether it tells on demand that it still is one.
+    /// A primary, and whether it can report on demand that it still is one.
     Primary {
-        tells: bool,
+        reports_role: bool,
     },
     Replica,
 }
 
 impl Demands {
-    /// Checks what a server states of itself.
+    /// Checks what a server reports of itself.
     ///
     /// A replica is not checked until it has taken over.
     pub(super) async fn check(self, connection: &mut MultiplexedConnection) -> Result<Role, RedisError> {
@@ -62,17 +62,17 @@ impl Demands {
         questions.cmd("INFO").cmd("TIME").cmd("ROLE");
         let mut answers = connection.send_packed_commands(&questions, 0, 3).await?.into_iter();
         let mut answer = || answers.next().unwrap_or(Value::Nil);
-        // Scripts send `TIME` as well: a user who may not cannot write.
+        // Scripts send `TIME` as well: a user without permission for it cannot write.
         let (info, time, role) = (allowed(answer())?, answer().extract_error()?, allowed(answer()));
         let info: Option<String> = info.map(redis::from_redis_value).transpose()?;
         let shown = info.as_deref().unwrap_or_default();
-        let told = match role {
+        let reported = match role {
             Ok(role) => role.map(is_primary).transpose()?,
             Err(error) if error.is_transient() => return Err(error),
             // A proxy may not know the command.
             Err(_) => None,
         };
-        if told == Some(false) || value_of(shown, "role") == Some("slave") {
+        if reported == Some(false) || value_of(shown, "role") == Some("slave") {
             return Ok(Role::Replica);
         }
         if info.is_none() {
@@ -81,11 +81,11 @@ impl Demands {
             self.check_info(shown)?;
         }
         check_clock(time)?;
-        if told.is_none() && self.place == Place::Alone {
+        if reported.is_none() && self.place == Place::Alone {
             self.cannot_check("whether it is still a primary", "ROLE")?;
         }
-        // One of a cluster sends whoever reads at a replica to the primary.
-        Ok(Role::Primary { tells: told.is_some() && self.place == Place::Alone })
+        // In a cluster, a replica redirects reads to the primary.
+        Ok(Role::Primary { reports_role: reported.is_some() && self.place == Place::Alone })
     }
 
     fn check_info(self, info: &str) -> Result<(), RedisError> {
@@ -116,7 +116,7 @@ impl Demands {
         Ok(())
     }
 
-    /// Refuses a server of which this is not known, unless that was accepted.
+    /// Refuses a server on which `what` cannot be checked, unless the options accept it.
     fn cannot_check(self, what: &'static str, command: &'static str) -> Result<(), RedisError> {
         match self.unchecked {
             Unchecked::Accepted => Ok(()),
@@ -141,8 +141,8 @@ fn allowed(answer: Value) -> Result<Option<Value>, RedisError> {
 
 fn check_clock(time: Value) -> Result<(), RedisError> {
     let (seconds, _): (u32, u32) = redis::from_redis_value(time)?;
-    let apart = seconds.abs_diff(SystemClock.now().seconds());
-    if u64::from(apart) > MOST_APART.as_secs() { Err(RedisProblem::Clock { seconds: apart }.into()) } else { Ok(()) }
+    let skew = seconds.abs_diff(SystemClock.now().seconds());
+    if u64::from(skew) > MOST_CLOCK_SKEW.as_secs() { Err(RedisProblem::Clock { seconds: skew }.into()) } else { Ok(()) }
 }
 
 fn value_of<'a>(info: &'a str, name: &str) -> Option<&'a str> {
@@ -198,7 +198,7 @@ mod tests {
         let unknown = GOOD.replace("7.0.15", "unknown");
         let refused = problem(&unknown, Place::Alone, Log::AsItIs);
         assert_eq!(refused, Some(RedisProblem::Unchecked { what: "the release", command: "INFO" }));
-        // What is stated is checked in any case.
+        // What the server reports is checked in any case.
         let evicts = GOOD.replace("noeviction", "allkeys-lru");
         assert!(problem_with(&evicts, Place::Alone, Log::AsItIs, Unchecked::Accepted).is_some());
         let log = problem_with(GOOD, Place::Alone, Log::Needed, Unchecked::Accepted);

@@ -1,7 +1,7 @@
 -- Writes one row again as it is, if it has this version, record and parts, so that WAIT covers it.
 -- KEYS[1] the row. ARGV: the version, the record with its length before it; for a hash also 'hash', then of
--- each part to compare: name, 'put' or 'clear', bytes. See put.lua; the record is behind 16 bytes of a row.
--- The write's own number stays, so that its caller's second attempt is still recognized.
+-- each part to compare: name, 'put' or 'clear', bytes. See put.lua; the record follows the first 16 bytes of a row. The
+-- number of the write stays, so that a second attempt of its caller is still recognized.
 local is_hash = ARGV[3] == 'hash'
 local held
 if is_hash then held = redis.call('HGET', KEYS[1], 'record') else held = redis.call('GET', KEYS[1]) end

@@ -1,4 +1,4 @@
-//! How a store is connected.
+//! Connects a store to a server or a cluster.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +13,7 @@ use crate::store::redis::node::Node;
 use crate::store::redis::options::RedisOptions;
 use crate::store::redis::router::Router;
 
-/// Connects to a server that stands alone.
+/// Connects to a standalone server.
 pub(super) async fn single(address: &str, options: &RedisOptions) -> Result<Link, RedisError> {
     let runtime = prepare(options)?;
     let node = Node::new(info(address)?, Place::Alone, options)?;
@@ -42,7 +42,7 @@ pub(super) async fn cluster(addresses: &[&str], options: &RedisOptions) -> Resul
     Ok(Link::new(router.await?, options, runtime))
 }
 
-/// Returns an address as it may be shown: without the password.
+/// Returns the addresses without their passwords, as they may be shown.
 pub(super) fn shown(addresses: &[&str]) -> Vec<String> {
     let shown: BTreeSet<_> =
         addresses.iter().filter_map(|address| Some(info(address).ok()?.addr().to_string())).collect();
@@ -50,7 +50,7 @@ pub(super) fn shown(addresses: &[&str]) -> Vec<String> {
 }
 
 fn prepare(options: &RedisOptions) -> Result<Handle, RedisError> {
-    // With a colon the keys of one prefix could be those of another, such as `a` and `a:grant`.
+    // With a colon, the keys of one prefix could be those of another, such as `a` and `a:grant`.
     if options.prefix.contains(['{', '}', ':']) {
         return Err(RedisProblem::Setting("prefix").into());
     }
@@ -72,8 +72,8 @@ fn info(address: &str) -> Result<ConnectionInfo, RedisError> {
             return Err(RedisProblem::Setting("insecure").into());
         }
         if rustls::crypto::CryptoProvider::get_default().is_none() {
-            // The client's library takes the process's provider, and panics where a program has linked two
-            // and chosen none. If another thread was faster there is one now, which is all that is asked for.
+            // The client library uses the process's provider, and panics if a program links two and selects none. If
+            // another thread was faster, a provider is set, which is enough.
             drop(rustls::crypto::ring::default_provider().install_default());
         }
     }

@@ -1,7 +1,7 @@
 //! The purge: sets of keys by the time from which their rows may be removed.
 //!
-//! A time in a set may be earlier than the row's own, and is moved when the purge meets it. A row that the
-//! server has expired by itself leaves its entries behind, which the purge removes.
+//! A time in a set may be earlier than the row's own; the purge then corrects it. A row that the server has expired
+//! leaves its entries behind; the purge removes them.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -22,10 +22,10 @@ use crate::store::{Purge, Table, Write};
 /// Entries that are examined together.
 const MOST_AT_A_TIME: usize = 64;
 
-/// How long the purge leaves alone what is no row.
+/// How long the purge skips an entry whose key does not hold a row.
 const UNREADABLE: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// Adds the entry of a row that is due at some time, before the row is written.
+/// Adds the entry of a row that has a due time, before the row is written.
 pub(super) async fn add(link: &Link, keys: &Keys, write: &Write, written: Written) -> Result<(), RedisError> {
     let Some(due) = write.due else { return Ok(()) };
     let entry = DueEntry::of(write, written);
@@ -41,7 +41,7 @@ pub(super) struct PurgeStep<'a> {
     pub(super) keys: &'a Keys,
     pub(super) table: Table,
     pub(super) now: Timestamp,
-    /// The set that comes first, which the step moves on.
+    /// The set to begin with. The step updates it.
     pub(super) next_set: &'a AtomicUsize,
 }
 
@@ -53,7 +53,7 @@ impl PurgeStep<'_> {
         for set in (first..first + DUE_SETS).map(|number| number % DUE_SETS) {
             let key = self.keys.due(self.table, set);
             if let Err(error) = self.purge_set(&key, &mut room, &mut removed).await {
-                // The next call begins after it, so that one that cannot be read holds no other up.
+                // The next call begins after this set, so that an unreadable set does not block the others.
                 self.next_set.store((set + 1) % DUE_SETS, Ordering::Relaxed);
                 return Err(error);
             }
@@ -98,7 +98,7 @@ impl PurgeStep<'_> {
                 self.drop_from_lists(&entry).await?;
                 self.forget(set, member).await?;
             }
-            // Its write may still be under way.
+            // Its write may still be in progress.
             Removal::Removed | Removal::Missing => self.move_to(set, member, self.now.plus(WRITE_BOUND)).await?,
             Removal::NotDue(due) => {
                 if self.link.spreads_keys() {
@@ -154,13 +154,13 @@ impl PurgeStep<'_> {
     }
 }
 
-/// What became of the row of an entry that is due.
+/// The result of removing the row of a due entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Removal {
     Removed,
     Missing,
     /// The row is due later than its entry.
     NotDue(Timestamp),
-    /// The key holds something that is no row.
+    /// The key holds something else than a row.
     NoRow,
 }

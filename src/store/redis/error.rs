@@ -1,4 +1,4 @@
-//! What may be wrong with a server.
+//! The errors of a Redis store.
 
 use std::error::Error;
 use std::fmt;
@@ -10,7 +10,7 @@ use crate::store::StoreError;
 
 /// A failure of a [`RedisStore`](crate::RedisStore) or of its server.
 ///
-/// It is the source of every [`StoreError`] of such a store that is not a record that cannot be read.
+/// It is the source of every [`StoreError`] of such a store, except for unreadable records.
 #[derive(Clone, Debug)]
 pub struct RedisError {
     problem: RedisProblem,
@@ -24,24 +24,24 @@ pub enum RedisProblem {
     /// An address, or a certificate for it, cannot be read.
     #[error("the address or a certificate cannot be read")]
     Address,
-    /// The clocks of the server and of this machine are further apart than a store can bear.
-    #[error("the server's clock is {seconds} seconds from this machine's")]
+    /// The clocks of the server and of this machine differ by more than ten minutes.
+    #[error("the server's clock differs from this machine's by {seconds} seconds, at most 600 are allowed")]
     #[non_exhaustive]
     Clock {
         /// The difference.
         seconds: u32,
     },
-    /// The server belongs to a cluster and was connected as if it stood alone.
-    #[error("the server belongs to a cluster")]
+    /// The server belongs to a cluster, but was connected to as a standalone server.
+    #[error("the server belongs to a cluster; use RedisStore::connect_cluster")]
     Cluster,
-    /// No connection, or it was lost.
+    /// There is no connection to the server, or it was lost.
     #[error("there is no connection to the server")]
     Connection,
-    /// The server wants other credentials, or does not let this user do that.
-    #[error("the server does not let this user in, or not do that")]
+    /// The server rejected the credentials, or the user lacks a permission.
+    #[error("the server rejected the credentials, or the user lacks a permission")]
     Denied,
     /// The server may evict keys when its memory is full, which would lose revocations.
-    #[error("the server's eviction policy is {policy}, it has to be noeviction")]
+    #[error("the server's eviction policy is {policy}, it must be noeviction")]
     #[non_exhaustive]
     Evicts {
         /// The policy that is set.
@@ -50,8 +50,8 @@ pub enum RedisProblem {
     /// The server's memory or disk is full.
     #[error("the server's memory or disk is full")]
     Full,
-    /// The server stands alone and was connected as one of a cluster.
-    #[error("the server belongs to no cluster")]
+    /// The server is standalone, but was connected to as part of a cluster.
+    #[error("the server belongs to no cluster; use RedisStore::connect")]
     NotACluster,
     /// The keys have a layout of a later release.
     #[error("the keys have layout {layout}, which a later release made")]
@@ -60,20 +60,19 @@ pub enum RedisProblem {
         /// The layout that they have.
         layout: u32,
     },
-    /// The server keeps no append-only file, without which one that starts again has lost what replicas have,
-    /// and they follow it.
-    #[error("the server keeps no append-only file, which `wait` needs")]
+    /// The server keeps no append-only file. After a restart it would be empty, and its replicas would follow it.
+    #[error("the server keeps no append-only file, which `wait` needs: set appendonly to yes")]
     NoLog,
-    /// Fewer replicas have the write than were asked for.
+    /// Fewer replicas have the write than were requested.
     #[error("too few replicas have the write")]
     NotReplicated,
-    /// Too many commands are under way already.
+    /// Too many calls are already in progress.
     #[error("too many calls are waiting for the store")]
     QueueFull,
-    /// The server refused what it was asked, such as for a key that holds something else.
+    /// The server refused the command, for example because the key holds another type.
     #[error("the server refused the command")]
     Refused,
-    /// The server is a replica, perhaps since a moment ago.
+    /// The server is a replica, perhaps since a recent fail-over.
     #[error("the server is a replica")]
     Replica,
     /// A setting cannot be used.
@@ -82,20 +81,20 @@ pub enum RedisProblem {
     /// The server did not answer in time.
     #[error("the server did not answer in time")]
     TimedOut,
-    /// The write reached the server so late that it was not applied.
-    #[error("the write came too late")]
+    /// The write reached the server too late and was not applied.
+    #[error("the write reached the server too late and was not applied")]
     TooLate,
-    /// The server is older than what this store needs.
-    #[error("the server has version {version}, 7.0 is the least")]
+    /// The server is older than this store requires.
+    #[error("the server has version {version}, this store needs 7.0 or later")]
     #[non_exhaustive]
     TooOld {
-        /// The version that it tells.
+        /// The version that the server reports.
         version: String,
     },
-    /// What has to hold of the server cannot be checked: this user may not send a command, or its answer lacks it.
+    /// A requirement cannot be checked: this user may not send a command, or its answer lacks the value.
     #[error(
         "{what} cannot be checked: the server does not let this user send {command}, or its answer lacks it; allow it \
-         (ACL SETUSER user +{command}), or set RedisOptions::accept_unchecked if the server is known to be right"
+         (ACL SETUSER user +{command}), or set RedisOptions::accept_unchecked if the server meets the requirement"
     )]
     #[non_exhaustive]
     Unchecked {
@@ -110,13 +109,13 @@ pub enum RedisProblem {
 }
 
 impl RedisError {
-    /// Returns what was wrong.
+    /// Returns the kind of failure.
     #[must_use]
     pub const fn problem(&self) -> &RedisProblem {
         &self.problem
     }
 
-    /// Tells whether the failure may pass by itself.
+    /// Returns whether the failure is transient: a retry may succeed.
     #[must_use]
     pub const fn is_transient(&self) -> bool {
         matches!(
@@ -132,17 +131,17 @@ impl RedisError {
         )
     }
 
-    /// Tells whether the server does not know a script, and so has run none of it.
+    /// Returns whether the server does not know a script, and so has run none of it.
     pub(super) fn is_unknown_script(&self) -> bool {
         self.is_answer(ServerErrorKind::NoScript)
     }
 
-    /// Tells whether this user may not send that command.
+    /// Returns whether this user may not send the command.
     pub(super) fn is_forbidden(&self) -> bool {
         self.is_answer(ServerErrorKind::NoPerm)
     }
 
-    /// Tells whether the same command may fare better a little later, or at another server.
+    /// Returns whether the same command may succeed a little later, or at another server.
     pub(super) const fn may_be_sent_again(&self) -> bool {
         matches!(
             self.problem,
@@ -150,20 +149,20 @@ impl RedisError {
         )
     }
 
-    /// Tells whether the connection is of no more use: a server that is no primary any more may have handed its
-    /// name on to another.
+    /// Returns whether the connection is no longer usable. A server that is no longer a primary may have passed its
+    /// name to another.
     pub(super) fn ends_connection(&self) -> bool {
         self.problem == RedisProblem::Replica
             || self.is_answer(ServerErrorKind::MasterDown)
             || self.of_client().is_some_and(|error| error.is_unrecoverable_error() || error.is_io_error())
     }
 
-    /// Tells whether the key holds something of another type.
+    /// Returns whether the key holds a value of another type.
     pub(super) fn is_wrong_type(&self) -> bool {
         self.of_client().is_some_and(|error| error.code() == Some("WRONGTYPE"))
     }
 
-    /// Returns the address at which a key is, and whether it is only on its way there.
+    /// Returns the address that has a key, and whether the key is still migrating there.
     pub(super) fn redirection(&self) -> Option<(&str, bool)> {
         let (address, _) = self.of_client()?.redirect_node()?;
         Some((address, self.is_answer(ServerErrorKind::Ask)))
@@ -250,7 +249,7 @@ fn problem_of_answer(kind: ServerErrorKind, detail: Option<&str>) -> RedisProble
     }
 }
 
-/// The words that an answer begins with and that the client's library has no name for.
+/// Maps the error codes for which the client library has no name.
 fn problem_of_code(code: Option<&str>) -> RedisProblem {
     match code {
         Some("MISCONF" | "OOM") => RedisProblem::Full,

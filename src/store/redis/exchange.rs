@@ -1,4 +1,4 @@
-//! A command and what is asked behind it, in one piece, so that no other caller's command comes between.
+//! A command and the proof that follows it, sent together so that no other caller's command comes between.
 
 use redis::aio::MultiplexedConnection;
 use redis::{Cmd, Pipeline, Value};
@@ -11,31 +11,30 @@ use crate::store::redis::options::Wait;
 pub(super) struct Message {
     pub(super) command: Cmd,
     pub(super) purpose: Purpose,
-    pub(super) lane: usize,
+    pub(super) connection: usize,
 }
 
-/// What a command is about.
+/// The purpose of a command.
 #[derive(Clone, Copy)]
 pub(super) enum Purpose {
-    /// The servers, of which a replica knows as much.
+    /// Lists the servers, which a replica can do as well.
     Servers,
-    /// What a key holds, as the primary has it.
+    /// Reads a key as the primary has it.
     Reading,
-    /// What a key is to hold, and who has to have it before it is answered.
+    /// Writes a key, and may wait for replicas before the answer.
     Writing(Option<Wait>),
 }
 
-/// What is asked behind a command, whose answer is good only with the right answer to this.
+/// A question after a command. The command's answer is valid only with the right answer to this one.
 enum Proof {
     None,
-    /// A server that stands alone answers a reader even when it is a replica.
+    /// A standalone server answers reads even when it is a replica.
     Role,
     Wait(Wait),
 }
 
 impl Message {
-    /// Sends the command to a server and returns what it is answered; `asking` when the key is on its way
-    /// there.
+    /// Sends the command to a server and returns its answer. `asking` is set while the key is migrating there.
     pub(super) async fn exchange(
         &self,
         mut connection: MultiplexedConnection,
@@ -43,7 +42,7 @@ impl Message {
         asking: bool,
     ) -> Result<Value, RedisError> {
         let proof = match (self.purpose, role) {
-            (Purpose::Reading, Role::Primary { tells: true }) => Proof::Role,
+            (Purpose::Reading, Role::Primary { reports_role: true }) => Proof::Role,
             (Purpose::Writing(Some(wait)), _) => Proof::Wait(wait),
             _ => Proof::None,
         };
@@ -71,7 +70,7 @@ impl Proof {
             Self::Role => {
                 pipeline.cmd("ROLE");
             }
-            // What it answers is about the writes of its own connection.
+            // `WAIT` covers only the writes of its own connection.
             Self::Wait(wait) => {
                 pipeline.cmd("WAIT").arg(wait.replicas).arg(wait.timeout.as_millis().max(1).to_string());
             }

@@ -70,7 +70,8 @@ fn unreadable(key: &[u8]) -> StoreError {
     StoreError::unreadable(key, DecodeError::Malformed)
 }
 
-/// Rows of clients have parts and are hashes, with the row in the field `record`; all others are strings.
+/// Returns whether the rows of a table are hashes. Rows of clients have parts, and are hashes with the row in the field
+/// `record`; all others are strings.
 pub(super) const fn is_hash(table: Table) -> bool {
     matches!(table, Table::Clients)
 }

@@ -1,9 +1,8 @@
 //! The names of keys, and the members of the sorted sets that are indexes.
 //!
-//! An entry of an index is written before the row that it names, and may outlive it. So it carries
-//! the time at which it was written: an entry without a row is dropped when it is older than the hour
-//! within which a write is applied or never. A later attempt writes an entry of its own, so that dropping
-//! the old one takes nothing from it.
+//! An index entry is written before its row, and may outlive it. So it carries the time at which it was written. A
+//! write is applied within an hour or never: an entry without a row is dropped when it is older than that. A later
+//! attempt writes its own entry, which is not affected.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -15,9 +14,11 @@ use crate::store::{List, Table, Write};
 
 /// Sets of due times for each table, so that they lie in several slots of a cluster.
 pub(super) const DUE_SETS: usize = 16;
-/// Seconds that share one time of writing: an insert that is sent again and again adds few entries.
+/// Times of writing are counted in steps of this many seconds, so that an insert that is retried often adds few
+/// entries.
 const BUCKET_SECONDS: u32 = 1024;
-/// Follows the key of a row in an entry. It is below every byte of a client id; other keys of one table have one length.
+/// Follows the key of a row in an entry. It is below every byte of a client id; the keys of any other table all have
+/// the same length.
 const END_OF_KEY: u8 = 0;
 
 /// The names of all keys of one store.
@@ -80,7 +81,7 @@ impl Written {
         self.0.to_be_bytes()
     }
 
-    /// Returns whether every write that was begun with this entry has been applied, or never will be.
+    /// Returns whether every write that began with this entry has been applied, or never will be.
     pub(super) fn is_settled(self) -> bool {
         let end = self.0.saturating_add(1).saturating_mul(BUCKET_SECONDS);
         SystemClock.now() > Timestamp::from_seconds(end).plus(WRITE_BOUND)
@@ -116,7 +117,7 @@ impl Entry {
     }
 }
 
-/// A member of a set of due times: what has to be known once the row is gone.
+/// A member of a set of due times. It contains what must be known once the row is gone.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct DueEntry {
     pub(super) written: Written,

@@ -1,4 +1,4 @@
-//! The layout of the keys by its number, so that a release notices one that it does not know.
+//! The version of the key layout, so that a release refuses one that it does not know.
 
 use redis::Cmd;
 
@@ -24,7 +24,7 @@ async fn mark(link: &Link, key: &[u8]) -> Result<(), RedisError> {
     let mut set = Cmd::new();
     set.arg("SET").arg(key).arg(LAYOUT).arg("NX");
     match link.write::<Option<String>>(key, set).await {
-        // A server that takes no writes now can be read; the next one that connects marks it.
+        // A server that currently takes no writes can still be read. The next store that connects marks it.
         Err(error) if !error.is_transient() => Err(error),
         _ => Ok(()),
     }

@@ -1,4 +1,4 @@
-//! Every command goes through here and ends in time, and no more calls are let in than there is room for.
+//! Sends every command, with a time-out, and limits the number of calls in progress.
 
 use std::future::poll_fn;
 use std::pin::pin;
@@ -12,14 +12,14 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::store::redis::error::{RedisError, RedisProblem};
 use crate::store::redis::exchange::{Message, Purpose};
-use crate::store::redis::node::{COMMON_LANE, WAITING_LANES};
+use crate::store::redis::node::{COMMON_CONNECTION, WAITING_CONNECTIONS};
 use crate::store::redis::options::{RedisOptions, Wait};
 use crate::store::redis::router::Router;
 
 /// A server or a cluster, shared by all callers.
 pub(super) struct Link {
     router: Router,
-    next_lane: AtomicUsize,
+    next_connection: AtomicUsize,
     in_flight: Semaphore,
     response_timeout: Duration,
     wait: Option<Wait>,
@@ -30,7 +30,7 @@ impl Link {
     pub(super) fn new(router: Router, options: &RedisOptions, runtime: Handle) -> Self {
         Self {
             router,
-            next_lane: AtomicUsize::new(0),
+            next_connection: AtomicUsize::new(0),
             in_flight: Semaphore::new(options.queue_limit),
             response_timeout: options.response_timeout,
             wait: options.wait,
@@ -38,32 +38,32 @@ impl Link {
         }
     }
 
-    /// Lets a call of the store in, however many commands it sends, if there is room for it.
+    /// Admits a call of the store, however many commands it sends, if there is room for it.
     pub(super) fn admit(&self) -> Result<SemaphorePermit<'_>, RedisError> {
         self.in_flight.try_acquire().map_err(|_| RedisProblem::QueueFull.into())
     }
 
-    /// Tells whether a row and its entries in indexes may be at different servers.
+    /// Returns whether a row and its index entries may be at different servers.
     pub(super) fn spreads_keys(&self) -> bool {
         self.router.is_cluster()
     }
 
     /// Sends a command that only reads `key`, to the primary that has it.
     pub(super) async fn read<T: FromRedisValue>(&self, key: &[u8], command: Cmd) -> Result<T, RedisError> {
-        let message = Message { command, purpose: Purpose::Reading, lane: COMMON_LANE };
+        let message = Message { command, purpose: Purpose::Reading, connection: COMMON_CONNECTION };
         self.send(key, &message, self.response_timeout).await
     }
 
-    /// Sends a command that changes `key` alone, and waits for replicas if that was asked for.
+    /// Sends a command that changes only `key`, and waits for replicas if the options say so.
     pub(super) async fn write<T: FromRedisValue>(&self, key: &[u8], command: Cmd) -> Result<T, RedisError> {
-        let (lane, within) = match self.wait {
-            None => (COMMON_LANE, self.response_timeout),
+        let (connection, within) = match self.wait {
+            None => (COMMON_CONNECTION, self.response_timeout),
             Some(wait) => {
-                let number = self.next_lane.fetch_add(1, Ordering::Relaxed) % WAITING_LANES;
-                (COMMON_LANE + 1 + number, self.response_timeout.saturating_add(wait.timeout))
+                let number = self.next_connection.fetch_add(1, Ordering::Relaxed) % WAITING_CONNECTIONS;
+                (COMMON_CONNECTION + 1 + number, self.response_timeout.saturating_add(wait.timeout))
             }
         };
-        self.send(key, &Message { command, purpose: Purpose::Writing(self.wait), lane }, within).await
+        self.send(key, &Message { command, purpose: Purpose::Writing(self.wait), connection }, within).await
     }
 
     async fn send<T: FromRedisValue>(&self, key: &[u8], message: &Message, within: Duration) -> Result<T, RedisError> {

@@ -1,6 +1,6 @@
 //! Lists: a set of entries in the order of their keys, read in parts, with their rows.
 //!
-//! The row decides whether it is listed, so an entry that is older or newer than its row shows nothing wrong.
+//! The row decides whether it is listed, so an entry that is older or newer than its row does no harm.
 
 use futures_util::future::{join_all, try_join_all};
 use redis::Cmd;
@@ -17,7 +17,7 @@ const MOST_AT_A_TIME: usize = 64;
 
 /// Returns up to `limit` rows of the list after the key `after`, keys ascending.
 ///
-/// A row that cannot be read is an error only for a page that holds it.
+/// An unreadable row is an error only for a page that contains it.
 pub(super) async fn list(
     link: &Link,
     keys: &Keys,
@@ -29,12 +29,12 @@ pub(super) async fn list(
     let mut found = Vec::new();
     let mut start = Entry::after(after);
     loop {
-        // One more than is wanted, since a row may have two entries.
+        // One more than needed, since a row may have two entries.
         let wanted = (limit - found.len()).saturating_add(1).min(MOST_AT_A_TIME);
         let members = members(link, &index, &start, wanted).await?;
         let Some(next) = behind(&members) else { return Ok(found) };
         start = next;
-        // What is no entry is skipped: it may be of a later release.
+        // Other members are skipped: a later release may have written them.
         let entries: Vec<_> = members.iter().filter_map(|member| Entry::from_member(member)).collect();
         let mut needless = Vec::new();
         let by_key: Vec<_> = entries.chunk_by(|entry, next| entry.key == next.key).collect();
@@ -62,7 +62,7 @@ pub(super) async fn add(link: &Link, index: &[u8], entry: &Entry) -> Result<(), 
     LIST.run(link, index, &[&entry.member()]).await.map(drop)
 }
 
-/// Adds an entry to each list that has none of that key; returns whether there was one.
+/// Adds an entry to each list that has none for that key; returns whether it added one.
 pub(super) async fn add_missing(
     link: &Link,
     keys: &Keys,
@@ -78,7 +78,7 @@ pub(super) async fn add_missing(
     Ok(try_join_all(lists.iter().map(add)).await?.contains(&1))
 }
 
-/// Drops entries, each of which a later write would replace by one of its own.
+/// Drops entries. A later write of the row adds its own.
 pub(super) async fn drop_entries(link: &Link, index: &[u8], entries: &[Entry]) -> Result<(), RedisError> {
     if entries.is_empty() {
         return Ok(());

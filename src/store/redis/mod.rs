@@ -1,4 +1,4 @@
-//! Everything in a Redis server or cluster.
+//! A store in a Redis server or cluster.
 
 mod check;
 mod connect;
@@ -33,29 +33,27 @@ pub use crate::store::redis::options::RedisOptions;
 
 /// A store in a Redis server, or in a cluster of them.
 ///
-/// It is an [`Engine`], so a registry and a store of codes, tokens and replays. Every change is one script on one
-/// key, so that any slot of a cluster will do. A command goes to the primary that has the key, never to a
-/// replica: a server that stands alone states after each answer to a reader whether it is still a primary. A
-/// command is sent again within its time-out when a connection breaks or another primary takes over. A write
-/// that arrives twice is recognized by its number and is answered as it was the first time. A read may return what
-/// no replica has yet, so [`reads_settled`](Engine::reads_settled) is `false`. Clones share everything. The connections are driven by the tokio
-/// runtime in which the store was connected, which has to outlive it; the calls may be polled by any
-/// executor.
+/// It is an [`Engine`], so it implements all store traits. Every change is one script on one key, so keys may be in any
+/// slot of a cluster. A command goes to the primary that has the key, never to a replica: a standalone server reports
+/// after each read whether it is still a primary. If a connection breaks or another primary takes over, a command is
+/// sent again within its time-out. A write that arrives twice is recognized by its number and gets the same answer
+/// again. A read may return what no replica has yet, so [`reads_settled`](Engine::reads_settled) is `false`. Clones
+/// share everything. The tokio runtime in which the store was connected drives the connections and must outlive the
+/// store. Any executor may poll the calls.
 ///
-/// What it is fit for depends on the server:
+/// Which records it can keep safely depends on the server:
 ///
 /// | server | registrations and grants | authorizations and their codes |
 /// |---|---|---|
-/// | one, `appendonly yes`, `appendfsync always` | yes: durable as the disk is | yes |
+/// | one, `appendonly yes`, `appendfsync always` | yes: as durable as the disk | yes |
 /// | with replicas, [`wait`](RedisOptions::wait) for as many as a primary has, each with `appendonly yes`, `appendfsync always` | if what [Security](#security) says is acceptable | yes |
 /// | with replicas, without `wait` | no: an acknowledged revocation may be undone | if a code may work a second time |
-/// | one that keeps nothing on the disk, or syncs every second | no | if a code may work a second time after a crash |
+/// | without a file on the disk, or synced every second | no | if a code may work a second time after a crash |
 ///
-/// Rows end by themselves: each is written with the time of its `purge_after` by the server's own clock,
-/// unless that is past already. So the clocks of the server and of the authorization servers have to be
-/// right to the minute. In a test that sets another time, rows are removed by
-/// [`purge_expired`](crate::AuthorizationServer::purge_expired) alone. That call is needed in any case: it
-/// removes the list entries of rows that have expired.
+/// The server expires rows by its own clock: each is written with its `purge_after`, unless that has already passed. So
+/// the clocks of the server and of the authorization servers must be right to the minute. In a test that sets another
+/// time, only [`purge_expired`](crate::AuthorizationServer::purge_expired) removes rows. That call is needed in any
+/// case: it removes the list entries of expired rows.
 ///
 /// # Errors
 ///
@@ -64,28 +62,28 @@ pub use crate::store::redis::options::RedisOptions;
 ///
 /// # Security
 ///
-/// Redis sends its writes to replicas after it has acknowledged them. When a primary is lost, what had not
-/// arrived is lost as well: a code that was spent may work again, and so may a token that was rotated or
-/// revoked. [`wait`](RedisOptions::wait) acknowledges a write only when replicas have it; with as many as
-/// the primary has, the one that takes over has every acknowledged write. A primary that starts again with
-/// nothing on its disk makes its replicas as empty as itself, whatever they had: so `wait` asks for an
-/// append-only file, and `appendfsync always` lets a server that comes back have what it acknowledged. The
-/// server's own `min-replicas-to-write` refuses writes while replicas are away. A primary that is cut off
-/// from the others answers reads for up to the cluster's node time-out, and may then tell of a token that
-/// was revoked at its successor.
+/// Redis sends its writes to replicas after it has acknowledged them. When a primary is lost, writes that had not
+/// arrived are lost as well: a used code may work again, and so may a token that was rotated or revoked.
+/// [`wait`](RedisOptions::wait) acknowledges a write only when replicas have it. If it waits for all replicas of a
+/// primary, the one that takes over has every acknowledged write. A primary that restarts with an empty disk empties
+/// its replicas too. So `wait` requires an append-only file, and with `appendfsync always` a restarted server has every
+/// write that it acknowledged. The server setting `min-replicas-to-write` refuses writes while replicas are away. A
+/// primary that is cut off from the others answers reads for up to the cluster's node time-out, and may return a token
+/// as valid that its successor has revoked.
 ///
-/// In a cluster a row and the list that it is on are at different primaries. One that is lost without
-/// `wait` for all its replicas may take an entry of a list and leave the grant: it is then good, and neither
+/// In a cluster, a row and its list are at different primaries. If a primary is lost without `wait` for all its
+/// replicas, a list entry may be lost while the grant remains. The grant is then valid, but neither
 /// [`grants_of`](crate::AuthorizationServer::grants_of) nor
-/// [`revoke_subject`](crate::AuthorizationServer::revoke_subject) sees it until it is first refreshed, which
-/// lists it again. A registration is listed again when it is next written.
-/// Where none of this may happen, keep registrations and grants in a SQL store.
+/// [`revoke_subject`](crate::AuthorizationServer::revoke_subject) sees it until it is listed again: by the purge, or by a
+/// refresh, of which one in four does so. A registration is listed again when it is next written. If none of this may
+/// happen, keep registrations and grants in a SQL store.
 ///
-/// The eviction policy has to be `noeviction`: a server that evicts forgets revocations. This, the release,
-/// the clock and the append-only file are checked with every connection, so that a replica which takes over
-/// is checked too. A server that does not let the user ask is refused, unless
-/// [`accept_unchecked`](RedisOptions::accept_unchecked) is set. Keys and values hold no code, token or client secret, only digests. Subjects and clients,
-/// and the `state` of requests, stand in them as they are, and so in `MONITOR` and `SLOWLOG`.
+/// The eviction policy must be `noeviction`: a server that evicts keys forgets revocations. The store checks the
+/// policy, the release, the clock and the append-only file with every connection, so that a replica that takes over is
+/// checked too. A server that does not let the user check them is refused, unless
+/// [`accept_unchecked`](RedisOptions::accept_unchecked) is set. Keys and values hold no code, token or client secret,
+/// only digests. They hold subjects, clients and the `state` of requests in plain text, which `MONITOR` and `SLOWLOG`
+/// show as well.
 ///
 /// # Examples
 ///
@@ -128,10 +126,10 @@ struct Inner {
 }
 
 impl RedisStore {
-    /// Connects to a server that stands alone, such as `redis://user:password@redis.example:6379/0`; with
-    /// `rediss:` in front the connection has TLS.
+    /// Connects to a standalone server, such as `redis://user:password@redis.example:6379/0`. An address with `rediss:`
+    /// uses TLS.
     ///
-    /// TLS uses the process's default provider of rustls; a process that has chosen none is given `ring`.
+    /// TLS uses the process's default provider of rustls. If there is none, `ring` becomes the default.
     ///
     /// # Errors
     ///
@@ -144,8 +142,8 @@ impl RedisStore {
         Ok(Self::new(link, connect::shown(&[address]), options))
     }
 
-    /// Connects to a cluster through those of these servers that can be reached; the others are found by
-    /// asking, and are reached with the user, the password and the TLS of the one that names them.
+    /// Connects to a cluster through those of these servers that can be reached. The other servers are discovered, and
+    /// use the user, the password and the TLS settings of the server that names them.
     ///
     /// # Errors
     ///

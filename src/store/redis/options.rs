@@ -1,4 +1,4 @@
-//! How a server is reached.
+//! The settings of a connection to Redis.
 
 use std::fmt;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use crate::store::redis::check::Unchecked;
 pub(super) const LONGEST_TIMEOUT: Duration = Duration::from_secs(60);
 const LONGEST_QUEUE: usize = 65_536;
 
-/// Settings with which a [`RedisStore`](crate::RedisStore) is connected; the defaults suit most servers.
+/// Settings for connecting a [`RedisStore`](crate::RedisStore). The defaults suit most servers.
 #[derive(Clone)]
 #[must_use]
 pub struct RedisOptions {
@@ -30,8 +30,8 @@ pub(super) struct Wait {
 }
 
 impl RedisOptions {
-    /// The defaults: keys that begin with `grantor:`, 5 seconds to connect and to answer, 1024 calls at a
-    /// time, no waiting for replicas, and the certificates that the system trusts.
+    /// Creates the default settings: keys that begin with `grantor:`, 5 seconds to connect and to answer, 1024 calls at
+    /// a time, no waiting for replicas, and the certificates that the system trusts.
     pub fn new() -> Self {
         Self {
             prefix: "grantor".to_owned(),
@@ -44,10 +44,10 @@ impl RedisOptions {
         }
     }
 
-    /// Sets what every key begins with, before a colon: stores with different prefixes share a server.
+    /// Sets the prefix of every key, before a colon. Stores with different prefixes can share a server.
     ///
-    /// Braces are refused when the store connects: they would put all keys in one slot of a cluster. So are
-    /// colons: the keys of one prefix could be those of another.
+    /// The store does not connect if the prefix contains braces, which would put all keys into one slot of a cluster,
+    /// or a colon, with which the keys of one prefix could be those of another.
     pub fn prefix(self, prefix: impl Into<String>) -> Self {
         Self { prefix: prefix.into(), ..self }
     }
@@ -57,36 +57,36 @@ impl RedisOptions {
         Self { connect_timeout: timeout.min(LONGEST_TIMEOUT), ..self }
     }
 
-    /// Sets how long a command may take, with all that the client does to reach a server meanwhile, at most
-    /// a minute; after that the call is a transient error.
+    /// Sets how long a command may take, including reconnects and redirections, at most a minute. After that, the call
+    /// fails with a transient error.
     pub fn response_timeout(self, timeout: Duration) -> Self {
         Self { response_timeout: timeout.min(LONGEST_TIMEOUT), ..self }
     }
 
-    /// Sets how many calls may be under way, 1 to 65536; one more is a transient error at once.
+    /// Sets how many calls may be in progress, 1 to 65536. Any further call fails at once with a transient error.
     pub fn queue_limit(self, calls: usize) -> Self {
         Self { queue_limit: calls.clamp(1, LONGEST_QUEUE), ..self }
     }
 
-    /// Acknowledges a write only when so many replicas have it, and makes it a transient error if they do
-    /// not within the time-out, at most a minute; the write may then have taken effect or not.
+    /// Acknowledges a write only when this many replicas have it. If they do not have it within the time-out, at most a
+    /// minute, the call fails with a transient error, and the write may or may not have taken effect.
     ///
     /// # Security
     ///
-    /// Without it, a primary that is lost takes with it what it had acknowledged and not yet sent to a
-    /// replica: a code that was spent or a token that was revoked may work again. With as many replicas
-    /// as each primary has, whichever of them takes over has every acknowledged write. A server that keeps no
-    /// append-only file is refused then, with [`RedisProblem::NoLog`](crate::RedisProblem::NoLog): one that
-    /// starts again is empty, and its replicas follow it.
+    /// Without it, the loss of a primary loses the writes that it had acknowledged but not yet sent to a replica: a
+    /// used code or a revoked token may work again. If a write waits for all replicas of its primary, the one that
+    /// takes over has every acknowledged write. With it, a server without an append-only file is refused with
+    /// [`RedisProblem::NoLog`](crate::RedisProblem::NoLog): after a restart it would be empty, and its replicas would
+    /// follow it.
     pub fn wait(self, replicas: u32, timeout: Duration) -> Self {
         Self { wait: Some(Wait { replicas, timeout: timeout.min(LONGEST_TIMEOUT) }), ..self }
     }
 
-    /// Connects also to a server that does not let this user ask whether it may evict keys, keeps an append-only file,
-    /// has a suitable release, and is still a primary. What it does state is checked in any case.
+    /// Accepts a server that does not let this user check its eviction policy, append-only file, release or role. What
+    /// the server does report is checked in any case.
     ///
-    /// Without it, such a server is refused with [`RedisProblem::Unchecked`](crate::RedisProblem::Unchecked). The commands
-    /// are `INFO` and `ROLE`.
+    /// Without it, such a server is refused with [`RedisProblem::Unchecked`](crate::RedisProblem::Unchecked). The
+    /// commands are `INFO` and `ROLE`.
     ///
     /// # Security
     ///
@@ -95,8 +95,8 @@ impl RedisOptions {
         Self { unchecked: Unchecked::Accepted, ..self }
     }
 
-    /// Trusts these certificates, in PEM, in place of those that the system trusts; for addresses that
-    /// begin with `rediss:`. With any other address the store does not connect, nor with `#insecure`.
+    /// Trusts these certificates, in PEM, instead of those that the system trusts. The address must begin with
+    /// `rediss:` and have no `#insecure`; otherwise the store does not connect.
     pub fn root_certificates(self, pem: impl Into<Vec<u8>>) -> Self {
         Self { root_certificates: Some(pem.into()), ..self }
     }

@@ -1,6 +1,6 @@
--- Removes one row if it is due. KEYS[1] the row, a string, or a hash with the row in the field 'record'. ARGV: the time; for a
--- hash also 'hash'.
--- Returns 0 if it was removed, -1 if there is none, -2 if it is no row, otherwise the time at which it is due.
+-- Removes one row if it is due. KEYS[1] the row, a string, or a hash with the row in the field 'record'. ARGV: the
+-- time; for a hash also 'hash'. Returns 0 if it was removed, -1 if there is none, -2 if it is no row, otherwise the
+-- time at which it is due.
 local held
 if ARGV[2] == 'hash' then
     held = string.sub(redis.call('HGET', KEYS[1], 'record') or '', 1, 16)

@@ -1,7 +1,7 @@
 //! Finds the primary that has a key, and finds it again when it has moved.
 //!
-//! Every command names one key. A command whose connection broke is sent again until its time is over:
-//! each write has a number, by which the scripts know it again.
+//! Every command names one key. A command whose connection broke is sent again until its time-out: each write has a
+//! number, by which the scripts recognize it.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -15,33 +15,34 @@ use tokio::time::{Instant, sleep, timeout};
 use crate::store::redis::check::Place;
 use crate::store::redis::error::{RedisError, RedisProblem};
 use crate::store::redis::exchange::{Message, Purpose};
-use crate::store::redis::node::{COMMON_LANE, Node};
+use crate::store::redis::node::{COMMON_CONNECTION, Node};
 use crate::store::redis::options::RedisOptions;
 use crate::store::redis::slots::{Address, LAST_SLOT, Part, parts, slot_of};
 
 const SHORTEST_PAUSE: Duration = Duration::from_millis(10);
 const LONGEST_PAUSE: Duration = Duration::from_millis(250);
-/// Redirections that are followed at once: to where a key has moved, and on to where it is on its way to.
+/// How many redirections are followed at once: to the server to which a key has moved, and to the one to which it is
+/// migrating.
 const MOST_REDIRECTIONS: u32 = 2;
-/// How long one server may take to say who has which slots, before the next one is asked.
-const LOOK_TIMEOUT: Duration = Duration::from_millis(500);
+/// How long one server may take to report the slots, before the next one is asked.
+const SLOTS_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// The servers that have the keys.
 pub(super) struct Router {
     known: RwLock<Arc<Known>>,
-    /// Held by the one who looks who has which slots; all who want to know wait for it.
-    looking: Mutex<()>,
+    /// Held while the slots are refreshed; other callers wait for it.
+    refreshing: Mutex<()>,
     /// Set when a server did not answer: it may have been replaced.
     doubtful: AtomicBool,
     next_asked: AtomicUsize,
-    /// The servers that a cluster is found through; none if the server stands alone.
+    /// The servers through which a cluster is found; none for a standalone server.
     seeds: Vec<Arc<Node>>,
     options: RedisOptions,
 }
 
-/// What is known of the servers at a time.
+/// What is known of the servers at one time.
 struct Known {
-    /// Counts what was found out.
+    /// The count of refreshes.
     edition: u64,
     parts: Vec<Served>,
     nodes: HashMap<Address, Arc<Node>>,
@@ -55,25 +56,25 @@ struct Served {
 }
 
 impl Router {
-    /// All keys are at one server.
+    /// Creates a router to a standalone server, which has all keys.
     pub(super) fn single(node: Node, options: &RedisOptions) -> Self {
         let primary = Arc::new(node);
         let parts = vec![Served { first: 0, last: LAST_SLOT, primary }];
         Self::new(Known { edition: 0, parts, nodes: HashMap::new() }, Vec::new(), options)
     }
 
-    /// The keys are where a cluster, asked through these servers, says they are.
+    /// Creates a router to the cluster that is found through these servers.
     pub(super) async fn cluster(seeds: Vec<Node>, options: &RedisOptions) -> Result<Self, RedisError> {
         let known = Known { edition: 0, parts: Vec::new(), nodes: HashMap::new() };
         let router = Self::new(known, seeds.into_iter().map(Arc::new).collect(), options);
-        router.look_again(0).await?;
+        router.refresh(0).await?;
         Ok(router)
     }
 
     fn new(known: Known, seeds: Vec<Arc<Node>>, options: &RedisOptions) -> Self {
         Self {
             known: RwLock::new(Arc::new(known)),
-            looking: Mutex::new(()),
+            refreshing: Mutex::new(()),
             doubtful: AtomicBool::new(false),
             next_asked: AtomicUsize::new(0),
             seeds,
@@ -92,7 +93,7 @@ impl Router {
         primaries
     }
 
-    /// Sends a message about `key` to the primary that has it, again if need be, until `deadline`.
+    /// Sends a message about `key` to the primary that has it, and retries until `deadline`.
     pub(super) async fn send(&self, key: &[u8], message: &Message, deadline: Instant) -> Result<Value, RedisError> {
         let slot = slot_of(key);
         let mut pause = SHORTEST_PAUSE;
@@ -101,7 +102,7 @@ impl Router {
         loop {
             let known = self.known();
             if self.doubtful.swap(false, Ordering::Relaxed) {
-                drop(self.look_again(known.edition).await);
+                drop(self.refresh(known.edition).await);
                 continue;
             }
             let sent = match redirected.take() {
@@ -115,13 +116,13 @@ impl Router {
                 Err(error) if error.may_be_sent_again() => error,
                 sent => return sent,
             };
-            let mut looks = true;
+            let mut refreshes = true;
             if let Some((address, asking)) = error.redirection() {
                 redirected = self.node_at(&known, address).map(|node| (node, asking));
                 redirections += 1;
-                looks = !asking;
+                refreshes = !asking;
             }
-            // Two servers that disagree send a caller to and fro.
+            // Two servers that disagree redirect a caller back and forth.
             if redirected.is_none() || redirections > MOST_REDIRECTIONS {
                 if Instant::now() + pause >= deadline {
                     return Err(error);
@@ -129,8 +130,8 @@ impl Router {
                 sleep(pause).await;
                 pause = (pause * 2).min(LONGEST_PAUSE);
             }
-            if looks {
-                drop(self.look_again(known.edition).await);
+            if refreshes {
+                drop(self.refresh(known.edition).await);
             }
         }
     }
@@ -150,28 +151,28 @@ impl Router {
 
     fn node_at(&self, known: &Known, address: &str) -> Option<Arc<Node>> {
         let address = Address::parse(address)?;
-        // A server that is named for the first time is told by the next look as well.
+        // A server that is named for the first time is in the next refresh as well.
         let node = known.nodes.get(&address).cloned();
         node.or_else(|| self.seeds.first().and_then(|seed| self.new_node(seed, address).ok()))
     }
 
-    /// Asks who has which slots, unless somebody has found out since `edition`.
-    async fn look_again(&self, edition: u64) -> Result<(), RedisError> {
+    /// Refreshes the slots, unless another caller has done so since `edition`.
+    async fn refresh(&self, edition: u64) -> Result<(), RedisError> {
         if !self.is_cluster() {
             return Ok(());
         }
-        let _looking = self.looking.lock().await;
+        let _refreshing = self.refreshing.lock().await;
         let known = self.known();
         if known.edition != edition {
             return Ok(());
         }
         let mut asked: Vec<_> = known.nodes.values().chain(&self.seeds).cloned().collect();
-        // Another one begins each time, so that one with an old view is not believed for ever.
+        // Each refresh begins with another server, so that one with an old view is not trusted forever.
         let first = self.next_asked.fetch_add(1, Ordering::Relaxed) % asked.len().max(1);
         asked.rotate_left(first);
         let mut failure = RedisProblem::Connection.into();
         for node in asked {
-            match timeout(LOOK_TIMEOUT, self.ask(&known, &node)).await {
+            match timeout(SLOTS_TIMEOUT, self.ask(&known, &node)).await {
                 Ok(Ok(found)) => {
                     *self.known.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(found);
                     return Ok(());
@@ -186,7 +187,8 @@ impl Router {
     async fn ask(&self, known: &Known, node: &Node) -> Result<Known, RedisError> {
         let mut command = Cmd::new();
         command.arg("CLUSTER").arg("SLOTS");
-        let answer = node.send(&Message { command, purpose: Purpose::Servers, lane: COMMON_LANE }, false).await?;
+        let answer =
+            node.send(&Message { command, purpose: Purpose::Servers, connection: COMMON_CONNECTION }, false).await?;
         let mut nodes = HashMap::new();
         let mut served = Vec::new();
         for Part { first, last, servers } in parts(answer, node.host())? {
@@ -208,7 +210,7 @@ impl Router {
         Ok(Known { edition: known.edition.wrapping_add(1), parts: served, nodes })
     }
 
-    /// A server that is reached as the one is that has named it.
+    /// Creates a node with the settings of the node that named it.
     fn new_node(&self, like: &Node, address: Address) -> Result<Arc<Node>, RedisError> {
         let addr = moved_to(like.info().addr(), address);
         Ok(Arc::new(Node::new(like.info().clone().set_addr(addr), Place::Cluster, &self.options)?))

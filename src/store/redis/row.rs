@@ -1,7 +1,7 @@
-//! The bytes of a row: what its key holds, beside nothing else.
+//! The bytes of a row, which are the whole value of its key.
 //!
 //! ```text
-//! version (4) | number of the write (8) | due (4) | record, its length (4) before it | lists, each length (2) before it
+//! version (4) | number of the write (8) | due (4) | length (4) and record | length (2) and name of each list
 //! ```
 //!
 //! Lists and purges read what they need from here and decode no record.
@@ -46,14 +46,14 @@ pub(super) fn row_of(write: &Write) -> Vec<u8> {
     row
 }
 
-/// Adds a record as it stands in a row, its length before it.
+/// Adds a record with its length before it.
 pub(super) fn push_record(to: &mut Vec<u8>, record: &[u8]) {
-    // No record is anywhere near 4 GiB.
+    // Records are much smaller than 4 GiB.
     to.extend(u32::try_from(record.len()).unwrap_or(u32::MAX).to_be_bytes());
     to.extend(record);
 }
 
-/// Adds a key or the name of a list, its length before it: neither has more than 261 bytes.
+/// Adds a key or the name of a list with its length before it. Neither has more than 261 bytes.
 pub(super) fn push_text(to: &mut Vec<u8>, text: &[u8]) {
     to.extend(u16::try_from(text.len()).unwrap_or(u16::MAX).to_be_bytes());
     to.extend(text);

@@ -1,4 +1,4 @@
-//! Writing rows: if the version is the one that was read; and confirming them, if all is the same.
+//! Writes rows if their version is unchanged, and confirms rows that are equal.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use futures_util::future::{try_join, try_join_all};
 
 use crate::clock::{Clock, SystemClock, Timestamp};
 use crate::record::WRITE_BOUND;
-use crate::store::redis::check::MOST_APART;
+use crate::store::redis::check::MOST_CLOCK_SKEW;
 use crate::store::redis::error::{RedisError, RedisProblem};
 use crate::store::redis::find::is_hash;
 use crate::store::redis::keys::{Entry, Keys, Written};
@@ -17,15 +17,19 @@ use crate::store::redis::script::{CONFIRM, PUT};
 use crate::store::redis::{due, listed};
 use crate::store::{Table, Write};
 
-/// How long after it was sent a write of a row may be applied, by the server's clock.
+/// How long after it was sent a write of a row may still be applied, by the server's clock.
 const WRITE_LIFE: Duration = Duration::from_secs(20 * 60);
 const _: () = assert!(
-    // Before that, entries are written by at most three commands in turn, which may answer and wait so long.
-    6 * LONGEST_TIMEOUT.as_secs() + WRITE_LIFE.as_secs() + MOST_APART.as_secs() < WRITE_BOUND.as_secs(),
+    // Before that, at most three commands in turn write entries. Each may take the longest time-out to answer and to
+    // wait.
+    6 * LONGEST_TIMEOUT.as_secs() + WRITE_LIFE.as_secs() + MOST_CLOCK_SKEW.as_secs() < WRITE_BOUND.as_secs(),
     "an entry would be dropped before its row is written"
 );
 
-/// Adds a row; the lists that it is on and the purge know of it before it is there.
+/// Versions that are a multiple of this check the entries of their row. Each check is one more command.
+const CHECKED_VERSIONS: u32 = 4;
+
+/// Adds a row, after its entries in the lists and in the purge index.
 pub(super) async fn insert(link: &Link, keys: &Keys, write: &Write) -> Result<bool, RedisError> {
     let written = Written::now();
     try_join(due::add(link, keys, write, written), add_to_lists(link, keys, write, written)).await?;
@@ -34,17 +38,17 @@ pub(super) async fn insert(link: &Link, keys: &Keys, write: &Write) -> Result<bo
 
 /// Replaces the row that has that key and `version`.
 ///
-/// In a cluster a primary that is lost may take an entry with it and leave the row. So the entry is looked
-/// for at the versions 2, 4, 8 and so on: soon after it was written, and rarely over the years.
+/// In a cluster, the loss of a primary may lose an entry but not its row. So every fourth version checks the entry.
+/// Versions of most records are random: on average it is one write in four.
 pub(super) async fn replace(link: &Link, keys: &Keys, version: u32, write: &Write) -> Result<bool, RedisError> {
     if write.due_moved {
         due::add(link, keys, write, Written::now()).await?;
     }
     if write.lists_moved {
-        // Such a row may be due from this write on, as a client is that is deleted.
+        // Such a row may get a due time with this write, as a deleted client does.
         let written = Written::now();
         try_join(due::add(link, keys, write, written), add_to_lists(link, keys, write, written)).await?;
-    } else if link.spreads_keys() && write.version.is_power_of_two() {
+    } else if link.spreads_keys() && write.version.is_multiple_of(CHECKED_VERSIONS) {
         let written = Written::now();
         if listed::add_missing(link, keys, write.table, &write.key, &write.lists, written).await? {
             due::add(link, keys, write, written).await?;
@@ -77,11 +81,11 @@ async fn put(link: &Link, keys: &Keys, seen: Option<u32>, write: &Write) -> Resu
     }
 }
 
-/// When the server drops the row by its own clock, which may be ahead.
+/// Returns when the server drops the row by its own clock, which may be ahead.
 fn expiry(write: &Write) -> Option<Timestamp> {
     match write.table {
-        // An assertion or a proof is good until a minute before that, and must not work twice.
-        Table::Replays => write.due.map(|due| due.plus(MOST_APART)),
+        // An assertion or a proof is valid until a minute before that, and must not work twice.
+        Table::Replays => write.due.map(|due| due.plus(MOST_CLOCK_SKEW)),
         // They are due an hour after their last use ends.
         Table::Authorizations | Table::Clients | Table::Grants | Table::PushedRequests => write.due,
     }
@@ -93,7 +97,7 @@ async fn add_to_lists(link: &Link, keys: &Keys, write: &Write, written: Written)
     try_join_all(write.lists.iter().map(add)).await.map(drop)
 }
 
-/// The further arguments of a script for a row that is a hash; one that is a string has none.
+/// Returns the further arguments of a script for a row that is a hash; a string has none.
 fn of_hash(write: &Write) -> Vec<&[u8]> {
     if !is_hash(write.table) {
         return Vec::new();
@@ -101,7 +105,7 @@ fn of_hash(write: &Write) -> Vec<&[u8]> {
     [&b"hash"[..]].into_iter().chain(parts(write)).collect()
 }
 
-/// The arguments of a script for each part: its name, what happens to it, its bytes.
+/// Returns the arguments of a script for each part: its name, what happens to it, its bytes.
 fn parts(write: &Write) -> impl Iterator<Item = &[u8]> {
     write.parts.iter().flat_map(|(part, bytes)| {
         let what: &[u8] = if bytes.is_some() { b"put" } else { b"clear" };

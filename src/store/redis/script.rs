@@ -13,12 +13,12 @@ pub(super) static CONFIRM: Script = Script::new(include_str!("confirm.lua"), || 
 pub(super) static LIST: Script = Script::new(include_str!("list.lua"), || hash(&LIST));
 /// Writes a row.
 pub(super) static PUT: Script = Script::new(include_str!("put.lua"), || hash(&PUT));
-/// Adds an entry to a list, unless there is one of its key.
+/// Adds an entry to a list, unless there is one for its key.
 pub(super) static RELIST: Script = Script::new(include_str!("relist.lua"), || hash(&RELIST));
 /// Removes a row that is due.
 pub(super) static REMOVE: Script = Script::new(include_str!("remove.lua"), || hash(&REMOVE));
 
-/// A script, and the name under which a server remembers it.
+/// A script, and the hash under which a server caches it.
 pub(super) struct Script {
     code: &'static str,
     hash: LazyLock<String>,
@@ -29,7 +29,7 @@ impl Script {
         Self { code, hash: LazyLock::new(hash) }
     }
 
-    /// Runs the script on `key`, and sends it to a server that does not know it.
+    /// Runs the script on `key`. Its text is sent only to a server that does not know it.
     pub(super) async fn run(&self, link: &Link, key: &[u8], arguments: &[&[u8]]) -> Result<i64, RedisError> {
         match call(link, "EVALSHA", &self.hash, key, arguments).await {
             Err(error) if error.is_unknown_script() => call(link, "EVAL", self.code, key, arguments).await,

@@ -1,12 +1,12 @@
-//! Which server of a cluster has which keys.
+//! The slots of a cluster, which hold its keys, and their servers.
 
 use redis::{FromRedisValue, Value};
 
 use crate::store::redis::error::RedisError;
 
-/// Slots of a cluster.
+/// The number of slots of a cluster.
 const SLOTS: u16 = 16_384;
-/// The last of them.
+/// The last slot.
 pub(super) const LAST_SLOT: u16 = SLOTS - 1;
 
 /// A part of the slots and the addresses of those that have it, the primary first.
@@ -17,7 +17,7 @@ pub(super) struct Part {
     pub(super) servers: Vec<Address>,
 }
 
-/// Where a server is.
+/// The address of a server.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Address {
     pub(super) host: String,
@@ -25,7 +25,7 @@ pub(super) struct Address {
 }
 
 impl Address {
-    /// Reads what stands in a redirection, such as `192.0.2.1:6379` or `::1:6379`.
+    /// Reads the address in a redirection, such as `192.0.2.1:6379` or `::1:6379`.
     pub(super) fn parse(text: &str) -> Option<Self> {
         let (host, port) = text.rsplit_once(':')?;
         let port = port.parse().ok()?;
@@ -33,21 +33,21 @@ impl Address {
     }
 }
 
-/// Returns the slot of a key: that of what stands in its first braces, if there is anything.
+/// Returns the slot of a key, which depends only on the text in its first braces, if there is any.
 pub(super) fn slot_of(key: &[u8]) -> u16 {
-    let tag = key.iter().position(|octet| *octet == b'{').and_then(|open| {
+    let tag = key.iter().position(|byte| *byte == b'{').and_then(|open| {
         let rest = key.get(open + 1..)?;
-        let close = rest.iter().position(|octet| *octet == b'}')?;
+        let close = rest.iter().position(|byte| *byte == b'}')?;
         rest.get(..close).filter(|tag| !tag.is_empty())
     });
     checksum(tag.unwrap_or(key)) % SLOTS
 }
 
 /// CRC-16/XMODEM.
-fn checksum(octets: &[u8]) -> u16 {
-    octets.iter().fold(0, |sum, octet| {
+fn checksum(bytes: &[u8]) -> u16 {
+    bytes.iter().fold(0, |sum, byte| {
         (0..8).fold(
-            sum ^ (u16::from(*octet) << 8),
+            sum ^ (u16::from(*byte) << 8),
             |sum, _| {
                 if sum & 0x8000 == 0 { sum << 1 } else { (sum << 1) ^ 0x1021 }
             },
@@ -55,7 +55,7 @@ fn checksum(octets: &[u8]) -> u16 {
     })
 }
 
-/// Reads the answer of `CLUSTER SLOTS` by a server, which may leave out the host where it is its own.
+/// Reads a server's answer to `CLUSTER SLOTS`, in which the server may leave out its own host.
 pub(super) fn parts(answer: Value, own_host: &str) -> Result<Vec<Part>, RedisError> {
     let answer: Vec<Vec<Value>> = redis::from_redis_value(answer)?;
     let mut parts = Vec::with_capacity(answer.len());

@@ -1,4 +1,4 @@
-//! A consistent copy of a file that goes on being written.
+//! A consistent copy of a file that is still being written.
 
 use std::ffi::OsString;
 use std::fs;
@@ -13,7 +13,7 @@ use crate::store::sqlite::file::{self, Database};
 /// Bytes of memory for the pages of the source, each of which is read once.
 const CACHE: usize = 1 << 20;
 
-/// Copies the state of this moment to `path`, which appears when it is complete.
+/// Copies the current state to `path`, which appears when it is complete.
 pub(super) fn write(database: &Database, path: &Path) -> Result<(), SqliteError> {
     let path = std::path::absolute(path)?;
     if path.try_exists()? {
@@ -32,7 +32,7 @@ fn copy(database: &Database, to: &Path) -> Result<(), SqliteError> {
     let source = database.connect(CACHE)?;
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let mut copy = Connection::open_with_flags(to, flags)?;
-    // All pages in one step are one snapshot; in several steps every write in between starts it anew.
+    // All pages in one step are one snapshot. With several steps, every write in between would restart the copy.
     let step = Backup::new(&source, &mut copy)?.step(-1)?;
     if step != StepResult::Done {
         return Err(SqliteProblem::Busy.into());
@@ -41,7 +41,7 @@ fn copy(database: &Database, to: &Path) -> Result<(), SqliteError> {
 }
 
 fn finish(partial: &Path, path: &Path) -> Result<(), SqliteError> {
-    // A name that is given so is given to nobody else, where a rename would take it from a file that came meanwhile.
+    // `hard_link` fails if the target exists, while a rename would overwrite it.
     fs::hard_link(partial, path)?;
     fs::remove_file(partial)?;
     #[cfg(unix)]

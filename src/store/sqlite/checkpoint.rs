@@ -1,9 +1,9 @@
-//! Moving the write-ahead log into the file, beside the writer.
+//! Copies the write-ahead log into the file while the writer continues.
 //!
-//! A checkpoint in the middle of a commit would stop everybody for tens of milliseconds, so a thread of
-//! its own makes them. While it waits for the disk the writer goes on, so it copies again and again what
-//! came meanwhile, each time less. A log begins anew only when all of it is copied: the writer copies the
-//! last pages itself, between two groups.
+//! A checkpoint in the middle of a commit would stop all writes for tens of milliseconds, so a separate thread makes
+//! them. While the thread waits for the disk, the writer continues. So the thread repeatedly copies what was added in
+//! the meantime, each time less. The log restarts only when all of it is copied: the writer copies the last pages
+//! itself, between two groups.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,29 +16,29 @@ use rusqlite::Connection;
 use crate::store::sqlite::error::SqliteError;
 use crate::store::sqlite::session::Session;
 
-/// Pages of the log from which on it is copied: the more at once, the more often a page was overwritten
-/// in the log and is copied once.
+/// How many pages the log must have before it is copied. In a longer log, more pages were written several times but are
+/// copied once.
 const LONG: i64 = 4096;
-/// Pages after which it is tried again.
+/// Further pages after which the copy is tried again.
 const MORE: i64 = 256;
-/// Pages that the writer copies itself.
+/// How many pages the writer copies itself, at most.
 const SHORT_REST: i64 = 512;
-/// Times that the thread copies in a row.
+/// How often the thread copies in a row.
 const PASSES: usize = 16;
-/// How long it waits where a reader holds it up.
+/// How long it waits if a reader blocks it.
 const FOR_READERS: Duration = Duration::from_millis(1);
 
-/// Copies as far as readers and other processes let it.
+/// Copies as far as readers and other processes allow.
 const COPY: &str = "PRAGMA wal_checkpoint(PASSIVE)";
-/// Copies nothing and tells how things are.
-const LOOK: &str = "PRAGMA wal_checkpoint(NOOP)";
+/// Copies nothing and returns the state of the log.
+const STATE: &str = "PRAGMA wal_checkpoint(NOOP)";
 
-/// The thread that copies, and when it is asked to.
+/// The thread that copies, and when it must.
 pub(super) struct Checkpoints {
     requests: Option<SyncSender<()>>,
     thread: Option<JoinHandle<()>>,
     is_copying: Arc<AtomicBool>,
-    /// The length of the log from which on something is to be done.
+    /// The length that the log must reach before the next copy.
     next: i64,
 }
 
@@ -50,7 +50,7 @@ impl Checkpoints {
         let copy = move || {
             let mut session = Session::new(&connection);
             while asked.recv().is_ok() {
-                // If it fails, the log is longer for a while; whoever writes will hear of it.
+                // If it fails, the log is longer for a while; a later write reports the failure.
                 let _ = copy_all(&mut session);
                 copying.store(false, Ordering::Release);
             }
@@ -59,9 +59,9 @@ impl Checkpoints {
         Ok(Self { requests: Some(requests), thread: Some(thread), is_copying, next: LONG })
     }
 
-    /// Looks after the log when a group was written.
+    /// Has the log copied if it is long enough, after a group was written.
     pub(super) fn after_commit(&mut self, session: &mut Session<'_>) {
-        let Ok(log_now) = log(session, LOOK) else { return };
+        let Ok(log_now) = log(session, STATE) else { return };
         if log_now.pages < LONG {
             self.next = LONG;
         }
@@ -73,7 +73,7 @@ impl Checkpoints {
             let _ = log(session, COPY);
         } else if let Some(requests) = &self.requests {
             self.is_copying.store(true, Ordering::Release);
-            // One request at a time is out, so there is room.
+            // At most one request is pending, so there is room.
             let _ = requests.try_send(());
         }
     }
@@ -92,7 +92,7 @@ fn copy_all(session: &mut Session<'_>) -> rusqlite::Result<()> {
     let mut copied = 0;
     for _ in 0..PASSES {
         log(session, COPY)?;
-        let log_now = log(session, LOOK)?;
+        let log_now = log(session, STATE)?;
         if log_now.rest() == 0 {
             break;
         }

@@ -1,4 +1,4 @@
-//! What may be wrong with a file.
+//! The errors of a SQLite store.
 
 use std::error::Error;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use crate::store::StoreError;
 
 /// A failure of a [`SqliteStore`](crate::SqliteStore) or of its file.
 ///
-/// It is the source of every [`StoreError`] of such a store that is not a record that cannot be read.
+/// It is the source of every [`StoreError`] of such a store, except for unreadable records.
 #[derive(Clone, Debug)]
 pub struct SqliteError {
     problem: SqliteProblem,
@@ -19,7 +19,7 @@ pub struct SqliteError {
     source: Option<Arc<dyn Error + Send + Sync>>,
 }
 
-/// What there is not.
+/// What is missing.
 #[derive(Clone, Debug)]
 enum Missing {
     File(PathBuf),
@@ -31,13 +31,13 @@ enum Missing {
 #[non_exhaustive]
 pub enum SqliteProblem {
     /// Another process or connection held the file for longer than the busy time-out.
-    #[error("another connection holds the file")]
+    #[error("another connection has locked the file")]
     Busy,
-    /// The file is damaged, or is no SQLite database.
-    #[error("the file is damaged, or is no SQLite database")]
+    /// The file is damaged, or is not a SQLite database.
+    #[error("the file is damaged, or is not a SQLite database")]
     Damaged,
-    /// A backup was to be written where there is a file already.
-    #[error("there is a file of that name already")]
+    /// A backup was to be written to a path where a file exists.
+    #[error("a file of that name already exists")]
     Exists,
     /// The disk or the memory is full.
     #[error("the disk or the memory is full")]
@@ -49,35 +49,35 @@ pub enum SqliteProblem {
     #[error("there is no such file or folder")]
     Missing,
     /// The file was written by a newer release, whose schema this one does not know.
-    #[error("the file has schema {found}, this release knows {known}")]
+    #[error("the file has schema {found}, this release knows only {known}")]
     Newer {
         /// The schema of the file.
         found: i64,
         /// The newest schema that this release knows.
         known: i64,
     },
-    /// The file is a database, but none of this crate.
-    #[error("the file is a database of something else")]
+    /// The file is a SQLite database, but not a store of this crate.
+    #[error("the file is a database of another program")]
     NotAStore,
-    /// A call panicked, of which nothing is stored; the store goes on.
+    /// A call panicked. Nothing of it is stored, and the store still works.
     #[error("the call panicked")]
     Panicked,
-    /// Too many calls wait already.
+    /// Too many calls are already waiting.
     #[error("too many calls are waiting for the store")]
     QueueFull,
-    /// The file may be read only.
-    #[error("the file may not be written")]
+    /// The file is read-only.
+    #[error("the file is read-only")]
     ReadOnly,
     /// The file was removed, renamed or replaced while the store had it open, or its log was.
     ///
-    /// A write that ends so may be in the file that was there before.
+    /// A write that fails with it may be in the original file.
     #[error("the path leads to another file than the one that was opened")]
     Replaced,
-    /// SQLite refused what it was asked, such as a record of more bytes than it takes.
+    /// SQLite refused a statement, for example because a record is too large.
     #[error("SQLite refused the statement")]
     Refused,
-    /// A setting that durability rests on cannot be had for this file, such as on a network file system.
-    #[error("the setting {0} cannot be had for this file")]
+    /// A setting that durability depends on is not available for this file, for example on a network file system.
+    #[error("the setting {0} is not available for this file")]
     Setting(&'static str),
     /// The store's threads have ended.
     #[error("the store has stopped")]
@@ -94,13 +94,13 @@ impl SqliteError {
         Self { problem: SqliteProblem::Missing, missing: Some(missing), source: None }
     }
 
-    /// Returns what was wrong.
+    /// Returns the kind of failure.
     #[must_use]
     pub const fn problem(&self) -> SqliteProblem {
         self.problem
     }
 
-    /// Tells whether the failure may pass by itself.
+    /// Returns whether the failure is transient: a retry may succeed.
     #[must_use]
     pub const fn is_transient(&self) -> bool {
         matches!(self.problem, SqliteProblem::Busy | SqliteProblem::Full | SqliteProblem::Io | SqliteProblem::QueueFull)
@@ -140,7 +140,7 @@ impl From<io::Error> for SqliteError {
     fn from(error: io::Error) -> Self {
         #[expect(
             clippy::wildcard_enum_match_arm,
-            reason = "a foreign enum that grows, most of which is one to a store"
+            reason = "a foreign enum that grows, most of which a store need not distinguish"
         )]
         let problem = match error.kind() {
             io::ErrorKind::AlreadyExists => SqliteProblem::Exists,

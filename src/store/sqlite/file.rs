@@ -1,4 +1,4 @@
-//! One file: making it, and opening connections whose settings durability rests on.
+//! Creates a file, and opens connections with the settings that durability depends on.
 
 use std::fs::{self, OpenOptions};
 use std::io;
@@ -16,17 +16,17 @@ use crate::store::sqlite::options::SqliteOptions;
 use crate::store::sqlite::place::{self, Place};
 use crate::store::sqlite::schema::{self, Needs};
 
-/// Between two looks at a lock that another process has; SQLite's own waits grow so long that a busy
-/// process leaves no other one in.
-const BETWEEN_LOOKS: Duration = Duration::from_millis(1);
-/// The bytes to which the write-ahead log is cut after it has been larger.
+/// The pause between two attempts to get a lock. SQLite's own pauses grow so long that a busy process locks out all
+/// others.
+const BETWEEN_ATTEMPTS: Duration = Duration::from_millis(1);
+/// The size in bytes to which a larger write-ahead log is cut.
 const KEPT_OF_LOG: u32 = 64 << 20;
 
 /// Whether a commit is on the disk when it is acknowledged.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Durability {
     Synced,
-    /// For files that nobody opens again.
+    /// For files that are not opened again.
     None,
 }
 
@@ -40,9 +40,10 @@ pub(super) struct Database {
 }
 
 impl Database {
-    /// Makes the file if there is none and that is allowed, and brings it to the newest schema.
+    /// Creates the file if it is missing and the options allow it, and migrates it to the newest schema.
     pub(super) fn prepare(path: &Path, durability: Durability, options: &SqliteOptions) -> Result<Self, SqliteError> {
-        // An absolute path outlives a change of folder, and is never read as one of SQLite's special names.
+        // An absolute path stays valid after a change of the working directory, and is never one of SQLite's special
+        // names.
         let path = path::absolute(path)?;
         if !options.must_exist {
             match create(&path) {
@@ -64,7 +65,7 @@ impl Database {
 
     /// Opens a connection to the same file, with `cache` bytes for pages.
     pub(super) fn connect(&self, cache: usize) -> Result<Connection, SqliteError> {
-        // A connection to what is left of a file would make a new log for it.
+        // A connection would create a new log even if the file itself was removed.
         self.place.check()?;
         let connection = self.open_unchecked()?;
         self.settle(&connection)?;
@@ -73,7 +74,8 @@ impl Database {
         Ok(connection)
     }
 
-    /// Syncs the log: a process that was killed between writing it and its sync has left commits that are found.
+    /// Syncs the log. A process that was killed after a write to the log and before its sync has left commits that
+    /// readers find.
     pub(super) fn sync_log(&self) -> Result<(), SqliteError> {
         if matches!(self.durability, Durability::Synced) {
             OpenOptions::new().write(true).open(place::log_of(&self.path)?)?.sync_all()?;
@@ -104,14 +106,14 @@ impl Database {
         // On macOS a plain sync leaves the data in the cache of the disk.
         set(connection, "fullfsync", "1")?;
         set(connection, "checkpoint_fullfsync", "1")?;
-        // Checkpoints are made beside the writer, not by it in the middle of a commit.
+        // A separate thread makes checkpoints, not the writer in the middle of a commit.
         set(connection, "wal_autocheckpoint", "0")?;
         set(connection, "journal_size_limit", &KEPT_OF_LOG.to_string())?;
-        // No function of this process is called by what somebody wrote into the schema.
+        // What others wrote into the schema must not call functions of this process.
         set(connection, "trusted_schema", "0")
     }
 
-    /// Tries again while another connection is in the way, where SQLite itself gives up at once.
+    /// Retries while another connection holds a lock, where SQLite itself gives up at once.
     fn patiently<T>(&self, attempt: impl Fn() -> Result<T, SqliteError>) -> Result<T, SqliteError> {
         let mut wait_on = patience(self.busy_timeout);
         let mut tries = 0;
@@ -124,7 +126,7 @@ impl Database {
     }
 }
 
-/// Makes an empty file that its owner alone may read: it will hold who uses what.
+/// Creates an empty file that only its owner may read: it will contain who uses what.
 pub(super) fn create(path: &Path) -> io::Result<()> {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
@@ -133,7 +135,7 @@ pub(super) fn create(path: &Path) -> io::Result<()> {
     options.open(path).map(drop)
 }
 
-/// A folder that is removed with everything in it.
+/// A folder that is removed with its contents when this is dropped.
 #[derive(Debug)]
 pub(super) struct TemporaryFolder(PathBuf);
 
@@ -156,7 +158,7 @@ impl Drop for TemporaryFolder {
     }
 }
 
-/// Answers whether to look at a lock once more, after a short wait.
+/// Returns a handler that decides, after a short wait, whether to try a lock once more.
 fn patience(timeout: Duration) -> impl FnMut(i32) -> bool + Send + 'static {
     let mut since = None;
     #[expect(clippy::disallowed_methods, reason = "the length of a wait, which no test sets and no rule reads")]
@@ -167,13 +169,13 @@ fn patience(timeout: Duration) -> impl FnMut(i32) -> bool + Send + 'static {
         }
         let waited = now.duration_since(*since.get_or_insert(now));
         if waited < timeout {
-            thread::sleep(BETWEEN_LOOKS);
+            thread::sleep(BETWEEN_ATTEMPTS);
         }
         waited < timeout
     }
 }
 
-/// Sets it and reads it back: SQLite ignores what it cannot do.
+/// Changes a setting and reads it back: SQLite ignores what it cannot do.
 fn set(connection: &Connection, setting: &'static str, value: &str) -> Result<(), SqliteError> {
     connection.execute_batch(&format!("PRAGMA {setting} = {value}"))?;
     let found = match connection.query_row(&format!("PRAGMA {setting}"), [], |row| row.get(0))? {

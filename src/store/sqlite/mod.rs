@@ -1,4 +1,4 @@
-//! Everything in one durable file.
+//! A store in one durable file.
 
 mod backup;
 mod checkpoint;
@@ -34,24 +34,23 @@ use crate::store::{Engine, Insertion, List, Part, Purge, Replacement, Row, Store
 pub use crate::store::sqlite::error::{SqliteError, SqliteProblem};
 pub use crate::store::sqlite::options::SqliteOptions;
 
-/// Bytes of memory for the pages of the thread that reads: each commit makes it drop them, and the
-/// operating system has them still.
+/// Bytes of memory for the pages of the reading thread. Each commit makes it drop them, but the operating system still
+/// has them.
 const READER_CACHE: usize = 2 << 20;
-/// The same for the thread that makes checkpoints, which keeps none.
+/// The same for the thread that makes checkpoints, which caches no pages.
 const CHECKPOINT_CACHE: usize = 1 << 16;
 
-/// A store in one SQLite file, durable when it answers.
+/// A store in one SQLite file. Acknowledged writes are durable.
 ///
-/// One thread writes: all writes that wait share one transaction and one sync, and are answered when
-/// it is on the disk. Another one reads. The futures run on any executor. Several processes may open
-/// one file, on a local disk: a server and an administrator's command, or the old and the new server of
-/// a restart.
+/// One thread writes: all waiting writes share one transaction and one sync, and are answered when the transaction is
+/// on the disk. Another thread reads. The futures run on any executor. Several processes may open the same file on a
+/// local disk, such as a server and an administrator's command, or the old and the new server during a restart.
 ///
-/// Open it after the process has forked and has changed its root folder, if it does so: no thread outlives
-/// a fork, and the path is looked at again and again.
+/// If the process forks or changes its root directory, open the store after that: threads do not survive a fork, and
+/// the path is resolved repeatedly.
 ///
-/// Clones share everything. When the last one is dropped, that thread waits until what is queued is
-/// written. A call for which there is no room in the queue is a transient error at once.
+/// Clones share everything. The thread that drops the last one waits until all queued writes are done. If the queue is
+/// full, a call fails at once with a transient error.
 ///
 /// # Errors
 ///
@@ -60,11 +59,11 @@ const CHECKPOINT_CACHE: usize = 1 << 16;
 ///
 /// # Security
 ///
-/// A new file may be read and written by its owner alone, since it tells who uses what. It holds no code,
-/// token or client secret, only digests.
+/// Only its owner may read and write a new file, since it shows who uses what. It holds no code, token or client
+/// secret, only digests.
 ///
-/// Who can replace the file can undo revocations. A file that is removed or replaced while it is open is
-/// noticed before the next answer, which is [`SqliteProblem::Replaced`] then.
+/// Anyone who can replace the file can undo revocations. If the file is removed or replaced while it is open, the next
+/// answer is [`SqliteProblem::Replaced`].
 ///
 /// # Examples
 ///
@@ -96,10 +95,9 @@ struct Inner {
 }
 
 impl SqliteStore {
-    /// Opens the file, and makes it if there is none; its folder has to be there.
+    /// Opens the file, and creates it if it is missing. Its folder must exist.
     ///
-    /// It blocks while the file is opened and brought to this release's schema: call it when the server
-    /// starts.
+    /// It blocks while the file is opened and migrated to this release's schema: call it when the server starts.
     ///
     /// # Errors
     ///
@@ -108,8 +106,8 @@ impl SqliteStore {
     ///
     /// # Security
     ///
-    /// A file that is there already is taken with the permissions that it has, and gives them to its log: a
-    /// group may be meant to look into it. A link is followed.
+    /// An existing file keeps its permissions, and its log gets the same ones: a group may be meant to read it. Links
+    /// are followed.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, SqliteError> {
         Self::open_with(path, &SqliteOptions::new())
     }
@@ -123,13 +121,13 @@ impl SqliteStore {
         Self::start(Database::prepare(path.as_ref(), Durability::Synced, options)?, None, options)
     }
 
-    /// Opens a new file in the folder for temporary files, which is removed with the store.
+    /// Opens a new temporary file, which is removed with the store.
     ///
-    /// For tests and trials: it works as any other, but waits for no disk.
+    /// For tests and trials: it works like any other, but does not wait for the disk.
     ///
     /// # Errors
     ///
-    /// [`SqliteError`] if the file cannot be made.
+    /// [`SqliteError`] if the file cannot be created.
     pub fn temporary() -> Result<Self, SqliteError> {
         let options = SqliteOptions::new();
         let folder = TemporaryFolder::create()?;
@@ -137,17 +135,16 @@ impl SqliteStore {
         Self::start(database, Some(folder), &options)
     }
 
-    /// Writes a copy to `path`, which holds all that was acknowledged before the call; writing goes on
-    /// meanwhile.
+    /// Writes a copy to `path` with all writes that were acknowledged before the call. Other writes continue in the
+    /// meantime.
     ///
-    /// The copy is a file like the original, for its owner alone: it can be opened as a store. It appears at
-    /// `path` when it is complete; until then it is beside it, with `.partial` behind its name. Its file
-    /// system has to know hard links.
+    /// The copy can be opened as a store; only its owner may read and write it. It appears at `path` when it is
+    /// complete. Until then, it has the same name with `.partial` appended. The file system must support hard links.
     ///
     /// # Errors
     ///
-    /// [`SqliteError`]: [`SqliteProblem::Exists`] if there is a file at `path`, or a partial one of a
-    /// backup that was broken off.
+    /// [`SqliteError`]: [`SqliteProblem::Exists`] if there is a file at `path`, or a partial one of an interrupted
+    /// backup.
     pub async fn backup(&self, path: impl Into<PathBuf> + Send) -> Result<(), SqliteError> {
         let path = path.into();
         let database = self.inner.database.clone();
@@ -193,11 +190,12 @@ impl fmt::Debug for SqliteStore {
 }
 
 impl Engine for SqliteStore {
-    /// Returns `true`: a commit is found when it is on the disk.
+    /// Returns `true`: readers find a commit only when it is on the disk.
     ///
-    /// With a write-ahead log and [`synchronous = FULL`], SQLite first syncs the log and then writes the log's index, by
-    /// which readers find a commit (`walFrames` in its `wal.c`). The index that is rebuilt after a process was killed
-    /// may also lead to commits that were not synced; [`open`](Self::open) syncs the log before anything is read.
+    /// With a write-ahead log and [`synchronous = FULL`], SQLite first syncs the log and then writes the log's index,
+    /// by which readers find a commit (`walFrames` in its `wal.c`). The index that is rebuilt after a process was
+    /// killed may also lead to commits that were not synced; [`open`](Self::open) syncs the log before anything is
+    /// read.
     ///
     /// [`synchronous = FULL`]: https://www.sqlite.org/pragma.html#pragma_synchronous
     fn reads_settled(&self) -> bool {

@@ -1,4 +1,4 @@
-//! How a file is opened.
+//! The settings of a SQLite store.
 
 use std::time::Duration;
 
@@ -9,10 +9,10 @@ const LONGEST_QUEUE: usize = 65_536;
 const LONGEST_BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 const _: () =
     assert!(longest_wait().as_secs() < WRITE_BOUND.as_secs(), "the last write of a full queue would come too late");
-/// What SQLite counts in kibibytes with 32 bits, on every machine.
+/// A cache of this size can be set on every machine; SQLite counts it in kibibytes with 32 bits.
 const LARGEST_CACHE: usize = 1 << 31;
 
-/// Settings with which a [`SqliteStore`](crate::SqliteStore) is opened; the defaults suit most servers.
+/// Settings for opening a [`SqliteStore`](crate::SqliteStore). The defaults suit most servers.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct SqliteOptions {
@@ -23,18 +23,18 @@ pub struct SqliteOptions {
 }
 
 impl SqliteOptions {
-    /// The defaults: 4096 calls, 16 MiB, 5 seconds, and a file that is made if it is missing.
+    /// Creates the default settings: 4096 calls, 16 MiB, 5 seconds, and a file that is created if it is missing.
     pub const fn new() -> Self {
         Self { queue: 4096, cache: 16 << 20, busy_timeout: Duration::from_secs(5), must_exist: false }
     }
 
-    /// Sets how many reads and how many writes may wait, 1 to 65536; one more is a transient error at once.
+    /// Sets how many reads and how many writes may wait, 1 to 65536. Any further call fails at once with a transient
+    /// error.
     pub fn queue_limit(self, calls: usize) -> Self {
         Self { queue: calls.clamp(1, LONGEST_QUEUE), ..self }
     }
 
-    /// Sets the bytes of memory that the writer has for pages of the file, beside what the operating
-    /// system keeps of it; at most 2 GiB.
+    /// Sets the size of the writer's page cache in bytes, at most 2 GiB. The operating system caches the file as well.
     pub fn cache_bytes(self, bytes: usize) -> Self {
         Self { cache: bytes.min(LARGEST_CACHE), ..self }
     }
@@ -44,7 +44,7 @@ impl SqliteOptions {
         Self { busy_timeout: timeout.min(LONGEST_BUSY_TIMEOUT), ..self }
     }
 
-    /// Refuses a path at which there is no file, such as in an administrator's command.
+    /// Refuses a path without a file, for example in an administrator's command.
     pub const fn must_exist(self) -> Self {
         Self { must_exist: true, ..self }
     }
@@ -56,8 +56,8 @@ impl Default for SqliteOptions {
     }
 }
 
-/// The wait of the last write in the longest queue, if each group waits as long as it may for other
-/// processes, the one that is being written too.
+/// Returns how long the last write in the longest queue waits, if each group, including the one in progress, waits as
+/// long as it may for other processes.
 const fn longest_wait() -> Duration {
     let mut wait = LONGEST_BUSY_TIMEOUT;
     let mut ahead = LONGEST_QUEUE;

@@ -1,7 +1,7 @@
 //! Whether a path still leads to the file that was opened.
 //!
-//! A file that is removed or renamed is written on by whoever has it open, and goes when that one ends:
-//! what is acknowledged meanwhile would be lost. So would what is in a log that was removed.
+//! A process still writes to a file that was removed or renamed while open, and the file disappears when the process
+//! ends: writes acknowledged in the meantime would be lost. So would the contents of a log that was removed.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -16,14 +16,14 @@ pub(super) struct Place {
 }
 
 impl Place {
-    /// The file at the path, which somebody has open: otherwise its number may be given to another one.
+    /// Returns the place of the file at the path. The file must be open, since its number may be reused otherwise.
     pub(super) fn of(path: &Path) -> Result<Self, SqliteError> {
         let mut place = Self::default();
         place.add(path.to_owned())?;
         Ok(place)
     }
 
-    /// Adds what is beside the file at the path, which a connection has open: the log, and the log's index.
+    /// Adds the log of the file at the path and the log's index, which a connection must have open.
     pub(super) fn add_log(&mut self, path: &Path) -> Result<(), SqliteError> {
         self.add(log_of(path)?)?;
         self.add(beside(path, "-shm")?)
@@ -34,7 +34,7 @@ impl Place {
         self.files.iter().try_for_each(is_there)
     }
 
-    /// The same of the file alone, for a third of the cost.
+    /// Checks only the file itself, for a third of the cost.
     pub(super) fn check_file(&self) -> Result<(), SqliteError> {
         self.files.first().map_or(Ok(()), is_there)
     }
@@ -71,7 +71,7 @@ pub(super) fn is_missing(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
 
-/// What no two files have in common while both are open.
+/// What identifies a file among all open files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Identity {
     #[cfg(unix)]
@@ -81,8 +81,8 @@ struct Identity {
 }
 
 impl Identity {
-    /// Asks for the number alone. When a file's times were read, the next write to it counts as another
-    /// time, and the sync after that has to write them as well; so it was with every commit.
+    /// Reads only the number. If a file's times are read, the next write changes them, and the sync after that must
+    /// write them as well. This would slow down every commit.
     #[cfg(target_os = "linux")]
     fn of(path: &Path) -> io::Result<Self> {
         use rustix::fs::{AtFlags, CWD, StatxFlags, makedev, statx};
@@ -108,7 +108,7 @@ impl Identity {
         Ok(Self { device: found.dev(), inode: found.ino() })
     }
 
-    /// Elsewhere a file that is open is neither removed nor renamed.
+    /// On other systems, an open file cannot be removed or renamed.
     #[cfg(not(unix))]
     fn of(path: &Path) -> io::Result<Self> {
         fs::metadata(path).map(|_| Self {})

@@ -1,6 +1,7 @@
 //! Removing rows that are due, in steps that let other writes through.
 //!
-//! The index may be earlier than `due`, so rows that it returns are removed or moved in it. Records are not read.
+//! A time in the index may be earlier than `due`, so a row that it returns is either removed or moved in it. Records
+//! are not read.
 
 use std::time::{Duration, Instant};
 
@@ -14,8 +15,8 @@ use crate::store::sqlite::statements::Statements;
 
 /// Rows that are examined together.
 const ROWS: usize = 250;
-/// How long one step takes, after which other writes get their turn: they wait that long, for the rows
-/// that were begun, and for the sync.
+/// How long one step takes before other writes get their turn. They also wait for the rows in progress and for the
+/// sync.
 const STEP: Duration = Duration::from_millis(5);
 
 /// Examines rows that the index says are due, at most `limit`, and removes those that are.
@@ -25,7 +26,7 @@ pub(super) struct PurgeStep {
     pub(super) limit: usize,
 }
 
-/// What a step did.
+/// The result of a step.
 #[derive(Default)]
 pub(super) struct Purged {
     pub(super) examined: usize,
@@ -45,7 +46,7 @@ impl Call for PurgeStep {
             let rows = ROWS.min(self.limit - purged.examined);
             let mut on_first = |sql, rows| session.statement(sql)?.execute(params![self.now.seconds(), as_limit(rows)]);
             let removed = on_first(remove_due, rows)?;
-            // Of the first rows, those that are left are first now.
+            // The rows that were not removed are now the first ones.
             let moved = if removed < rows { on_first(postpone, rows - removed)? } else { 0 };
             purged.removed += removed;
             purged.examined += removed + moved;

@@ -91,7 +91,7 @@ impl Call for Replace {
 
 /// Writes a row again if it is byte for byte this one.
 ///
-/// A page that stays as it is adds nothing to the log: what a call finds is on the disk already.
+/// An unchanged page adds nothing to the log: what a call finds is already on the disk.
 pub(super) struct Confirm(pub(super) Write);
 
 impl Call for Confirm {
@@ -119,7 +119,7 @@ fn find(session: &mut Session<'_>, table: Table, key: &[u8], part: Part) -> rusq
     found.optional()
 }
 
-/// Sets what [`Statements::insert`] and [`Statements::replace`] have in common.
+/// Binds what [`Statements::insert`] and [`Statements::replace`] have in common.
 fn bind(statement: &mut Statement<'_>, write: &Write) -> rusqlite::Result<()> {
     let Columns { state, ended, .. } = &write.columns;
     statement.raw_bind_parameter(1, &write.key)?;
@@ -131,7 +131,7 @@ fn bind(statement: &mut Statement<'_>, write: &Write) -> rusqlite::Result<()> {
     statement.raw_bind_parameter(7, &write.record)
 }
 
-/// Sets what stays in most tables: a refresh does not copy it.
+/// Binds what never changes in most tables, so that a refresh does not copy it.
 fn bind_origin(statement: &mut Statement<'_>, write: &Write) -> rusqlite::Result<()> {
     let Columns { client, subject, created, .. } = &write.columns;
     statement.raw_bind_parameter(9, client.as_ref().map(ClientId::as_str))?;
@@ -150,7 +150,7 @@ enum Lists {
     Stay,
 }
 
-/// Writes a row and returns whether it could be written; lists and parts follow if it was.
+/// Writes a row, then its lists and parts; returns whether the row was written.
 fn write_all(
     session: &mut Session<'_>,
     write: &Write,
@@ -204,14 +204,14 @@ fn write_parts(session: &mut Session<'_>, write: &Write) -> rusqlite::Result<()>
     Ok(())
 }
 
-/// Undoes the statements before one that fails, and leaves what others wrote into the same transaction.
+/// Undoes all statements if one fails, and keeps what others wrote in the same transaction.
 fn all_or_nothing<T>(
     session: &mut Session<'_>,
     write: impl FnOnce(&mut Session<'_>) -> rusqlite::Result<T>,
 ) -> rusqlite::Result<T> {
     session.execute("SAVEPOINT one_write")?;
     let result = write(session);
-    // An error that ends the whole transaction takes the savepoint with it.
+    // An error that ends the whole transaction also ends the savepoint.
     if session.is_in_transaction() {
         if result.is_err() {
             session.execute("ROLLBACK TO one_write")?;
@@ -221,7 +221,7 @@ fn all_or_nothing<T>(
     result
 }
 
-/// Names of lists are text, so that operators can read them; SQLite compares them byte by byte, whatever they hold.
+/// Names of lists are text, so that operators can read them; SQLite compares them byte by byte, with any content.
 fn text(name: &[u8]) -> ToSqlOutput<'_> {
     ToSqlOutput::Borrowed(ValueRef::Text(name))
 }

@@ -1,34 +1,34 @@
-//! The tables of a file, and how a file of an earlier release gets them.
+//! The tables of a file, and the migrations from earlier releases.
 
 use rusqlite::Connection;
 
 use crate::store::sqlite::error::{SqliteError, SqliteProblem};
 
-/// "grnt": what tells a file of this crate from the database of another program.
+/// "grnt", which distinguishes a file of this crate from the database of another program.
 const APPLICATION_ID: i64 = 0x6772_6e74;
 
-/// What leads from each version to the next; the version of a file is the count of those it has seen.
+/// The migrations from each version to the next. The version of a file is the number of those it has had.
 ///
-/// A published one never changes. A release that adds one keeps the statements of the release before
-/// working on the new tables, so that servers can be restarted one after the other. A step that has to
-/// read records makes the elements functions of the connection, which `migrate` calls in its transaction
-/// where it runs SQL now; one such step looks at rows in pages, for a table may be larger than the memory.
+/// A published migration never changes. After a new one, the statements of the previous release must still work, so
+/// that servers can be restarted one after the other. If a migration must read records, make the elements functions of
+/// the connection, which `migrate` calls in its transaction instead of running SQL. Such a function reads rows in
+/// pages, since a table may be larger than the memory.
 const MIGRATIONS: &[&str] = &[include_str!("schema/1.sql")];
 
-/// What a file that may be touched needs.
+/// What a file needs before it can be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Needs {
     Migration,
     Nothing,
 }
 
-/// Tells what the file needs if it may be touched at all: it is empty, or a store that this release knows.
+/// Returns what the file needs. It is an error if the file is neither empty nor a store that this release knows.
 pub(super) fn check(connection: &Connection) -> Result<Needs, SqliteError> {
     let found = within(connection, "BEGIN", version)?;
     Ok(if found == known_version() { Needs::Nothing } else { Needs::Migration })
 }
 
-/// Brings the file to the newest version, all steps in one transaction.
+/// Migrates the file to the newest version, all steps in one transaction.
 pub(super) fn migrate(connection: &Connection) -> Result<(), SqliteError> {
     within(connection, "BEGIN IMMEDIATE", |connection| {
         // Another process may have been faster since the check.
@@ -43,7 +43,7 @@ pub(super) fn migrate(connection: &Connection) -> Result<(), SqliteError> {
     })
 }
 
-/// Looks and writes in one transaction, which ends in any case: what several statements find is of one moment.
+/// Calls `act` in one transaction, which ends in any case, so that all its statements see the same state.
 fn within<T>(
     connection: &Connection,
     begin: &str,

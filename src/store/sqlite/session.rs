@@ -1,4 +1,4 @@
-//! A connection with the statements it has prepared, and what is asked of it.
+//! A connection with its prepared statements, and the calls that it runs.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -8,14 +8,14 @@ use std::collections::hash_map::Entry;
 use rusqlite::StatementStatus;
 use rusqlite::{Connection, Statement};
 
-/// One thing to read or to write.
+/// A call that reads or writes.
 pub(super) trait Call: Send + 'static {
     type Answer: Send + 'static;
 
     /// Whether it may change something.
     const WRITES: bool = true;
 
-    /// Does it within the transaction that is open; it may be done again in another one.
+    /// Runs the call in the open transaction. It may be run again in another one.
     fn run(&self, session: &mut Session<'_>) -> rusqlite::Result<Self::Answer>;
 }
 
@@ -37,7 +37,7 @@ impl<'c> Session<'c> {
         }
     }
 
-    /// Returns how many rows all statements walked over or sorted, for want of an index.
+    /// Returns how many rows all statements scanned or sorted because no index applied.
     #[cfg(all(test, feature = "testing"))]
     pub(super) fn walked(&self) -> u64 {
         let kinds = [StatementStatus::FullscanStep, StatementStatus::Sort, StatementStatus::AutoIndex];
@@ -54,7 +54,7 @@ impl<'c> Session<'c> {
         !self.connection.is_autocommit()
     }
 
-    /// Ends a transaction that did not end well; where it ended by itself there is nothing to do.
+    /// Ends a transaction that failed, unless it has already ended by itself.
     pub(super) fn roll_back(&mut self) {
         if self.is_in_transaction() {
             // If this fails too, the next transaction cannot begin and says so.
@@ -63,7 +63,7 @@ impl<'c> Session<'c> {
     }
 }
 
-// The kit counts what calls cost, in rows that are walked over for want of an index.
+// The kit measures the cost of calls in rows that are scanned because no index applies.
 #[cfg(test)]
 #[cfg(feature = "testing")]
 mod tests {
@@ -147,7 +147,7 @@ mod tests {
         block_on(code_store::calls_cost_the_same(&store, walked));
         block_on(client_registry::calls_cost_the_same(&store, walked));
         assert_eq!(walked(), 0);
-        // SQLite does count.
+        // This shows that SQLite counts them.
         assert!(store.run(&Walk).unwrap() > 100 && walked() > 100);
     }
 

@@ -13,9 +13,9 @@ pub(super) struct Statements {
     pub(super) confirm: String,
     pub(super) list: String,
     pub(super) remove_due: String,
-    /// Brings the row forward in the index of due times.
+    /// Moves the row forward in the index of due times.
     pub(super) hasten: String,
-    /// Only ever to a later time: a row is met when its index is past, and is moved when its own time is not.
+    /// Moves rows only to a later time: those that are due by the index, but not by their own time.
     pub(super) postpone: String,
     pub(super) move_list: String,
     pub(super) clear_lists: String,
@@ -42,7 +42,8 @@ impl Statements {
 
     fn new(of: Table) -> Self {
         let table = format!("grantor_{}", of.as_str());
-        // What no later version changes is not written again, so that a refresh writes no index, an operator's neither.
+        // What no later version changes is not written again, so that a refresh writes no index, not even an
+        // operator's.
         let (list, more) = if of.has_fixed_list() {
             (format!("SELECT key, record FROM {table} WHERE subject = ?1 AND key > ?2 ORDER BY key LIMIT ?3"), "")
         } else {
@@ -89,7 +90,7 @@ mod tests {
     use super::*;
     use crate::store::sqlite::schema;
 
-    /// What SQLite answers to `EXPLAIN`, one column of it.
+    /// Returns one column of SQLite's answer to `EXPLAIN`.
     fn explained(connection: &Connection, sql: &str, column: usize) -> Vec<String> {
         let mut statement = connection.prepare(sql).unwrap();
         let mut steps = statement.raw_query();

@@ -1,4 +1,4 @@
-//! A thread with a queue of calls, each of which has somebody waiting for its answer.
+//! A thread with a queue of calls. A caller waits for the answer to each.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -11,10 +11,10 @@ use futures_channel::oneshot;
 use crate::store::sqlite::error::{SqliteError, SqliteProblem};
 use crate::store::sqlite::session::{Call, Session};
 
-/// Calls that share one transaction at most, so that none waits long for the others.
+/// The most calls that share one transaction, so that none waits long for the others.
 pub(super) const GROUP: usize = 256;
 
-/// A thread that ends when this is dropped, after what is queued.
+/// A thread that finishes its queue and ends when this is dropped.
 #[derive(Debug)]
 pub(super) struct Worker {
     queue: Option<SyncSender<Job>>,
@@ -35,7 +35,7 @@ impl Worker {
         Ok(Self { queue: Some(sender), is_idle, thread: Some(thread) })
     }
 
-    /// Tells one caller at a time that the thread has nothing to do.
+    /// Returns whether the thread has nothing to do; `true` to one caller at a time.
     pub(super) fn take_idle(&self) -> bool {
         self.is_idle.swap(false, Ordering::Relaxed)
     }
@@ -44,7 +44,7 @@ impl Worker {
         let (answer, answered) = oneshot::channel();
         let asked = Box::new(Asked { call, answer, result: None });
         let queue = self.queue.as_ref().ok_or(SqliteProblem::Stopped)?;
-        // Nobody who reads is to stand behind a write.
+        // No read may wait behind a write.
         self.is_idle.store(false, Ordering::Relaxed);
         queue.try_send(Job(asked)).map_err(|error| match error {
             TrySendError::Full(_) => SqliteProblem::QueueFull,
@@ -58,21 +58,21 @@ impl Drop for Worker {
     fn drop(&mut self) {
         drop(self.queue.take());
         let Some(thread) = self.thread.take() else { return };
-        // Whoever is woken by an answer may drop the store in the thread that gave it.
+        // A future that is woken by an answer may drop the store in the thread that sent the answer.
         if thread.thread().id() != thread::current().id() {
             let _ = thread.join();
         }
     }
 }
 
-/// The end of the queue at which the thread stands.
+/// The receiving end of the queue.
 pub(super) struct Jobs {
     queue: Receiver<Job>,
     is_idle: Arc<AtomicBool>,
 }
 
 impl Jobs {
-    /// Waits for a call and takes what is queued behind it; `None` when no more will come.
+    /// Waits for a call and returns it with those queued behind it; `None` when the queue is closed.
     pub(super) fn next_group(&self) -> Option<Vec<Job>> {
         let first = match self.queue.try_recv() {
             Ok(first) => first,
@@ -91,7 +91,7 @@ impl Jobs {
     }
 }
 
-/// A call and whoever waits for it.
+/// A call and the caller that waits for it.
 pub(super) struct Job(Box<dyn Waiting>);
 
 impl Job {
@@ -99,23 +99,23 @@ impl Job {
         self.0.writes()
     }
 
-    /// Runs the call and keeps the result; trouble may have ended the transaction then.
+    /// Runs the call and keeps the result. A failure may have ended the transaction.
     pub(super) fn run(&mut self, session: &mut Session<'_>) {
         self.0.run(session);
     }
 
-    /// Gives the result to whoever waits, if anybody does still.
+    /// Gives the result to the caller, if it still waits.
     pub(super) fn answer(self) {
         self.finish(None);
     }
 
-    /// Says that nothing came of it.
+    /// Answers the caller that the call failed.
     pub(super) fn fail(self, error: &SqliteError) {
         self.finish(Some(error));
     }
 
     fn finish(self, error: Option<&SqliteError>) {
-        // Code of the executor runs when a future is woken; if it panics, that is not the other callers' trouble.
+        // Waking a future runs code of its executor. If that panics, the other callers must not be affected.
         let _ = catch_unwind(AssertUnwindSafe(|| self.0.finish(error)));
     }
 }
@@ -142,7 +142,7 @@ impl<C: Call> Waiting for Asked<C> {
         self.result = Some(match done {
             Ok(result) => result.map_err(SqliteError::from),
             Err(_) => {
-                // What was written before the panic goes, and with it what the others of the group wrote.
+                // This undoes what was written before the panic, and what the others of the group wrote.
                 session.roll_back();
                 Err(SqliteProblem::Panicked.into())
             }
@@ -154,7 +154,7 @@ impl<C: Call> Waiting for Asked<C> {
             Some(error) => Err(error.clone()),
             None => self.result.unwrap_or_else(|| Err(SqliteProblem::Stopped.into())),
         };
-        // A future that was dropped takes no answer.
+        // The caller's future may have been dropped.
         let _ = self.answer.send(result);
     }
 }

@@ -1,6 +1,6 @@
-//! The one thread that writes: everybody who waits shares one transaction and one sync.
+//! The thread that writes: all waiting writes share one transaction and one sync.
 //!
-//! While it has nothing else to do it reads as well: its own commits do not drop the pages it has cached.
+//! While it has no writes it reads as well: its own commits do not drop the pages it has cached.
 
 use crate::store::sqlite::error::SqliteError;
 use crate::store::sqlite::place::Place;
@@ -8,7 +8,7 @@ use crate::store::sqlite::reader;
 use crate::store::sqlite::session::Session;
 use crate::store::sqlite::worker::Job;
 
-/// Answers a group: first those who read, who need not wait for the disk. Tells whether anybody wrote.
+/// Answers a group: first the reads, which need not wait for the disk. Returns whether there were writes.
 pub(super) fn serve(session: &mut Session<'_>, group: Vec<Job>, place: &Place) -> bool {
     let (writes, reads): (Vec<_>, Vec<_>) = group.into_iter().partition(Job::writes);
     if !reads.is_empty() {
@@ -21,9 +21,9 @@ pub(super) fn serve(session: &mut Session<'_>, group: Vec<Job>, place: &Place) -
     wrote
 }
 
-/// Writes a group and answers everybody, after the commit or after it failed.
+/// Writes a group and answers all callers, after the commit or after its failure.
 ///
-/// What is acknowledged is in the file that everybody else finds.
+/// What is acknowledged is in the file that other processes find at the path.
 fn write(session: &mut Session<'_>, mut group: Vec<Job>, place: &Place) {
     match commit(session, &mut group, place) {
         Outcome::Committed => group.into_iter().for_each(Job::answer),
@@ -35,11 +35,11 @@ fn write(session: &mut Session<'_>, mut group: Vec<Job>, place: &Place) {
 enum Outcome {
     Committed,
     Failed(SqliteError),
-    /// One of the writes met trouble, such as a full disk or a panic, for which the others were given up as well.
+    /// One of the writes failed in such a way, for example by a panic, that the others were rolled back as well.
     RolledBack,
 }
 
-/// Each write is judged on its own; one that fails leaves the others as they are.
+/// Each write succeeds or fails alone; one that fails does not affect the others.
 fn commit(session: &mut Session<'_>, group: &mut [Job], place: &Place) -> Outcome {
     if let Err(error) = place.check_file() {
         return Outcome::Failed(error);
@@ -58,18 +58,18 @@ fn commit(session: &mut Session<'_>, group: &mut [Job], place: &Place) -> Outcom
         session.roll_back();
         return Outcome::Failed(error.into());
     }
-    // What is in place after the commit was in place during it.
+    // A file that is in place after the commit was in place during it.
     place.check().map_or_else(Outcome::Failed, |()| Outcome::Committed)
 }
 
-/// Gives each write a transaction of its own, so that the one in trouble fails alone.
+/// Gives each write its own transaction, so that a failing one fails alone.
 fn write_singly(session: &mut Session<'_>, group: Vec<Job>, place: &Place) {
     let mut group = group.into_iter();
     while let Some(mut job) = group.next() {
         match commit(session, std::slice::from_mut(&mut job), place) {
-            // What was rolled back holds the error for which it was.
+            // A job that was rolled back has the error that caused it.
             Outcome::Committed | Outcome::RolledBack => job.answer(),
-            // A lock or a disk that fails one fails all: waiting for each of them could take hours.
+            // A lock or a disk that fails one write fails all: waiting for each of them could take hours.
             Outcome::Failed(error) => {
                 job.fail(&error);
                 group.by_ref().for_each(|job| job.fail(&error));
@@ -102,10 +102,10 @@ mod tests {
     }
 
     const TABLES: &str = "CREATE TABLE parent (id INTEGER PRIMARY KEY);
-        CREATE TABLE child (id UNIQUE, octets, parent REFERENCES parent DEFERRABLE INITIALLY DEFERRED);
+        CREATE TABLE child (id UNIQUE, bytes, parent REFERENCES parent DEFERRABLE INITIALLY DEFERRED);
         PRAGMA foreign_keys = ON; PRAGMA max_page_count = 20;";
 
-    /// A writer that begins when it is told to.
+    /// Returns a writer that begins on a signal.
     fn memory(wait: Receiver<()>) -> Worker {
         let worker = Worker::start("test", 16, move |jobs| {
             let connection = Connection::open_in_memory().unwrap();
@@ -119,14 +119,14 @@ mod tests {
         worker.unwrap()
     }
 
-    /// Runs statements as one group; gives what each was told and the ids that are stored then.
+    /// Runs statements as one group; returns the answer to each and the ids that are then stored.
     fn group(statements: &[&'static str]) -> (Vec<Result<usize, SqliteProblem>>, Vec<i64>) {
         let (go, wait) = sync_channel::<()>(1);
         let worker = memory(wait);
         let asked = join_all(statements.iter().map(|sql| worker.ask(Sql(sql))));
-        let told = block_on(async { futures::join!(asked, async { go.send(()).unwrap() }).0 });
-        let told = told.into_iter().map(|answer| answer.map_err(|error| error.problem())).collect();
-        (told, block_on(worker.ask(Ids)).unwrap())
+        let answers = block_on(async { futures::join!(asked, async { go.send(()).unwrap() }).0 });
+        let answers = answers.into_iter().map(|answer| answer.map_err(|error| error.problem())).collect();
+        (answers, block_on(worker.ask(Ids)).unwrap())
     }
 
     struct Ids;
@@ -144,22 +144,22 @@ mod tests {
 
     #[test]
     fn a_statement_that_fails_leaves_the_others_of_its_group() {
-        let (told, stored) = group(&[ONE, ONE, "SELECT nothing FROM nowhere", TWO]);
-        assert_eq!(told, [Ok(1), Err(SqliteProblem::Refused), Err(SqliteProblem::Refused), Ok(1)]);
+        let (answers, stored) = group(&[ONE, ONE, "SELECT nothing FROM nowhere", TWO]);
+        assert_eq!(answers, [Ok(1), Err(SqliteProblem::Refused), Err(SqliteProblem::Refused), Ok(1)]);
         assert_eq!(stored, [1, 2]);
     }
 
     #[test]
     fn a_full_disk_fails_the_write_that_met_it_and_no_other() {
-        let (told, stored) = group(&[ONE, "INSERT INTO child (id, octets) VALUES (3, zeroblob(200000))", TWO]);
-        assert_eq!(told, [Ok(1), Err(SqliteProblem::Full), Ok(1)]);
+        let (answers, stored) = group(&[ONE, "INSERT INTO child (id, bytes) VALUES (3, zeroblob(200000))", TWO]);
+        assert_eq!(answers, [Ok(1), Err(SqliteProblem::Full), Ok(1)]);
         assert_eq!(stored, [1, 2]);
     }
 
     #[test]
     fn a_commit_that_fails_fails_everybody_and_stores_nothing() {
-        let (told, stored) = group(&[ONE, "INSERT INTO child (id, parent) VALUES (3, 9)", TWO]);
-        assert_eq!(told, [Err(SqliteProblem::Refused); 3]);
+        let (answers, stored) = group(&[ONE, "INSERT INTO child (id, parent) VALUES (3, 9)", TWO]);
+        assert_eq!(answers, [Err(SqliteProblem::Refused); 3]);
         assert_eq!(stored, Vec::<i64>::new());
     }
 
@@ -193,7 +193,7 @@ mod tests {
 
         fn run(&self, session: &mut Session<'_>) -> rusqlite::Result<usize> {
             let _ = session.statement("INSERT INTO child (id) VALUES (3)")?.execute([])?;
-            panic!("a call in trouble");
+            panic!("a call that fails");
         }
     }
 

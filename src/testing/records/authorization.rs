@@ -2,7 +2,7 @@
 
 use crate::client::redirect_uri::RedirectUri;
 use crate::clock::Timestamp;
-use crate::config::check::MOST_STATE_OCTETS;
+use crate::config::check::MOST_STATE_BYTES;
 use crate::id::{ClientId, PushedRequestId};
 use crate::jose::JwkThumbprint;
 use crate::pkce::CodeChallenge;
@@ -13,8 +13,7 @@ use crate::subject::Subject;
 use crate::testing::draw::{self, sound};
 use crate::testing::records::hostile;
 
-/// Makes an authorization of that user: held, version 1, to be purged from `purge_after`, which is one
-/// hour after its end.
+/// Creates an authorization of that user: held, version 1, to be purged from `purge_after`, one hour after its end.
 #[must_use]
 pub fn authorization(subject: &Subject, purge_after: Timestamp) -> Authorization {
     Authorization {
@@ -41,13 +40,14 @@ pub fn authorization(subject: &Subject, purge_after: Timestamp) -> Authorization
     }
 }
 
-/// Makes the next version of an authorization, with a code of its own each time.
+/// Creates the next version of an authorization, with a new code each time.
 #[must_use]
 pub fn with_code(authorization: &Authorization, purge_after: Timestamp) -> Authorization {
-    authorization.with_code(draw::digest(), draw::now(), draw::end(purge_after))
+    let next = authorization.with_code(draw::digest(), draw::now(), draw::end(purge_after));
+    Authorization { version: authorization.version.saturating_add(1), ..next }
 }
 
-/// Every stage, every choice of a field, and whatever octets a field may hold.
+/// Returns authorizations in every stage, with every choice of a field and all bytes that a field may hold.
 pub(in crate::testing) fn authorizations_of_every_kind(
     subject: &Subject,
     purge_after: Timestamp,
@@ -74,7 +74,7 @@ pub(in crate::testing) fn authorizations_of_every_kind(
         Authorization { resources: hostile::part_of_a_list(), ..plain() },
         Authorization { audience: hostile::audience(), ..plain() },
         with_code(&Authorization { audience: hostile::audience(), ..bare() }, purge_after),
-        Authorization { key: Some(Box::new(JwkThumbprint::from_bytes(draw::octets()))), ..plain() },
+        Authorization { key: Some(Box::new(JwkThumbprint::from_bytes(draw::bytes()))), ..plain() },
         Authorization { pushed: Some(Box::new(pushed_from())), audience: hostile::audience(), ..plain() },
         Authorization { state: Some((0..=255).collect()), ..hostile_authorization(plain()) },
         Authorization { state: Some([0; 64].into()), ..hostile_authorization(plain()) },
@@ -84,16 +84,16 @@ pub(in crate::testing) fn authorizations_of_every_kind(
     all
 }
 
-/// Every field as large as it may be.
+/// Returns an authorization with every field as large as it may be.
 pub(in crate::testing) fn huge_authorization(subject: &Subject, purge_after: Timestamp) -> Authorization {
     Authorization {
         client: hostile::client_id(512),
         redirect_uri: redirect_uri(&format!("https://app.example/{}", "x".repeat(2028))),
-        state: Some((0..=255).cycle().take(MOST_STATE_OCTETS).collect()),
+        state: Some((0..=255).cycle().take(MOST_STATE_BYTES).collect()),
         scopes: draw::scopes(&hostile::many_scopes()),
         resources: hostile::most_resources(),
         audience: hostile::largest_audience(),
-        key: Some(Box::new(JwkThumbprint::from_bytes(draw::octets()))),
+        key: Some(Box::new(JwkThumbprint::from_bytes(draw::bytes()))),
         pushed: Some(Box::new(pushed_from())),
         ..authorization(subject, purge_after)
     }
@@ -110,7 +110,7 @@ fn hostile_authorization(authorization: Authorization) -> Authorization {
 }
 
 fn pushed_from() -> PushedFrom {
-    PushedFrom { id: PushedRequestId::from_octets(draw::octets()), secret: draw::digest() }
+    PushedFrom { id: PushedRequestId::from_bytes(draw::bytes()), secret: draw::digest() }
 }
 
 fn all_resources() -> ConsentedResources {

@@ -18,8 +18,8 @@ use crate::testing::records::hostile;
 /// The most that `live_access_tokens` may be.
 const LIVE_ACCESS_TOKENS: usize = 256;
 
-/// Makes a grant of that user: one pair of tokens, version 1, to be purged from `purge_after`, which is
-/// one hour after the refresh token's end.
+/// Creates a grant of that user: one pair of tokens, version 1, to be purged from `purge_after`, one hour after the
+/// refresh token's end.
 #[must_use]
 pub fn grant(subject: &Subject, purge_after: Timestamp) -> Grant {
     Grant {
@@ -33,8 +33,8 @@ pub fn grant(subject: &Subject, purge_after: Timestamp) -> Grant {
         created: draw::now(),
         keep_until: Timestamp::default(),
         family: Family {
-            lineage: LineageDigest::from_octets(draw::octets()),
-            tag_key: TagKey::from_bytes(draw::octets()),
+            lineage: LineageDigest::from_bytes(draw::bytes()),
+            tag_key: TagKey::from_bytes(draw::bytes()),
         },
         pairs_made: 1,
         pairs: Pairs::one(pair(purge_after)),
@@ -42,39 +42,41 @@ pub fn grant(subject: &Subject, purge_after: Timestamp) -> Grant {
     }
 }
 
-/// Makes the next version of a grant, with a pair of its own each time; the one before it is in grace.
+/// Creates the next version of a grant, with a new pair each time. The previous pair is in grace.
 ///
-/// It may be purged from `purge_after`, or from when the one before it ends if that is later.
+/// It may be purged from `purge_after`, or from the end of the previous pair if that is later.
 #[must_use]
 pub fn refreshed(grant: &Grant, purge_after: Timestamp) -> Grant {
     let older = grant.pairs.newest.iter().cloned().map(superseded).chain(grant.pairs.superseded.iter().cloned());
     let newest = pair(purge_after).of_grant_for(grant.audience().clone());
     let pairs = Pairs { newest: Some(newest), superseded: older.collect() };
-    grant.refreshed_with(pairs, grant.pairs_made.saturating_add(1))
+    let next = grant.refreshed_with(pairs, grant.pairs_made.saturating_add(1));
+    Grant { version: grant.version.saturating_add(1), ..next }
 }
 
-/// A pair that was replaced now, with all the time that its tokens had.
+/// Returns the pair as replaced now, with the full lifetime of its tokens.
 fn superseded(pair: TokenPair) -> SupersededPair {
     let last = Timestamp::from_seconds(u32::MAX);
     SupersededPair::new(pair, draw::now(), GraceEnds { access: last, refresh: last }, Some(link()))
 }
 
 fn link() -> Link {
-    Link::from_bytes(draw::octets())
+    Link::from_bytes(draw::bytes())
 }
 
-/// Makes the next version of a grant, revoked now and kept as long as the grant would be.
+/// Creates the next version of a grant, revoked now and kept as long as the grant would be.
 #[must_use]
 pub fn revoked(grant: &Grant, reason: RevocationReason) -> Grant {
     revoked_until(grant, reason, grant.purge_after())
 }
 
-/// Makes the next version of a grant, revoked now, to be purged from `purge_after`.
+/// Creates the next version of a grant, revoked now, to be purged from `purge_after`.
 pub(in crate::testing) fn revoked_until(grant: &Grant, reason: RevocationReason, purge_after: Timestamp) -> Grant {
-    Grant { keep_until: purge_after, ..grant.revoked_at(draw::now(), reason, Duration::ZERO) }
+    let version = grant.version.saturating_add(1);
+    Grant { version, keep_until: purge_after, ..grant.revoked_at(draw::now(), reason, Duration::ZERO) }
 }
 
-/// Live, refreshed, narrowed, revoked for every reason, and whatever octets a field may hold.
+/// Returns grants that are live, refreshed, narrowed or revoked for each reason, with all bytes that a field may hold.
 pub(in crate::testing) fn grants_of_every_kind(subject: &Subject, purge_after: Timestamp) -> Vec<Grant> {
     let plain = || grant(subject, purge_after);
     let with = |pair: TokenPair| Grant { pairs: Pairs::one(pair), ..plain() };
@@ -116,7 +118,7 @@ pub(in crate::testing) fn grants_of_every_kind(subject: &Subject, purge_after: T
     all.push(Grant { subject: None, ..plain() });
     for reason in reasons() {
         all.push(revoked(&plain(), reason));
-        // One that was withdrawn before its code was exchanged has no pair.
+        // A grant that was revoked before its code was exchanged has no pair.
         let keep_until = purge_after;
         let revoked = Some(Revocation { at: Timestamp::default(), reason });
         all.push(Grant { pairs: Pairs::default(), pairs_made: 0, keep_until, revoked, ..plain() });
@@ -125,7 +127,7 @@ pub(in crate::testing) fn grants_of_every_kind(subject: &Subject, purge_after: T
     all
 }
 
-/// An access token for a part of the grant, and a further one.
+/// Returns an access token for a part of the grant, and a further one.
 fn for_one_resource(purge_after: Timestamp) -> TokenPair {
     let one = Audience::new(["https://api.example/mcp"]);
     let further = FurtherAccess { audience: one.clone(), ..further(purge_after) };
@@ -144,7 +146,7 @@ fn reasons() -> impl Iterator<Item = RevocationReason> {
     })
 }
 
-/// Every field as large as it may be.
+/// Returns a grant with every field as large as it may be.
 pub(in crate::testing) fn huge_grant(subject: &Subject, purge_after: Timestamp) -> Grant {
     let scopes = draw::scopes(&hostile::many_scopes());
     let narrowed = draw::scopes("repo-code:r");

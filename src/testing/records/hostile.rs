@@ -1,4 +1,4 @@
-//! Texts that have broken stores before: markup, escapes, wildcards, what looks alike and is not.
+//! Texts that have broken stores before: markup, escapes, wildcards, and texts that only look the same.
 
 use crate::id::ClientId;
 use crate::protected_resource::Audience;
@@ -27,19 +27,19 @@ const TEXTS: [&str; 14] = [
     " leading and trailing ",
 ];
 
-/// Users with hostile names, one of them as long as a name may be; none has been there before.
+/// Returns new users with hostile names, one of them as long as a name may be.
 pub(super) fn subjects() -> Vec<Subject> {
     let mut subjects: Vec<_> = TEXTS.iter().map(|text| subject_of(&format!("{text}{}{text}", unique()))).collect();
     subjects.push(long_subject());
     subjects
 }
 
-/// Users that a careless comparison takes for the first one.
-pub(in crate::testing) fn subjects_alike() -> Vec<Subject> {
+/// Returns users that a careless comparison takes for the first one.
+pub(in crate::testing) fn similar_subjects() -> Vec<Subject> {
     let name = unique();
     let plain = format!("Stra\u{df}e \u{e9} {name}x");
     let long = format!("{plain}{}", "x".repeat(254 - plain.len()));
-    let alike = [
+    let similar = [
         plain.clone(),
         format!("stra\u{df}e \u{e9} {name}x"),
         format!("STRASSE \u{c9} {}X", name.to_uppercase()),
@@ -56,24 +56,24 @@ pub(in crate::testing) fn subjects_alike() -> Vec<Subject> {
         format!("{long}1"),
         format!("{long}2"),
     ];
-    alike.iter().map(|text| subject_of(text)).collect()
+    similar.iter().map(|text| subject_of(text)).collect()
 }
 
-/// 255 octets, whose beginning nobody else has.
+/// Returns a user of 255 bytes with a unique beginning.
 pub(in crate::testing) fn long_subject() -> Subject {
     subject_of(&format!("{}\u{202e}\0'\"{}~~~", unique(), "\u{1f600}".repeat(56)))
 }
 
-/// All characters that a client id may hold, and an own beginning [RFC 6749 appendix A.1].
+/// Returns a client id with all characters that it may hold, and a unique beginning [RFC 6749 appendix A.1].
 pub(super) fn client_id(length: usize) -> ClientId {
     let characters = (' '..='~').cycle();
     sound(ClientId::new(unique().chars().chain(characters).take(length).collect::<String>()))
 }
 
-/// Client ids that a careless comparison takes for the first one.
-pub(in crate::testing) fn client_ids_alike() -> Vec<ClientId> {
+/// Returns client ids that a careless comparison takes for the first one.
+pub(in crate::testing) fn similar_client_ids() -> Vec<ClientId> {
     let name = unique();
-    let alike = [
+    let similar = [
         format!("Client {name}x"),
         format!("client {name}x"),
         format!("CLIENT {}X", name.to_uppercase()),
@@ -85,16 +85,16 @@ pub(in crate::testing) fn client_ids_alike() -> Vec<ClientId> {
         format!("Client {name}%"),
         format!("\"Client {name}x\""),
     ];
-    alike.iter().map(|text| sound(ClientId::new(text))).collect()
+    similar.iter().map(|text| sound(ClientId::new(text))).collect()
 }
 
-/// As a store may have them, with some that no form would get in.
+/// Returns resources as a store may have them, including some that no form accepts.
 pub(super) fn resources() -> ResourceScope {
     let names = TEXTS.iter().filter(|text| !text.chars().any(char::is_control));
     ResourceScope::Specified(sound(ResourceList::from_record(names.copied().collect())))
 }
 
-/// The longest list: 1000 names of 32 768 bytes in all. Each digit makes another one.
+/// Returns the longest list: 1000 names of 32 768 bytes in total. Each digit gives another list.
 pub(super) fn longest_list(digit: u8) -> ResourceList {
     let end = |name: usize| if name < 768 { "xxx" } else { "xx" };
     let names = (0..1000).map(|name| format!("{digit}/{name:03}/{}{}", "\u{1f600}".repeat(6), end(name)));
@@ -102,25 +102,25 @@ pub(super) fn longest_list(digit: u8) -> ResourceList {
     sound(ResourceList::from_record(names.iter().map(String::as_str).collect()))
 }
 
-/// As many bytes as a record may keep of the names themselves.
+/// Returns as many bytes of names as a record may keep.
 pub(super) fn most_resources() -> ConsentedResources {
     let names = (0..2).map(|number| format!("{number:04}{}", "\u{1f600}".repeat(30)));
     ConsentedResources::InRecord(sound(ResourceScope::specified(names)))
 }
 
-/// Two protected resources.
+/// Returns two protected resources.
 pub(super) fn audience() -> Audience {
     Audience::new(["https://api.example/%27;--", "https://api.example"])
 }
 
-/// As many protected resources as one consent may have, as long as they may be.
+/// Returns as many protected resources as one consent may have, each as long as it may be.
 pub(super) fn largest_audience() -> Audience {
     let identifier = |number| format!("https://api.example/{number}{}", "x".repeat(2027));
     let identifiers: Vec<String> = (0..8).map(identifier).collect();
     Audience::new(identifiers.iter().map(String::as_str))
 }
 
-/// Every bit that a part of a list may have.
+/// Returns a part of a list with every bit that it may have.
 pub(super) fn part_of_a_list() -> ConsentedResources {
     ConsentedResources::whole(&ResourceScope::Specified(longest_list(0)))
 }

@@ -1,7 +1,7 @@
 //! Records as a server would write them, for tests of stores.
 //!
-//! Every call draws a new id, and names and digests that no other call draws, so that tests can share a
-//! database. Rows are made now; when they may be purged is the test's choice.
+//! Every call draws a new id, and unique names and digests, so that tests can share a database. Rows are created now;
+//! the test chooses when they may be purged.
 
 mod authorization;
 mod grant;
@@ -14,7 +14,7 @@ pub use authorization::{authorization, with_code};
 pub(super) use authorization::{authorizations_of_every_kind, huge_authorization};
 pub use grant::{grant, refreshed, revoked};
 pub(super) use grant::{grants_of_every_kind, huge_grant, revoked_until};
-pub(super) use hostile::{client_ids_alike, long_subject, subjects_alike};
+pub(super) use hostile::{long_subject, similar_client_ids, similar_subjects};
 pub(super) use pushed_request::{huge_pushed_request, pushed_requests_of_every_kind};
 pub use pushed_request::{pushed_request, used, visited};
 pub use registration::{approved, registration, registration_under};
@@ -37,20 +37,20 @@ mod tests {
         let LogoWrite::Put(logo) = &registration.logo else { panic!("the largest registration has a logo") };
         let filter = ApplicationFilter::OwnedBy(subject.clone());
         let guide = include_str!("../../guide/writing_a_store.md");
-        for (what, octets) in [
+        for (what, bytes) in [
             ("a grant", super::huge_grant(&subject, end).encode().len()),
             ("an authorization", super::huge_authorization(&subject, end).encode().len()),
             ("a pushed request", super::huge_pushed_request(end).encode().len()),
             ("an application", registration.application.encode().len()),
             ("a client", registration.client.encode().len()),
-            ("a logo, each of two", logo.octets().len()),
+            ("a logo, each of two", logo.bytes().len()),
             ("a subject", subject.as_str().len()),
             ("a client id", registration.client.id().as_str().len()),
             ("the key of a filter", filter.key().len()),
         ] {
             let row = guide.lines().find_map(|line| line.strip_prefix(&format!("| {what} | ")));
             let said: String = row.unwrap().chars().filter(char::is_ascii_digit).collect();
-            assert_eq!(said, octets.to_string(), "{what}");
+            assert_eq!(said, bytes.to_string(), "{what}");
         }
     }
 }

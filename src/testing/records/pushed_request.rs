@@ -7,12 +7,12 @@ use crate::record::{PushedRequest, VISITS, Visit};
 use crate::testing::draw::{self, sound};
 use crate::testing::records::hostile;
 
-/// Makes a pushed request that nobody has opened: version 1, to be purged from `purge_after`, which is one hour after its
+/// Creates a pushed request that no session has opened: version 1, to be purged from `purge_after`, one hour after its
 /// end.
 #[must_use]
 pub fn pushed_request(purge_after: Timestamp) -> PushedRequest {
     PushedRequest {
-        id: PushedRequestId::from_octets(draw::octets()),
+        id: PushedRequestId::from_bytes(draw::bytes()),
         version: 1,
         client: sound(ClientId::new(draw::unique())),
         epoch: 0,
@@ -27,24 +27,24 @@ pub fn pushed_request(purge_after: Timestamp) -> PushedRequest {
     }
 }
 
-/// Makes the next version of a pushed request, which another session has opened, to be purged from `purge_after`.
+/// Creates the next version of a pushed request, opened by another session, to be purged from `purge_after`.
 #[must_use]
 pub fn visited(request: &PushedRequest, purge_after: Timestamp) -> PushedRequest {
     let until = draw::end(purge_after);
     let visits = vec![Visit { session: draw::digest(), until }];
-    PushedRequest { open_until: until, visits, ..request.held(until) }
+    PushedRequest { version: request.version.saturating_add(1), open_until: until, visits, ..request.held(until) }
 }
 
-/// Makes the next version of a pushed request, which a decision has used.
+/// Creates the next version of a pushed request, used by a decision.
 #[must_use]
 pub fn used(request: &PushedRequest) -> PushedRequest {
-    request.used(draw::digest())
+    PushedRequest { version: request.version.saturating_add(1), ..request.used(draw::digest()) }
 }
 
-/// New, opened, used, and whatever a field may hold.
+/// Returns new, opened and used requests, with all that a field may hold.
 pub(in crate::testing) fn pushed_requests_of_every_kind(purge_after: Timestamp) -> Vec<PushedRequest> {
     let plain = || pushed_request(purge_after);
-    let key = Some(JwkThumbprint::from_bytes(draw::octets()));
+    let key = Some(JwkThumbprint::from_bytes(draw::bytes()));
     vec![
         plain(),
         visited(&plain(), purge_after),
@@ -59,14 +59,14 @@ pub(in crate::testing) fn pushed_requests_of_every_kind(purge_after: Timestamp) 
     ]
 }
 
-/// Every field as large as it may be under the settings of the largest requests in use.
+/// Returns a request with every field as large as it may be under the settings of the largest requests in use.
 pub(in crate::testing) fn huge_pushed_request(purge_after: Timestamp) -> PushedRequest {
     const PARAMETERS: usize = 1 << 18;
     let until = draw::end(purge_after);
     PushedRequest {
         client: hostile::client_id(512),
         parameters: "%25".chars().cycle().take(PARAMETERS).collect::<String>().into(),
-        key: Some(JwkThumbprint::from_bytes(draw::octets())),
+        key: Some(JwkThumbprint::from_bytes(draw::bytes())),
         visits: (0..VISITS).map(|_| Visit { session: draw::digest(), until }).collect(),
         ..pushed_request(purge_after)
     }

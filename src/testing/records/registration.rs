@@ -26,20 +26,19 @@ use crate::subject::Subject;
 use crate::testing::draw::{self, sound, unique};
 use crate::testing::records::hostile;
 
-/// Makes a registration of that owner: pending, version 1, with a logo.
+/// Creates a registration of that owner: pending, version 1, with a logo.
 #[must_use]
 pub fn registration(owner: &Subject) -> Registration {
     registration_of(sound(ClientId::new(unique())), owner)
 }
 
-/// Makes a registration of that owner under an id of the caller's choice: pending, version 1, with a logo.
+/// Creates a registration of that owner under the given id: pending, version 1, with a logo.
 #[must_use]
 pub fn registration_under(id: &ClientId, owner: &Subject) -> Registration {
     registration_of(id.clone(), owner)
 }
 
-/// Makes the next version of a registration, approved, with a secret of its own each time; both logos
-/// stay as they are.
+/// Creates the next version of a registration, approved, with a new secret each time. Both logos stay as they are.
 #[must_use]
 pub fn approved(registration: &Registration) -> Registration {
     let mut next = in_state(registration, ClientState::Approved);
@@ -70,12 +69,12 @@ pub(in crate::testing) fn registration_of(id: ClientId, owner: &Subject) -> Regi
         reserved_until: None,
         open: None,
         initial_token: None,
-        mark: draw::octets(),
+        mark: draw::bytes(),
     };
     Registration { logo: LogoWrite::Put(Arc::new(logo())), ..Registration::new(client, application) }
 }
 
-/// The next version, in that state; both logos stay as they are.
+/// Returns the next version, in that state. Both logos stay as they are.
 pub(in crate::testing) fn in_state(registration: &Registration, state: ClientState) -> Registration {
     let mut next = Registration::new(registration.client.clone(), registration.application.clone());
     next.client.version = next.client.version.saturating_add(1);
@@ -86,19 +85,19 @@ pub(in crate::testing) fn in_state(registration: &Registration, state: ClientSta
     next
 }
 
-/// The next version, approved, with a change that awaits review.
+/// Returns the next version, approved, with a change that awaits review.
 pub(in crate::testing) fn changed(registration: &Registration) -> Registration {
     let mut next = approved(registration);
     next.application.proposed = Some(CheckedForm { name: unique().into(), ..form() });
     next
 }
 
-/// The owner of an application that the kit made for one.
+/// Returns the owner of an application that the kit created with one.
 pub(in crate::testing) fn owner_of(application: &Application) -> Subject {
     sound(application.owner.clone().ok_or("the application has an owner"))
 }
 
-/// The same under another number.
+/// Returns the same registration with another version.
 pub(in crate::testing) fn numbered(registration: &Registration, version: u32) -> Registration {
     let mut next = Registration::new(registration.client.clone(), registration.application.clone());
     next.client.version = version;
@@ -106,7 +105,7 @@ pub(in crate::testing) fn numbered(registration: &Registration, version: u32) ->
     next
 }
 
-/// The same under another id.
+/// Returns the same registration under another id.
 pub(in crate::testing) fn under(registration: &Registration, id: &ClientId) -> Registration {
     let mut copy = registration.clone();
     copy.client.id = id.clone();
@@ -114,33 +113,33 @@ pub(in crate::testing) fn under(registration: &Registration, id: &ClientId) -> R
     copy
 }
 
-/// The same with two logos that no other call makes.
+/// Returns the same registration with two new logos.
 pub(in crate::testing) fn with_new_logos(registration: &Registration) -> Registration {
     let put = || LogoWrite::Put(Arc::new(logo()));
     Registration { logo: put(), proposed_logo: put(), ..registration.clone() }
 }
 
-/// A logo that tells the version it was written with.
+/// Returns a logo that contains the version it was written with.
 pub(in crate::testing) fn numbered_logo(version: u32) -> Logo {
     image([&[0; 8][..], &version.to_be_bytes()].concat())
 }
 
 pub(in crate::testing) fn number_of(logo: &Logo) -> u32 {
-    logo.octets().last_chunk().map_or(0, |number| u32::from_be_bytes(*number))
+    logo.bytes().last_chunk().map_or(0, |number| u32::from_be_bytes(*number))
 }
 
-/// A logo that no other call makes.
+/// Returns a logo that no other call returns.
 pub(in crate::testing) fn logo() -> Logo {
     image(unique().into_bytes())
 }
 
-/// As large as the service allows, with every octet in it [service 2.1].
+/// Returns a logo as large as the service allows, with every byte in it [service 2.1].
 fn largest_logo() -> Logo {
-    let beginning = logo().octets().len();
+    let beginning = logo().bytes().len();
     image(unique().into_bytes().into_iter().chain((0..=255).cycle().take((1 << 20) - beginning)).collect())
 }
 
-/// Every state, every choice of a field, and whatever texts a field may hold.
+/// Returns registrations in every state, with every choice of a field and all texts that a field may hold.
 pub(in crate::testing) fn registrations_of_every_kind(owner: &Subject) -> Vec<Registration> {
     let plain = || registration(owner);
     let mut all: Vec<_> = states().map(|state| in_state(&plain(), state)).collect();
@@ -160,7 +159,7 @@ pub(in crate::testing) fn registrations_of_every_kind(owner: &Subject) -> Vec<Re
     all
 }
 
-/// Every state of an application.
+/// Returns every state of an application.
 pub(in crate::testing) fn states() -> impl Iterator<Item = ClientState> + Clone {
     iter::successors(Some(ClientState::Pending), |state| match state {
         ClientState::Pending => Some(ClientState::Approved),
@@ -171,7 +170,7 @@ pub(in crate::testing) fn states() -> impl Iterator<Item = ClientState> + Clone 
     })
 }
 
-/// Every field as large as it may be.
+/// Returns a registration with every field as large as it may be.
 pub(in crate::testing) fn huge_registration(owner: &Subject) -> Registration {
     let mut registration = registration_of(hostile::client_id(512), owner);
     let form = CheckedForm {
@@ -205,7 +204,7 @@ pub(in crate::testing) fn huge_registration(owner: &Subject) -> Registration {
     registration
 }
 
-/// As many RSA keys as the settings allow by default, each of 8192 bits.
+/// Returns as many RSA keys as the settings allow by default, each of 8192 bits.
 fn largest_keys() -> Option<ClientKeys> {
     let modulus = URL_SAFE_NO_PAD.encode([0xff; 1024]);
     let key = |number: usize| format!(r#"{{"kty":"RSA","e":"AQAB","n":"{modulus}","kid":"{number:0>256}"}}"#);
@@ -233,7 +232,7 @@ fn other_choices(mut registration: Registration) -> Registration {
     registration
 }
 
-/// Keys by value in force, and others proposed.
+/// Adds keys by value in force, and others proposed.
 fn with_keys(registration: Registration) -> Registration {
     let mut next = changed(&registration);
     let assurance = Assurance {
@@ -263,7 +262,7 @@ fn with_keys_at_an_address(mut registration: Registration) -> Registration {
     registration
 }
 
-/// Names and websites are checked when they are submitted; a store takes what comes.
+/// Adds hostile texts. Names and websites are checked when they are submitted; a store accepts any.
 fn hostile_texts(mut registration: Registration) -> Registration {
     let text: Box<str> = "\0'; DROP TABLE clients; --\"\\\u{202e}%_\r\n\u{1f600}e\u{301}".into();
     registration.client.name = text.clone();
@@ -294,7 +293,7 @@ fn deleted(registration: Registration) -> Registration {
     next
 }
 
-/// The row of an initial access token.
+/// Returns the row of an initial access token.
 fn initial_token(registration: Registration) -> Registration {
     let mut next = deleted(registration);
     let bounds = RegistrationBounds::new(next.client.scopes.clone(), ResourceScope::All).resources([unique()]);
@@ -303,7 +302,7 @@ fn initial_token(registration: Registration) -> Registration {
     next
 }
 
-/// A client that registered itself, nobody reviewed, and may be removed from then on.
+/// Returns a client that registered itself, was not reviewed, and may be removed from `gone_at`.
 pub(in crate::testing) fn registered_itself(mut registration: Registration, gone_at: Timestamp) -> Registration {
     let gone_at = Some(gone_at);
     registration.client.state = ClientState::Approved;
@@ -367,7 +366,7 @@ fn redirect_uri(text: &str) -> RegisteredRedirectUri {
     RegisteredRedirectUri::from_record(text)
 }
 
-/// A beginning that makes an image of what follows.
+/// Returns an image with these bytes behind its header.
 fn image(rest: Vec<u8>) -> Logo {
     sound(Logo::decode([b"GIF89a\x01\0\x01\0".to_vec(), rest].concat()))
 }

@@ -19,7 +19,7 @@ pub(in crate::testing) async fn find_answers_what_was_written<S: ClientRegistry>
     for _ in 0..8 {
         let found = store.find(&id).await;
         let known = found.as_ref().is_some_and(|found| written.contains(found));
-        assert!(known, "`find` gives {}, which nobody wrote", cut(&found));
+        assert!(known, "`find` returns {}, which was never written", cut(&found));
         let before = registration.client.version();
         registration = records::changed(&registration);
         written.push(registration.client.clone());
@@ -35,16 +35,16 @@ pub(in crate::testing) async fn current_answers_the_last_write<S: ClientRegistry
             let mut there = handle.begin(&registration).await;
             for round in 0..6 {
                 for reader in [store, another] {
-                    // What is found may be kept; what is current must not come from there.
+                    // `find` may fill a cache, which `current` must not use.
                     let _ = reader.find(registration.client.id()).await;
                     let current = reader.current(registration.client.id()).await;
                     let is_last = current.as_ref() == Some(&there.client);
-                    let told = || difference(&there.client, current.as_ref());
-                    assert!(is_last, "after a write `current` gives {}", told());
+                    let what = || difference(&there.client, current.as_ref());
+                    assert!(is_last, "after a write `current` returns {}", what());
                 }
                 registration = records::changed(&registration);
                 let writer = if round % 2 == 0 { another } else { store };
-                there = writer.go_on(&there, &registration).await;
+                there = writer.advance(&there, &registration).await;
             }
         });
         at_once(meeting, calls).await;
@@ -54,8 +54,8 @@ pub(in crate::testing) async fn current_answers_the_last_write<S: ClientRegistry
 pub(in crate::testing) async fn of_an_unknown_id_is_none<S: ClientRegistry>(store: &S) {
     let store = &Applications(store);
     let id = records::registration(&records::subject()).client.id().clone();
-    assert!(store.find(&id).await.is_none(), "`find` of an id that nobody registered");
-    assert!(store.current(&id).await.is_none(), "`current` of an id that nobody registered");
+    assert!(store.find(&id).await.is_none(), "`find` of an unregistered id");
+    assert!(store.current(&id).await.is_none(), "`current` of an unregistered id");
 }
 
 pub(in crate::testing) async fn of_every_kind_comes_back<S: ClientRegistry>(store: &S) {
@@ -69,7 +69,7 @@ pub(in crate::testing) async fn of_every_kind_comes_back<S: ClientRegistry>(stor
         let plain = records::registration(&records::subject());
         let there = store.begin(&plain).await;
         let copy = records::under(&registration, plain.client.id());
-        let there = store.go_on(&there, &copy).await;
+        let there = store.advance(&there, &copy).await;
         assert_client(store, &there.client).await;
     }
 }

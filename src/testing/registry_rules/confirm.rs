@@ -1,4 +1,4 @@
-//! A registration is written once more as it is, and nothing else happens.
+//! A confirm writes a registration again as it is, and changes nothing else.
 
 use std::sync::Arc;
 
@@ -22,12 +22,12 @@ pub(in crate::testing) async fn leaves_what_is_there<S: ClientRegistry>(store: &
     let first = records::registration(&records::subject());
     let there = store.begin(&first).await;
     let next = records::with_new_logos(&records::changed(&first));
-    let there = store.go_on(&there, &next).await;
+    let there = store.advance(&there, &next).await;
     assert_eq!(store.confirm(&next).await, Replacement::Replaced, "a confirm of the next version");
     store.assert_there(&there, "after a confirm of the next version").await;
 }
 
-/// What is stored, with each logo named as it is, or left out of the comparison.
+/// Returns what is stored: once with both logos left out of the comparison, once with each as it is.
 fn of_equal_parts(whole: &Whole) -> [Registration; 2] {
     let kept = Registration::new((*whole.client).clone(), (*whole.application).clone());
     let named = |logo: &Option<_>| logo.clone().map_or(LogoWrite::Clear, LogoWrite::Put);
@@ -46,14 +46,14 @@ pub(in crate::testing) async fn of_another_registration_is_lost<S: ClientRegistr
     let first = records::registration(&records::subject());
     let there = store.begin(&first).await;
     let same = records::approved(&first);
-    let there = store.go_on(&there, &same).await;
+    let there = store.advance(&there, &same).await;
     let put = || LogoWrite::Put(Arc::new(records::logo()));
     let mut other_client = same.clone();
     other_client.client.epoch += 1;
     let mut other_application = same.clone();
     other_application.application.rejection = Some("another".into());
     let others = [
-        ("a version that is past", first),
+        ("an earlier version", first),
         ("the same parts under a later version", records::numbered(&same, same.client.version() + 1)),
         ("a later version", records::changed(&same)),
         ("another client", other_client),
@@ -76,9 +76,9 @@ pub(in crate::testing) async fn all_succeed_at_once<S: ClientRegistry>(store: &S
         let calls = in_turn(store, another).take(CALLERS).map(|handle| handle.confirm(&first));
         let answers = at_once(meeting, calls).await;
         let won = answers.iter().filter(|answer| **answer == Replacement::Replaced).count();
-        assert_eq!(won, CALLERS, "of {CALLERS} callers that confirm one registration so many succeeded");
+        assert_eq!(won, CALLERS, "all {CALLERS} callers that confirm one registration should succeed");
         another.assert_there(&there, "after many confirms").await;
-        store.go_on(&there, &records::changed(&first)).await;
+        store.advance(&there, &records::changed(&first)).await;
     }
 }
 
@@ -91,7 +91,7 @@ pub(in crate::testing) async fn undoes_no_write<S: ClientRegistry>(store: &S, an
         let calls = in_turn(store, another).take(CALLERS).zip(0..).map(|(handle, number)| async move {
             if number == CALLERS / 2 {
                 pause().await;
-                handle.go_on(there, next).await;
+                handle.advance(there, next).await;
             } else {
                 let _ = handle.confirm(first).await;
             }

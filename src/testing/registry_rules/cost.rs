@@ -6,7 +6,7 @@ use crate::testing::applications::Applications;
 use crate::testing::records;
 use crate::text::LookAlikeKey;
 
-/// Applications that are there when the calls are counted again.
+/// How many applications are stored before the calls are counted again.
 const ROWS: usize = 200;
 
 pub(in crate::testing) async fn of_calls_stays_the_same<S: ClientRegistry>(
@@ -14,7 +14,7 @@ pub(in crate::testing) async fn of_calls_stays_the_same<S: ClientRegistry>(
     count: impl Fn() -> u64 + Send + Sync,
 ) {
     let store = &Applications(store);
-    // What is prepared once is prepared now.
+    // This prepares all that is prepared only once.
     let _ = costs(store, &count).await;
     let before = costs(store, &count).await;
     for _ in 0..ROWS {
@@ -26,12 +26,12 @@ pub(in crate::testing) async fn of_calls_stays_the_same<S: ClientRegistry>(
     }
 }
 
-/// A name of small letters: it is on one list of names that look alike, where another one may be on two.
+/// Returns a name of lower-case letters. It is on one list of names that look alike, where another name may be on two.
 fn with_one_key(drawn: &str) -> Box<str> {
     drawn.bytes().map(|byte| char::from(b'a' + byte % 26)).collect()
 }
 
-/// What each call costs, one after the other.
+/// Returns the cost of each call, one after the other.
 async fn costs<S: ClientRegistry>(
     store: &Applications<'_, S>,
     count: &(impl Fn() -> u64 + Send + Sync),
@@ -67,8 +67,8 @@ async fn costs<S: ClientRegistry>(
     assert_eq!(store.list(&ApplicationFilter::OwnedBy(owner), Page::first(10)).await.len(), 1);
     let listed = costs("a page of a list");
     let key = LookAlikeKey::of(next.application.form().name()).map(ApplicationFilter::LooksLike).next();
-    let alike = store.list(&key.unwrap_or(ApplicationFilter::All), Page::first(20)).await;
-    assert_eq!(alike.len(), 1, "applications with a name that nobody else has");
-    let alike = costs("a page of names that look alike");
-    [inserted, exists, replaced, lost, confirmed, found, application, listed, alike]
+    let similar = store.list(&key.unwrap_or(ApplicationFilter::All), Page::first(20)).await;
+    assert_eq!(similar.len(), 1, "applications with a unique name");
+    let similar = costs("a page of names that look alike");
+    [inserted, exists, replaced, lost, confirmed, found, application, listed, similar]
 }

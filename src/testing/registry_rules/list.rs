@@ -25,7 +25,7 @@ pub(in crate::testing) async fn follows_every_move<S: ClientRegistry>(store: &S)
     for (from, to) in records::states().flat_map(|from| records::states().map(move |to| (from, to))) {
         for next in [records::in_state(&first, from), records::changed(&first), records::in_state(&first, to)] {
             let next = records::numbered(&next, there.client.version() + 1);
-            there = store.go_on(&there, &next).await;
+            there = store.advance(&there, &next).await;
             first = next;
             assert_listed(store, &there.application, &owner).await;
         }
@@ -34,7 +34,7 @@ pub(in crate::testing) async fn follows_every_move<S: ClientRegistry>(store: &S)
     for to in [Some(&another), None, Some(&owner)] {
         let mut next = records::numbered(&first, there.client.version() + 1);
         next.application.owner = to.cloned();
-        there = store.go_on(&there, &next).await;
+        there = store.advance(&there, &next).await;
         for owner in [&owner, &another] {
             assert_listed(store, &there.application, owner).await;
         }
@@ -44,7 +44,7 @@ pub(in crate::testing) async fn follows_every_move<S: ClientRegistry>(store: &S)
     }
 }
 
-/// Listed as it is under its own filters, and under no other.
+/// Fails unless the application is listed as it is under its own filters, and under no other.
 async fn assert_listed<S: ClientRegistry>(store: &Applications<'_, S>, application: &Application, owner: &Subject) {
     let own: Vec<_> = application.filters().collect();
     let states = records::states().map(ApplicationFilter::InState);
@@ -71,7 +71,7 @@ async fn assert_listed<S: ClientRegistry>(store: &Applications<'_, S>, applicati
 
 pub(in crate::testing) async fn is_of_one_owner<S: ClientRegistry>(store: &S) {
     let store = &Applications(store);
-    let owners = records::subjects_alike();
+    let owners = records::similar_subjects();
     let mut written = Vec::new();
     for owner in &owners {
         written.push(store.begin(&records::registration(owner)).await.application);
@@ -82,7 +82,7 @@ pub(in crate::testing) async fn is_of_one_owner<S: ClientRegistry>(store: &S) {
     }
 }
 
-/// Client ids sort as octets, whatever a language makes of letters, blanks and signs.
+/// Client ids sort as bytes, not by the letters, blanks and signs of a language.
 pub(in crate::testing) async fn is_in_the_order_of_ids<S: ClientRegistry>(store: &S) {
     let store = &Applications(store);
     let owner = records::subject();
@@ -128,13 +128,13 @@ pub(in crate::testing) async fn holds_every_application_once<S: ClientRegistry>(
             }
         }
         assert_eq!(found, all, "in pages of {limit}");
-        assert_eq!(pages, all.len() / limit + 1, "pages of {limit} are full but for the last one");
+        assert_eq!(pages, all.len() / limit + 1, "pages of {limit} are full except for the last one");
     }
     let least = store.list(&filter, Page::first(0)).await;
     assert_eq!(least.len(), 1, "a page has one item at least");
 }
 
-/// More than a mebibyte together, where some engines cut what they answer.
+/// More than a mebibyte together, where some engines truncate their answers.
 pub(in crate::testing) async fn of_the_largest_is_full<S: ClientRegistry>(store: &S) {
     const ROWS: usize = 10;
     let store = &Applications(store);
@@ -166,7 +166,7 @@ pub(in crate::testing) async fn misses_nothing_that_stays<S: ClientRegistry>(sto
     }
 }
 
-/// Between two pages one comes, and one that was read leaves the list of those that wait.
+/// Between two pages, one application is added, and one that was read leaves the list of pending ones.
 async fn read_while_others_come_and_go<S: ClientRegistry>(
     store: &Applications<'_, S>,
     filter: &ApplicationFilter,
@@ -184,7 +184,7 @@ async fn read_while_others_come_and_go<S: ClientRegistry>(
         if newcomers.next().is_some() {
             store.begin(&records::registration(&records::owner_of(last))).await;
             if let Some(read) = waiting.remove(last.id()) {
-                store.go_on(&Whole::first(&read), &records::approved(&read)).await;
+                store.advance(&Whole::first(&read), &records::approved(&read)).await;
             }
         }
     }

@@ -1,4 +1,4 @@
-//! The rules of the registry, each of which fails by a panic that says what was broken.
+//! The rules of the registry. Each panics with a description if it is broken.
 
 pub(super) mod client;
 pub(super) mod confirm;

@@ -1,4 +1,4 @@
-//! Client, application and logos are one, come back equal, and are found by all.
+//! Client, application and logos change together, are read back equal, and are found by all callers.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,10 +10,10 @@ use crate::testing::at_once::{MEETINGS, at_once, pause};
 use crate::testing::records;
 use crate::testing::rules::{CALLERS, in_turn};
 
-/// Versions that a writer makes while others read.
+/// How many versions a writer makes while others read.
 const VERSIONS: u32 = 24;
 
-/// Whatever may happen to both logos, from every state of them.
+/// Every change of both logos, from each of their states.
 pub(in crate::testing) async fn change_together<S: ClientRegistry>(store: &S) {
     let store = &Applications(store);
     let mut registration = records::registration(&records::subject());
@@ -26,7 +26,7 @@ pub(in crate::testing) async fn change_together<S: ClientRegistry>(store: &S) {
             for [logo, proposed_logo] in [before, write] {
                 registration =
                     Registration { logo: logo(), proposed_logo: proposed_logo(), ..records::changed(&registration) };
-                there = store.go_on(&there, &registration).await;
+                there = store.advance(&there, &registration).await;
                 let Registration { logo, proposed_logo, .. } = &registration;
                 let when = format!("after {logo:?} of the logo and {proposed_logo:?} of the proposed one");
                 store.assert_there(&there, &when).await;
@@ -56,8 +56,8 @@ fn pairs(writes: &[fn() -> LogoWrite]) -> impl Iterator<Item = [fn() -> LogoWrit
     writes.iter().flat_map(|one| writes.iter().map(|other| [*one, *other]))
 }
 
-/// Client, application and logo carry one number; a reader asks for them one after the other, so each is
-/// as new as the one before or newer.
+/// Client, application and logo contain the same number. A reader reads them one after the other, so each is at least
+/// as new as the one before.
 pub(in crate::testing) async fn are_never_seen_in_halves<S: ClientRegistry>(store: &S, another: &S) {
     let (store, another) = (&Applications(store), &Applications(another));
     for meeting in MEETINGS {
@@ -83,7 +83,7 @@ async fn write_versions<S: ClientRegistry>(store: &Applications<'_, S>, first: &
     for version in (first.client.version() + 1..).take(usize::try_from(VERSIONS).unwrap_or_default()) {
         let mut next = records::numbered(first, version);
         next.logo = LogoWrite::Put(Arc::new(records::numbered_logo(version)));
-        there = store.go_on(&there, &next).await;
+        there = store.advance(&there, &next).await;
         pause().await;
     }
 }
@@ -107,7 +107,7 @@ async fn read_versions<S: ClientRegistry>(store: &Applications<'_, S>, first: &R
         for version in versions {
             assert!(
                 version.is_some_and(|version| version >= before),
-                "client, application, logo and client, read one after the other, had the versions {versions:?} after {seen}"
+                "client, application, logo and client, read in turn, had the versions {versions:?} after {seen}"
             );
             before = version.unwrap_or_default();
         }
@@ -131,7 +131,7 @@ pub(in crate::testing) async fn are_found_everywhere<S: ClientRegistry>(store: &
                 another.assert_there(&there, "at once after the write, by another handle").await;
                 registration = records::with_new_logos(&records::changed(&registration));
                 let writer = if round % 2 == 0 { another } else { store };
-                there = writer.go_on(&there, &registration).await;
+                there = writer.advance(&there, &registration).await;
             }
             handle.assert_there(&there, "at once after the last write").await;
         });
@@ -149,7 +149,7 @@ pub(in crate::testing) async fn of_the_largest_size_come_back<S: ClientRegistry>
     come_back(store, &records::huge_registration(&records::long_subject())).await;
 }
 
-/// Written by an insert, and by a replace of a smaller one which then comes back itself.
+/// Writes the registration by an insert, then by a replace of a smaller one, which is then written back.
 async fn come_back<S: ClientRegistry>(store: &S, registration: &Registration) {
     let store = &Applications(store);
     let there = store.begin(registration).await;
@@ -158,8 +158,8 @@ async fn come_back<S: ClientRegistry>(store: &S, registration: &Registration) {
     let plain = records::registration(&records::subject());
     let copy = records::under(registration, plain.client.id());
     let there = store.begin(&plain).await;
-    let there = store.go_on(&there, &copy).await;
+    let there = store.advance(&there, &copy).await;
     store.assert_there(&there, "after a replace").await;
-    let there = store.go_on(&there, &plain).await;
+    let there = store.advance(&there, &plain).await;
     store.assert_there(&there, "after another replace").await;
 }

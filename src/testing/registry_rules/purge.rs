@@ -1,4 +1,4 @@
-//! What is left of deleted clients goes at its time, and so do clients that registered themselves and are not used.
+//! Deleted clients are removed at their time, and so are unused clients that registered themselves.
 
 use crate::client::ClientState;
 use crate::clock::Timestamp;
@@ -23,7 +23,7 @@ pub(in crate::testing) async fn removes_only_deleted_clients<S: ClientRegistry>(
     let mut deleted = records::in_state(&first, ClientState::Deleted);
     (deleted.application.owner, deleted.application.reserved_until) = (None, Some(due));
     store.begin(&first).await;
-    store.go_on(&Whole::first(&first), &deleted).await;
+    store.advance(&Whole::first(&first), &deleted).await;
     let id = first.client.id();
     // Clients that registered themselves: one is due, the other was used and is due later.
     let [unused, used] = [(); 2].map(|()| records::registered_itself(records::registration(&owner), due));
@@ -31,7 +31,7 @@ pub(in crate::testing) async fn removes_only_deleted_clients<S: ClientRegistry>(
     let later = Timestamp::from_seconds(due.seconds() + 1);
     let noted = records::registered_itself(records::numbered(&used, 2), later);
     store.begin(&used).await;
-    stay.push(store.go_on(&Whole::first(&used), &noted).await.application);
+    stay.push(store.advance(&Whole::first(&used), &noted).await.application);
 
     purge(store, Timestamp::from_seconds(due.seconds() - 1)).await;
     assert!(store.application(unused.client.id()).await.is_some(), "a client is removed a second before its time");
@@ -48,7 +48,7 @@ pub(in crate::testing) async fn removes_only_deleted_clients<S: ClientRegistry>(
         let is_there = store.application(application.id()).await.is_some();
         assert!(is_there, "a purge of deleted clients removed one that is {:?}", application.state());
     }
-    // The id can be given again.
+    // The id can be used again.
     store.begin(&first).await;
 }
 

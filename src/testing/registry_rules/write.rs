@@ -1,4 +1,4 @@
-//! One of all callers writes.
+//! Exactly one of all callers writes.
 
 use crate::client::ClientState;
 use crate::client::application::{ApplicationFilter, LogoSlot};
@@ -9,10 +9,10 @@ use crate::testing::records;
 use crate::testing::rules::{CALLERS, in_turn, meetings, with_answer};
 use crate::testing::told::cut;
 
-/// Wins of each caller who looks again until it has them.
+/// How often each caller must win.
 const WINS: usize = 4;
-/// Looks of each caller: whoever loses has lost to another's win, so there is no need of more.
-const LOOKS: usize = CALLERS * WINS;
+/// The most attempts of each caller. Each lost one is a win of another caller, so no more are needed.
+const ATTEMPTS: usize = CALLERS * WINS;
 
 pub(in crate::testing) async fn insert_has_one_winner<S: ClientRegistry>(store: &S, another: &S) {
     let (store, another) = (&Applications(store), &Applications(another));
@@ -23,14 +23,14 @@ pub(in crate::testing) async fn insert_has_one_winner<S: ClientRegistry>(store: 
         let calls = in_turn(store, another).zip(&rivals).map(|(handle, rival)| handle.insert(rival));
         let answers = at_once(meeting, calls).await;
         let winners = with_answer(&rivals, &answers, Insertion::Inserted);
-        assert_eq!(winners.len(), 1, "of {CALLERS} callers with one id so many were told that they inserted it");
+        assert_eq!(winners.len(), 1, "of {CALLERS} callers that insert one id, one should get `Inserted`");
         for winner in &winners {
             store.assert_there(&Whole::first(winner), "after a race of inserts").await;
         }
         for loser in with_answer(&rivals, &answers, Insertion::Exists) {
             let owner = ApplicationFilter::OwnedBy(records::owner_of(&loser.application));
             let listed = another.listed(&owner).await;
-            assert!(listed.is_empty(), "an insert that answered `Exists` left {} in a list", cut(&listed));
+            assert!(listed.is_empty(), "an insert that returned `Exists` left {} in a list", cut(&listed));
         }
     }
 }
@@ -46,18 +46,18 @@ pub(in crate::testing) async fn insert_leaves_what_is_there<S: ClientRegistry>(s
     }
     let owner = ApplicationFilter::OwnedBy(records::owner_of(&rival.application));
     let listed = store.listed(&owner).await;
-    assert!(listed.is_empty(), "an insert that answered `Exists` left {} in a list", cut(&listed));
+    assert!(listed.is_empty(), "an insert that returned `Exists` left {} in a list", cut(&listed));
 }
 
 pub(in crate::testing) async fn tells_ids_apart<S: ClientRegistry>(store: &S) {
     let store = &Applications(store);
     let mut written = Vec::new();
-    for id in records::client_ids_alike() {
+    for id in records::similar_client_ids() {
         assert!(store.whole(&id).await.is_none(), "{id:?} is there before its insert");
         written.push(store.begin(&records::registration_of(id, &records::subject())).await);
     }
     for whole in &written {
-        store.assert_there(whole, "beside others whose ids are alike").await;
+        store.assert_there(whole, "beside others with similar ids").await;
     }
 }
 
@@ -71,7 +71,7 @@ pub(in crate::testing) async fn replace_has_one_winner<S: ClientRegistry>(store:
         let calls = in_turn(store, another).zip(&rivals).map(|(handle, rival)| handle.replace(version, rival));
         let answers = at_once(meeting, calls).await;
         let winners = with_answer(&rivals, &answers, Replacement::Replaced);
-        assert_eq!(winners.len(), 1, "of {CALLERS} callers with one version so many were told that they replaced it");
+        assert_eq!(winners.len(), 1, "of {CALLERS} callers that replace one version, one should get `Replaced`");
         for winner in winners {
             another.assert_there(&before.followed_by(winner), "after a race of replaces").await;
         }
@@ -103,15 +103,15 @@ pub(in crate::testing) async fn replace_of_another_version_is_lost<S: ClientRegi
     let next = records::with_new_logos(&records::approved(&first));
     for version in [0, 2, 3, 1 << 31, u32::MAX] {
         let answer = store.replace(version, &next).await;
-        assert_eq!(answer, Replacement::Lost, "a replace of version {version}, which is 1");
+        assert_eq!(answer, Replacement::Lost, "a replace of version {version}, not 1");
         store.assert_there(&there, "after a replace of another version").await;
     }
-    let there = store.go_on(&there, &next).await;
+    let there = store.advance(&there, &next).await;
     let late = records::with_new_logos(&records::in_state(&first, ClientState::Rejected));
     for late in [&first, &late, &next] {
         let answer = store.replace(first.client.version(), late).await;
-        assert_eq!(answer, Replacement::Lost, "a replace of a version that is past");
-        store.assert_there(&there, "after a replace of a version that is past").await;
+        assert_eq!(answer, Replacement::Lost, "a replace of an earlier version");
+        store.assert_there(&there, "after a replace of an earlier version").await;
     }
 }
 
@@ -124,9 +124,9 @@ pub(in crate::testing) async fn compares_large_versions<S: ClientRegistry>(store
         let from = there.client.version();
         for version in [from ^ 1, from.wrapping_add(1 << 31), from / 2, 0] {
             let answer = store.replace(version, &next).await;
-            assert_eq!(answer, Replacement::Lost, "a replace of version {version}, which is {from}");
+            assert_eq!(answer, Replacement::Lost, "a replace of version {version}, where {from} is stored");
         }
-        there = store.go_on(&there, &next).await;
+        there = store.advance(&there, &next).await;
         store.assert_there(&there, "under a large version").await;
     }
 }
@@ -151,7 +151,7 @@ pub(in crate::testing) async fn loses_no_update<S: ClientRegistry>(store: &S, an
 
 async fn wins<S: ClientRegistry>(store: &Applications<'_, S>, first: &Registration) -> Vec<u32> {
     let mut won = Vec::new();
-    for _ in 0..LOOKS {
+    for _ in 0..ATTEMPTS {
         let Some(client) = store.current(first.client.id()).await else { break };
         pause().await;
         let next = client.version() + 1;
@@ -162,6 +162,6 @@ async fn wins<S: ClientRegistry>(store: &Applications<'_, S>, first: &Registrati
             break;
         }
     }
-    assert_eq!(won.len(), WINS, "a caller who looks again after every loss wins at last");
+    assert_eq!(won.len(), WINS, "a caller that reads again after every loss wins in the end");
     won
 }

@@ -1,4 +1,4 @@
-//! A row is written once more as it is, and nothing else happens.
+//! A confirm writes a row again as it is, and changes nothing else.
 
 use crate::record::Record;
 use crate::store::Replacement;
@@ -36,11 +36,11 @@ pub(in crate::testing) async fn of_another_row_is_lost<R: Rows>(rows: &R) {
     let row = R::next(&first, far());
     let rival = R::numbered(&R::next(&first, far()), row.version());
     add(rows, &first).await;
-    assert_eq!(rows.confirm(&row).await, Replacement::Lost, "a confirm of a version that is to come");
+    assert_eq!(rows.confirm(&row).await, Replacement::Lost, "a confirm of a version that is not yet written");
     assert_there(rows, &first, "after a confirm of another version").await;
     change(rows, &first, &row).await;
     let others = [
-        ("a version that is past", first),
+        ("an earlier version", first),
         ("the same version with other bytes", rival),
         ("the same bytes under a later version", R::numbered(&row, row.version() + 1)),
         ("the same bytes under an earlier version", R::numbered(&row, row.version() - 1)),
@@ -60,7 +60,7 @@ pub(in crate::testing) async fn all_succeed_at_once<R: Rows>(rows: &R, another: 
         let calls = in_turn(rows, another).take(CALLERS).map(|handle| handle.confirm(&row));
         let answers = at_once(meeting, calls).await;
         let won = answers.iter().filter(|answer| **answer == Replacement::Replaced).count();
-        assert_eq!(won, CALLERS, "of {CALLERS} callers that confirm one row so many succeeded");
+        assert_eq!(won, CALLERS, "all {CALLERS} callers that confirm one row should succeed");
         assert_there(another, &row, "after many confirms").await;
         let left = left(rows, &subject, from_ref(&row)).await;
         assert!(left == [row.clone()], "after many confirms the list holds {}", cut(&left));
@@ -85,6 +85,6 @@ pub(in crate::testing) async fn undoes_no_write<R: Rows>(rows: &R, another: &R) 
         at_once(meeting, calls).await;
         let found = rows.find(R::id(next)).await;
         let is_next = found.as_ref() == Some(next);
-        assert!(is_next, "after confirms beside a replace `find` gives {}", difference(&**next, found.as_deref()));
+        assert!(is_next, "after confirms beside a replace `find` returns {}", difference(&**next, found.as_deref()));
     }
 }

@@ -7,12 +7,12 @@ use crate::testing::rows::Rows;
 use crate::testing::rules::purge::emptied;
 use crate::testing::rules::{add, change, far, purge_step};
 
-/// Rows that are there when the calls are counted again.
+/// How many rows are stored before the calls are counted again.
 const ROWS: usize = 400;
 
 pub(in crate::testing) async fn of_calls_stays_the_same<R: Rows>(rows: &R, count: impl Fn() -> u64 + Send + Sync) {
     let subject = records::subject();
-    // What is prepared once is prepared now.
+    // This prepares all that is prepared only once.
     let _ = costs(rows, &count).await;
     let before = costs(rows, &count).await;
     for _ in 0..ROWS {
@@ -24,7 +24,7 @@ pub(in crate::testing) async fn of_calls_stays_the_same<R: Rows>(rows: &R, count
     }
 }
 
-/// What each call costs, one after the other.
+/// Returns the cost of each call, one after the other.
 async fn costs<R: Rows>(rows: &R, count: &(impl Fn() -> u64 + Send + Sync)) -> [(&'static str, u64); 9] {
     let row = R::first(&records::subject(), far());
     let next = R::next(&row, far());

@@ -30,7 +30,7 @@ where
         if draw::now() >= end {
             break;
         }
-        assert!(found.as_ref() == Some(&row), "a row that is kept until {end:?} is gone before");
+        assert!(found.as_ref() == Some(&row), "a row that is kept until {end:?} was removed earlier");
         sleep(STEP).await;
     }
     sleep(Duration::from_secs(1)).await;
@@ -51,7 +51,7 @@ pub(in crate::testing) async fn of_a_replay_is_not_early<F>(
         if draw::now() >= end {
             break;
         }
-        assert_eq!(again, Insertion::Exists, "an identifier that is kept until {end:?} was forgotten before");
+        assert_eq!(again, Insertion::Exists, "an identifier that is kept until {end:?} was forgotten earlier");
         sleep(STEP).await;
     }
 }

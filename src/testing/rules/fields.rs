@@ -1,4 +1,4 @@
-//! A record comes back equal in every field.
+//! A record is read back equal in every field.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ pub(in crate::testing) async fn of_the_largest_size_come_back<R: Rows>(rows: &R)
     comes_back(rows, &R::huge(&records::long_subject(), far())).await;
 }
 
-/// Written by an insert, and by a replace of a smaller one which then comes back itself.
+/// Writes the row by an insert, then by a replace of a smaller one, which is then written back.
 async fn comes_back<R: Rows>(rows: &R, row: &Arc<R::Row>) {
     add(rows, row).await;
     assert_there(rows, row, "after its insert").await;
@@ -29,7 +29,7 @@ async fn comes_back<R: Rows>(rows: &R, row: &Arc<R::Row>) {
     if plain.subject() != row.subject() {
         return;
     }
-    let row = R::under(row, R::octets(R::id(&plain)));
+    let row = R::under(row, R::bytes(R::id(&plain)));
     add(rows, &plain).await;
     change(rows, &plain, &row).await;
     assert_there(rows, &row, "after a replace").await;

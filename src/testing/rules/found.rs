@@ -1,4 +1,4 @@
-//! What was acknowledged is found.
+//! Acknowledged writes are found.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -13,7 +13,7 @@ use crate::testing::told::{cut, difference};
 /// The version with which a writer ends while others read.
 const LAST_VERSION: u32 = 32;
 
-/// Every caller with a row of its own, all at once, each looking through both handles.
+/// All callers at once, each with its own row, which it reads through both handles.
 pub(in crate::testing) async fn everywhere<R: Rows>(rows: &R, another: &R) {
     for meeting in MEETINGS {
         let subject = records::subject();
@@ -49,7 +49,7 @@ pub(in crate::testing) async fn by_those_who_lost<R: Rows>(rows: &R, another: &R
                 }
                 Replacement::Lost => assert!(
                     found.as_ref().is_some_and(|found| found != first && *found != next),
-                    "who was told that somebody else was first finds {}",
+                    "a caller that got `Lost` finds {}",
                     cut(&found)
                 ),
             }
@@ -58,7 +58,7 @@ pub(in crate::testing) async fn by_those_who_lost<R: Rows>(rows: &R, another: &R
     }
 }
 
-/// One writes version after version, the others never see less than was acknowledged before they looked.
+/// One caller writes version after version. The others never find one older than was acknowledged before they read.
 pub(in crate::testing) async fn and_never_an_older_version<R: Rows>(rows: &R, another: &R) {
     for meeting in MEETINGS {
         let first = R::first(&records::subject(), far());
@@ -92,7 +92,7 @@ async fn read_versions<R: Rows>(rows: &R, id: R::Id, acknowledged: &AtomicU32) {
         let before = acknowledged.load(Ordering::SeqCst).max(seen);
         let found = rows.find(id).await;
         let version = found.as_ref().map_or(0, |row| row.version());
-        assert!(version >= before, "version {before} was acknowledged or seen, then `find` gave {}", cut(&found));
+        assert!(version >= before, "version {before} was acknowledged or seen, then `find` returned {}", cut(&found));
         seen = version;
         pause().await;
     }

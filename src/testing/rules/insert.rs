@@ -1,4 +1,4 @@
-//! One of all callers adds a row.
+//! Exactly one of all callers adds a row.
 
 use std::fmt;
 use std::slice::from_ref;
@@ -24,7 +24,7 @@ pub(in crate::testing) async fn has_one_winner<R: Rows>(rows: &R, another: &R) {
         let calls = in_turn(rows, another).zip(&rivals).map(|(handle, rival)| handle.insert(rival));
         let answers = at_once(meeting, calls).await;
         let winners = with_answer(&rivals, &answers, Insertion::Inserted);
-        assert_eq!(winners.len(), 1, "of {CALLERS} callers with one id so many were told that they inserted it");
+        assert_eq!(winners.len(), 1, "of {CALLERS} callers that insert one id, one should get `Inserted`");
         for winner in winners {
             assert_there(rows, winner, "after a race of inserts").await;
             let left = left(another, &subject, from_ref(winner)).await;
@@ -43,10 +43,10 @@ pub(in crate::testing) async fn leaves_the_row_that_is_there<R: Rows>(rows: &R) 
         assert_there(rows, &row, "after a second insert of its id").await;
     }
     let listed = listed(rows, &other).await;
-    assert!(listed.is_empty(), "an insert that answered `Exists` left {} in a list", cut(&listed));
+    assert!(listed.is_empty(), "an insert that returned `Exists` left {} in a list", cut(&listed));
 }
 
-/// A row that ended is there until it is purged: by a replace, or from its first version on.
+/// A row that has ended, by a replace or in its first version, exists until it is purged.
 pub(in crate::testing) async fn leaves_what_was_revoked<R: Rows>(rows: &R) {
     let subject = records::subject();
     let (replaced, inserted) = (R::first(&subject, far()), R::first(&subject, far()));
@@ -63,36 +63,36 @@ pub(in crate::testing) async fn leaves_what_was_revoked<R: Rows>(rows: &R) {
     }
 }
 
-/// Ids that a careless key takes for one: they differ in one bit, or their texts in the case of a letter.
+/// Ids that a careless key confuses: they differ in one bit, or their texts in the case of a letter.
 pub(in crate::testing) async fn tells_ids_apart<R: Rows>(rows: &R) {
     let subject = records::subject();
-    let octets = draw::octets::<16>();
+    let bytes = draw::bytes::<16>();
     let flipped = (0..16).flat_map(|place| [1, 0x20, 0x80].map(|bit| (place, bit)));
-    let alike = flipped.map(|(place, bit)| {
-        let mut octets = octets;
-        octets.iter_mut().skip(place).take(1).for_each(|octet| *octet ^= bit);
-        octets
+    let similar = flipped.map(|(place, bit)| {
+        let mut bytes = bytes;
+        bytes.iter_mut().skip(place).take(1).for_each(|byte| *byte ^= bit);
+        bytes
     });
-    let row = |octets| R::under(&R::first(&subject, far()), octets);
-    let mut alike: Vec<Arc<R::Row>> = alike.chain([octets]).map(row).collect();
-    alike.push(row(R::octets(in_other_case(R::id(&row(octets))))));
-    for row in &alike {
+    let row = |bytes| R::under(&R::first(&subject, far()), bytes);
+    let mut similar: Vec<Arc<R::Row>> = similar.chain([bytes]).map(row).collect();
+    similar.push(row(R::bytes(in_other_case(R::id(&row(bytes))))));
+    for row in &similar {
         assert_gone(rows, row, "before its insert").await;
         add(rows, row).await;
     }
-    for row in &alike {
-        assert_there(rows, row, "beside others whose ids are alike").await;
+    for row in &similar {
+        assert_there(rows, row, "beside others with similar ids").await;
     }
 }
 
-/// The id whose text has small letters for large ones and large for small.
+/// Returns the id whose text has lower-case letters for upper-case ones, and the reverse.
 fn in_other_case<Id: fmt::Display + FromStr<Err: fmt::Debug>>(id: Id) -> Id {
     let text = id.to_string();
     let swapped = |letter: char| match letter.is_lowercase() {
         true => letter.to_ascii_uppercase(),
         false => letter.to_ascii_lowercase(),
     };
-    // The last character holds two bits alone: another case of it would be no id.
+    // The last character holds only two bits: in the other case it would not be an id.
     let all_but_last = text.chars().take(21).map(swapped);
     sound(all_but_last.chain(text.chars().skip(21)).collect::<String>().parse())
 }

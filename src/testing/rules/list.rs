@@ -1,4 +1,4 @@
-//! What a subject has is listed at once, and nothing else.
+//! A list has all rows of its subject at once, and no others.
 
 use std::sync::Arc;
 
@@ -51,7 +51,7 @@ pub(in crate::testing) async fn shows_a_row_at_once<R: Rows>(rows: &R, another: 
 }
 
 pub(in crate::testing) async fn is_of_one_subject<R: Rows>(rows: &R) {
-    let subjects = records::subjects_alike();
+    let subjects = records::similar_subjects();
     let mut written = Vec::new();
     for subject in &subjects {
         let row = R::first(subject, far());
@@ -63,21 +63,21 @@ pub(in crate::testing) async fn is_of_one_subject<R: Rows>(rows: &R) {
         let (holds, row) = (cut(&listed), [row.clone()]);
         assert!(listed == row, "the list of {subject:?} holds {holds} in place of {} alone", cut(&row));
     }
-    let nobody = listed(rows, &records::subject()).await;
-    assert!(nobody.is_empty(), "a subject that has nothing is given {}", cut(&nobody));
+    let empty = listed(rows, &records::subject()).await;
+    assert!(empty.is_empty(), "the list of a subject without rows holds {}", cut(&empty));
 }
 
-/// Ids sort as octets without sign: by time, then by what was drawn.
+/// Ids sort as bytes without sign: by time, then by their random part.
 pub(in crate::testing) async fn is_in_the_order_of_ids<R: Rows>(rows: &R) {
     let subject = records::subject();
-    let octets = || (0..16).flat_map(|place| [0, 0x20, 0x41, 0x61, 0x7f, 0x80, 0xff].map(|octet| (place, octet)));
-    let base = draw::octets::<16>();
+    let bytes = || (0..16).flat_map(|place| [0, 0x20, 0x41, 0x61, 0x7f, 0x80, 0xff].map(|byte| (place, byte)));
+    let base = draw::bytes::<16>();
     let under = |(place, value): (usize, u8)| {
-        let mut octets = base;
-        octets.iter_mut().skip(place).take(1).for_each(|octet| *octet = value);
-        R::under(&R::first(&subject, far()), octets)
+        let mut bytes = base;
+        bytes.iter_mut().skip(place).take(1).for_each(|byte| *byte = value);
+        R::under(&R::first(&subject, far()), bytes)
     };
-    let mut all: Vec<Arc<R::Row>> = octets().map(under).collect();
+    let mut all: Vec<Arc<R::Row>> = bytes().map(under).collect();
     all.sort_by_key(|row| R::id(row));
     all.dedup_by_key(|row| R::id(row));
     // Neither first to last nor the other way round.

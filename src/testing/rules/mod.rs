@@ -1,7 +1,7 @@
-//! The rules of the contracts, each of which fails by a panic that says what was broken.
+//! The rules of the contracts. Each panics with a description if it is broken.
 //!
-//! A store under test may hold rows of others, so every rule looks at its own rows alone. Only a purge
-//! reaches further: what is due by then goes, whosever it is.
+//! A store under test may hold other rows, so every rule reads only its own. Only a purge goes further: it removes all
+//! rows that are due.
 
 pub(super) mod confirm;
 pub(super) mod cost;
@@ -30,15 +30,15 @@ use crate::testing::at_once::{MEETINGS, Meeting};
 use crate::testing::rows::Rows;
 use crate::testing::told::{cut, difference};
 
-/// Calls that meet.
+/// How many calls meet.
 pub(super) const CALLERS: usize = 12;
-/// Meetings of each kind.
+/// How often each kind of meeting takes place.
 const ROUNDS: usize = 16;
 /// More than any list of the kit holds.
 const ALL: usize = 10_000;
-/// What an author has to know whose list is a secondary index.
-const LISTS_DO_NOT_LAG: &str = "a purge index may lag, a list must not: a withdrawal would miss a grant";
-/// Steps after which a purge should have come to its end.
+/// What an author must know whose list is a secondary index.
+const LISTS_DO_NOT_LAG: &str = "a purge index may lag, a list must not: a revocation would miss a grant";
+/// Steps after which a purge should have finished.
 const PATIENCE: usize = 10_000;
 
 /// A time that no purge of the kit reaches.
@@ -46,12 +46,12 @@ pub(super) const fn far() -> Timestamp {
     Timestamp::from_seconds(4_000_000_000)
 }
 
-/// The time from which the rows of one purge may go, another one each time: after now, since a store may
-/// remove by the clock what is past, and before [`far`].
+/// Returns the time from which the rows of one purge may be removed, another one each time. It is after now, since a
+/// store may remove past rows by the clock, and before [`far`].
 fn due() -> Timestamp {
-    let mut octets = [0; 4];
-    SystemEntropy.fill(&mut octets);
-    Timestamp::from_seconds(3_000_000_000 + u32::from_be_bytes(octets) % 900_000_000)
+    let mut bytes = [0; 4];
+    SystemEntropy.fill(&mut bytes);
+    Timestamp::from_seconds(3_000_000_000 + u32::from_be_bytes(bytes) % 900_000_000)
 }
 
 const fn later(time: Timestamp, seconds: u32) -> Timestamp {
@@ -62,17 +62,17 @@ const fn earlier(time: Timestamp, seconds: u32) -> Timestamp {
     Timestamp::from_seconds(time.seconds() - seconds)
 }
 
-/// Either kind of meeting, many times.
+/// Returns each kind of meeting, many times.
 pub(super) fn meetings() -> impl Iterator<Item = Meeting> {
     MEETINGS.into_iter().flat_map(|meeting| iter::repeat_n(meeting, ROUNDS))
 }
 
-/// The two handles in turn.
+/// Returns the two handles in turn.
 pub(super) fn in_turn<'s, R>(rows: &'s R, another: &'s R) -> impl Iterator<Item = &'s R> {
     [rows, another].into_iter().cycle()
 }
 
-/// The rows whose callers got that answer.
+/// Returns the rows whose callers got that answer.
 pub(super) fn with_answer<'r, R, A: PartialEq>(rows: &'r [R], answers: &[A], wanted: A) -> Vec<&'r R> {
     rows.iter().zip(answers).filter(|(_, answer)| **answer == wanted).map(|(row, _)| row).collect()
 }
@@ -82,18 +82,18 @@ async fn add<R: Rows>(rows: &R, row: &Arc<R::Row>) {
     assert_eq!(rows.insert(row).await, Insertion::Inserted, "the only insert of {:?}", R::id(row));
 }
 
-/// Replaces a row that nobody else writes.
+/// Replaces a row that no other caller writes.
 async fn change<R: Rows>(rows: &R, from: &R::Row, to: &Arc<R::Row>) {
     let answer = rows.replace(from.version(), to).await;
     assert_eq!(answer, Replacement::Replaced, "the only replace of version {} of {:?}", from.version(), R::id(from));
 }
 
-/// All that the store has of that user.
+/// Returns all rows of that user.
 async fn listed<R: Rows>(rows: &R, subject: &Subject) -> Vec<Arc<R::Row>> {
     rows.list(subject, Page::first(ALL)).await
 }
 
-/// What is left of these rows: the list of their user, or each of them where rows of the kind are on no list.
+/// Returns what is left of these rows: the list of their user, or each of them if rows of the kind are on no list.
 async fn left<R: Rows>(rows: &R, subject: &Subject, of: &[Arc<R::Row>]) -> Vec<Arc<R::Row>> {
     if of.iter().any(|row| row.subject().is_some()) {
         return listed(rows, subject).await;
@@ -105,7 +105,7 @@ async fn left<R: Rows>(rows: &R, subject: &Subject, of: &[Arc<R::Row>]) -> Vec<A
     left
 }
 
-/// What is on the list of the row's subject; nothing if it has none.
+/// Returns what is on the list of the row's subject; nothing if it has none.
 async fn listed_beside<R: Rows>(rows: &R, row: &R::Row, limit: usize) -> Vec<Arc<R::Row>> {
     match row.subject() {
         Some(subject) => rows.list(subject, Page::first(limit)).await,
@@ -124,15 +124,15 @@ async fn assert_there<R: Rows>(rows: &R, row: &Arc<R::Row>, when: &str) {
     assert!(is_there, "{when}: the list of its subject holds {}; {LISTS_DO_NOT_LAG}", difference(&**row, own));
 }
 
-/// Fails if the row is found or listed, in whatever version.
+/// Fails if the row is found or listed, in any version.
 async fn assert_gone<R: Rows>(rows: &R, row: &R::Row, when: &str) {
     let found = rows.find(R::id(row)).await;
-    assert!(found.is_none(), "{when}: there should be no row, `find` gives {}", cut(&found));
+    assert!(found.is_none(), "{when}: there should be no row, `find` returns {}", cut(&found));
     let listed = listed_beside(rows, row, ALL).await;
     assert!(listed.iter().all(|own| R::id(own) != R::id(row)), "{when}: there should be no row, it is still listed");
 }
 
-/// Purges in steps to the end and gives the count of rows removed.
+/// Purges in steps until it is finished, and returns the number of rows removed.
 async fn purge_all<R: Rows>(rows: &R, now: Timestamp, limit: usize) -> usize {
     let mut removed = 0;
     for _ in 0..PATIENCE {

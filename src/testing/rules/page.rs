@@ -1,4 +1,4 @@
-//! A list comes in pages.
+//! A list is read in pages.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -23,18 +23,18 @@ pub(in crate::testing) async fn holds_every_row_once<R: Rows>(rows: &R) {
         while reader.read_on(rows, &subject).await {}
         assert!(reader.found == all, "in pages of {limit}: {} in place of {}", cut(&reader.found), cut(&all));
         let pages = all.len() / limit + 1;
-        assert_eq!(reader.pages, pages, "pages of {limit} are full but for the last one");
+        assert_eq!(reader.pages, pages, "pages of {limit} are full except for the last one");
     }
     let least = rows.list(&subject, Page::first(0)).await;
     assert_eq!(least.len(), 1, "a page has one item at least");
 }
 
-/// More than a mebibyte together, where some engines cut what they answer.
+/// More than a mebibyte together, where some engines truncate their answers.
 pub(in crate::testing) async fn of_the_largest_is_full<R: Rows>(rows: &R) {
     const ROWS: usize = 16;
     let subject = records::subject();
     let largest = R::huge(&subject, far());
-    let ids = (0..ROWS).map(|_| R::octets(R::id(&R::first(&subject, far()))));
+    let ids = (0..ROWS).map(|_| R::bytes(R::id(&R::first(&subject, far()))));
     let mut all: Vec<_> = ids.map(|id| R::under(&largest, id)).collect();
     for row in &all {
         add(rows, row).await;
@@ -90,7 +90,7 @@ pub(in crate::testing) async fn misses_nothing_that_stays<R: Rows>(rows: &R) {
     assert!(missed.is_empty(), "rows that were there all the time were missed: {missed:?}");
 }
 
-/// Reads as the contract says: on from the last item, until a page is not full.
+/// Reads as the contract says: each page after the last item, until a page is not full.
 struct Reader<R: Rows> {
     limit: usize,
     next: Option<Page<R::Id>>,
@@ -103,7 +103,7 @@ impl<R: Rows> Reader<R> {
         Self { limit, next: Some(Page::first(limit)), found: Vec::new(), pages: 0 }
     }
 
-    /// Reads one page; tells whether there is another.
+    /// Reads one page; returns whether there is another.
     async fn read_on(&mut self, rows: &R, subject: &Subject) -> bool {
         let Some(page) = self.next.take() else { return false };
         let items = rows.list(subject, page).await;

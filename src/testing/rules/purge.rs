@@ -32,14 +32,14 @@ pub(in crate::testing) async fn waits_for_the_end<R: Rows>(rows: &R) {
     assert_gone(rows, &row, "after a replace of what was purged").await;
     assert_eq!(purge_all(rows, end, 100).await, 0, "the row was removed before");
 
-    // An id that is free again is one like any other.
+    // A purged id can be used again like any other.
     assert_eq!(rows.insert(&row).await, Insertion::Inserted, "a purged id is free");
     assert_there(rows, &row, "after a second insert").await;
     assert_eq!(purge_all(rows, end, 100).await, 1, "the row is due again");
     assert_gone(rows, &row, "after its second purge").await;
 }
 
-/// Entries of purged rows, if there are any, are neither counted nor believed.
+/// Entries of purged rows, if there are any, are neither counted nor listed.
 pub(in crate::testing) async fn leaves_no_list_entry<R: Rows>(rows: &R) {
     const ROWS: usize = 12;
     let (subject, other, end) = (records::subject(), records::subject(), emptied(rows, 0).await);
@@ -104,15 +104,15 @@ pub(in crate::testing) async fn follows_a_moved_end<R: Rows>(rows: &R) {
         change(rows, &row, &next).await;
         row = next;
         for early in [indexed, indexed, earlier(moved, 1)] {
-            assert_eq!(purge_all(rows, early, 100).await, 0, "the end was moved on");
-            assert_there(rows, &row, "after a purge at an end that was moved on").await;
+            assert_eq!(purge_all(rows, early, 100).await, 0, "the end was postponed");
+            assert_there(rows, &row, "after a purge at an end that was postponed").await;
         }
         indexed = moved;
     }
     assert_eq!(purge_all(rows, indexed, 100).await, 1, "the moved end has come");
     assert_gone(rows, &row, "after a purge at the moved end").await;
 
-    // Moved the other way, it may stay until either end, and no longer than both.
+    // If the end is moved to an earlier time, the row may stay until either end, but not after both.
     let first = R::first(&subject, later(end, 3 * HOUR));
     add(rows, &first).await;
     let shorter = R::next(&first, later(end, HOUR));
@@ -122,14 +122,14 @@ pub(in crate::testing) async fn follows_a_moved_end<R: Rows>(rows: &R) {
     purge_all(rows, later(end, 3 * HOUR), 100).await;
     assert_gone(rows, &shorter, "after both ends").await;
 
-    // What was revoked goes at its own end.
+    // A revoked row is removed at its own end.
     let first = R::first(&subject, far());
     if let Some(revoked) = R::ended_sooner(&first, end) {
         add(rows, &first).await;
         change(rows, &first, &revoked).await;
         assert_eq!(purge_all(rows, earlier(end, 1), 100).await, 0, "the end of the revoked row has not come");
         assert_there(rows, &revoked, "before its end").await;
-        assert_eq!(purge_all(rows, end, 100).await, 1, "a revoked row goes at its own end, which is sooner");
+        assert_eq!(purge_all(rows, end, 100).await, 1, "a revoked row is removed at its own end, which is sooner");
         assert_gone(rows, &revoked, "after its end").await;
     }
 }
@@ -156,7 +156,7 @@ pub(in crate::testing) async fn takes_rows_of_every_kind<R: Rows>(rows: &R) {
 
 pub(in crate::testing) async fn is_bounded_and_finishes<R: Rows>(rows: &R) {
     const DEAD: usize = 25;
-    /// A purge meets these first, and more of them than a step may look at.
+    /// Rows that a purge meets first, more of them than a step may examine.
     const ALIVE_IN_FRONT: usize = 3 * LIMIT;
     const ALIVE: usize = ALIVE_IN_FRONT + 5;
     const LIMIT: usize = 4;
@@ -166,7 +166,7 @@ pub(in crate::testing) async fn is_bounded_and_finishes<R: Rows>(rows: &R) {
         let in_front = number < ALIVE_IN_FRONT;
         let row = R::first(&subject, if in_front { earlier(end, 1) } else { end });
         add(rows, &row).await;
-        // Alive by what is in the row, due by what was at its insert.
+        // Alive by its current due time, due by the one of its insert.
         if in_front || number % 6 == 0 {
             let next = R::next(&row, far());
             change(rows, &row, &next).await;
@@ -184,7 +184,7 @@ pub(in crate::testing) async fn is_bounded_and_finishes<R: Rows>(rows: &R) {
         if step.is_finished() {
             break;
         }
-        assert!(steps <= DEAD + ALIVE + SPARE_STEPS, "a purge of {DEAD} rows goes on for ever");
+        assert!(steps <= DEAD + ALIVE + SPARE_STEPS, "a purge of {DEAD} rows does not finish");
     }
     assert_eq!(removed, DEAD, "a purge that says it finished has removed all that is due, in {steps} steps");
     let left = left(rows, &subject, &alive).await;
@@ -208,9 +208,9 @@ pub(in crate::testing) async fn steps_over_nothing_alive<R: Rows>(rows: &R) {
     let mut dead = R::first(&subject, end);
     if let Some(between) = front.last() {
         // Alive ones are older and younger than the one that is due, by insert and by id.
-        let mut octets = R::octets(R::id(between));
-        octets.iter_mut().skip(15).for_each(|octet| *octet ^= 1);
-        dead = R::under(&dead, octets);
+        let mut bytes = R::bytes(R::id(between));
+        bytes.iter_mut().skip(15).for_each(|byte| *byte ^= 1);
+        dead = R::under(&dead, bytes);
     }
     for row in front.iter().chain([&dead]).chain(back) {
         add(rows, row).await;
@@ -219,13 +219,13 @@ pub(in crate::testing) async fn steps_over_nothing_alive<R: Rows>(rows: &R) {
     for _ in 0..=SPARE_STEPS {
         removed += purge_step(rows, end, 1).await.removed();
     }
-    assert_eq!(removed, 1, "a few looks are enough for the one row that is due among {ALIVE} that are not");
+    assert_eq!(removed, 1, "a few steps are enough for the one row that is due among {ALIVE} that are not");
     assert_gone(rows, &dead, "after a purge at its time").await;
     let left = left(rows, &subject, &alive).await;
     assert!(left == alive, "{} rows are left in place of {ALIVE}", left.len());
 }
 
-/// Returns an end at which nothing else is due, nor in the span behind it.
+/// Returns an end at which nothing else is due, nor in the span after it.
 pub(super) async fn emptied<R: Rows>(rows: &R, span: u32) -> Timestamp {
     let end = due();
     purge_all(rows, later(end, span), 1000).await;

@@ -14,15 +14,15 @@ use crate::testing::told::cut;
 
 /// Rows that writers and purges meet at: more than the first steps of the purges take.
 const ROWS: usize = 40;
-/// Pauses of the writers, so that some come while each of the steps is under way.
+/// Pauses of the writers, so that some write during each of the steps.
 const PAUSES: [usize; 8] = [1, 2, 3, 4, 5, 6, 7, 8];
 const PURGES: usize = 3;
-/// Rows that are inserted meanwhile.
+/// Rows that are inserted in the meantime.
 const NEWCOMERS: usize = 10;
-/// More than any of them needs.
+/// More steps than any purge needs.
 const STEPS: usize = 500;
 
-/// A row is either saved by the writer who moves its end, who is told so, or gone.
+/// A row is either kept by an acknowledged write that moves its end, or removed.
 pub(in crate::testing) async fn loses_no_write<R: Rows>(rows: &R, another: &R) {
     for meeting in meetings() {
         let (subject, end) = (records::subject(), due());
@@ -97,9 +97,9 @@ pub(in crate::testing) async fn share_the_work<R: Rows>(rows: &R, another: &R) {
         let calls = in_turn(rows, another).take(PURGES + 1).map(|handle| purge_with_pauses(handle, end));
         let mut removed: usize = at_once(meeting, calls).await.into_iter().sum();
         removed += purge_all(rows, end, 1000).await;
-        assert_eq!(removed, DEAD, "purges at the same time remove each row once");
+        assert_eq!(removed, DEAD, "concurrent purges remove each row once");
         let left = left(rows, &subject, from_ref(&stays)).await;
-        assert!(left == [stays], "purges at the same time leave {}", cut(&left));
+        assert!(left == [stays], "concurrent purges leave {}", cut(&left));
     }
 }
 

@@ -1,4 +1,4 @@
-//! One of all callers changes a version.
+//! Exactly one of all callers changes a version.
 
 use std::slice::from_ref;
 use std::sync::Arc;
@@ -13,10 +13,10 @@ use crate::testing::rules::{
 };
 use crate::testing::told::cut;
 
-/// Wins of each caller who looks again until it has them.
+/// How often each caller must win.
 const WINS: usize = 4;
-/// Looks of each caller: whoever loses has lost to another's win, so there is no need of more.
-const LOOKS: usize = CALLERS * WINS;
+/// The most attempts of each caller. Each lost one is a win of another caller, so no more are needed.
+const ATTEMPTS: usize = CALLERS * WINS;
 
 pub(in crate::testing) async fn has_one_winner<R: Rows>(rows: &R, another: &R) {
     for meeting in meetings() {
@@ -27,7 +27,7 @@ pub(in crate::testing) async fn has_one_winner<R: Rows>(rows: &R, another: &R) {
         let calls = in_turn(rows, another).zip(&rivals).map(|(handle, rival)| handle.replace(first.version(), rival));
         let answers = at_once(meeting, calls).await;
         let winners = with_answer(&rivals, &answers, Replacement::Replaced);
-        assert_eq!(winners.len(), 1, "of {CALLERS} callers with one version so many were told that they replaced it");
+        assert_eq!(winners.len(), 1, "of {CALLERS} callers that replace one version, one should get `Replaced`");
         for winner in winners {
             assert_there(rows, winner, "after a race of replaces").await;
             let left = left(another, &subject, from_ref(winner)).await;
@@ -50,35 +50,36 @@ pub(in crate::testing) async fn of_another_version_is_lost<R: Rows>(rows: &R) {
     add(rows, &row).await;
     let (next, rival) = (R::next(&row, far()), R::next(&row, far()));
     for version in [0, next.version(), next.version() + 1, 1 << 31, u32::MAX] {
-        assert_eq!(rows.replace(version, &next).await, Replacement::Lost, "a replace of version {version}, which is 1");
+        assert_eq!(rows.replace(version, &next).await, Replacement::Lost, "a replace of version {version}, not 1");
         assert_there(rows, &row, "after a replace of another version").await;
     }
     change(rows, &row, &next).await;
     for late in [&rival, &row, &next] {
-        assert_eq!(rows.replace(row.version(), late).await, Replacement::Lost, "a replace of a version that is past");
-        assert_there(rows, &next, "after a replace of a version that is past").await;
+        assert_eq!(rows.replace(row.version(), late).await, Replacement::Lost, "a replace of an earlier version");
+        assert_there(rows, &next, "after a replace of an earlier version").await;
     }
 }
 
-/// Versions beyond what signed numbers of 32 bits hold.
+/// Versions beyond what signed numbers of 32 bits hold, and one that is lower than the version before it: the core
+/// draws them at random.
 pub(in crate::testing) async fn compares_large_versions<R: Rows>(rows: &R) {
     let row = R::first(&records::subject(), far());
     add(rows, &row).await;
-    let versions = [1, (1 << 31) - 1, 1 << 31, (1 << 31) + 1, u32::MAX - 1, u32::MAX];
+    let versions = [1, (1 << 31) - 1, 1 << 31, (1 << 31) + 1, u32::MAX - 1, u32::MAX, 7];
     let steps = versions.into_iter().zip(versions.into_iter().skip(1));
     for (from, to) in steps {
         let next = R::numbered(&row, to);
         let wrong = [from ^ 1, from.wrapping_add(1 << 31), from / 2, 0];
         for version in wrong {
             let answer = rows.replace(version, &next).await;
-            assert_eq!(answer, Replacement::Lost, "a replace of version {version}, which is {from}");
+            assert_eq!(answer, Replacement::Lost, "a replace of version {version}, where {from} is stored");
         }
         assert_eq!(rows.replace(from, &next).await, Replacement::Replaced, "a replace of version {from}");
         assert_there(rows, &next, "under a large version").await;
     }
 }
 
-/// What refresh and revocation do: look, make the next version, claim it, look again if that was lost.
+/// As refresh and revocation do: read, make the next version, replace, and read again after a loss.
 pub(in crate::testing) async fn loses_no_update<R: Rows>(rows: &R, another: &R) {
     for meeting in MEETINGS {
         let row = R::first(&records::subject(), far());
@@ -97,7 +98,7 @@ pub(in crate::testing) async fn loses_no_update<R: Rows>(rows: &R, another: &R) 
 
 async fn wins<R: Rows>(rows: &R, id: R::Id) -> Vec<Arc<R::Row>> {
     let mut won = Vec::new();
-    for _ in 0..LOOKS {
+    for _ in 0..ATTEMPTS {
         let found = rows.find(id).await;
         pause().await;
         if let Some(row) = found {
@@ -110,6 +111,6 @@ async fn wins<R: Rows>(rows: &R, id: R::Id) -> Vec<Arc<R::Row>> {
             break;
         }
     }
-    assert_eq!(won.len(), WINS, "a caller who looks again after every loss wins at last");
+    assert_eq!(won.len(), WINS, "a caller that reads again after every loss wins in the end");
     won
 }

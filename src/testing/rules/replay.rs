@@ -11,27 +11,27 @@ use crate::testing::rules::{CALLERS, PATIENCE, due, earlier, far, in_turn, later
 pub(in crate::testing) async fn has_one_winner<S: ReplayStore>(store: &S, another: &S) {
     for meeting in meetings() {
         let used = new(far());
-        // Each caller has a clock of its own.
+        // Each caller has its own clock.
         let rivals: Vec<_> = (0..12).map(|seconds| ending(&used, earlier(far(), seconds))).collect();
         let calls = in_turn(store, another).zip(&rivals).map(|(handle, rival)| insert(handle, *rival));
         let answers = at_once(meeting, calls).await;
         let winners = answers.iter().filter(|answer| **answer == Insertion::Inserted).count();
-        assert_eq!(winners, 1, "of {CALLERS} callers with one identifier so many were its first user");
+        assert_eq!(winners, 1, "of {CALLERS} callers with one identifier, one should get `Inserted`");
         for handle in [store, another] {
             assert_eq!(insert(handle, used).await, Insertion::Exists, "an identifier that was used");
         }
     }
 }
 
-/// Digests that a careless key takes for one: they differ in a single bit.
+/// Digests that a careless key confuses: they differ in a single bit.
 pub(in crate::testing) async fn tells_identifiers_apart<S: ReplayStore>(store: &S) {
     let replay = new(far());
     let flipped = (0..32).flat_map(|place| [1, 0x20, 0x80].map(|bit| (place, bit)));
-    let alike: Vec<_> = flipped.map(|(place, bit)| with_bit(&replay, place, bit)).chain([replay]).collect();
-    for replay in &alike {
-        assert_eq!(insert(store, *replay).await, Insertion::Inserted, "an identifier of its own");
+    let similar: Vec<_> = flipped.map(|(place, bit)| with_bit(&replay, place, bit)).chain([replay]).collect();
+    for replay in &similar {
+        assert_eq!(insert(store, *replay).await, Insertion::Inserted, "a different identifier");
     }
-    for replay in &alike {
+    for replay in &similar {
         assert_eq!(insert(store, *replay).await, Insertion::Exists, "an identifier that was used");
     }
 }
@@ -42,13 +42,13 @@ pub(in crate::testing) async fn purge_waits_for_the_end<S: ReplayStore>(store: &
     assert_eq!(insert(store, replay).await, Insertion::Inserted, "the first use");
     for before in [Timestamp::default(), earlier(end, 3600), earlier(end, 1)] {
         assert_eq!(purge_all(store, before, 100).await, 0, "nothing is due yet");
-        assert_eq!(insert(store, replay).await, Insertion::Exists, "an identifier whose time has not come");
+        assert_eq!(insert(store, replay).await, Insertion::Exists, "an identifier before its end");
     }
-    // What was refused leaves neither a row nor a second end.
+    // A refused insert leaves neither a row nor a second end.
     let sooner = ending(&replay, earlier(end, 60));
     assert_eq!(insert(store, sooner).await, Insertion::Exists, "an identifier that was used");
     assert_eq!(purge_all(store, earlier(end, 1), 100).await, 0, "the first end counts");
-    assert_eq!(insert(store, replay).await, Insertion::Exists, "an identifier whose time has not come");
+    assert_eq!(insert(store, replay).await, Insertion::Exists, "an identifier before its end");
 
     assert_eq!(purge_all(store, end, 100).await, 1, "the record is due");
     assert_eq!(insert(store, replay).await, Insertion::Inserted, "an identifier that was forgotten at its end");
@@ -79,11 +79,11 @@ pub(in crate::testing) async fn purge_is_bounded_and_finishes<S: ReplayStore>(st
         if step.is_finished() {
             break;
         }
-        assert!(steps <= DEAD, "a purge of {DEAD} records in steps of {LIMIT} goes on for ever, or over what is alive");
+        assert!(steps <= DEAD, "a purge of {DEAD} records in steps of {LIMIT} does not finish, or scans live records");
     }
     assert_eq!(removed, DEAD, "a purge that says it finished has removed all that is due, in {steps} steps");
     for replay in alive {
-        assert_eq!(insert(store, replay).await, Insertion::Exists, "an identifier whose time has not come");
+        assert_eq!(insert(store, replay).await, Insertion::Exists, "an identifier before its end");
     }
     purge_all(store, later(end, 1), 1000).await;
 }
@@ -92,7 +92,7 @@ fn new(end: Timestamp) -> Replay {
     Replay::new(&[b"kit", draw::unique().as_bytes()], end)
 }
 
-/// The same identifier with another end.
+/// Returns the same identifier with another end.
 fn ending(replay: &Replay, end: Timestamp) -> Replay {
     altered(replay, replay.digest(), end)
 }
@@ -103,7 +103,7 @@ fn with_bit(replay: &Replay, place: usize, bit: u8) -> Replay {
     altered(replay, &digest, replay.end())
 }
 
-/// The record as it would be read with that digest and that end, which no message leads to.
+/// Returns the record as it would be read with that digest and that end, which no message produces.
 fn altered(replay: &Replay, digest: &[u8; 32], end: Timestamp) -> Replay {
     let bytes = replay.encode();
     let front = bytes.len() - 36;

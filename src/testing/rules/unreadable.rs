@@ -1,4 +1,4 @@
-//! A record that cannot be read stands in the way of nothing but itself.
+//! An unreadable record affects no other record.
 
 use std::future::Future;
 
@@ -20,19 +20,19 @@ where
     all.sort_by_key(|row| R::id(row));
     let spoiled: Vec<_> = [1, 2, 5].iter().filter_map(|place| all.get(*place)).map(|row| R::id(row)).collect();
     for id in &spoiled {
-        spoil(R::octets(*id)).await;
+        spoil(R::bytes(*id)).await;
     }
     let named = |error: StoreError| error.unreadable_key().and_then(<[u8]>::first_chunk).copied();
     let mut page = Page::first(1);
     for row in &all {
         let found = rows.try_list(&subject, page).await.map_err(named);
         let expected =
-            if spoiled.contains(&R::id(row)) { Err(Some(R::octets(R::id(row)))) } else { Ok(vec![row.clone()]) };
-        assert!(found == expected, "a page of one, which can be read or is named: {found:?}");
+            if spoiled.contains(&R::id(row)) { Err(Some(R::bytes(R::id(row)))) } else { Ok(vec![row.clone()]) };
+        assert!(found == expected, "a page of one has the record, or an error that names it: {found:?}");
         page = Page::after(R::id(row), 1);
     }
     let found = rows.try_list(&subject, Page::first(ALL)).await.map_err(named);
-    let named = spoiled.iter().any(|id| found == Err(Some(R::octets(*id))));
+    let named = spoiled.iter().any(|id| found == Err(Some(R::bytes(*id))));
     assert!(named, "a page that holds what cannot be read is an error that names it: {found:?}");
 }
 
@@ -45,11 +45,11 @@ pub(in crate::testing) async fn is_stepped_over_by_a_purge<R: Rows, F>(
     const UNREADABLE: usize = 5;
     const DEAD: usize = 7;
     let (subject, end) = (records::subject(), emptied(rows, 0).await);
-    // More of them than a step looks at, and before all others.
+    // More of them than a step examines, and before all others.
     for _ in 0..UNREADABLE {
         let row = R::first(&subject, earlier(end, 1));
         add(rows, &row).await;
-        spoil(R::octets(R::id(&row))).await;
+        spoil(R::bytes(R::id(&row))).await;
     }
     let dead: Vec<_> = (0..DEAD).map(|_| R::first(&subject, end)).collect();
     for row in &dead {
@@ -58,15 +58,15 @@ pub(in crate::testing) async fn is_stepped_over_by_a_purge<R: Rows, F>(
     let mut steps = 0;
     while !purge_step(rows, end, 2).await.is_finished() {
         steps += 1;
-        assert!(steps <= 2 * (UNREADABLE + DEAD), "a purge goes on for ever at what it cannot read");
+        assert!(steps <= 2 * (UNREADABLE + DEAD), "a purge does not finish because of unreadable records");
     }
     for row in &dead {
         let found = rows.find(R::id(row)).await;
-        assert!(found.is_none(), "what is due behind a record that cannot be read was not removed");
+        assert!(found.is_none(), "a due row behind an unreadable record was not removed");
     }
 }
 
-/// By the end that was written last, which lies beside the record, whatever the purge's index says.
+/// The end that was written last counts, which is stored beside the record, not the one in the purge index.
 pub(in crate::testing) async fn is_kept_until_its_end<R: Rows, F>(rows: &R, spoil: impl Fn([u8; 16]) -> F + Send + Sync)
 where
     F: Future<Output = ()> + Send,
@@ -77,8 +77,8 @@ where
     add(rows, &first).await;
     add(rows, &moved).await;
     change(rows, &moved, &longer).await;
-    spoil(R::octets(R::id(&first))).await;
-    spoil(R::octets(R::id(&longer))).await;
+    spoil(R::bytes(R::id(&first))).await;
+    spoil(R::bytes(R::id(&longer))).await;
     for (now, kept) in
         [(earlier(end, 1), [&first, &longer].as_slice()), (end, &[&longer]), (later(end, 86_400), &[&longer])]
     {

@@ -1,8 +1,7 @@
 //! The future of every request may be dropped at any await: nothing acknowledged is lost or doubled.
 //!
-//! Each call of the store waits once before and once after its effect, and in between as often as a store
-//! does that does not answer at once. Each step is dropped at each of these waits, one a time, and then the
-//! world is looked at.
+//! Each call of the store waits once before and once after its effect, and in between as often as a store that does not
+//! answer at once. Each step is dropped at each of these waits, one at a time, and then the world is checked.
 
 mod review;
 mod taking_back;
@@ -58,14 +57,14 @@ struct Wait {
 }
 
 impl Wait {
-    /// The next one, after so many places in all.
+    /// The next wait, after so many places in all.
     fn next(self, passed: usize) -> Self {
         Self { passed, waits: if passed == self.passed { self.waits + 1 } else { 1 } }
     }
 }
 
-/// Runs a step until it waits behind that place, then drops it, and moves the place to where that was; gives
-/// the answer if it was complete before.
+/// Runs a step until it waits after that place, then drops it, and moves the place to where that was. Returns the
+/// answer if the step was complete before.
 async fn cut_off(world: &World, step: &Step, place: &mut Wait) -> Option<Answer> {
     answered_or_cut_off(world, step, place).await.map(Answer::good)
 }
@@ -94,8 +93,8 @@ async fn answered_or_cut_off(world: &World, step: &Step, place: &mut Wait) -> Op
     answer
 }
 
-/// Waits for the write that may still be under way, by one of each kind that changes nothing: a store takes
-/// those of a kind in the order in which they came.
+/// Waits for a write that may still be under way, by one write of each kind that changes nothing: a store executes
+/// writes of one kind in order.
 async fn settle(world: &World) {
     let World { store, alice, .. } = world;
     let id = world.client.client_id();
@@ -117,10 +116,10 @@ async fn settle(world: &World) {
     assert_eq!(TokenStore::purge_expired(store, long_ago, 1).await.unwrap().removed(), 0);
 }
 
-/// A world with a grant that stands aside, and what the step under test needs.
+/// A world with an uninvolved grant, and what the step under test needs.
 struct Scene {
     world: World,
-    /// Of another grant of the same user: no step may touch it.
+    /// Of another grant of the same user: no step may affect it.
     bystander: Pair,
     step: Step,
     /// The tokens, if any, that the step is about.
@@ -149,7 +148,7 @@ impl Scene {
     }
 }
 
-/// Cuts a step off at every await, each time in a new world, and looks at what is left.
+/// Cuts a step off at every await, each time in a new world, and checks what is left.
 async fn at_every_await(scene: impl AsyncFn() -> Scene, look: impl AsyncFn(&Scene, Option<Answer>)) {
     let mut place = Wait::default();
     for _ in 0..1000 {
@@ -241,7 +240,7 @@ async fn a_dropped_decision_is_taken_once() {
     .await;
 }
 
-/// A dropped exchange may have been applied: then its code is spent, and trying again is a replay.
+/// A dropped exchange may have been applied: then its code is spent, and another try is a replay.
 #[tokio::test]
 async fn a_dropped_exchange_never_leaves_two_live_grants() {
     let (spent, open) = (Tally::default(), Tally::default());
@@ -288,7 +287,7 @@ async fn a_dropped_refresh_may_be_tried_again_within_the_grace() {
     .await;
 }
 
-/// With an old token in its grace: for the newest pair, which is read, and for another scope, which is written.
+/// With an old token in its grace: for the newest pair, which only reads, and for another scope, which writes.
 #[tokio::test]
 async fn a_dropped_refresh_with_an_old_token_leaves_one_line_of_tokens() {
     for step in [Step::Refresh as fn(String) -> Step, Step::Narrow] {
@@ -470,7 +469,7 @@ async fn dropped_steps_of_the_registrar_are_done_by_the_next_one() {
         let scene = async || Scene::new(async |_, _| step.clone()).await;
         at_every_await(scene, async |scene, answer| {
             let again = scene.step.run(&scene.world).await;
-            // Whoever suspends twice is told that it is suspended.
+            // A second suspension is refused, because the application is suspended already.
             assert!(again.is_good() || matches!(scene.step, Step::Suspend), "{again:?}");
             let opens = scene.world.opens(&scene.pair.access).await;
             let refreshed = scene.world.refresh(&scene.pair.refresh).await;

@@ -1,4 +1,4 @@
-//! Steps of a review that the next one does again, or finds done.
+//! Steps of a review: another try does the step again, or finds it done.
 
 use grantor::{ClientState, Subject};
 
@@ -18,7 +18,7 @@ async fn a_dropped_resumption_took_effect_or_can_be_asked_for_again() {
     at_every_await(scene, async |scene, answer| {
         let opens = scene.world.opens(&scene.pair.access).await;
         assert!(answer.is_none() || opens, "an acknowledged resumption is lost");
-        // Whoever resumes twice is told that it is in use.
+        // A second resumption is refused, because the application is in use already.
         assert_eq!(scene.step.run(&scene.world).await.is_good(), !opens);
         assert!(scene.world.opens(&scene.pair.access).await);
         scene.bystander_lives().await;

@@ -1,13 +1,13 @@
-//! Steps that are refused and take something back, the purge of what is over, and what is only shown.
+//! Refused steps that revoke something, the purge of expired records, and steps that only read.
 
 use crate::cancellation::{Scene, Tally, Wait, answered_or_cut_off, at_every_await};
 use support::intercepted::step::{Answer, Step};
 use support::world::{Pair, World};
 
-/// Cuts a step that is refused off at every await, each time in a new world; the step is then taken again, and
-/// the scene's pair has to be dead.
+/// Cuts a refused step off at every await, each time in a new world. The step is then taken again, and the scene's pair
+/// must be dead.
 async fn refused_at_every_await(scene: impl AsyncFn() -> Scene) {
-    let (told, open) = (Tally::default(), Tally::default());
+    let (revoked, alive) = (Tally::default(), Tally::default());
     let mut place = Wait::default();
     for _ in 0..1000 {
         let scene = scene().await;
@@ -19,9 +19,9 @@ async fn refused_at_every_await(scene: impl AsyncFn() -> Scene) {
             assert!(!is_alive, "what was acknowledged is lost");
         }
         if is_alive {
-            open.add()
+            alive.add()
         } else {
-            told.add()
+            revoked.add()
         }
         assert!(is_refused(&scene.step.run(&scene.world).await), "after {place:?}");
         assert!(!scene.world.opens(&scene.pair.access).await, "after {place:?}");
@@ -29,7 +29,7 @@ async fn refused_at_every_await(scene: impl AsyncFn() -> Scene) {
         assert_eq!(scene.live_grants().await, 1, "after {place:?}");
         scene.bystander_lives().await;
         if answer.is_some() {
-            assert!(told.any() && open.any());
+            assert!(revoked.any() && alive.any());
             return;
         }
     }
@@ -118,7 +118,7 @@ async fn a_dropped_purge_removes_nothing_but_what_is_over_and_the_next_one_the_r
         assert!((2..=8).contains(&store.authorization_count().await));
         assert_eq!((store.grant_count().await, scene.live_grants().await), (2, 2));
         scene.step.run(&scene.world).await.good();
-        assert_eq!(store.authorization_count().await, 2, "the two codes that were exchanged are not an hour over");
+        assert_eq!(store.authorization_count().await, 2, "the two codes that were exchanged ended under an hour ago");
         assert!(scene.world.opens(&scene.pair.access).await);
         scene.bystander_lives().await;
     })

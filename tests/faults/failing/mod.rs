@@ -1,5 +1,5 @@
-//! A store that fails, loses answers and repeats writes: nothing acknowledged is lost or doubled, a
-//! hiccup takes nothing from anybody, and trouble is told as trouble.
+//! A store that fails, loses answers and repeats writes: nothing acknowledged is lost or doubled, a transient failure
+//! revokes nothing, and a failure is reported as a failure.
 
 mod registrations;
 mod replicated;
@@ -20,7 +20,7 @@ use support::world::{
     AnyStore, Credentials, ISSUER, Pair, Reviewer as _, SESSION, World, e400, empty, form, logo, pair, public_form,
 };
 
-/// One call meets its fate; those after it fail as well if the store stays away.
+/// One call has this fate; later calls fail as well if the store stays unavailable.
 #[derive(Debug)]
 struct Faults {
     at: usize,
@@ -35,12 +35,12 @@ impl Faults {
         Arc::new(Self { at, fate, stays_away: false, calls: Mutex::default() })
     }
 
-    /// The store is away from that call on, which may have taken effect.
+    /// The store is unavailable from that call on, which may have taken effect.
     fn outage(at: usize, fate: Fate) -> Arc<Self> {
         Arc::new(Self { at, fate, stays_away: true, calls: Mutex::default() })
     }
 
-    /// The call that met its fate.
+    /// The call that had its fate.
     fn met(&self) -> Option<&'static str> {
         self.calls.lock().unwrap().get(self.at).copied()
     }
@@ -65,7 +65,7 @@ impl Script for Faults {
 /// A world in which a step can be taken.
 struct Scene {
     world: World,
-    /// Of another grant: no step may touch it, but the withdrawal of everything.
+    /// Of another grant: only the withdrawal of everything may affect it.
     bystander: Pair,
     pair: Pair,
     step: Step,
@@ -92,7 +92,7 @@ impl Scene {
         self.world.opens(&self.world.pair_of(client).await.access).await
     }
 
-    /// What the step has to have brought about once it was acknowledged.
+    /// Asserts what the step must have done once it was acknowledged.
     async fn holds(&self, answer: Answer, case: &str) {
         let Self { world, pair, .. } = self;
         let live = self.live_grants().await;
@@ -170,7 +170,7 @@ impl Scene {
                 assert!(self.client_opens(&client).await && self.client_opens(&world.client).await, "{case}");
             }
             Step::RetireSecret => {
-                // The world goes on with the secret that is left.
+                // The world continues with the secret that is left.
                 assert_eq!(Step::Refresh(pair.refresh.clone()).run(world).await.status, 401, "{case}");
                 return;
             }
@@ -327,8 +327,7 @@ async fn submitted(world: &World) -> ClientId {
     world.server.registrar().unwrap().submit(developer, form(), Some(logo())).await.unwrap()
 }
 
-/// Takes a step of each kind with a fault at each of its calls, each time in a new world: with grace,
-/// and where nothing has any.
+/// Takes a step of each kind with a fault at each of its calls, each time in a new world: with grace, and without.
 async fn at_every_call(faults: impl Fn(usize) -> Arc<Faults>, look: impl AsyncFn(Kind, &Scene, Answer, &str)) {
     for kind in Kind::ALL {
         at_every_call_of(kind, async || World::platform().await, &faults, &look).await;
@@ -416,7 +415,7 @@ async fn a_store_that_is_away_takes_nothing_from_anybody() {
     at_every_call(
         |at| Faults::outage(at, FailsBefore(Failure::Transient)),
         async |kind, scene, answer, case| {
-            // The list that keeps the bound of live grants comes when the client has its tokens.
+            // The list that enforces the limit of live grants is read once the client has its tokens.
             if kind == Kind::Exchange && case.ends_with("tokens.list") {
                 assert!(answer.is_good(), "{case}: {answer:?}");
                 return scene.holds(answer, case).await;
@@ -433,8 +432,8 @@ async fn a_store_that_is_away_takes_nothing_from_anybody() {
     .await;
 }
 
-/// The write took effect, and neither its answer nor a look came back. What was asked for is done, or
-/// its next try is told so.
+/// The write took effect, but its answer and the read after it were lost. What was asked for is done, or the next try
+/// reports so.
 #[tokio::test]
 async fn a_store_that_goes_away_after_a_write_leaves_what_was_written() {
     let faults = |at| Faults::outage(at, FailsAfter(Failure::Transient));
@@ -446,7 +445,7 @@ async fn a_store_that_goes_away_after_a_write_leaves_what_was_written() {
             async |kind, scene, answer, case| {
                 assert!(answer.is_transient() || answer.is_good(), "{case}: {answer:?}");
                 let again = scene.step.run(&scene.world).await;
-                // A third secret takes the place of the oldest, so the first one may be gone by now.
+                // A third secret replaces the oldest, so the first one may be gone by now.
                 if kind == Kind::RotateSecret {
                     let client = Credentials { secret: again.good().given, ..scene.world.client.clone() };
                     return assert!(scene.client_opens(&client).await, "{case}");
@@ -455,9 +454,9 @@ async fn a_store_that_goes_away_after_a_write_leaves_what_was_written() {
                     return scene.holds(again, case).await;
                 }
                 match kind {
-                    // The user is told that the decision was taken; the code reached nobody.
+                    // The user sees that the decision was taken; the code was never delivered.
                     Kind::Agree | Kind::Deny => assert_eq!((again.status, again.error.as_str()), (400, ""), "{case}"),
-                    // The one that costs a new sign-in, below.
+                    // This one costs a new sign-in: see the next test.
                     Kind::Exchange => {
                         assert_eq!((again.status, again.error.as_str()), (400, "invalid_grant"), "{case}")
                     }
@@ -465,7 +464,7 @@ async fn a_store_that_goes_away_after_a_write_leaves_what_was_written() {
                         assert_eq!(again.status, 409, "{case}");
                         return scene.holds(again, case).await;
                     }
-                    // The state is as wanted.
+                    // The state is the wanted one already.
                     Kind::ApproveApplication | Kind::Suspend | Kind::Resume => assert_eq!(again.status, 409, "{case}"),
                     _ => panic!("{case}: {again:?}"),
                 }
@@ -486,8 +485,8 @@ async fn a_store_that_goes_away_after_a_write_leaves_what_was_written() {
     }
 }
 
-/// The exchange was applied, the look after it failed as well, and the client was told 503: its next
-/// try is the second use of a code, and takes the grant with it.
+/// The exchange was applied, the read after it failed as well, and the client got 503. Its next try is the second use
+/// of a code, which revokes the grant.
 #[tokio::test]
 async fn an_exchange_whose_answer_and_look_are_lost_costs_a_new_sign_in() {
     let scene = Scene::new(Kind::Exchange).await;
@@ -503,7 +502,7 @@ async fn an_exchange_whose_answer_and_look_are_lost_costs_a_new_sign_in() {
     assert!(scene.world.opens(&signed_in_again.access).await);
 }
 
-/// The same at a refresh, where there is no grace; with grace the next try gives a sibling.
+/// The same at a refresh without grace. With grace, the next try returns a sibling.
 #[tokio::test]
 async fn a_refresh_without_grace_whose_answer_and_look_are_lost_costs_a_new_sign_in() {
     for (world, has_grace) in [(strict_public().await, false), (World::platform().await, true)] {
@@ -524,8 +523,8 @@ async fn a_refresh_without_grace_whose_answer_and_look_are_lost_costs_a_new_sign
     }
 }
 
-/// An exchange of unknown outcome finds that another one won. It cannot know whether it was its own
-/// client that came first, so it accuses nobody.
+/// An exchange of unknown outcome finds that another one won. It cannot know whether its own client came first, so it
+/// does not report a replay.
 #[tokio::test]
 async fn an_exchange_that_failed_does_not_take_what_another_was_given() {
     for fate in [FailsBefore(Failure::Transient), FailsAfter(Failure::Transient)] {
@@ -543,7 +542,7 @@ async fn an_exchange_that_failed_does_not_take_what_another_was_given() {
     }
 }
 
-/// Another takes the same step in front of the insert, which then meets its fate.
+/// Another request takes the same step before the insert, which then has its fate.
 struct Overtaken {
     world: World,
     step: Step,
@@ -571,9 +570,9 @@ impl Script for Overtaken {
     async fn after(&self, _: &'static str) {}
 }
 
-/// A store that goes away with the first call of that name, which is applied, in the scene's step.
+/// A store that becomes unavailable with the scene's first call of that name, which is applied.
 async fn outage_after(scene: &Scene, name: &str) -> Arc<Faults> {
-    // The same step in a world of its own tells which call it is.
+    // The same step in a separate world shows which call it is.
     let kind = if matches!(scene.step, Step::Exchange(_)) { Kind::Exchange } else { Kind::Refresh };
     let rehearsal = Scene::new(kind).await;
     let calls = Faults::new(usize::MAX, Done);
@@ -582,7 +581,7 @@ async fn outage_after(scene: &Scene, name: &str) -> Arc<Faults> {
     Faults::outage(at, FailsAfter(Failure::Transient))
 }
 
-/// CVE-2020-15223: an error of the store at revocation is 503 or 500, never 200 for a token that lives.
+/// CVE-2020-15223: an error of the store at revocation is 503 or 500, never 200 for a token that still works.
 #[tokio::test]
 async fn a_failed_revocation_is_not_acknowledged() {
     for (failure, status, error) in
@@ -611,7 +610,7 @@ async fn a_failed_revocation_is_not_acknowledged() {
     }
 }
 
-/// A hiccup hides a replay only until the next try.
+/// A transient failure hides a replay only until the next try.
 #[tokio::test]
 async fn a_replay_during_a_hiccup_is_refused_or_told_as_trouble_and_seen_the_next_time() {
     for fate in [FailsBefore(Failure::Transient), FailsAfter(Failure::Transient), Repeated] {
@@ -652,7 +651,7 @@ async fn a_reuse_during_a_hiccup_is_refused_or_told_as_trouble_and_seen_the_next
     }
 }
 
-/// The resource is told 503 without a challenge: no client may take its token for dead.
+/// The resource gets 503 without a challenge, so that no client discards its token.
 #[tokio::test]
 async fn a_failure_at_the_resource_is_no_challenge() {
     for (failure, status) in [(Failure::Transient, 503), (Failure::Permanent, 500)] {
@@ -669,12 +668,12 @@ async fn a_failure_at_the_resource_is_no_challenge() {
         let post = over(&world, script);
         let response =
             post.post(Endpoint::Introspection, &[("token", &first.access)]).client(&world.client).send().await;
-        assert_eq!(response.status(), status, "never told as inactive");
+        assert_eq!(response.status(), status, "never reported as inactive");
     }
 }
 
-/// A write took effect where it is looked for, but not on the replica that it waits for, which then takes
-/// over. What was acknowledged, at once or at the next try, is there: a look acknowledges nothing.
+/// A write took effect where it is read, but not on the replica that it waits for, which then takes over. What was
+/// acknowledged, at once or at the next try, is there: a read acknowledges nothing.
 #[tokio::test]
 async fn what_no_replica_has_is_not_acknowledged() {
     for stays_cut in [false, true] {
@@ -704,8 +703,7 @@ async fn what_no_replica_has_is_not_acknowledged() {
     }
 }
 
-/// The same where the fail-over comes in the middle of the next try: what that one found first is gone when it
-/// makes sure of it.
+/// The same with a fail-over in the middle of the next try: what the try read first is gone when the try confirms it.
 #[tokio::test]
 async fn what_is_gone_when_it_is_made_sure_of_is_not_acknowledged() {
     let kinds = [
@@ -761,7 +759,7 @@ async fn a_write_that_arrives_late_undoes_nothing_that_was_acknowledged() {
             }
             was_late = true;
             if kind == Kind::RotateSecret && answer.is_good() {
-                // The secret that reached nobody may be the second, and the first be gone.
+                // The undelivered secret may be the second, and the first may be gone.
                 let secret = answer.good().given;
                 assert!(scene.client_opens(&Credentials { secret, ..scene.world.client.clone() }).await, "{case}");
                 continue;
@@ -771,12 +769,12 @@ async fn a_write_that_arrives_late_undoes_nothing_that_was_acknowledged() {
                 continue;
             }
             // The next try found that it was done already, or a code that was used.
-            let is_told = matches!((answer.status, answer.error.as_str()), (400, "" | "invalid_grant"));
-            assert!(is_told || answer.status == 409 || answer.is_transient(), "{case}: {answer:?}");
+            let is_known = matches!((answer.status, answer.error.as_str()), (400, "" | "invalid_grant"));
+            assert!(is_known || answer.status == 409 || answer.is_transient(), "{case}: {answer:?}");
             if kind == Kind::Suspend {
                 Step::Resume.run(&scene.world).await.good();
             }
-            // The world goes on with the secret that is left.
+            // The world continues with the secret that is left.
             if kind != Kind::RetireSecret {
                 scene.bystander_lives(&case).await;
             }
@@ -807,7 +805,7 @@ impl Script for Confirms {
     }
 }
 
-/// The step, and then the step once more: how many confirms each of them sends where reads are not settled.
+/// How many confirms a step sends, and then the same step again, where reads are not settled.
 #[tokio::test]
 async fn what_was_only_read_is_confirmed_once_and_nothing_where_reads_are_settled() {
     for reads_settled in [true, false] {
@@ -822,17 +820,18 @@ async fn what_was_only_read_is_confirmed_once_and_nothing_where_reads_are_settle
             }
             let expected = match kind {
                 _ if reads_settled => [0, 0],
-                // It writes first, and then is in its grace; a grant that is revoked already is confirmed.
+                // The first step writes. The second one finds the token in its grace; a grant that is revoked already
+                // is confirmed.
                 Kind::Refresh | Kind::NarrowInGrace => [0, 1],
                 Kind::RevokeRefreshToken | Kind::RevokeAccessToken | Kind::WithdrawGrant => [0, 1],
                 Kind::RefreshInGrace => [1, 1],
-                // How the application stands is told to those who come again.
+                // The second step reports the state of the application.
                 Kind::ApproveApplication | Kind::ApproveChange | Kind::RejectApplication => [0, 1],
                 Kind::Suspend | Kind::Resume => [0, 1],
                 // The clock has been confirmed in that second.
                 Kind::Purge => [0, 1],
-                // Two grants and what took the place of a code are found by their codes and in their own list; the
-                // first time by their codes they are written. There is a denied request, too.
+                // Two grants, and what replaced a code, are found by their codes and in their own list. The first time,
+                // those found by their codes are written. There is a denied request, too.
                 Kind::WithdrawApplication | Kind::WithdrawSubject => [3, 7],
                 _ => [0, 0],
             };
@@ -842,7 +841,7 @@ async fn what_was_only_read_is_confirmed_once_and_nothing_where_reads_are_settle
 }
 
 impl Scene {
-    /// The same users, whose server now has what the replica had.
+    /// The same users, on a server with the contents of the replica.
     async fn after_fail_over(self, store: &Replicated) -> Self {
         let config: Config = self.world.server.config().clone();
         let store = AnyStore::over(store.promoted());
@@ -878,7 +877,7 @@ impl Script for FailsOnce {
     async fn after(&self, _: &'static str) {}
 }
 
-/// What cannot be withdrawn keeps nothing else alive, and is told.
+/// What cannot be withdrawn keeps nothing else alive, and is reported.
 #[tokio::test]
 async fn a_failure_while_everything_of_a_user_is_withdrawn_spares_nothing_else() {
     for (call, number) in [("tokens.replace", 1), ("tokens.find", 2), ("codes.replace", 1), ("codes.list", 1)] {
@@ -893,7 +892,7 @@ async fn a_failure_while_everything_of_a_user_is_withdrawn_spares_nothing_else()
         for pair in &pairs {
             alive += usize::from(world.opens(&pair.access).await);
         }
-        assert!(alive <= usize::from(call.starts_with("tokens")), "{alive} grants live on after {call} failed");
+        assert!(alive <= usize::from(call.starts_with("tokens")), "{alive} grants are alive after {call} failed");
         world.server.revoke_subject(&world.alice).await.unwrap();
         for pair in &pairs {
             assert!(!world.opens(&pair.access).await, "{call}");
@@ -901,7 +900,7 @@ async fn a_failure_while_everything_of_a_user_is_withdrawn_spares_nothing_else()
     }
 }
 
-/// A write whose answer was lost took it from somebody, as one that was answered.
+/// A write whose answer was lost counts as a withdrawal, like one that was answered.
 #[tokio::test]
 async fn what_was_withdrawn_is_counted_though_the_answer_of_the_store_was_lost() {
     let mut lost = Vec::new();
@@ -914,7 +913,7 @@ async fn what_was_withdrawn_is_counted_though_the_answer_of_the_store_was_lost()
         let faults = Faults::new(at, FailsAfter(Failure::Transient));
         let counted = over(&world, faults.clone()).server.revoke_subject(&world.alice).await;
         let Some(call) = faults.met() else { break };
-        // What only made sure of something may be told as a failure.
+        // A call that only confirms may be reported as a failure.
         let Ok(count) = counted else { continue };
         assert_eq!(count, 3, "{call}");
         lost.push(call);
@@ -922,7 +921,7 @@ async fn what_was_withdrawn_is_counted_though_the_answer_of_the_store_was_lost()
     assert!(["tokens.insert", "tokens.replace", "codes.replace"].iter().all(|call| lost.contains(call)), "{lost:?}");
 }
 
-/// Codes and grants lie in two stores, neither of which waits for the other's repair.
+/// Codes and grants are in two stores. A failure of one does not delay the purge of the other.
 #[tokio::test]
 async fn a_purge_of_one_kind_that_fails_does_not_stop_the_other() {
     for (call, left) in [("codes.purge", (1, 0)), ("tokens.purge", (0, 1))] {

@@ -48,7 +48,7 @@ fn metadata() -> Value {
 
 async fn send(server: &AuthorizationServer, request: Request<'_>, token: &str, body: &Value) -> Response {
     let (header, body) = (format!("Bearer {token}"), body.to_string());
-    let request = request.header("Content-Type", b"application/json").body(Body::Octets(body.as_bytes()));
+    let request = request.header("Content-Type", b"application/json").body(Body::Bytes(body.as_bytes()));
     let request = request.header("Authorization", header.as_bytes()).peer([192, 0, 2, 1].into());
     let endpoint = if header.contains("ra_") { Endpoint::ClientConfiguration } else { Endpoint::Registration };
     server.serve(endpoint, &request).await

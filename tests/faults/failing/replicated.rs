@@ -13,9 +13,9 @@ use grantor::{
     PushedRequestId, Subject, Timestamp,
 };
 
-/// Writes go to the primary, which everybody reads, and in the same order to the replica. One that the
-/// replica did not see is answered with an error; it reaches the replica together with the next that
-/// gets through. Clones share their contents.
+/// Writes go to the primary, which serves all reads, and in the same order to the replica. A write that did not reach
+/// the replica is answered with an error. It reaches the replica together with the next one that gets through. Clones
+/// share their contents.
 #[derive(Clone, Debug)]
 pub(crate) struct Replicated {
     primary: MemoryStore,
@@ -23,7 +23,7 @@ pub(crate) struct Replicated {
     link: Arc<Link>,
 }
 
-/// What the replica has not seen, and whether it is reached.
+/// The writes that the replica has not received, and whether it is reachable.
 #[derive(Debug, Default)]
 struct Link {
     backlog: Mutex<Vec<Write>>,
@@ -64,7 +64,7 @@ enum Late {
 }
 
 impl Cut {
-    /// How the connection stands once another write was sent.
+    /// Returns the state of the connection after another write.
     const fn after_a_write(self) -> Self {
         match self {
             Self::After { writes: 0, stays: true } => Self::Is,
@@ -145,7 +145,7 @@ impl Replicated {
         }
     }
 
-    /// Whether this write is the one that arrives later.
+    /// Fails if this write is the one that arrives later.
     fn is_late(&self, write: Write) -> Result<(), StoreError> {
         let mut late = self.link.late.lock().unwrap();
         match &mut *late {
@@ -161,7 +161,7 @@ impl Replicated {
         }
     }
 
-    /// Another call comes.
+    /// Counts a call, and lets the late write arrive when its time has come.
     fn pass(&self) {
         let mut late = self.link.late.lock().unwrap();
         if let Late::UnderWay { calls, .. } = &mut *late {
@@ -174,7 +174,7 @@ impl Replicated {
         }
     }
 
-    /// Whether the write that was to be cut off came.
+    /// Whether the write that was to be cut off was made.
     pub(crate) fn was_cut(&self) -> bool {
         matches!(*self.link.cut.lock().unwrap(), Cut::Was | Cut::Is)
     }
@@ -184,7 +184,7 @@ impl Replicated {
         *self.link.until_fail_over.lock().unwrap() = Some(calls);
     }
 
-    /// Whoever answers this call.
+    /// Returns the store that answers this call, and whether it is the replica.
     fn serving(&self) -> (&MemoryStore, bool) {
         self.pass();
         let mut until = self.link.until_fail_over.lock().unwrap();
@@ -211,7 +211,7 @@ impl Replicated {
         *cut == Cut::Is || *cut == Cut::Was && before != Cut::Was
     }
 
-    /// Hands what took effect at the primary on to the replica.
+    /// Passes on to the replica what took effect at the primary.
     async fn replicate(&self, write: Write) -> Result<(), StoreError> {
         self.link.backlog.lock().unwrap().push(write);
         if self.meets_the_cut() {

@@ -1,4 +1,4 @@
-//! What holds for every answer, whatever was asked.
+//! What holds for every answer, whatever the request.
 
 use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
@@ -8,21 +8,21 @@ use serde_json::Value;
 
 use support::world::is_error_character;
 
-/// What clients were told to be wrong: sentences that are there before any request is.
-static TOLD: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
-/// More than there are. Words of a request in one of them would make thousands.
+/// The error descriptions so far: fixed sentences, with nothing of a request.
+static DESCRIPTIONS: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+/// More than there are. Descriptions with words of a request would make thousands.
 const SENTENCES: usize = 60;
 
-/// The status is one of those, and no failure; headers and body are well-formed, and nothing in them can be a
-/// request's.
+/// Asserts that the status is one of those and no failure, that headers and body are well-formed, and that nothing in
+/// them can come from the request.
 pub(super) fn check(response: &Response, statuses: &[u16]) {
     let status = response.status();
     assert!(statuses.contains(&status), "{status} {}", response.body().escape_ascii());
     let mut names = BTreeSet::new();
     for (name, value) in response.headers() {
-        assert!(name.bytes().all(|octet| octet.is_ascii_alphanumeric() || octet == b'-'), "{name:?}");
+        assert!(name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-'), "{name:?}");
         assert!(names.insert(name.to_ascii_lowercase()), "{name} comes twice");
-        assert!(value.bytes().all(|octet| (0x20..=0x7e).contains(&octet)), "{name}: {value:?}");
+        assert!(value.bytes().all(|byte| (0x20..=0x7e).contains(&byte)), "{name}: {value:?}");
         assert_eq!(value.trim(), value, "{name}");
     }
     if status == 405 {
@@ -43,14 +43,14 @@ pub(super) fn is_not_stored(response: &Response) {
 pub(super) fn json(response: &Response) -> Value {
     let media_type = response.header("Content-Type").unwrap();
     assert!(matches!(media_type, "application/json;charset=UTF-8" | "application/json"), "{media_type}");
-    let plain = |octet: &u8| matches!(octet, 0x20..=0x7e) && !matches!(octet, b'<' | b'>' | b'\\');
+    let plain = |byte: &u8| matches!(byte, 0x20..=0x7e) && !matches!(byte, b'<' | b'>' | b'\\');
     assert!(response.body().iter().all(plain), "{}", response.body().escape_ascii());
     let json: Value = serde_json::from_slice(response.body()).unwrap();
     assert!(json.is_object(), "{json}");
     json
 }
 
-/// The error in the body, told in a fixed sentence.
+/// Returns the error in the body, which a fixed sentence describes.
 pub(super) fn error(response: &Response) -> String {
     let json = json(response);
     for name in json.as_object().unwrap().keys() {
@@ -66,12 +66,12 @@ pub(super) fn error(response: &Response) -> String {
 
 pub(super) fn is_fixed_sentence(description: &str) {
     assert!(!description.is_empty() && description.bytes().all(is_error_character), "{description:?}");
-    let mut told = TOLD.lock().unwrap_or_else(PoisonError::into_inner);
-    told.insert(description.to_owned());
-    assert!(told.len() <= SENTENCES, "descriptions are made of requests: {told:#?}");
+    let mut descriptions = DESCRIPTIONS.lock().unwrap_or_else(PoisonError::into_inner);
+    descriptions.insert(description.to_owned());
+    assert!(descriptions.len() <= SENTENCES, "descriptions are made of requests: {descriptions:#?}");
 }
 
-/// One of the pages that are there before any request is.
+/// Asserts that the body is the error page, which is the same for every request.
 pub(super) fn page(response: &Response) {
     assert_eq!(response.header("Content-Type"), Some("text/html;charset=UTF-8"));
     assert_eq!(response.header("X-Frame-Options"), Some("DENY"));

@@ -1,8 +1,8 @@
 //! A client's assertion authenticates it only if another reader finds the same client, audience and times in it.
 //!
-//! An input has in its first line what is to be done. After `raw`, the rest is the assertion as it stands. After `ES256`
-//! or `EdDSA`, the next line is the header and the rest are the claims, which are signed. There, `{jwk}` stands for the
-//! public key.
+//! The first line of an input says what to do. After `raw`, the rest is the assertion as it is. After `ES256` or
+//! `EdDSA`, the next line is the header and the rest are the claims, which are signed. There, `{jwk}` is replaced by
+//! the public key.
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -67,7 +67,7 @@ fn is_admitted(server: &AuthorizationServer, token: &[u8]) -> bool {
     let assertion = percent_encoding::percent_encode(token, percent_encoding::NON_ALPHANUMERIC);
     let form =
         format!("{}&client_assertion={assertion}", encode(&[("token", "x"), ("client_assertion_type", JWT_BEARER)]));
-    let request = Request::new("POST").header("Content-Type", FORM.as_bytes()).body(Body::Octets(form.as_bytes()));
+    let request = Request::new("POST").header("Content-Type", FORM.as_bytes()).body(Body::Bytes(form.as_bytes()));
     let response = at_once(server.serve(Endpoint::Revocation, &request));
     answer::check(&response, &[200, 400, 413]);
     answer::is_not_stored(&response);
@@ -138,14 +138,14 @@ fn read(token: &[u8]) -> (Map<String, Value>, Map<String, Value>) {
     (header, object(claims))
 }
 
-/// Decodes base64url, which has to be in its one spelling.
+/// Decodes base64url, which must have its one spelling.
 fn decoded(part: &[u8]) -> Vec<u8> {
     let bytes = URL_SAFE_NO_PAD.decode(part).unwrap();
     assert_eq!(URL_SAFE_NO_PAD.encode(&bytes).as_bytes(), part);
     bytes
 }
 
-/// A time, its fraction cut.
+/// A time, without its fraction.
 fn time(claims: &Map<String, Value>, name: &str) -> Option<f64> {
     claims.get(name).map(|time| time.as_f64().unwrap().trunc())
 }

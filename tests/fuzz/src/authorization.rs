@@ -22,7 +22,7 @@ pub(super) fn check(input: &[u8]) -> String {
     })
 }
 
-/// The page, or the client's own place for a user who is signed in; a stranger stays where he is.
+/// The error page, or a redirect to the client if a user is signed in.
 fn refused(stage: &Stage, written: &Written, error: AuthorizationError) -> String {
     let redirects = error.redirects();
     let alice = &stage.world.alice;
@@ -36,7 +36,7 @@ fn refused(stage: &Stage, written: &Written, error: AuthorizationError) -> Strin
     if response.status() == 405 { "method".to_owned() } else { "page".to_owned() }
 }
 
-/// Both decisions bring the browser back to the client, the one with a code and the other without.
+/// Both decisions send the browser back to the client, one with a code and the other without.
 fn decided(stage: &Stage, written: &Written, pending: &PendingAuthorization) -> String {
     assert!(matches!(written.method(), "GET" | "HEAD"));
     assert!(pending.scopes().is_subset_of(pending.client().scopes()));
@@ -54,7 +54,7 @@ fn decided(stage: &Stage, written: &Written, pending: &PendingAuthorization) -> 
     "code".to_owned()
 }
 
-/// What was added to the redirect URI, which leads to where the client was registered.
+/// Returns what was added to the redirect URI, which must lead to a registered place.
 fn redirected(stage: &Stage, written: &Written, response: &Response) -> Vec<(Vec<u8>, Vec<u8>)> {
     answer::check(response, &[302, 303]);
     let location = response.header("Location").unwrap();
@@ -62,7 +62,7 @@ fn redirected(stage: &Stage, written: &Written, response: &Response) -> Vec<(Vec
     let known = [REDIRECT_URI, "http://127.0.0.1/cb", "com.example.app:/cb"];
     let there = place(location.split('#').next().unwrap()).unwrap();
     let is_known = known.iter().any(|known| place(known).unwrap() == there);
-    assert!(is_known, "a stranger's place: {location}");
+    assert!(is_known, "not a registered place: {location}");
 
     let requested = written.in_query("redirect_uri");
     let client = written.in_query("client_id");
@@ -76,7 +76,7 @@ fn redirected(stage: &Stage, written: &Written, response: &Response) -> Vec<(Vec
         Some((_, found)) => assert_eq!(state.first(), Some(found)),
         // A `state` that cannot be returned, or that was sent twice, is not returned.
         None if written.times_in_query("state") > 1 => {}
-        None => assert!(!matches!(&state[..], [one] if can_be_told(one)), "{location}"),
+        None => assert!(!matches!(&state[..], [one] if can_be_returned(one)), "{location}"),
     }
     assert_eq!(text(&added, "iss"), ISSUER);
     for name in added.iter().map(|(name, _)| name) {
@@ -88,9 +88,9 @@ fn redirected(stage: &Stage, written: &Written, response: &Response) -> Vec<(Vec
     added
 }
 
-/// RFC 6749 appendix A.5, and what the server takes at most.
-fn can_be_told(state: &[u8]) -> bool {
-    !state.is_empty() && state.len() <= 4096 && state.iter().all(|octet| (0x20..=0x7e).contains(octet))
+/// RFC 6749 appendix A.5, and the server's limit.
+fn can_be_returned(state: &[u8]) -> bool {
+    !state.is_empty() && state.len() <= 4096 && state.iter().all(|byte| (0x20..=0x7e).contains(byte))
 }
 
 fn text(parameters: &[(Vec<u8>, Vec<u8>)], name: &str) -> String {
@@ -99,6 +99,6 @@ fn text(parameters: &[(Vec<u8>, Vec<u8>)], name: &str) -> String {
 }
 
 /// RFC 3986 section 2, and nothing that would need an escape.
-fn is_uri_character(octet: u8) -> bool {
-    octet.is_ascii_alphanumeric() || b"-._~:/?#[]@!$&'()*+,;=%".contains(&octet)
+fn is_uri_character(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"-._~:/?#[]@!$&'()*+,;=%".contains(&byte)
 }

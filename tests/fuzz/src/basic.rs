@@ -1,7 +1,7 @@
 //! Credentials in the `Authorization` header prove what they say, in one of the ways to write them.
 //!
-//! An input of `strict` or `lenient`, a line's end and a pair is sent with the pair in Base64; with `raw ` in front
-//! of the pair, that is the header's value as it stands.
+//! An input is `strict` or `lenient`, a line end, and a pair, which is sent in Base64. With `raw ` in front of the
+//! pair, the pair is the header's value as it is.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use super::request::{decoded, has_whole_escapes};
 use super::stage::at_once;
 use support::world::FORM;
 
-/// Ids and secrets with everything in them that is easily read wrongly.
+/// Ids and secrets with every character that is easily misread.
 const CLIENTS: [(&str, &str); 6] = [
     ("plain", "0123456789abcdefghijklmnopqrstuv"),
     ("a b", "a secret with blanks, and 32 long"),
@@ -62,13 +62,13 @@ thread_local! {
 }
 
 pub(super) fn check(input: &[u8]) -> String {
-    let end = input.iter().position(|octet| *octet == b'\n').unwrap_or(input.len());
+    let end = input.iter().position(|byte| *byte == b'\n').unwrap_or(input.len());
     let lenient = &input[..end] != b"strict";
     let rest = input.get(end + 1..).unwrap_or_default();
     let raw = rest.strip_prefix(b"raw ");
     let header = raw.map_or_else(|| format!("Basic {}", STANDARD.encode(rest)).into_bytes(), <[u8]>::to_vec);
     let request = Request::new("POST").header("Content-Type", FORM.as_bytes()).header("Authorization", &header);
-    let request = request.body(Body::Octets(b"token=x"));
+    let request = request.body(Body::Bytes(b"token=x"));
     let response = SERVERS.with(|[strict, either]| {
         let server = if lenient { either } else { strict };
         at_once(server.serve(Endpoint::Revocation, &request))
@@ -93,13 +93,13 @@ fn pair_in(header: &[u8]) -> Option<Vec<u8>> {
     scheme.eq_ignore_ascii_case(b"basic ").then_some(encoded)
 }
 
-/// Each half form-decoded; or both as they stand, for clients that leave that out.
+/// With each half form-decoded, or as they are, for clients that do not encode them.
 fn is_proven(pair: &[u8], lenient: bool) -> bool {
-    let Some(colon) = pair.iter().position(|octet| *octet == b':') else { return false };
+    let Some(colon) = pair.iter().position(|byte| *byte == b':') else { return false };
     let (id, secret) = (&pair[..colon], &pair[colon + 1..]);
     let known =
         |id: &[u8], secret: &[u8]| CLIENTS.iter().any(|(own, its)| own.as_bytes() == id && its.as_bytes() == secret);
     let whole = has_whole_escapes(id) && has_whole_escapes(secret);
-    let encoded = pair.iter().any(|octet| matches!(octet, b'+' | b'%'));
+    let encoded = pair.iter().any(|byte| matches!(byte, b'+' | b'%'));
     whole && known(&decoded(id), &decoded(secret)) || (lenient || !encoded) && known(id, secret)
 }

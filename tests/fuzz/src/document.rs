@@ -2,7 +2,7 @@
 //! else is fetched.
 //!
 //! An input has the URL in its first line, the media type in its second, and then the document. In the document,
-//! `{url}` stands for the URL.
+//! `{url}` is replaced by the URL.
 
 use std::sync::{Arc, Mutex};
 
@@ -37,7 +37,7 @@ pub(super) fn check(input: &[u8]) -> String {
 fn is_sound(server: &AuthorizationServer, web: &Web, url: &str, pending: &PendingAuthorization) -> String {
     assert_eq!(web.asked(), [url]);
     assert_eq!(pending.client().id().as_str(), url);
-    reads_alike(url, pending.client_id_host().unwrap());
+    reads_the_same(url, pending.client_id_host().unwrap());
     let alice = Subject::new("alice").unwrap();
     at_once(server.hold(pending, &alice, SESSION)).unwrap();
     let stored = at_once(server.client(pending.client().id())).unwrap().unwrap();
@@ -75,7 +75,7 @@ fn refused(web: &Web, url: &str, error: AuthorizationError) -> String {
 }
 
 /// A URL library reads the same host and path.
-fn reads_alike(url: &str, host: &str) {
+fn reads_the_same(url: &str, host: &str) {
     if leads_nowhere(url) {
         return;
     }

@@ -1,7 +1,7 @@
 //! No proof is accepted that another reader of its JSON would refuse.
 //!
-//! An input is a header and claims, with a line's end between them, which a key signs; or the value of a `DPoP` header,
-//! if it has no line's end. `{jwk}` in the header stands for the public key.
+//! An input is a header and claims, separated by a line end, which a key signs. An input without a line end is the
+//! value of a `DPoP` header. `{jwk}` in the header is replaced by the public key.
 
 use grantor::{BoundTokens, MemoryStore, Profile};
 use serde_json::Value;
@@ -16,8 +16,8 @@ const AGE: f64 = 60.0;
 const SKEW: f64 = 30.0;
 
 pub(super) fn check(input: &[u8]) -> String {
-    let Some(end) = input.iter().position(|octet| *octet == b'\n') else {
-        assert!(!is_accepted(input), "nobody signed it: {}", input.escape_ascii());
+    let Some(end) = input.iter().position(|byte| *byte == b'\n') else {
+        assert!(!is_accepted(input), "no key signed it: {}", input.escape_ascii());
         return "refused as it is".to_owned();
     };
     let signer = Signer::es256();
@@ -43,7 +43,7 @@ pub(super) fn check(input: &[u8]) -> String {
     "accepted".to_owned()
 }
 
-/// Whether a token request passes the check of its proof: what it asks for is unknown.
+/// Whether a token request passes the check of its proof: its code is unknown.
 pub(super) fn is_accepted(header: &[u8]) -> bool {
     let mut config = config_of(Profile::Platform);
     config.bound_tokens = BoundTokens::Optional;

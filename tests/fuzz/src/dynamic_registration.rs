@@ -58,7 +58,7 @@ fn put_up() -> World {
 }
 
 fn register(world: &World, body: &[u8]) -> Response {
-    let request = Request::new("POST").header("Content-Type", b"application/json").body(Body::Octets(body));
+    let request = Request::new("POST").header("Content-Type", b"application/json").body(Body::Bytes(body));
     at_once(world.server.serve(Endpoint::Registration, &request))
 }
 
@@ -73,7 +73,7 @@ fn created(world: &World, input: &[u8], response: &Response) -> String {
     let id = client["client_id"].as_str().unwrap();
     assert!(!id.starts_with("https://") && Some(id) != sent.get("client_id").and_then(Value::as_str), "{id}");
     has_its_credentials(&client);
-    misleads_nobody(&client);
+    assert_not_misleading(&client);
     for uri in texts(&client, "redirect_uris") {
         assert!(texts(&sent, "redirect_uris").contains(&uri), "{uri:?} was not sent");
         assert!(place(uri).is_ok() || leads_nowhere(uri), "{uri:?}");
@@ -101,7 +101,7 @@ fn has_its_credentials(client: &Map<String, Value>) {
 }
 
 /// Texts have no invisible characters, and links go where they seem to go.
-fn misleads_nobody(client: &Map<String, Value>) {
+fn assert_not_misleading(client: &Map<String, Value>) {
     let hidden = |own: char| {
         own.is_control()
             || matches!(own, '\u{ad}' | '\u{200b}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2064}' | '\u{feff}')

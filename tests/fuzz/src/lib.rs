@@ -1,7 +1,7 @@
-//! What a fuzzer does with an input: the bodies of the fuzz targets, which the corpora are run through as well.
+//! What a fuzzer does with an input: the bodies of the fuzz targets. The corpora run through them as well.
 //!
-//! A body panics if a rule is broken. It tells what became of the input in a few words, so that a corpus can be
-//! held to reach what it is there for.
+//! A body panics if a rule is broken. It returns the outcome of the input in a few words, so that a test can require
+//! the outcomes that a corpus must reach.
 
 mod answer;
 mod assertion;
@@ -32,9 +32,9 @@ use grantor::wire::Endpoint;
 #[non_exhaustive]
 pub struct Target {
     pub name: &'static str,
-    /// Panics if a rule is broken, and tells what became of the input.
+    /// Panics if a rule is broken; otherwise returns the outcome of the input.
     pub check: fn(&[u8]) -> String,
-    /// What the corpus has to reach.
+    /// The outcomes that the corpus must reach.
     pub reaches: &'static [&'static str],
 }
 
@@ -144,9 +144,9 @@ pub const TARGETS: &[Target] = &[
     },
 ];
 
-/// Inputs that are written by a server and by nobody's hand: the name of their target, their own, and their octets.
+/// Inputs that a server writes: the name of their target, their own name, and their bytes.
 pub fn made() -> impl Iterator<Item = (&'static str, String, Vec<u8>)> {
-    records::of_a_stage().into_iter().map(|(name, octets)| ("records", name, octets))
+    records::of_a_stage().into_iter().map(|(name, bytes)| ("records", name, bytes))
 }
 
 /// Runs one input through a target.

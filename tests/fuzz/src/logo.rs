@@ -1,4 +1,4 @@
-//! A logo is accepted as it is, or refused: whatever its headers state, nothing is decoded or allocated for it.
+//! A logo is accepted as it is, or refused. Whatever its headers state, nothing is decoded or allocated for it.
 
 use grantor::{Field, Logo, Problem, RegistrationLimits};
 
@@ -6,7 +6,7 @@ pub(super) fn check(input: &[u8]) -> String {
     let limits = RegistrationLimits::default();
     match Logo::new(input, &limits) {
         Ok(logo) => {
-            assert_eq!(logo.octets(), input);
+            assert_eq!(logo.bytes(), input);
             assert_eq!(Logo::decode(input), Ok(logo.clone()));
             assert!(!says_more(input, limits.logo_pixels), "{}", input.escape_ascii());
             logo.media_type().to_owned()

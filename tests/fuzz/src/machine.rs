@@ -8,7 +8,7 @@ use super::request::{self, Written};
 use super::stage::{Stage, at_once, play};
 use support::world::{ISSUER, SCOPES};
 
-/// Names of what a code or token that opens something stands under.
+/// The names of codes and tokens that are valid.
 const CODES: [&str; 2] = ["code", "bare"];
 const REFRESH_TOKENS: [&str; 2] = ["refresh", "twin"];
 const ACCESS_TOKENS: [&str; 1] = ["access"];
@@ -31,7 +31,7 @@ pub(super) fn check(endpoint: Endpoint, input: &[u8]) -> String {
             _ => metadata(&response),
         };
         let may_change = match endpoint {
-            // Whoever presents what is spent has it; then the answer is an error, and its grant is dead.
+            // A code or token that was spent before revokes its grant, and the answer is an error.
             Endpoint::Token => response.status() == 200 || accused,
             Endpoint::Revocation => response.status() == 200,
             _ => false,
@@ -42,7 +42,7 @@ pub(super) fn check(endpoint: Endpoint, input: &[u8]) -> String {
     })
 }
 
-/// What pages may read is said by the endpoint and the settings, and nothing of the request is in it.
+/// The endpoint and the settings decide which pages may read an answer, and nothing of the request is in it.
 fn shared_with_pages(endpoint: Endpoint, response: &Response) {
     let own = |name: &str| name.to_ascii_lowercase().starts_with("access-control-");
     let is_shared = response.headers().any(|(name, _)| own(name));
@@ -73,7 +73,7 @@ fn texts<'s>(stage: &'s Stage, names: &[&str]) -> Vec<&'s str> {
     names.iter().map(|name| stage.prop(name)).collect()
 }
 
-/// There is no token without a code or a refresh token, and without the client that it belongs to.
+/// Asserts that tokens are issued only for a code or a refresh token, and to the client that it belongs to.
 fn tokens(stage: &Stage, written: &Written, response: &Response) -> String {
     if response.status() != 200 {
         return refused(response);
@@ -108,7 +108,7 @@ fn revoked(stage: &Stage, written: &Written, response: &Response, changed: bool)
     "200, changed".to_owned()
 }
 
-/// § 2.2: of what is dead, foreign or unknown nothing is told.
+/// § 2.2: nothing is revealed of tokens that are revoked, foreign or unknown.
 fn introspected(stage: &Stage, written: &Written, response: &Response) -> String {
     if response.status() != 200 {
         return refused(response);
@@ -116,14 +116,14 @@ fn introspected(stage: &Stage, written: &Written, response: &Response) -> String
     answer::is_not_stored(response);
     let json = answer::json(response);
     assert!(written.proves_the_client(stage));
-    let told: IntrospectionResponse = serde_json::from_value(json.clone()).unwrap();
-    if !told.active {
+    let shown: IntrospectionResponse = serde_json::from_value(json.clone()).unwrap();
+    if !shown.active {
         assert_eq!(json, serde_json::json!({"active": false}));
         return "200".to_owned();
     }
     assert!(written.presents("token", &texts(stage, &ACCESS_TOKENS)));
-    assert_eq!(told.client_id.as_deref(), Some(stage.prop("client")));
-    assert_eq!(told.sub.as_deref(), Some(stage.world.alice.as_str()));
+    assert_eq!(shown.client_id.as_deref(), Some(stage.prop("client")));
+    assert_eq!(shown.sub.as_deref(), Some(stage.world.alice.as_str()));
     "200, active".to_owned()
 }
 

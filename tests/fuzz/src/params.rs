@@ -1,4 +1,4 @@
-//! A form is read as others read it, or refused as a whole.
+//! A form is read as other parsers read it, or refused as a whole.
 
 use grantor::wire::{Body, Endpoint, Request};
 use grantor::{AuthorizationServer, Config, MemoryStore};
@@ -22,13 +22,13 @@ thread_local! {
 pub(super) fn check(input: &[u8]) -> String {
     SERVER.with(|(server, claimed)| {
         claimed.take();
-        let request = Request::new("POST").header("Content-Type", FORM.as_bytes()).body(Body::Octets(input));
+        let request = Request::new("POST").header("Content-Type", FORM.as_bytes()).body(Body::Bytes(input));
         let response = at_once(server.serve(Endpoint::Revocation, &request));
         answer::check(&response, &[400, 401, 413]);
         answer::error(&response);
         let found = claimed.take();
         let config = server.config();
-        let is_good = input.len() <= config.body_octets && count(input) <= config.parameters && is_sound(input);
+        let is_good = input.len() <= config.body_bytes && count(input) <= config.parameters && is_sound(input);
         assert_eq!(found.is_some(), is_good, "{}: {found:?}", input.escape_ascii());
         match found {
             None => "refused".to_owned(),
@@ -43,15 +43,15 @@ pub(super) fn check(input: &[u8]) -> String {
 }
 
 fn count(form: &[u8]) -> usize {
-    form.split(|octet| *octet == b'&').filter(|piece| !piece.is_empty()).count()
+    form.split(|byte| *byte == b'&').filter(|piece| !piece.is_empty()).count()
 }
 
-/// Whole escapes everywhere; of what is known, UTF-8 alone and nothing twice.
+/// Whether all escapes are complete, and known parameters are UTF-8 and not repeated.
 fn is_sound(form: &[u8]) -> bool {
     let parameters = parameters(form);
     let copies = |known: &[u8]| parameters.iter().filter(|(name, _)| name == known).count();
     let is_text =
         |(name, value): &(Vec<u8>, Vec<u8>)| !KNOWN.contains(&name.as_slice()) || std::str::from_utf8(value).is_ok();
-    let whole = form.split(|octet| *octet == b'&' || *octet == b'=').all(has_whole_escapes);
+    let whole = form.split(|byte| *byte == b'&' || *byte == b'=').all(has_whole_escapes);
     whole && KNOWN.iter().all(|known| copies(known) < 2) && parameters.iter().all(is_text)
 }

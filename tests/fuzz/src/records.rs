@@ -1,4 +1,4 @@
-//! Octets that a store gives back are a record or an error, and a server works with whatever record they are.
+//! Bytes from a store are a record or an error, and a server works with any record.
 
 use grantor::scope::{ResourceList, ResourceScope};
 use grantor::store::{Authorization, Grant, Insertion, Stores, TokenStore};
@@ -9,7 +9,7 @@ use super::answer;
 use super::stage::{Stage, at_once, play};
 use support::world::{FORM, ISSUER, PNG, Recorder, SCOPES};
 
-/// The records of a stage, as its store has them: what they open is in the stage, and in no file.
+/// The records of a stage, as its store has them. Their codes and tokens are in the stage, and in no file.
 pub(super) fn of_a_stage() -> Vec<(String, Vec<u8>)> {
     play(Profile::Platform, |stage| {
         let world = &stage.world;
@@ -28,7 +28,7 @@ pub(super) fn of_a_stage() -> Vec<(String, Vec<u8>)> {
             ("application", application.encode()),
             ("logo", PNG.to_vec()),
         ];
-        grants.chain(others.map(|(name, octets)| (name.to_owned(), octets))).collect()
+        grants.chain(others.map(|(name, bytes)| (name.to_owned(), bytes))).collect()
     })
 }
 
@@ -39,7 +39,7 @@ fn long_list() -> ResourceList {
     }
 }
 
-/// The same record for two resources of a list, in the place of all resources.
+/// The same record for two resources of a list, instead of all resources.
 fn with_part_of_a_list(record: &[u8]) -> Vec<u8> {
     let scopes = record.windows(SCOPES.len()).position(|window| window == SCOPES.as_bytes()).unwrap() + SCOPES.len();
     assert_eq!(record[scopes], 0, "all resources");
@@ -67,8 +67,8 @@ pub(super) fn check(input: &[u8]) -> String {
         return "application".to_owned();
     }
     if let Ok(logo) = Logo::decode(input) {
-        assert_eq!(Logo::decode(logo.octets()), Ok(logo.clone()));
-        assert_eq!(logo.octets(), input);
+        assert_eq!(Logo::decode(logo.bytes()), Ok(logo.clone()));
+        assert_eq!(logo.bytes(), input);
         return "logo".to_owned();
     }
     match Grant::decode(input) {
@@ -104,7 +104,7 @@ fn with_grant(grant: Grant) -> String {
         ] {
             let basic = format!("Basic {}", stage.prop("basic"));
             let request = Request::new("POST").header("Content-Type", FORM.as_bytes());
-            let request = request.header("Authorization", basic.as_bytes()).body(Body::Octets(body.as_bytes()));
+            let request = request.header("Authorization", basic.as_bytes()).body(Body::Bytes(body.as_bytes()));
             events.take();
             let response = at_once(server.serve(endpoint, &request));
             // A link may name a derivation key that this server lacks, and a grant may name a later epoch of its
@@ -113,7 +113,7 @@ fn with_grant(grant: Grant) -> String {
             let lacks = events.take().iter().any(|event| absent.iter().any(|own| event.contains(own)));
             answer::check(&response, if lacks { &[503] } else { &[200, 400, 401, 429] });
         }
-        // One without a user is no user's to withdraw.
+        // A grant without a user cannot be withdrawn by one.
         if let Some(subject) = &subject {
             at_once(server.grants_of(subject)).unwrap();
             at_once(server.revoke_grant(id, subject)).unwrap();
@@ -128,7 +128,7 @@ fn with_grant(grant: Grant) -> String {
     })
 }
 
-/// The header that shows the stage's own access token.
+/// The header that presents the stage's own access token.
 struct Bearer(String);
 
 impl Bearer {

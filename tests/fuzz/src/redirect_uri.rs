@@ -1,12 +1,12 @@
-//! Nothing is accepted that a browser would take to another place than the registered one.
+//! No URI is accepted that a browser would take to another place than the registered one.
 //!
-//! An input is the registered redirect URI, a line's end, and the requested one.
+//! An input is the registered redirect URI, a line end, and the requested one.
 
 use grantor::{RedirectUriComparison, RedirectUriPolicy, RegisteredRedirectUri};
 use url::{ParseError, Position, Url};
 
 pub(super) fn check(input: &[u8]) -> String {
-    let end = input.iter().position(|octet| *octet == b'\n').unwrap_or(input.len());
+    let end = input.iter().position(|byte| *byte == b'\n').unwrap_or(input.len());
     let requested = input.get(end + 1..).unwrap_or_default();
     let Ok(text) = std::str::from_utf8(&input[..end]) else { return "not registered".to_owned() };
     let (domain, exact) = (policy(RedirectUriComparison::Domain), policy(RedirectUriComparison::Exact));
@@ -47,9 +47,9 @@ fn policy(comparison: RedirectUriComparison) -> RedirectUriPolicy {
     policy
 }
 
-/// Of visible characters, without user or fragment, and not in clear beyond the user's own device.
+/// Asserts that a URI has only visible characters, no user or fragment, and no plain HTTP beyond the user's own device.
 fn is_safe(text: &str) {
-    assert!(text.bytes().all(|octet| (0x21..=0x7e).contains(&octet)), "{text:?}");
+    assert!(text.bytes().all(|byte| (0x21..=0x7e).contains(&byte)), "{text:?}");
     assert!(!text.contains(['"', '<', '>', '\\', '#', '^', '`', '{', '|', '}']), "{text:?}");
     let (scheme, host, _) = place(text).unwrap();
     match scheme.as_str() {
@@ -64,12 +64,12 @@ fn is_loopback(url: &Url) -> bool {
     url.scheme() == "http" && matches!(url.host_str(), Some("127.0.0.1" | "[::1]" | "localhost"))
 }
 
-/// Whether a label behind `xn--` is none that may be registered in the DNS: a browser goes nowhere then.
+/// Whether a label after `xn--` may not be registered in the DNS: then a browser goes nowhere.
 pub(super) fn leads_nowhere(text: &str) -> bool {
     Url::parse(text) == Err(ParseError::IdnaError)
 }
 
-/// Where a browser would go, as far as the rule binds it: on a loopback host the port is free.
+/// Where a browser would go, as far as the rule compares it: on a loopback host, the port may differ.
 pub(super) fn place(text: &str) -> Result<(String, String, Option<u16>), String> {
     let url = Url::parse(text).map_err(|error| format!("{text:?}: {error}"))?;
     if !url.username().is_empty() || url.password().is_some() || url.fragment().is_some() {

@@ -1,7 +1,7 @@
-//! A form that was found sound can be shown to a user, and comes back the same.
+//! A valid form can be shown to a user, and reads back the same.
 //!
-//! An input is a line each of name, website, redirect URIs with a blank between, scopes, and resources with a
-//! blank between; what follows is the description.
+//! An input has one line each for the name, the website, the redirect URIs separated by blanks, the scopes, and the
+//! resources separated by blanks. The rest is the description.
 
 use grantor::scope::{ResourceScope, ScopeCatalog};
 use grantor::{ApplicationForm, LookAlikeKey, RedirectUriPolicy, RegistrationLimits};

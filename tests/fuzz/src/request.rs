@@ -1,4 +1,4 @@
-//! Requests as inputs write them, and what others read in them.
+//! Requests as inputs write them, and what other parsers read in them.
 //!
 //! ```text
 //! platform POST the=query
@@ -8,7 +8,7 @@
 //! token={access}
 //! ```
 //!
-//! A header `Too-Large` stands for a body of which the rest was not read.
+//! A header `Too-Large` marks a body of which the rest was not read.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -20,7 +20,7 @@ use super::stage::Stage;
 
 /// The profile that an input asks for.
 pub(super) fn profile(input: &[u8]) -> Profile {
-    let word = input.split(|octet| *octet == b' ').next().unwrap_or_default();
+    let word = input.split(|byte| *byte == b' ').next().unwrap_or_default();
     match word {
         b"strict" => Profile::Strict,
         b"mcp" => Profile::Mcp,
@@ -41,12 +41,12 @@ impl Written {
         let input = stage.expand(input);
         let end = input.windows(2).position(|two| two == b"\n\n").unwrap_or(input.len());
         let body = input.get(end + 2..).unwrap_or_default().to_vec();
-        let mut lines = input[..end].split(|octet| *octet == b'\n');
-        let mut first = lines.next().unwrap_or_default().splitn(3, |octet| *octet == b' ').skip(1);
+        let mut lines = input[..end].split(|byte| *byte == b'\n');
+        let mut first = lines.next().unwrap_or_default().splitn(3, |byte| *byte == b' ').skip(1);
         let method = String::from_utf8_lossy(first.next().unwrap_or_default()).into_owned();
         let query = first.next().unwrap_or_default().to_vec();
         let headers = lines.filter_map(|line| {
-            let colon = line.iter().position(|octet| *octet == b':')?;
+            let colon = line.iter().position(|byte| *byte == b':')?;
             let value = &line[colon + 1..];
             let value = value.strip_prefix(b" ").unwrap_or(value);
             Some((String::from_utf8_lossy(&line[..colon]).into_owned(), value.to_vec()))
@@ -58,7 +58,7 @@ impl Written {
         let body = match self.body.as_slice() {
             _ if self.headers.iter().any(|(name, _)| name == "Too-Large") => Body::TooLarge,
             [] => Body::Empty,
-            octets => Body::Octets(octets),
+            bytes => Body::Bytes(bytes),
         };
         let request = Request::new(&self.method).query(&self.query).body(body).peer([192, 0, 2, 1].into());
         self.headers.iter().fold(request, |request, (name, value)| request.header(name, value))
@@ -73,7 +73,7 @@ impl Written {
         values(&self.query, name)
     }
 
-    /// How often a parameter stands in the query, with or without a value.
+    /// How often a parameter occurs in the query, with or without a value.
     pub(super) fn times_in_query(&self, name: &str) -> usize {
         parameters(&self.query).iter().filter(|(own, _)| own == name.as_bytes()).count()
     }
@@ -101,7 +101,7 @@ impl Written {
         in_form || self.has_in_header(&format!("{id}:{secret}"))
     }
 
-    /// Whether the request comes from the client that has no secret, or says so.
+    /// Whether the request names the client that has no secret.
     pub(super) fn names_the_public_client(&self, stage: &Stage) -> bool {
         let id = stage.prop("public");
         self.presents("client_id", &[id]) || self.has_in_header(&format!("{id}:"))
@@ -127,24 +127,24 @@ pub(super) fn values(form: &[u8], name: &str) -> Vec<Vec<u8>> {
 
 /// Names and values of a form, as a lenient reader finds them.
 pub(super) fn parameters(form: &[u8]) -> Vec<(Vec<u8>, Vec<u8>)> {
-    let pieces = form.split(|octet| *octet == b'&').filter(|piece| !piece.is_empty());
+    let pieces = form.split(|byte| *byte == b'&').filter(|piece| !piece.is_empty());
     pieces
         .map(|piece| {
-            let mut halves = piece.splitn(2, |octet| *octet == b'=');
+            let mut halves = piece.splitn(2, |byte| *byte == b'=');
             let (name, value) = (halves.next().unwrap_or_default(), halves.next().unwrap_or_default());
             (decoded(name), decoded(value))
         })
         .collect()
 }
 
-/// One name or value, decoded; an escape that is none stays as it is.
-pub(super) fn decoded(octets: &[u8]) -> Vec<u8> {
-    let spaced: Vec<u8> = octets.iter().map(|octet| if *octet == b'+' { b' ' } else { *octet }).collect();
+/// One name or value, decoded; an invalid escape stays as it is.
+pub(super) fn decoded(bytes: &[u8]) -> Vec<u8> {
+    let spaced: Vec<u8> = bytes.iter().map(|byte| if *byte == b'+' { b' ' } else { *byte }).collect();
     percent_decode(&spaced).collect()
 }
 
 /// Whether each percent sign is followed by two digits.
-pub(super) fn has_whole_escapes(octets: &[u8]) -> bool {
-    let digit = |place: usize| octets.get(place).is_some_and(u8::is_ascii_hexdigit);
-    (0..octets.len()).all(|place| octets[place] != b'%' || digit(place + 1) && digit(place + 2))
+pub(super) fn has_whole_escapes(bytes: &[u8]) -> bool {
+    let digit = |place: usize| bytes.get(place).is_some_and(u8::is_ascii_hexdigit);
+    (0..bytes.len()).all(|place| bytes[place] != b'%' || digit(place + 1) && digit(place + 2))
 }

@@ -1,4 +1,4 @@
-//! A whole request to a resource that access tokens open.
+//! A whole request to a resource that requires an access token.
 
 use grantor::scope::{Permission, Resource};
 use grantor::wire::Response;
@@ -12,7 +12,7 @@ pub(super) fn check(input: &[u8]) -> String {
         let written = Written::read(input, stage);
         let before = stage.contents();
         let found = at_once(stage.world.server.authenticate(&written.request()));
-        assert!(stage.contents() == before, "looking changes nothing");
+        assert!(stage.contents() == before, "a check changes nothing");
         let token = match found {
             Ok(token) => token,
             Err(error) => return refused(&error.into_response()),
@@ -46,7 +46,7 @@ fn refused(response: &Response) -> String {
     response.status().to_string()
 }
 
-/// What stands behind a scheme, and the form's own.
+/// The texts after a scheme, and the token in the form.
 fn presented(written: &Written) -> impl Iterator<Item = Vec<u8>> {
     let headers = written.headers("Authorization").filter_map(|value| {
         let (scheme, token) = value.trim_ascii().split_at_checked("bearer ".len())?;

@@ -1,4 +1,4 @@
-//! Whatever is read as scopes is written so that it is read as the same.
+//! Scopes are written so that they are read as the same scopes.
 
 use grantor::scope::{Permission, ScopeCatalog, ScopeNotation, ScopeSet};
 
@@ -16,7 +16,7 @@ thread_local! {
     };
 }
 
-/// Tells which of the catalogs can read the input.
+/// Returns which of the catalogs can read the input.
 pub(super) fn check(input: &[u8]) -> String {
     CATALOGS.with(|catalogs| {
         let sets: Vec<_> = catalogs.iter().map(|catalog| read(catalog, input)).collect();

@@ -11,10 +11,10 @@ use grantor::{MemoryStore, Profile};
 
 use support::world::{AnyStore, World, config_of, form, pair, public_form};
 
-/// Records that a stage may gather before it is put up anew.
+/// Records that a stage may have before it is built anew.
 const RECORDS: usize = 64;
 
-/// Waits for what a server over the memory store answers, which it does at once.
+/// Returns the answer of a server over the memory store, which is ready at once.
 pub(super) fn at_once<F: Future>(future: F) -> F::Output {
     match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(output) => output,
@@ -25,7 +25,7 @@ pub(super) fn at_once<F: Future>(future: F) -> F::Output {
 /// A server, its clients, and their codes and tokens in every state.
 pub(super) struct Stage {
     pub(super) world: World,
-    /// Names that inputs write in braces, and what stands for them.
+    /// Names that inputs write in braces, and the texts that replace them.
     pub(super) props: Vec<(&'static str, String)>,
 }
 
@@ -44,7 +44,7 @@ impl Stage {
     async fn put_up(profile: Profile) -> Self {
         let mut config = config_of(profile);
         config.public_clients = true;
-        // Each is one more way in, or one more thing to answer with.
+        // Each is one more input to check, or one more kind of answer.
         config.bearer_in_body = profile == Profile::Platform;
         config.error_uri = (profile == Profile::Strict).then(|| "https://docs.example/errors".to_owned());
         config.dummy_fragment = profile == Profile::Mcp;
@@ -58,7 +58,7 @@ impl Stage {
         let (public, stranger) = (world.register(of_device).await, world.register(form()).await);
         let (old, twin) = (world.pair().await, world.pair().await);
         let live = pair(&world.refresh(&old.refresh).await);
-        // Past every grace, and young enough for the codes that follow.
+        // Later than every grace, and early enough for the codes that follow.
         world.advance(400);
         let foreign = world.pair_of(&stranger).await;
         let dead = world.pair().await;
@@ -93,31 +93,31 @@ impl Stage {
         Self { world, props }
     }
 
-    /// What stands for a name.
+    /// The text that replaces a name.
     pub(super) fn prop(&self, name: &str) -> &str {
         let found = self.props.iter().find(|(own, _)| *own == name);
         found.map(|(_, text)| text.as_str()).unwrap()
     }
 
-    /// Puts what stands for the names in their place.
+    /// Replaces the names in braces by their texts.
     pub(super) fn expand(&self, input: &[u8]) -> Vec<u8> {
         let mut expanded = Vec::with_capacity(input.len());
         let mut rest = input;
         while let [first, after @ ..] = rest {
             let prop = (*first == b'{').then(|| self.prop_at(after)).flatten();
-            let (octets, after) = match &prop {
+            let (bytes, after) = match &prop {
                 Some((text, after)) => (text.as_bytes(), *after),
                 None => (std::slice::from_ref(first), after),
             };
-            expanded.extend_from_slice(octets);
+            expanded.extend_from_slice(bytes);
             rest = after;
         }
         expanded
     }
 
-    /// What stands for the name that ends at the first brace, and what follows it.
+    /// The text for the name that ends at the first brace, and what follows it.
     fn prop_at<'i>(&self, input: &'i [u8]) -> Option<(&str, &'i [u8])> {
-        let end = input.iter().take(20).position(|octet| *octet == b'}')?;
+        let end = input.iter().take(20).position(|byte| *byte == b'}')?;
         let (_, text) = self.props.iter().find(|(own, _)| own.as_bytes() == &input[..end])?;
         Some((text, &input[end + 1..]))
     }
@@ -136,7 +136,7 @@ impl Stage {
     }
 }
 
-/// A record behind its kind, layout and id; the count of its writes goes up when one is confirmed, too.
+/// A record without its version, which a confirm raises as well.
 fn without_version(mut record: Vec<u8>) -> Vec<u8> {
     record[18..22].fill(0);
     record

@@ -1,4 +1,4 @@
-//! No `htu` of a proof is accepted that a browser would take to another place than the token endpoint.
+//! No `htu` of a proof is accepted if a browser would take it to another place than the token endpoint.
 
 use serde_json::json;
 use support::keys::Signer;

@@ -1,4 +1,4 @@
-//! Messages and single values that a program reads from elsewhere: what was read is written and read as the same.
+//! Messages and single values that a program receives: what was read is written so that it is read as the same.
 
 use std::fmt::Debug;
 
@@ -14,14 +14,14 @@ pub(super) fn check(input: &[u8]) -> String {
         assert_eq!(challenge.as_str().as_bytes(), input);
         return "challenge".to_owned();
     }
-    let Ok(text) = std::str::from_utf8(input) else { return "octets".to_owned() };
+    let Ok(text) = std::str::from_utf8(input) else { return "bytes".to_owned() };
     if let Ok(id) = text.parse::<GrantId>() {
         assert_eq!(id.to_string(), text, "an id has one text");
         return "id".to_owned();
     }
     if let Ok(verifier) = CodeVerifier::new(text) {
         assert!(verifier.challenge().is_met_by(&verifier) && verifier.expose() == text);
-        let other = CodeVerifier::from_random_octets(&[0; 32]);
+        let other = CodeVerifier::from_random_bytes(&[0; 32]);
         assert_eq!(format!("{verifier:?}"), format!("{other:?}"), "nothing of the verifier is printed");
         return "verifier".to_owned();
     }
@@ -33,7 +33,7 @@ pub(super) fn check(input: &[u8]) -> String {
 }
 
 fn is_visible(text: &str) -> bool {
-    (1..=512).contains(&text.len()) && text.bytes().all(|octet| (0x20..=0x7e).contains(&octet))
+    (1..=512).contains(&text.len()) && text.bytes().all(|byte| (0x20..=0x7e).contains(&byte))
 }
 
 fn message(text: &str) -> Option<String> {

@@ -10,26 +10,26 @@ thread_local! {
     static HELD: Cell<i64> = const { Cell::new(0) };
 }
 
-/// Calls for memory by this thread, growth of what it has included.
+/// Returns the number of allocations by this thread, including reallocations.
 pub(crate) fn calls() -> u64 {
     CALLS.get()
 }
 
-/// Octets that this thread took and did not give back, as the allocator of Linux hands them out: in steps of 16,
-/// eight of them its own.
+/// Returns the bytes that this thread allocated and did not free, as the allocator of Linux counts them: in steps of
+/// 16, including eight of its own.
 pub(crate) fn held() -> i64 {
     HELD.get()
 }
 
-/// What a piece of so many octets takes.
-pub(crate) fn chunk(octets: usize) -> i64 {
-    i64::try_from((octets + 8).next_multiple_of(16).max(32)).unwrap_or(i64::MAX)
+/// Returns the bytes that an allocation of that size takes.
+pub(crate) fn chunk(bytes: usize) -> i64 {
+    i64::try_from((bytes + 8).next_multiple_of(16).max(32)).unwrap_or(i64::MAX)
 }
 
-/// A thread that ends has nowhere to count what it still does.
-fn count(calls: u64, octets: i64) {
+/// A thread that is ending has no counter left for what it still does.
+fn count(calls: u64, bytes: i64) {
     let _ = CALLS.try_with(|count| count.set(count.get() + calls));
-    let _ = HELD.try_with(|held| held.set(held.get() + octets));
+    let _ = HELD.try_with(|held| held.set(held.get() + bytes));
 }
 
 // SAFETY: every call goes to the system's allocator as it came.

@@ -1,8 +1,8 @@
-//! Runs each operation often enough for a profile, or fills a store and tells what a grant holds of memory.
+//! Runs each operation often enough for a profile, or fills a store and prints the memory of a grant.
 //!
 //! ```sh
 //! operations flow 2000      # each operation 2,000 times, to be run under callgrind
-//! operations heap 100000    # octets a grant, after the first pair and after a refresh
+//! operations heap 100000    # bytes a grant, after the first pair and after a refresh
 //! ```
 
 #[expect(dead_code, reason = "the tests count calls")]
@@ -65,7 +65,7 @@ fn flow(count: usize) {
     }
 }
 
-/// What is left of a grant when its authorization is purged, each of a user of its own.
+/// The memory of grants whose authorizations are purged, each of another user.
 fn heap(count: usize) {
     let service = Service::new();
     let mut refresh_tokens: Vec<Box<str>> = Vec::with_capacity(count);

@@ -23,14 +23,14 @@ const SCOPES: &str = "repo-code:rw repo-issue:rw account-profile:r";
 /// RFC 7636 appendix B.
 const VERIFIER: &str = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
 const FORM: &[u8] = b"application/x-www-form-urlencoded";
-/// The signature is all that a logo is looked at for here.
+/// The signature is all that is read of a logo here.
 const LOGO: &[u8] = &[
     0x89, b'P', b'N', b'G', 0x0d, 0x0a, 0x1a, 0x0a, 0, 0, 0, 0x0d, b'I', b'H', b'D', b'R', 0, 0, 0, 1, 0, 0, 0, 1, 8,
     6, 0, 0, 0, 0x1f, 0x15, 0xc4, 0x89, 0, 0, 0, 0x0a, b'I', b'D', b'A', b'T', 0x78, 0x9c, 0x63, 0, 1, 0, 0, 5, 0, 1,
     0x0d, 0x0a, 0x2d, 0xb4, 0, 0, 0, 0, b'I', b'E', b'N', b'D', 0xae, 0x42, 0x60, 0x82,
 ];
 
-/// A clock that is set by hand.
+/// A clock that is set manually.
 #[derive(Clone, Debug)]
 struct Hand(Arc<AtomicU32>);
 
@@ -88,7 +88,7 @@ impl Service {
         self.hand.0.fetch_add(seconds, Ordering::Relaxed);
     }
 
-    /// Removes whatever is due.
+    /// Removes all expired records.
     pub(crate) fn purge(&self) {
         ready(self.server.confirm_clock()).expect("memory does not fail");
         while !ready(self.server.purge_expired(1000)).expect("memory does not fail").is_finished() {}
@@ -106,7 +106,7 @@ impl Service {
         )
     }
 
-    /// The code that a user gives on the whole way: request, page, decision.
+    /// Returns the code of a user after the whole flow: request, page, decision.
     #[inline(never)]
     pub(crate) fn authorize(&self, query: &str, subject: &Subject) -> String {
         let pending = ready(self.server.authorize(&Request::new("GET").query(query.as_bytes())));
@@ -181,13 +181,13 @@ impl Service {
         ready(self.server.serve(Endpoint::Metadata, &Request::new("GET")))
     }
 
-    /// The name keeps the compiler from making one function of those that look alike.
+    /// The name keeps the compiler from merging functions that look the same.
     #[inline(always)]
     fn post(&self, operation: &str, endpoint: Endpoint, body: &str) -> Response {
         let request = Request::new("POST")
             .header("Content-Type", FORM)
             .header("Authorization", self.basic.as_bytes())
-            .body(Body::Octets(body.as_bytes()));
+            .body(Body::Bytes(body.as_bytes()));
         black_box(operation);
         ready(self.server.serve(endpoint, &request))
     }
@@ -205,7 +205,8 @@ pub(crate) fn subject(name: &str) -> Subject {
     Subject::new(name).expect("it is short")
 }
 
-/// What a store in memory answers is there at once. It is inlined, so that moving the future here is not counted.
+/// Returns what a store in memory answers, which is ready at once. It is inlined, so that moving the future is not
+/// counted.
 #[inline(always)]
 fn ready<T>(future: impl Future<Output = T>) -> T {
     match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {

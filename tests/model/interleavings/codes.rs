@@ -19,7 +19,7 @@ fn no_pair() -> Pair {
     Pair { access: String::new(), refresh: String::new(), scope: String::new() }
 }
 
-/// A scene about a request that its user looks at.
+/// A scene about a request that is shown to its user.
 async fn about_a_request(steps: impl Fn(String) -> Vec<Step>) -> Scene {
     let world = World::platform().await;
     let handle = Step::Hold.run(&world).await.good().given;
@@ -37,7 +37,7 @@ fn two_exchanges_give_one_pair_which_the_replay_takes_back() {
             assert_eq!(given.len(), 1, "a code is redeemed once: {answers:?}");
             let refused = answers.iter().flatten().filter(|answer| answer.error == "invalid_grant");
             assert_eq!(refused.count(), 1, "{answers:?}");
-            assert!(scene.is_dead(given[0]).await, "a replay takes everything back: {answers:?}");
+            assert!(scene.is_dead(given[0]).await, "a replay revokes everything: {answers:?}");
             assert_eq!(scene.live_grants().await, 0);
         },
     );
@@ -119,7 +119,7 @@ fn a_suspension_leaves_no_exchange_a_token_that_opens() {
     );
 }
 
-/// How many of the decisions were taken; the others were told that the request is decided.
+/// How many of the decisions were taken; the others report that the request is decided.
 fn taken(answers: &[Vec<Answer>]) -> usize {
     let (good, others): (Vec<_>, Vec<_>) = answers.iter().flatten().partition(|answer| answer.is_good());
     assert!(others.iter().all(|answer| (answer.status, answer.error.as_str()) == (400, "")), "{answers:?}");
@@ -164,8 +164,8 @@ fn what_is_withdrawn_beats_a_decision() {
     }
 }
 
-/// Where a request is ended while another one takes its record over, the withdrawal ends nothing that came later, and
-/// what was approved of the old one is dead.
+/// If a request is ended while another one takes over its record, the withdrawal ends nothing newer, and what was
+/// approved of the old one is dead.
 #[test]
 fn a_request_that_takes_a_record_over_meets_a_decision_and_a_withdrawal() {
     for is_withdrawn in [true, false] {

@@ -16,13 +16,13 @@ use support::intercepted::{Fate, Script, copy, over};
 use support::world::{Pair, World};
 
 const VARIABLE: &str = "GRANTOR_SCHEDULES";
-/// Of each kind, where not every schedule is tried.
+/// Random schedules of each kind, where not every schedule is tried.
 const DRAWN: usize = 300;
-/// Drawn schedules are the same in each run.
+/// Random schedules are the same in each run.
 const SEED: u64 = 7;
 /// How many orders between calls a fault may need to show; most need one or two.
 const DEPTH: usize = 3;
-/// A future of the server without optimisation needs more than the default.
+/// An unoptimised future of the server needs more than the default.
 const STACK: usize = 1 << 20;
 
 /// A world, what its tasks do one after the other, and the tokens that it is about.
@@ -60,14 +60,14 @@ impl Scene {
         self.world.server.grants_of(&self.world.alice).await.unwrap().len()
     }
 
-    /// Neither token of the pair is good for anything.
+    /// Whether neither token of the pair works.
     pub(crate) async fn is_dead(&self, pair: &Pair) -> bool {
         let refreshed = Step::Refresh(pair.refresh.clone()).run(&self.world).await;
         !self.world.opens(&pair.access).await && refreshed.error == "invalid_grant"
     }
 
-    /// Every pair that was given is on one line: each that is new was made by a write of its own, nothing else was
-    /// written, and each is good.
+    /// Whether all pairs that were given are on one line: each new pair was made by its own write, nothing else was
+    /// written, and each pair works.
     pub(crate) async fn is_one_line(&self, answers: &Answers) -> bool {
         let mut given: Vec<_> = answers.iter().flatten().filter_map(|answer| answer.pair.as_ref()).collect();
         given.retain(|pair| **pair != self.pair);
@@ -75,14 +75,14 @@ impl Scene {
         given.dedup();
         let grant = self.world.access(&self.pair.access).await.unwrap().grant();
         let grant = TokenStore::find(&self.world.store, &grant).await.unwrap().unwrap();
-        let mut is_one = usize::try_from(grant.version()).unwrap() == self.writes + given.len();
+        let mut is_one = usize::try_from(grant.pairs_made()).unwrap() == self.writes + given.len();
         for pair in given {
             is_one &= self.is_live(pair).await;
         }
         is_one
     }
 
-    /// Both tokens of the pair are good.
+    /// Whether both tokens of the pair work.
     pub(crate) async fn is_live(&self, pair: &Pair) -> bool {
         self.world.opens(&pair.access).await && Step::Refresh(pair.refresh.clone()).run(&self.world).await.is_good()
     }
@@ -99,8 +99,8 @@ pub(crate) enum Waits {
     All,
 }
 
-/// Every schedule there is; a call waits once, before its effect. Behind it a task touches nothing that
-/// others see until its next call, so a second wait would bring the same orders again.
+/// Runs every schedule. A call waits once, before its effect. After it, a task touches nothing that others see until
+/// its next call, so a second wait would repeat the same orders.
 pub(crate) fn in_every_order<S, L>(name: &'static str, waits: Waits, scene: S, look: L)
 where
     S: AsyncFn() -> Scene + Send + Sync + 'static,
@@ -121,7 +121,7 @@ where
     assert!(count > 1, "nothing met");
 }
 
-/// Many schedules: some where each choice is drawn, some where tasks have priorities, which change at drawn places.
+/// Runs many schedules: in some each choice is random, in others tasks have priorities, which change at random places.
 pub(crate) fn in_many_orders<S, L>(name: &'static str, scene: S, look: L)
 where
     S: AsyncFn() -> Scene + Clone + Send + Sync + 'static,
@@ -148,7 +148,7 @@ where
     Runner::new(scheduler, config).run(move || block_on(once(script, &scene, &look)))
 }
 
-/// One schedule: the world itself is made and looked at without waiting.
+/// Runs one schedule: the world itself is made and checked without waiting.
 async fn once(script: Yielding, scene: &impl AsyncFn() -> Scene, look: &impl AsyncFn(&Scene, &Answers)) {
     let scene = scene().await;
     let interleaved = Arc::new(over(&scene.world, script));

@@ -24,7 +24,7 @@ fn of_four_exchanges_one_succeeds_and_is_taken_back() {
             assert!(scene.is_dead(given[0]).await, "{answers:?}");
             let events = scene.world.events.take();
             let count = |name: &str| events.iter().filter(|event| event.starts_with(name)).count();
-            assert_eq!((count("Exchanged"), count("CodeReplayed")), (1, 1), "told once: {events:?}");
+            assert_eq!((count("Exchanged"), count("CodeReplayed")), (1, 1), "reported once: {events:?}");
         },
     );
 }
@@ -51,7 +51,7 @@ fn of_four_refreshes_one_rotates_and_all_bring_its_pair() {
 #[test]
 fn refreshes_with_three_tokens_of_a_line_stay_one_line() {
     in_many_orders(
-        "3 refreshes along a line, each going on, and a narrower one",
+        "3 refreshes along a line, each after the last, and a narrower one",
         async || {
             let world = World::platform().await;
             let first = world.pair().await;
@@ -108,8 +108,8 @@ fn after_a_revocation_among_refreshes_and_purges_no_token_works() {
     );
 }
 
-/// A worker goes on with what it was given while another holds the old pair, the application is suspended and
-/// resumed, and everything is purged.
+/// A worker continues with its new pair while another holds the old pair, the application is suspended and resumed, and
+/// everything is purged.
 #[test]
 fn nothing_acknowledged_is_lost_among_workers_a_suspension_and_a_purge() {
     in_many_orders(

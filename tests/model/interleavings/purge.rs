@@ -1,4 +1,4 @@
-//! The purge beside everything else: it removes what is over, and nothing that anybody still needs.
+//! The purge beside everything else: it removes expired records, and nothing that is still needed.
 
 use crate::interleavings::explore::{Move, Scene, Waits, each, in_every_order};
 use support::intercepted::step::{Answer, Step};
@@ -38,15 +38,15 @@ fn a_purge_takes_nothing_from_what_goes_on_beside_it() {
                 Step::Hold => assert!(Step::Agree(answer.given).run(&scene.world).await.is_good()),
                 _ => {}
             }
-            // What was over at the start is gone.
+            // What had expired at the start is gone.
             let left = 2 + usize::from(matches!(step, Step::Hold));
             assert_eq!(scene.world.store.authorization_count().await, left, "{answers:?}");
         });
     }
 }
 
-/// A world in which an old request and an old code are due for the purge, and another of each is good, and a
-/// grant whose first access token is over.
+/// A world with an old request and an old code that are due for the purge, a valid one of each, and a grant whose first
+/// access token has expired.
 struct Prepared {
     world: World,
     handle: String,
@@ -78,7 +78,7 @@ fn a_replay_at_the_end_of_its_notice_revokes_or_is_unknown() {
             let world = World::platform().await;
             let code = world.code().await;
             let pair = Step::Exchange(code.clone()).run(&world).await.pair();
-            // A page may be looked at for longer than a code is good.
+            // A page may stay open for longer than a code is valid.
             world.advance(1800 + KEPT);
             Scene { world, tasks: each([Step::Exchange(code), Step::Purge]), pair, writes: 1 }
         },
@@ -90,8 +90,8 @@ fn a_replay_at_the_end_of_its_notice_revokes_or_is_unknown() {
     );
 }
 
-/// The exchange stands still between its look and its claim, until the code has expired. What stands in the grant's place
-/// has to be there still.
+/// The exchange pauses between its read and its claim, until the code has expired. The record in the grant's place must
+/// still be there.
 #[test]
 #[ignore = "tries 8,000 orders"]
 fn an_exchange_that_comes_too_late_brings_nothing_that_works() {
@@ -110,7 +110,7 @@ fn an_exchange_that_comes_half_a_year_late_brings_nothing_that_works() {
     withdrawn_and_purged(CODE_LIFE + REFRESH_LIFE + KEPT);
 }
 
-/// An exchange while the code is withdrawn and, that many seconds later, a purge comes.
+/// An exchange while the code is withdrawn and, that many seconds later, a purge runs.
 fn withdrawn_and_purged(later: u64) {
     let scene = async move || {
         let world = World::platform().await;
@@ -123,7 +123,7 @@ fn withdrawn_and_purged(later: u64) {
         assert!(answers[1].iter().all(Answer::is_good), "{answers:?}");
         match &answers[0][0].pair {
             Some(pair) => assert!(scene.is_dead(pair).await, "{answers:?}"),
-            // What stood in its way may be removed before it looks who that was: then it cannot tell.
+            // The record that blocked it may be removed before it reads whose record that was. Then it cannot know.
             None => {
                 let known = ["invalid_grant", "temporarily_unavailable"];
                 assert!(known.contains(&answers[0][0].error.as_str()), "{answers:?}");

@@ -1,4 +1,4 @@
-//! Refreshes against each other and against everything that takes away.
+//! Refreshes against each other and against everything that revokes.
 
 use grantor::GrantId;
 
@@ -46,7 +46,7 @@ fn two_refreshes_bring_one_pair_where_there_is_grace() {
     }
 }
 
-/// One that asks for less rotates on its own behalf, whichever comes first.
+/// A refresh with a narrower scope rotates by itself, whichever comes first.
 #[test]
 fn two_refreshes_for_different_scopes_bring_two_pairs_of_one_line() {
     for reads_settled in [true, false] {
@@ -65,7 +65,7 @@ fn two_refreshes_for_different_scopes_bring_two_pairs_of_one_line() {
     }
 }
 
-/// The strict profile ends graces with the next refresh; a client that tries again is not accused for it.
+/// The strict profile ends graces with the next refresh; another try of a client is not reported as reuse.
 #[test]
 fn honest_retries_are_never_accused_where_a_refresh_ends_earlier_graces() {
     in_every_order(
@@ -81,7 +81,7 @@ fn honest_retries_are_never_accused_where_a_refresh_ends_earlier_graces() {
     );
 }
 
-/// One worker goes on with what it was given, another comes with the first token.
+/// One worker continues with its new pair, another presents the first token.
 #[test]
 fn a_chain_of_refreshes_and_a_late_one_are_one_line() {
     for reads_settled in [true, false] {
@@ -106,7 +106,7 @@ fn a_chain_of_refreshes_and_a_late_one_are_one_line() {
     }
 }
 
-/// Of two pairs in one line, both tokens at once.
+/// Refreshes with both refresh tokens of one line at once.
 #[test]
 fn an_old_and_the_newest_token_at_once_bring_one_line() {
     in_every_order_where(
@@ -145,7 +145,7 @@ fn two_refreshes_bring_one_pair_where_there_is_no_grace_and_the_second_ends_it()
     );
 }
 
-/// What was taken is dead, whatever the refresh brought.
+/// What was withdrawn is dead, whatever the refresh returned.
 async fn all_dead(scene: &Scene, answers: &Answers) {
     let (refreshed, taken) = (&answers[0][0], &answers[1][0]);
     assert!(taken.is_good(), "{answers:?}");

@@ -26,7 +26,7 @@ pub(crate) enum By {
     Client(usize),
 }
 
-/// How far a user gets.
+/// How far a user gets in the flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reached {
     Page,
@@ -126,7 +126,7 @@ pub(crate) enum Action {
     Advance {
         seconds: u32,
     },
-    /// The clock leaps forward, a user gets so far as that, and the clock is set back.
+    /// The clock leaps forward, a user gets this far, and the clock is set back.
     Leap {
         seconds: u32,
         client: usize,
@@ -142,7 +142,7 @@ pub(crate) enum Action {
     Restart,
 }
 
-/// Everything, or one grant and what its refresh tokens bring in the course of time; seldom as many as may be.
+/// Everything, or one grant and its refreshes in the course of time; seldom as many as are allowed.
 pub(crate) fn sequence() -> impl Strategy<Value = Vec<Action>> {
     prop_oneof![80 => prop::collection::vec(action(), 1..40), 40 => life_of_a_grant(), 2 => crowded_grant()]
 }

@@ -1,4 +1,4 @@
-//! Whoever has a secret has all of it: nothing that is made out of secrets is one.
+//! A secret works only as a whole: nothing that is made of parts of secrets is one.
 
 use std::ops::Range;
 
@@ -17,10 +17,10 @@ enum Alteration {
     Prefix(usize),
     Suffix(usize),
     FlippedBit(usize, u8),
-    /// The other's octets in a part of it.
+    /// The other's bytes in a part of it.
     Spliced(usize, usize),
     Inserted(usize, char),
-    /// Two octets change places.
+    /// Two bytes change places.
     Swapped(usize, usize),
     OtherKind(&'static str),
 }
@@ -41,24 +41,24 @@ fn alteration() -> impl Strategy<Value = Alteration> {
 
 fn altered(secret: &str, other: &str, alteration: &Alteration) -> String {
     let count = secret.len();
-    let mut octets = secret.as_bytes().to_vec();
+    let mut bytes = secret.as_bytes().to_vec();
     match alteration {
-        Alteration::Prefix(end) => octets.truncate(end % count),
-        Alteration::Suffix(start) => drop(octets.drain(..=start % count)),
-        Alteration::FlippedBit(place, bit) => octets[place % count] ^= 1 << bit,
+        Alteration::Prefix(end) => bytes.truncate(end % count),
+        Alteration::Suffix(start) => drop(bytes.drain(..=start % count)),
+        Alteration::FlippedBit(place, bit) => bytes[place % count] ^= 1 << bit,
         Alteration::Spliced(one, two) => {
             let part = between(one % count, two % count);
-            octets[part.clone()].copy_from_slice(&other.as_bytes()[part]);
+            bytes[part.clone()].copy_from_slice(&other.as_bytes()[part]);
         }
         Alteration::Inserted(place, character) => {
             let mut text = secret.to_owned();
             text.insert(place % (count + 1), *character);
-            octets = text.into_bytes();
+            bytes = text.into_bytes();
         }
-        Alteration::Swapped(one, two) => octets.swap(one % count, two % count),
-        Alteration::OtherKind(prefix) => octets = [prefix.as_bytes(), &secret.as_bytes()[3..]].concat(),
+        Alteration::Swapped(one, two) => bytes.swap(one % count, two % count),
+        Alteration::OtherKind(prefix) => bytes = [prefix.as_bytes(), &secret.as_bytes()[3..]].concat(),
     }
-    String::from_utf8(octets).unwrap()
+    String::from_utf8(bytes).unwrap()
 }
 
 fn between(one: usize, two: usize) -> Range<usize> {
@@ -78,7 +78,7 @@ impl Grants {
         let world = World::platform().await;
         let (first, second) = (world.pair().await, world.pair().await);
         let live = [pair(&world.refresh(&first.refresh).await), pair(&world.refresh(&second.refresh).await)];
-        // Old enough to accuse.
+        // Old enough that its use counts as reuse.
         world.advance(360);
         let codes = [world.code().await, world.code().await];
         world.events.take();
@@ -120,11 +120,11 @@ fn nothing_made_of_secrets_is_a_secret_or_accuses_anybody() {
             return Ok(());
         }
         block_on(async {
-            holds(world.refresh(&text).await.status() == 400, || format!("{text:?} brings a pair"))?;
+            holds(world.refresh(&text).await.status() == 400, || format!("{text:?} is refreshed"))?;
             holds(world.exchange(&text).await.status() == 400, || format!("{text:?} is exchanged"))?;
-            // The field of a header carries no blanks at its ends.
-            let opens = world.opens(&text).await && !grants.is_genuine(text.trim());
-            holds(!opens, || format!("{text:?} opens"))?;
+            // The value of a header has no blanks at its ends.
+            let works = world.opens(&text).await && !grants.is_genuine(text.trim());
+            holds(!works, || format!("{text:?} grants access"))?;
             let revoked = world.revoke(&text).await.status();
             holds(revoked == if text.is_empty() { 400 } else { 200 }, || format!("{text:?}: {revoked}"))?;
             if !text.is_empty() {

@@ -1,7 +1,7 @@
 //! How many cases are tried, and which.
 //!
-//! A run draws the same cases as the last one. `GRANTOR_CASES=100000` tries that many of each property, drawn
-//! anew. A case that fails is made smaller and shown.
+//! Every run draws the same cases. `GRANTOR_CASES=100000` tries that many new ones of each property. A case that fails
+//! is made smaller and shown.
 
 use std::env::{self, VarError};
 
@@ -23,12 +23,12 @@ pub(crate) fn block_on<F: Future>(future: F) -> F::Output {
     RUNTIME.with(|runtime| runtime.block_on(future))
 }
 
-/// The count that is tried where so many are meant.
+/// Returns how many cases to try where this many are meant.
 pub(crate) fn count(meant: u32) -> u32 {
     asked().unwrap_or(meant)
 }
 
-/// The count that was asked for by the environment.
+/// The count that the environment sets.
 fn asked() -> Option<u32> {
     match env::var(VARIABLE) {
         Ok(asked) => Some(asked.parse().unwrap()),

@@ -19,24 +19,24 @@ fn denied(world: &World, query: &str) -> Response {
     block_on(world.decide(query, Decision::Deny))
 }
 
-/// One octet, written in one of the ways there are.
-fn written(octet: u8, way: u8) -> String {
-    let may_stand = octet.is_ascii_alphanumeric() || b"-._~!$'()*,;:@/?=".contains(&octet);
-    match (way, octet) {
+/// One byte, written in one of the ways there are.
+fn written(byte: u8, way: u8) -> String {
+    let may_stand = byte.is_ascii_alphanumeric() || b"-._~!$'()*,;:@/?=".contains(&byte);
+    match (way, byte) {
         (0, b' ') => "+".to_owned(),
-        (0 | 1, _) if may_stand => char::from(octet).to_string(),
-        (2, _) => format!("%{octet:02x}"),
-        _ => format!("%{octet:02X}"),
+        (0 | 1, _) if may_stand => char::from(byte).to_string(),
+        (2, _) => format!("%{byte:02x}"),
+        _ => format!("%{byte:02X}"),
     }
 }
 
 #[test]
-fn state_comes_back_octet_for_octet_however_it_was_written() {
+fn state_comes_back_byte_for_byte_however_it_was_written() {
     let world = block_on(World::platform());
-    let octets = prop::collection::vec((any::<u8>(), 0..4_u8), 1..60);
-    check(CASES, &octets, |octets| {
-        let text: String = octets.iter().map(|(octet, way)| written(*octet, *way)).collect();
-        let state: Vec<u8> = octets.iter().map(|(octet, _)| *octet).collect();
+    let bytes = prop::collection::vec((any::<u8>(), 0..4_u8), 1..60);
+    check(CASES, &bytes, |bytes| {
+        let text: String = bytes.iter().map(|(byte, way)| written(*byte, *way)).collect();
+        let state: Vec<u8> = bytes.iter().map(|(byte, _)| *byte).collect();
         let answer = denied(&world, &world.query(&[]).replace("response_type", &format!("state={text}&response_type")));
         let location = answer.header("Location").ok_or("no redirect")?;
         // Read as a form and, with a plus left as it is, as a URI.
@@ -106,9 +106,9 @@ fn body() -> impl Strategy<Value = String> {
 
 /// Whether each percent sign is followed by two digits.
 fn is_sound(body: &str) -> bool {
-    let octets = body.as_bytes();
-    let digit = |place: usize| octets.get(place).is_some_and(u8::is_ascii_hexdigit);
-    (0..octets.len()).all(|place| octets[place] != b'%' || digit(place + 1) && digit(place + 2))
+    let bytes = body.as_bytes();
+    let digit = |place: usize| bytes.get(place).is_some_and(u8::is_ascii_hexdigit);
+    (0..bytes.len()).all(|place| bytes[place] != b'%' || digit(place + 1) && digit(place + 2))
 }
 
 #[test]

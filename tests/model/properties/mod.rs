@@ -1,5 +1,5 @@
-//! Properties, on random cases: the whole server against a model of its description, and single rules against
-//! what others make of the same input.
+//! Properties, on random cases: the whole server against a model of its description, and single rules against what
+//! other libraries make of the same input.
 
 mod action;
 mod altered_secrets;

@@ -110,7 +110,7 @@ struct Play {
     policy: Arc<Policy>,
     client: Value,
     pairs: Vec<Pair>,
-    /// It grows by the approval of a person alone, and never beyond what the client was registered within.
+    /// Only a person's approval extends it, and never beyond what the client was registered within.
     limit: ScopeSet,
     /// Whether a person approved or narrowed the client, so that all its updates await review.
     is_judged: bool,
@@ -127,7 +127,7 @@ impl Play {
         let world = World::built(config, |builder| builder.registration_policy(shared)).await;
         let body = metadata(json!({"scope": WIDE, "redirect_uris": [URIS[0]]})).to_string();
         let request = Request::new("POST").header("Content-Type", b"application/json");
-        let answer = world.server.serve(Endpoint::Registration, &request.body(Body::Octets(body.as_bytes()))).await;
+        let answer = world.server.serve(Endpoint::Registration, &request.body(Body::Bytes(body.as_bytes()))).await;
         assert_eq!(answer.status(), 201);
         let client = serde_json::from_slice(answer.body()).unwrap();
         Self { world, policy, client, pairs: Vec::new(), limit: scopes(BOUND), is_judged: false }
@@ -174,7 +174,7 @@ impl Play {
         let path = address.strip_prefix(self.world.server.issuer()).unwrap();
         let token = format!("Bearer {}", self.client["registration_access_token"].as_str().unwrap());
         let request = Request::new("PUT").path(path).header("Authorization", token.as_bytes());
-        let request = request.header("Content-Type", b"application/json").body(Body::Octets(body.as_bytes()));
+        let request = request.header("Content-Type", b"application/json").body(Body::Bytes(body.as_bytes()));
         let answer = self.world.server.serve(Endpoint::ClientConfiguration, &request).await;
         holds(answer.status() < 500, || format!("an update was answered with {}", answer.status()))?;
         let awaits_review = self.is_judged || self.policy.queues.load(Ordering::Relaxed);

@@ -14,7 +14,7 @@ const CASES: u32 = 150;
 #[derive(Clone, Debug)]
 enum Step {
     Push,
-    /// A browser brings one of the requests, and its user looks at the page.
+    /// A browser presents one of the requests, and its user sees the page.
     Open {
         request: Index,
         session: u8,

@@ -94,13 +94,13 @@ const FRAGMENTS: [&str; 66] = [
     "\u{ad}",
 ];
 
-/// A change of a text at a place that is drawn.
+/// A change of a text at a random place.
 #[derive(Clone, Debug)]
 enum Change {
     Insert(usize, &'static str),
     Replace(usize, &'static str),
     Remove(usize, usize),
-    /// Case is turned.
+    /// Changes the case of a letter.
     Turn(usize),
     Append(&'static str),
     Prepend(&'static str),
@@ -160,7 +160,7 @@ fn is_loopback(url: &Url) -> bool {
     url.scheme() == "http" && matches!(url.host_str(), Some("127.0.0.1" | "[::1]" | "localhost"))
 }
 
-/// Where a browser would go, as far as the rule binds it: on a loopback host the port is free.
+/// Where a browser would go, as far as the rule compares it: on a loopback host, the port may differ.
 fn place(text: &str) -> Result<(String, String, Option<u16>), String> {
     let url = Url::parse(text).map_err(|error| format!("{text:?}: {error}"))?;
     let plain = url.username().is_empty() && url.password().is_none() && url.fragment().is_none();
@@ -213,7 +213,7 @@ fn nothing_is_registered_that_a_browser_reads_otherwise() {
         let text = changed(text, &changes);
         let policy = policy(RedirectUriComparison::Domain);
         let Ok(registered) = RegisteredRedirectUri::parse(&text, &policy) else { return Ok(()) };
-        // A label behind "xn--" that is none: a browser goes nowhere.
+        // An invalid label after "xn--": a browser goes nowhere.
         if Url::parse(&text) == Err(ParseError::IdnaError) {
             return Ok(());
         }

@@ -1,6 +1,6 @@
 //! Random sequences in each profile: the server says what the model says.
 //!
-//! `GRANTOR_TEST_STORE` says over which store.
+//! `GRANTOR_TEST_STORE` selects the store.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -17,9 +17,9 @@ use crate::properties::play::Play;
 const SEQUENCES: u32 = 750;
 /// The same over a store that is slower than memory.
 const SEQUENCES_OVER_OTHERS: u32 = 250;
-/// So many make it all but sure that everything happens.
+/// With so many, everything is all but certain to happen.
 const MANY: u32 = 500;
-/// What has to happen in many sequences, or they show nothing.
+/// What must happen in many sequences; otherwise they show nothing.
 const KINDS: [&str; 16] = [
     "CodeIssued",
     "Denied",
@@ -82,7 +82,7 @@ fn play(profile: Profile, rules: Rules) {
     assert!(played.get() < MANY || missing.is_empty(), "{missing:?} never happened");
 }
 
-/// Plays one sequence to its end, and gives how often what happened.
+/// Plays one sequence to its end, and returns how often each thing happened.
 async fn one(profile: Profile, rules: Rules, actions: &[Action]) -> Result<BTreeMap<&'static str, usize>, String> {
     let mut play = Play::new(profile, rules).await;
     for (number, action) in actions.iter().enumerate() {

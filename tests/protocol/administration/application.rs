@@ -7,7 +7,7 @@ use grantor::{ClientId, Consent, Decision, GrantId, GrantType, GrantTypes, Profi
 use crate::unreliable::{Fault, Unreliable};
 use support::world::{Credentials, PKCE, SCOPES, SESSION, START, World, code, e400, empty, form, ok, pair, text, wa};
 
-/// Where a handle and a code have the id of their record.
+/// Returns the id of the record that a handle or a code belongs to.
 fn id_in(secret: &str) -> GrantId {
     secret[3..25].parse().unwrap()
 }
@@ -26,7 +26,7 @@ async fn code_of(world: &World, client: &Credentials, subject: &Subject) -> Stri
     text(&code(&world.server.decide(&handle, subject, SESSION, &agreed()).await.unwrap()), "code")
 }
 
-/// The form of a request that was ended shows the page, and nobody is sent to the client.
+/// Submitting the form of a request that has ended shows the error page and does not redirect.
 async fn shows_the_page(world: &World, handle: &str, subject: &Subject) {
     let refused = world.server.decide(handle, subject, SESSION, &agreed()).await.unwrap_err();
     let response = refused.response(Some(subject));
@@ -75,9 +75,9 @@ async fn an_application_is_withdrawn_whole_and_nothing_else() {
     code(&world.server.decide(&waiting_of_bob, &bob, SESSION, &agreed()).await.unwrap());
 
     assert_eq!(world.server.withdraw_application(alice, &client).await.unwrap(), 0);
-    let nobody = ClientId::new("nobody").unwrap();
-    assert_eq!(world.server.withdraw_application(alice, &nobody).await.unwrap(), 0);
-    // What is approved afterwards lives.
+    let unknown = ClientId::new("nobody").unwrap();
+    assert_eq!(world.server.withdraw_application(alice, &unknown).await.unwrap(), 0);
+    // A later approval is valid.
     assert!(world.opens(&world.pair().await.access).await);
 }
 
@@ -93,7 +93,7 @@ async fn a_withdrawal_that_failed_can_be_repeated() {
     store.fail(Fault::Writes);
     let failed: StoreError = world.server.withdraw_application(&world.alice, &client).await.unwrap_err();
     assert!(failed.is_transient());
-    // Codes and grants are kept elsewhere: the request was denied.
+    // Codes and grants are in another store: the request was denied.
     shows_the_page(&world, &waiting, &world.alice).await;
     store.fail(Fault::None);
     assert_eq!(world.server.withdraw_application(&world.alice, &client).await.unwrap(), 3);
@@ -103,7 +103,7 @@ async fn a_withdrawal_that_failed_can_be_repeated() {
     }
     e400(&world.exchange(&unredeemed).await, "invalid_grant");
 
-    // Reads of this store are not settled: what was withdrawn is confirmed before the call succeeds.
+    // Reads of this store are not settled: the withdrawal is confirmed before the call succeeds.
     store.fail(Fault::Writes);
     assert!(world.server.withdraw_application(&world.alice, &client).await.is_err());
     store.fail(Fault::None);
@@ -159,7 +159,7 @@ async fn the_id_of_a_code_or_a_held_request_withdraws_it() {
         assert!(!world.server.revoke_grant(id_in(secret), &world.alice).await.unwrap(), "it was live once");
     }
 
-    // Past its end it is withdrawn as well, and was not live.
+    // An expired code or request can be withdrawn too, but was not live.
     let (code, waiting) = (world.code().await, held(&world, &world.client, &world.alice).await);
     world.advance(1800);
     for secret in [&code, &waiting] {
@@ -202,7 +202,7 @@ async fn an_approved_request_is_listed_until_its_code_is_exchanged() {
     assert_eq!(listed(&world, alice).await, []);
     e400(&world.exchange_as(&other, &second).await, "invalid_grant");
 
-    // Its end is the end of its code.
+    // It expires with its code.
     world.code().await;
     world.advance(599);
     assert_eq!(listed(&world, alice).await.len(), 1);
@@ -220,7 +220,7 @@ async fn what_is_listed_follows_the_client() {
         world.code().await;
     }
     registrar.suspend(&client).await.unwrap();
-    // A suspended client may be resumed, and exchange its codes.
+    // A suspended client may be resumed and then exchange its codes.
     assert_eq!(listed(&world, &world.alice).await.len(), 130);
     registrar.resume(&client).await.unwrap();
     registrar.withdraw_grants(&client).await.unwrap();

@@ -74,7 +74,7 @@ async fn only_grants_that_still_open_something_are_listed() {
         ids.sort();
         ids
     };
-    // A suspended client may be resumed, and its grants live on with it.
+    // A suspended client may be resumed, and its grants remain valid.
     let expected = sorted(vec![live, grant_of(&world, &access_alone.access).await, of_suspended]);
     assert_eq!(sorted(listed(&world).await), expected);
 
@@ -146,15 +146,15 @@ async fn a_grant_is_withdrawn_by_its_own_user_and_once() {
     let id = grant_of(&world, &live.access).await;
     let bob = Subject::new("bob").unwrap();
     assert!(!world.server.revoke_grant(id, &bob).await.unwrap());
-    assert!(!world.server.revoke_grant(GrantId::from_octets([7; 16]), &world.alice).await.unwrap());
+    assert!(!world.server.revoke_grant(GrantId::from_bytes([7; 16]), &world.alice).await.unwrap());
     assert!(world.opens(&live.access).await);
     assert!(world.server.revoke_grant(id, &world.alice).await.unwrap());
     let after = TokenStore::find(&world.store, &id).await.unwrap().unwrap();
     assert!(!world.server.revoke_grant(id, &world.alice).await.unwrap());
     let again = TokenStore::find(&world.store, &id).await.unwrap().unwrap();
-    assert_eq!(again, after, "it is not revoked anew");
+    assert_eq!(again, after, "it is not revoked again");
 
-    // What had ended by itself was not alive.
+    // A grant that has expired was not live.
     let live = world.pair().await;
     let id = grant_of(&world, &live.access).await;
     world.advance(15_552_000);
@@ -185,7 +185,7 @@ async fn all_grants_of_a_client_are_withdrawn_at_once() {
         empty(&world.revoke(&pair.access).await);
         empty(&world.revoke(&pair.refresh).await);
         assert_eq!(world.introspect_as(&world.client, &pair.access).await["active"], false);
-        // To another client it is as dead as to its own.
+        // The token is invalid for another client too.
         empty(&world.post(Endpoint::Revocation, &[("token", &pair.refresh)]).client(&other).send().await);
     }
     e400(&world.exchange(&unredeemed).await, "invalid_grant");
@@ -197,7 +197,7 @@ async fn all_grants_of_a_client_are_withdrawn_at_once() {
     assert!(left.len() == 1 && *left[0].client() == other.client_id());
     assert!(world.opens(&unaffected.access).await);
 
-    // The secret is the same, and who consents from now on is served.
+    // The secret is unchanged, and new consents are accepted.
     let agreed = Decision::Approve(Consent::to_everything());
     let response = world.server.decide(handle.expose(), &world.alice, SESSION, &agreed).await.unwrap();
     let again = pair(&world.exchange(&text(&code(&response), "code")).await);

@@ -1,4 +1,4 @@
-//! What an embedder does with what was granted: list it, withdraw it, clean up after it.
+//! What an embedder does with grants: list them, withdraw them, purge expired ones.
 
 mod application;
 mod grants;

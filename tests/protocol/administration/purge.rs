@@ -1,4 +1,4 @@
-//! Records go an hour after their end, grants not before a late exchange is impossible.
+//! Records are removed an hour after they expire, grants only when a late exchange is impossible.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use grantor::{Config, Decision, GrantTypes, Profile};
 use support::world::{PKCE, SESSION, World, e400, empty, form, ok, pair};
 
 const HOUR: u64 = 3600;
-/// Shorter than that of a code, so that a decision makes the record last longer.
+/// Shorter than the lifetime of a code, so that a decision makes the record last longer.
 const HOLD_LIFE: u64 = 60;
 const CODE_LIFE: u64 = 600;
 const REFRESH_LIFE: u64 = 15_552_000;
@@ -21,12 +21,12 @@ async fn purge(world: &World, limit: usize) -> Purge {
     world.purge(limit).await
 }
 
-/// Authorizations and grants that are stored.
+/// Returns how many authorizations and grants are stored.
 async fn stored(world: &World) -> (usize, usize) {
     (world.store.authorization_count().await, world.store.grant_count().await)
 }
 
-/// Goes to the second before `seconds` and then to it: the record goes there and no sooner.
+/// Asserts that a purge removes the record after exactly `seconds`, and not a second earlier.
 async fn goes_after(world: &World, seconds: u64, kept: (usize, usize), left: (usize, usize)) {
     world.advance(seconds - 1);
     let early = purge(world, 100).await;
@@ -72,7 +72,7 @@ async fn the_replay_of_a_code_is_noticed_as_long_as_it_is_kept() {
     let code = world.code().await;
     let live = pair(&world.exchange(&code).await);
     world.advance(CODE_LIFE + HOUR);
-    // The two codes, and the grant that the replay revoked, unless a fail-over may undo that.
+    // The two codes, and the grant that the replay revoked, unless a fail-over may undo the revocation.
     let removed = if TokenStore::reads_settled(&world.store) { 3 } else { 2 };
     assert_eq!(purge(&world, 100).await.removed(), removed);
     e400(&world.exchange(&code).await, "invalid_grant");
@@ -90,7 +90,7 @@ async fn a_grant_is_kept_until_an_hour_after_its_last_end() {
     goes_after(&world, REFRESH_LIFE - CODE_LIFE, (0, 1), (0, 0)).await;
     e400(&world.refresh(&live.refresh).await, "invalid_grant");
 
-    // Refreshed, so that the newest token decides.
+    // The grant was refreshed, so the newest token decides.
     let first = world.pair().await;
     world.advance(CODE_LIFE + HOUR);
     assert_eq!(purge(&world, 100).await.removed(), 1);
@@ -112,7 +112,7 @@ async fn a_revoked_grant_goes_two_hours_after_its_code() {
     empty(&world.revoke(&revoked.refresh).await);
     world.pair_of(&code_only).await;
     let killed = world.code().await;
-    // A code that was killed before its exchange leaves a grant without tokens.
+    // A code that was revoked before its exchange leaves a grant without tokens.
     assert_eq!(world.server.revoke_subject(&world.alice).await.unwrap(), 2);
     world.advance(CODE_LIFE + HOUR);
     assert_eq!((purge(&world, 100).await.removed(), stored(&world).await), (3, (0, 3)));
@@ -130,7 +130,7 @@ async fn a_grant_that_was_revoked_late_goes_with_the_next_purge() {
     for retention in [0, 7 * 86_400] {
         let kept = Duration::from_secs(retention);
         let world = World::with(Profile::Platform, |config| config.revoked_retention = kept).await;
-        // Where a fail-over may undo the revocation, one that is repeated within two hours finds the record to confirm.
+        // If a fail-over may undo the revocation, a retry within two hours still finds the record to confirm.
         let kept_for = if TokenStore::reads_settled(&world.store) { retention } else { retention.max(2 * HOUR) };
         let first = world.pair().await;
         world.advance(CODE_LIFE + 2 * HOUR);
@@ -139,7 +139,7 @@ async fn a_grant_that_was_revoked_late_goes_with_the_next_purge() {
         world.advance(30 * 86_400);
         let second = pair(&world.refresh(&first.refresh).await);
         empty(&world.revoke(&second.refresh).await);
-        // The client repeats itself, and is told the same.
+        // A repeated revocation gets the same response.
         empty(&world.revoke(&second.refresh).await);
         if kept_for > 0 {
             goes_after(&world, kept_for, (0, 1), (0, 0)).await;
@@ -218,7 +218,7 @@ async fn a_purge_does_not_walk_over_what_is_alive() {
         world.pair().await;
     }
     assert_eq!((purge(&world, 1).await.removed(), stored(&world).await), (1, (50, 50)));
-    // A store need not know of more than it was allowed to look at, so this is told by the next step.
+    // A store may read no more records than it was allowed to, so only the next step reports the end.
     let step = purge(&world, 1).await;
     assert_eq!((step.removed(), step.is_finished(), stored(&world).await), (0, true, (50, 50)));
 }

@@ -1,5 +1,7 @@
 //! Everything of a user at once: after a logout, a new password, a deleted account.
 
+use std::collections::BTreeSet;
+
 use grantor::store::{CodeStore, RevocationReason, TokenStore};
 use grantor::{Consent, Decision, Profile, Subject};
 
@@ -14,7 +16,7 @@ fn agreed() -> Decision {
     Decision::Approve(Consent::to_everything())
 }
 
-/// A code for that user, and the pair for one.
+/// Returns a code for that user.
 async fn code_of(world: &World, subject: &Subject) -> String {
     let handle = held(world, subject).await;
     text(&code(&world.server.decide(&handle, subject, SESSION, &agreed()).await.unwrap()), "code")
@@ -36,7 +38,7 @@ async fn everything_of_a_user_is_withdrawn_and_nothing_of_others() {
     let (code_of_bob, waiting_of_bob) = (code_of(&world, &bob).await, held(&world, &bob).await);
     world.events.take();
 
-    // Two grants, a code, and a request on the screen.
+    // Two grants, a code, and a held request.
     assert_eq!(world.server.revoke_subject(alice).await.unwrap(), 4);
     let events = world.events.take();
     let revoked = events.iter().filter(|event| event.starts_with("GrantRevoked"));
@@ -52,7 +54,7 @@ async fn everything_of_a_user_is_withdrawn_and_nothing_of_others() {
     let response = refused.response(Some(alice));
     assert_eq!((response.status(), response.header("Location")), (400, None));
     assert!(world.server.grants_of(alice).await.unwrap().is_empty());
-    // A code that was never used is no replay, and a token that was withdrawn no reuse.
+    // A code that was never used is not reported as a replay, nor a withdrawn token as reuse.
     let events = world.events.take();
     assert!(!events.iter().any(|event| event.starts_with("CodeReplayed") || event.starts_with("RefreshTokenReused")));
 
@@ -96,7 +98,7 @@ async fn what_had_ended_before_is_not_counted() {
     world.advance(599);
     let still_alive = world.code().await;
     world.advance(1);
-    // The grant, the later code and the request on the screen; the first code is past its end.
+    // The grant, the later code and the held request; the first code has expired.
     assert_eq!(world.server.revoke_subject(&world.alice).await.unwrap(), 3);
     e400(&world.exchange(&still_alive).await, "invalid_grant");
 
@@ -136,10 +138,12 @@ async fn grants_are_counted_when_their_codes_are_long_gone() {
 async fn a_denial_that_was_found_makes_no_version() {
     let world = World::platform().await;
     held(&world, &world.alice).await;
+    let mut versions = BTreeSet::new();
     for _ in 0..3 {
         let _ = world.server.revoke_subject(&world.alice).await.unwrap();
         let found = world.store.authorizations_of(&world.alice, grantor::store::Page::first(10)).await.unwrap();
-        assert_eq!((found.len(), found[0].version()), (1, 2));
+        versions.extend(found.iter().map(|record| record.version()));
+        assert_eq!((found.len(), versions.len()), (1, 1));
     }
 }
 

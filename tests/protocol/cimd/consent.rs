@@ -1,4 +1,4 @@
-//! What the consent page learns about a client with a document.
+//! What the consent page shows about a client with a document.
 
 use grantor::RegistrationBounds;
 use grantor::scope::ResourceScope;
@@ -54,7 +54,7 @@ async fn the_digest_changes_with_what_a_user_consented_to() {
         assert_eq!(next != *seen.last().unwrap(), is_changed, "{members}");
         seen.push(next);
     }
-    assert_eq!(seen[5], first, "it is what it was");
+    assert_eq!(seen[5], first, "the digest is unchanged");
     assert_ne!(ask(&world, &query(&world, &world.client.id, REDIRECT_URI)).await.unwrap().client_digest(), first);
     // Existing grants stay valid after the document has changed.
     let pending = ask_for(&world, URL).await.unwrap();
@@ -80,7 +80,7 @@ async fn a_document_of_another_ones_client_is_never_assured() {
     let asked = query(&world, URL, "http://localhost:6666/callback");
     for _ in 0..2 {
         let pending = ask(&world, &asked).await.unwrap();
-        assert!(!pending.is_client_assured(), "an earlier consent must not stand in");
+        assert!(!pending.is_client_assured(), "an earlier consent must not count");
         assert!(pending.is_loopback_only());
         assert_eq!((pending.client_id_host(), pending.redirect_host()), (Some("client.example"), "localhost"));
         let handle = world.server.hold(&pending, &world.alice, super::SESSION).await.unwrap();

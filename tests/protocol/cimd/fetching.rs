@@ -162,7 +162,7 @@ async fn only_a_signed_in_user_causes_a_fetch() {
     assert_eq!(error.form_action_sources(), Some("https: http:"));
     page(&error.response(None));
     assert_eq!(web.count(), 0);
-    // A client that is stored already makes no difference.
+    // An already stored client makes no difference.
     super::pair_of(&world, URL).await;
     web.take();
     assert!(world.authorize(&query(&world, URL, URI)).await.unwrap_err().needs_sign_in());
@@ -219,7 +219,7 @@ async fn a_waiter_goes_on_if_the_request_that_began_it_is_dropped() {
     assert_eq!(web.count(), 2);
 }
 
-/// Lets requests come as far as a fetch that waits, over any store.
+/// Waits until requests have reached a pending fetch, with any store.
 async fn pause() {
     tokio::time::sleep(PAUSE).await;
 }

@@ -95,7 +95,7 @@ async fn an_algorithm_that_is_not_accepted_is_refused() {
     web.take();
     pair_of(&world, URL).await;
     assert_eq!(web.take(), [URL], "its keys are not fetched");
-    // Where the server can, the client proves its key, whatever the option says.
+    // If the server supports it, the client must prove its key, regardless of the option.
     let mut config = keyed();
     config.metadata_documents.none_beside_private_key_jwt = true;
     let world = world_with(config, &web).await;
@@ -147,7 +147,7 @@ async fn later_steps_fetch_the_key_set_and_never_the_document() {
     for _ in 0..20 {
         e401(&refresh_by_key(&world, URL, &unknown, &tokens.refresh).await, "invalid_client");
     }
-    assert_eq!(web.count(), 0, "the pause is not over");
+    assert_eq!(web.count(), 0, "the pause has not ended");
     assert!(world.opens(&tokens.access).await);
     assert_eq!(web.count(), 0);
 }
@@ -179,7 +179,7 @@ async fn a_client_that_proved_a_key_does_not_fall_back() {
     web.publish(URL, by_value(&signer));
     world.advance(2 * 86_400);
     pair_by_key(&world, &signer).await;
-    // Once its registration has ended, it is a new client. None of the tokens of before comes back.
+    // Once its registration has ended, it is a new client. No earlier token becomes valid again.
     web.publish(URL, with(json!({"token_endpoint_auth_method": "none"})));
     let last = stored(&world).await.open().unwrap().gone_at().unwrap();
     world.advance(u64::from(last.seconds() - now(&world)));
@@ -220,7 +220,7 @@ async fn other_keys_in_a_document_count_from_the_next_sign_in() {
     let before = pair_of(&world, URL).await;
     let digest = async || ask_for(&world, URL).await.unwrap().client_digest();
     let mut digests = vec![digest().await];
-    // A public client takes a key: its grants go on with it.
+    // A public client gets a key: its grants remain valid.
     web.publish(URL, by_value(&old));
     world.advance(2 * 86_400);
     digests.push(digest().await);

@@ -74,7 +74,7 @@ fn document() -> Value {
     })
 }
 
-/// The document with members set; null counts as absent.
+/// Returns the document with these members set; null counts as absent.
 fn with(members: Value) -> Value {
     let mut document = document();
     document.as_object_mut().unwrap().extend(members.as_object().unwrap().clone());
@@ -111,7 +111,7 @@ async fn ask_for(world: &World, url: &str) -> Result<PendingAuthorization, Autho
 
 /// The response that the signed-in user gets for a refused request.
 async fn refusal(world: &World, query: &str) -> Response {
-    ask(world, query).await.expect_err("the request was found good").response(Some(&world.alice))
+    ask(world, query).await.expect_err("the request was accepted").response(Some(&world.alice))
 }
 
 /// The request is refused with the page.
@@ -121,7 +121,7 @@ async fn refused(world: &World, url: &str) -> Response {
     refused
 }
 
-/// The tokens that a user gives to the client.
+/// Returns the tokens that the client gets with that user's consent.
 async fn pair_as(world: &World, user: &Subject, url: &str) -> Pair {
     let pending = ask_as(world, user, &query(world, url, URI)).await.unwrap();
     let handle = world.server.hold(&pending, user, SESSION).await.unwrap();

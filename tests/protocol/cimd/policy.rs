@@ -167,7 +167,7 @@ async fn bounds_are_kept_until_the_document_changes_and_narrow_at_once() {
     approve("repo-code:rw repo-issue:rw");
     web.publish(URL, with(json!({"client_name": "Other"})));
     assert_eq!(held().await, "repo-code:rw repo-issue:rw");
-    // What an administrator narrowed stays narrowed.
+    // Scopes that an administrator narrowed stay narrowed.
     let narrowing = grantor::Narrowing::default().scopes("repo-code:r");
     let version = world.server.client(&super::id()).await.unwrap().unwrap().version();
     world.server.registrar().unwrap().narrow(&super::id(), version, narrowing).await.unwrap();

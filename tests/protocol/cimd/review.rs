@@ -73,7 +73,7 @@ async fn a_changed_document_is_reviewed_again_and_grants_go_on() {
     let registrar = world.server.registrar().unwrap();
     registrar.approve_now(&id(), approval()).await.unwrap();
     let tokens = pair_of(&world, URL).await;
-    // Members that the server does not take change nothing.
+    // Members that the server ignores change nothing.
     web.publish(URL, with(json!({"unknown": 1})));
     world.advance(3600);
     assert!(!ask_for(&world, URL).await.unwrap().is_client_unreviewed());

@@ -40,7 +40,7 @@ impl Web {
         web
     }
 
-    /// Puts a document there, with status 200, the right type and no caching headers.
+    /// Publishes a document at that URL, with status 200, the right type and no caching headers.
     pub(crate) fn publish(&self, url: &str, document: Value) {
         self.answer(url, json(document.to_string()));
     }
@@ -53,7 +53,7 @@ impl Web {
         self.0.lock().unwrap().answers.insert(url.to_owned(), Answer::Error(kind));
     }
 
-    /// Answers nothing until [`open`](Self::open).
+    /// Answers no request until [`open`](Self::open) is called.
     pub(crate) fn shut(&self) {
         self.0.lock().unwrap().shut = Some(Arc::new(Semaphore::new(0)));
     }
@@ -91,7 +91,7 @@ pub(crate) fn altered(mut response: FetchResponse, change: impl FnOnce(&mut Fetc
 #[async_trait]
 impl Fetcher for Web {
     async fn fetch(&self, request: &FetchRequest<'_>) -> Result<FetchResponse, FetchError> {
-        let bounds = (request.most_octets, request.timeout.as_secs());
+        let bounds = (request.most_bytes, request.timeout.as_secs());
         assert!([(5120, 5), (65_536, 5)].contains(&bounds), "{bounds:?}");
         let (answer, shut) = {
             let mut hosts = self.0.lock().unwrap();

@@ -1,4 +1,4 @@
-//! Which clients the profile takes, and what it tells strangers.
+//! Which clients the profile accepts, and what other parties learn.
 
 use grantor::scope::ResourceScope;
 use grantor::testing::SeededEntropy;
@@ -14,7 +14,7 @@ use crate::rfc9449::{call, exchange_form, proof};
 use support::keys::Signer;
 use support::world::{PKCE, REDIRECT_URI, World, config_of, e400, logo, page, public_form, red};
 
-/// A world of the profile that was one of the strict profile before, in which clients register themselves too.
+/// A world that was switched from the strict profile to this one. Clients can register themselves too.
 async fn world() -> World {
     switched(World::with(Profile::Strict, |_| ()).await)
 }
@@ -51,7 +51,7 @@ async fn there_are_no_public_clients() {
     let public = before.register(public_form()).await;
     let code = before.code_for(&before.query_of(&public, &PKCE)).await;
     let world = switched(before);
-    // One of earlier settings is no client any more.
+    // A public client from before the switch is no longer accepted.
     let own = Signer::es256();
     let exchange = call(&world, &public, &exchange_form(&code), &proof(&world, &own));
     e400(&exchange.send().await, "invalid_client");
@@ -97,7 +97,7 @@ async fn redirect_uris_are_https() {
 }
 
 /// FAPI-PROFILE-01
-/// Without a source of keys a client brings them with it.
+/// Without a fetcher, a client must include its keys in its registration.
 #[tokio::test]
 async fn keys_by_address_need_a_fetcher() {
     const ADDRESS: &str = "https://app.example.com/jwks.json";
@@ -125,7 +125,7 @@ async fn keys_by_address_need_a_fetcher() {
 }
 
 /// FAPI-5.3.2.1-07
-/// An error goes to a registered URI, and after sign-in alone.
+/// An error goes only to a registered URI, and only after sign-in.
 #[tokio::test]
 async fn a_strangers_link_leads_to_the_sign_in_first() {
     let mut world = world().await;

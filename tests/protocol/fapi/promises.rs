@@ -1,4 +1,4 @@
-//! What `build()` accepts of the profile.
+//! Which settings `build()` accepts in the profile.
 
 use std::time::Duration;
 
@@ -25,7 +25,7 @@ fn refused(change: fn(&mut Config)) -> Option<&'static str> {
     AuthorizationServer::new(config, MemoryStore::new()).err().map(|error| error.field())
 }
 
-/// Each is refused alone, and by its name.
+/// Asserts that each one is refused separately, and that the error names the setting.
 fn all_refused(contradictions: &[Contradiction]) {
     for (number, (change, setting)) in contradictions.iter().enumerate() {
         assert_eq!(refused(*change), Some(*setting), "contradiction {number}");
@@ -51,11 +51,11 @@ fn the_profile_has_the_values_of_its_table() {
     assert_eq!(config.authorization_errors, AuthorizationErrors::Rfc6749);
     assert_eq!(config.redirect_status, RedirectStatus::SeeOther);
     assert_eq!(config.pkce, PkceRequirement::AllClients);
-    assert_eq!((config.state, config.state_octets), (StateCharacters::Visible, 4096));
+    assert_eq!((config.state, config.state_bytes), (StateCharacters::Visible, 4096));
     assert!(config.response_issuer);
     assert_eq!((config.code_lifetime, config.access_token_lifetime), (seconds(60), seconds(3600)));
     assert_eq!((config.bound_tokens, config.bearer_in_body), (BoundTokens::Required, false));
-    assert_eq!((config.proof_age, config.proof_octets), (seconds(60), 4096));
+    assert_eq!((config.proof_age, config.proof_bytes), (seconds(60), 4096));
     assert!(config.dpop_nonce.is_none());
     assert_eq!((config.refresh_rotation, config.live_access_tokens), (RefreshRotation::Keep, 64));
     assert_eq!(config.grace.access_token, seconds(300));
@@ -135,12 +135,12 @@ fn requests_are_pushed_and_answered_exactly() {
         (|config| config.authorization_errors = AuthorizationErrors::PageForServiceParameters, "authorization_errors"),
         (|config| config.pkce = PkceRequirement::PublicClients, "pkce"),
         (|config| config.dummy_fragment = true, "dummy_fragment"),
-        (|config| config.state_octets = 999, "state_octets"),
+        (|config| config.state_bytes = 999, "state_bytes"),
         (|config| config.response_issuer = false, "response_issuer"),
     ]);
     assert_eq!(refused(|config| config.request_uri_lifetime = seconds(599)), None);
     assert_eq!(refused(|config| config.request_uri_lifetime = seconds(30)), None);
-    assert_eq!(refused(|config| config.state_octets = 1000), None);
+    assert_eq!(refused(|config| config.state_bytes = 1000), None);
 }
 
 /// FAPI-PROFILE-01, FAPI-5.3.2.1-05, FAPI-5.3.2.1-09, FAPI-5.3.2.1-11

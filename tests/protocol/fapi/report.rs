@@ -1,4 +1,4 @@
-//! What the report names that the profile accepts.
+//! What the report names, although the profile accepts it.
 
 use grantor::wire::RedirectStatus;
 use grantor::{

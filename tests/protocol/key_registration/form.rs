@@ -1,4 +1,4 @@
-//! What a form may say about keys.
+//! What a form may contain about keys.
 
 use grantor::{
     ApplicationForm, ApplicationType, Approval, AuthenticationMethod, AuthenticationMethods, BoundTokens, ClientKeys,
@@ -46,9 +46,7 @@ async fn keys_and_their_method_go_together() {
             with(key(), |form| {
                 form.authentication_methods = AuthenticationMethods::SECRET.with(AuthenticationMethod::PrivateKeyJwt);
             }),
-            "authentication_methods: has private_key_jwt beside a secret; private_key_jwt alone is accepted, or the \
-             secret without it"
-                .to_owned(),
+            "authentication_methods: has private_key_jwt together with a secret; use only one of the two".to_owned(),
         ),
         (with(key(), |form| form.authentication_methods = AuthenticationMethods::SECRET), format!("jwks: {unused}")),
         (with(key(), |form| form.client_type = ClientType::Public), format!("jwks: {unused}")),
@@ -59,7 +57,7 @@ async fn keys_and_their_method_go_together() {
         ),
         (
             with(key(), |form| form.jwks_uri = Some("https://app.example.com/jwks.json".into())),
-            "jwks_uri: is given beside jwks; one of the two is accepted".to_owned(),
+            "jwks_uri: is given together with jwks; use only one of the two".to_owned(),
         ),
     ] {
         let expected = if expected == "accepted" { expected } else { format!("refused: {expected}") };
@@ -110,7 +108,7 @@ async fn a_set_by_value_has_public_keys_within_bounds() {
     let open = World::with(Profile::Strict, |config| {
         with_keys(config);
         config.key_sets.most_keys = 100;
-        config.key_sets.most_octets = 262_144;
+        config.key_sets.most_bytes = 262_144;
     });
     assert_eq!(submit(&open.await, with_set(json!(vec![&good; 100]))).await, "accepted");
 }
@@ -127,7 +125,7 @@ async fn an_address_of_keys_is_https_and_needs_a_fetcher() {
     };
     for address in ["http://app.example.com/jwks.json", "app.example.com/jwks.json", "https://u@app.example.com/k"] {
         let expected =
-            "refused: jwks_uri: is no plain https address; one such as https://app.example/jwks.json is accepted";
+            "refused: jwks_uri: is not a plain https address; one such as https://app.example/jwks.json is accepted";
         assert_eq!(submit(&world, at(address)).await, expected, "{address}");
     }
     let expected = "refused: jwks_uri: cannot be fetched, since the server has no fetcher; the keys themselves are \

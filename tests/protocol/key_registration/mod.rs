@@ -1,4 +1,4 @@
-//! Clients that authenticate with a key: what a form may say, what follows, and how keys are replaced.
+//! Clients that authenticate with a key: what a form may contain, what follows from it, and how keys are replaced.
 
 mod form;
 mod rotation;
@@ -10,7 +10,7 @@ use grantor::{ApplicationForm, AuthenticationMethod, AuthenticationMethods, Cloc
 use support::keys::{Signer, unchanged};
 use support::world::{Credentials, PKCE, VERIFIER, World, form, text};
 
-/// Offers keys beside secrets.
+/// Offers authentication by key in addition to secrets.
 pub(crate) fn with_keys(config: &mut Config) {
     config.authentication_methods = AuthenticationMethods::SECRET.with(AuthenticationMethod::PrivateKeyJwt);
 }
@@ -19,7 +19,7 @@ async fn world() -> World {
     World::with(Profile::Strict, with_keys).await
 }
 
-/// The sound form of a client with that key.
+/// Returns a valid form of a client with that key.
 pub(crate) fn key_form(signer: &Signer) -> ApplicationForm {
     let mut form = form();
     form.authentication_methods = AuthenticationMethods::KEY;

@@ -89,7 +89,7 @@ async fn a_proposed_change_does_not_bring_replaced_keys_back() {
     assert_eq!(registrar.client(&id).await.unwrap().name(), "Renamed");
     e401(&exchanged(&world, &client, &old).await, "invalid_client");
     ok(&exchanged(&world, &client, &new).await);
-    // A change of the keys themselves stays what it is.
+    // A change of the keys themselves is applied as it was proposed.
     registrar.change_now(&id, key_form(&proposed), None).await.unwrap();
     registrar.replace_keys(&id, version(&world, &id).await, keys(&[&old])).await.unwrap();
     registrar.approve_now(&id, Approval::default()).await.unwrap();
@@ -107,7 +107,7 @@ async fn new_keys_are_checked_as_at_registration() {
     let url = |address: &str| ClientKeys::Url(address.into());
     let rs256 = json!({"keys": [Signer::rs256().jwk_with_algorithm()]}).to_string();
     for (keys, expected) in [
-        (url("http://app.example.com/k"), "jwks_uri: is no plain https address"),
+        (url("http://app.example.com/k"), "jwks_uri: is not a plain https address"),
         (url("https://app.example.com/k"), "jwks_uri: cannot be fetched"),
         (ClientKeys::Set(JwkSet::parse(rs256).unwrap()), "jwks: has no key for an algorithm that is accepted"),
         (keys(&[&Signer::ed25519()]), "jwks: is ES256, and jwks has no key for it"),
@@ -136,7 +136,7 @@ async fn keys_of_a_previous_owner_are_marked_until_they_are_replaced() {
     assert!(!marked().await);
     registrar.transfer(&id, version(&world, &id).await, next.clone()).await.unwrap();
     assert!(marked().await);
-    // The same keys in another form are still those.
+    // The same keys in another form are still the previous owner's.
     let mut renamed = key_form(&Signer::es256());
     renamed.name = "Renamed".into();
     registrar.change_now(&id, renamed, None).await.unwrap();
@@ -144,7 +144,7 @@ async fn keys_of_a_previous_owner_are_marked_until_they_are_replaced() {
     assert!(marked().await);
     ok(&exchanged(&world, &client, &Signer::es256()).await);
     let new = Signer::es256().another();
-    // So are they while one of them stays beside a new one.
+    // So they are while one of them remains next to a new one.
     let both = keys(&[&Signer::es256().named("renamed"), &new]);
     registrar.replace_own_keys(&id, &next, version(&world, &id).await, both.clone()).await.unwrap();
     assert!(marked().await);
@@ -182,7 +182,7 @@ async fn keys_at_an_address_are_a_previous_owner_s_until_the_address_is_another(
 }
 
 /// 7591-2-20
-/// A replacement ends what was fetched before, from the same address too, within the pause.
+/// A replacement discards the set that was fetched before, even from the same address and within the pause.
 #[tokio::test]
 async fn keys_at_an_address_are_fetched_anew_after_a_replacement() {
     let (world, web) = fetching_world().await;

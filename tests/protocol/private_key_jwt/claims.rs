@@ -71,13 +71,13 @@ async fn every_failure_has_the_same_answer() {
     assert!(scene.accepts(&scene.good()).await);
 }
 
-/// What the events say: exactly what was wrong, and the client as far as there is one.
+/// The events state exactly what was wrong, and the client if there is one.
 #[tokio::test]
 async fn the_event_says_what_was_wrong() {
     let scene = Scene::new().await;
     for (claims, reason) in [
         (json!({"aud": "https://other.example"}), "aud is not the issuer"),
-        (json!({"aud": [ISSUER, "x"]}), "aud has not exactly one value"),
+        (json!({"aud": [ISSUER, "x"]}), "aud does not have exactly one value"),
         (json!({"exp": "1999999999"}), "the claim exp has another type"),
         (json!({"iss": OTHER}), "iss is not the client"),
     ] {
@@ -87,7 +87,7 @@ async fn the_event_says_what_was_wrong() {
     }
 }
 
-/// Which `aud` is accepted.
+/// Asserts which values of `aud` are accepted.
 async fn accepted(scene: &Scene, cases: Vec<(Value, bool)>) {
     for (audience, is_accepted) in cases {
         let assertion = scene.claiming(json!({"aud": audience}));
@@ -97,7 +97,7 @@ async fn accepted(scene: &Scene, cases: Vec<(Value, bool)>) {
 
 const TOKEN_URL: &str = "https://auth.example/oauth2/token";
 
-/// Values that name no issuer, whatever the settings are.
+/// Returns values that never name the issuer, in any settings.
 fn never() -> Vec<(Value, bool)> {
     [
         json!([ISSUER, TOKEN_URL]),
@@ -148,7 +148,7 @@ async fn the_token_url_is_an_audience_for_old_clients() {
     let good =
         vec![(json!(ISSUER), true), (json!([ISSUER]), true), (json!(TOKEN_URL), true), (json!([TOKEN_URL]), true)];
     accepted(&scene, [good, never()].concat()).await;
-    // An assertion of the new type is for the issuer alone.
+    // An assertion of the new type only has the issuer as its audience.
     let new = |audience: &str| {
         scene.changed(|header, claims| {
             header["typ"] = json!("client-authentication+jwt");
@@ -161,7 +161,7 @@ async fn the_token_url_is_an_audience_for_old_clients() {
 
 /// 7523-3-04
 ///
-/// The URL of the endpoint for pushed requests is one for those who push.
+/// The URL of the endpoint for pushed requests is an audience for clients that push.
 #[tokio::test]
 async fn the_url_for_pushed_requests_is_an_audience_there_alone() {
     let par = "https://auth.example/oauth2/par";

@@ -12,7 +12,7 @@ use crate::cimd::web::json as answer;
 use support::keys::Signer;
 use support::world::ISSUER;
 
-/// `503` at every endpoint, which is no failed authentication.
+/// Asserts `503` at every endpoint, which does not count as failed authentication.
 async fn is_unavailable(scene: &Scene) {
     for endpoint in [Endpoint::Token, Endpoint::Revocation, Endpoint::Introspection] {
         let response = scene.post(endpoint, &scene.good()).send().await;
@@ -24,7 +24,7 @@ async fn is_unavailable(scene: &Scene) {
     assert!(events.contains("KeysUnavailable") && !events.contains("AuthenticationFailed"), "{events}");
 }
 
-/// An assertion with another `kid`, which nobody signed.
+/// Returns an assertion with another `kid`, signed with a key that is not the client's.
 fn forged(scene: &Scene, place: usize) -> String {
     scene.by(&scene.signer.another().named(&format!("forged-{place}")))
 }
@@ -90,7 +90,7 @@ async fn a_failure_leaves_the_old_set_until_it_is_stale() {
         assert_eq!(scene.web.count(), 1, "one fetch in a pause");
     }
     scene.web.fail(KEYS_URL, FetchErrorKind::TimedOut);
-    // The set is from the start; 8 hours have passed of 24.
+    // The set was fetched at the start; 8 of 24 hours have passed.
     scene.advance(86_400 - 8 * 3600 - 1);
     assert!(scene.accepts(&scene.good()).await);
     scene.world.events.take();
@@ -232,12 +232,12 @@ async fn forged_key_ids_of_one_client_hold_up_no_other() {
             assert!(!scene.accepts(&forged(&scene, place)).await);
         }
         assert_eq!(scene.web.take(), [KEYS_URL]);
-        // The other one rotates and is served at once.
+        // The other client rotates its key and is served at once.
         let next = Signer::ed25519().named("next");
         scene.web.publish(url, key_set(&[&scene.signer, &next]));
         assert!(scene.accepts(&by_other(&next)).await);
         assert_eq!(scene.web.take(), [url]);
-        // So is the first one after the pause.
+        // So is the first client after the pause.
         let next = Signer::ps256().named("rotated");
         scene.publish(&[&scene.signer, &next]);
         scene.advance(60);
@@ -259,13 +259,13 @@ async fn a_dropped_request_does_not_end_the_pause() {
         let assertion = forged(&scene, place);
         let request = Box::pin(scene.accepts(&assertion));
         let waited = tokio::time::timeout(Duration::from_millis(20), request).await;
-        // The first one waits for its fetch, which is dropped with it.
+        // The first request waits for its fetch, and the fetch is dropped with the request.
         assert_eq!(waited.is_err(), place == 0);
     }
     assert_eq!(scene.web.count(), 1);
     scene.web.open();
     assert!(scene.accepts(&scene.good()).await);
-    // After the first fetch of all the next request may try at once.
+    // After the very first fetch, the next request may retry at once.
     scene.directory.put(by_url(OTHER, "https://other.example/keys.json"));
     let of_other = scene.signer.another().named("two");
     scene.web.publish("https://other.example/keys.json", key_set(&[&of_other]));
@@ -278,7 +278,7 @@ async fn a_dropped_request_does_not_end_the_pause() {
 }
 
 /// 7517-5-13, NEG-JOSE-04
-/// The pause holds for a set that was never fetched as well, but for one retry.
+/// The pause also applies to a set that was never fetched, except for one retry.
 #[tokio::test]
 async fn dropped_requests_for_a_set_that_was_never_fetched_lead_to_two_fetches() {
     let scene = Scene::by_url().await;
@@ -321,7 +321,7 @@ async fn keys_of_one_key_id_are_told_apart_by_their_kind() {
 
 /// FAPI-5.4.2-01, 7517-4-01
 ///
-/// Keys that are not public, or not for signatures, are left out, and the service is told once for each fetch.
+/// Keys that are not public, or not for signatures, are left out. Each fetch raises one event about them.
 #[tokio::test]
 async fn keys_that_are_left_out_are_reported() {
     let scene = Scene::by_url().await;

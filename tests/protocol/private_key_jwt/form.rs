@@ -9,7 +9,7 @@ use support::world::{Credentials, PKCE, REDIRECT_URI, VERIFIER, World, e400, e40
 
 const ENDPOINTS: [Endpoint; 3] = [Endpoint::Token, Endpoint::Revocation, Endpoint::Introspection];
 
-/// Whether the response to [`Scene::post`] at that endpoint is that to an authenticated client.
+/// Returns whether the response to [`Scene::post`] at that endpoint shows that the client was authenticated.
 fn is_authenticated(endpoint: Endpoint, response: &Response) -> bool {
     let body = String::from_utf8_lossy(response.body());
     match endpoint {
@@ -43,7 +43,7 @@ async fn assertion_and_type_come_together_and_alone() {
     }
     let query = format!("client_assertion_type={JWT_BEARER}&client_assertion={good}");
     scene.refuses(&plain().query(&query).send().await);
-    // None of these used it up, and what the URL has is no second way to authenticate.
+    // None of these used it up, and parameters in the URL do not count as a second way to authenticate.
     empty(&scene.post(Endpoint::Revocation, &good).query(&query).send().await);
 }
 
@@ -118,14 +118,14 @@ async fn the_form_may_name_the_client_of_the_assertion() {
             e400(&response, "invalid_request");
         }
     }
-    // The client of the form does not make another one's assertion its own.
+    // A `client_id` in the form does not turn another client's assertion into its own.
     let of_other = scene.signer.another().assertion(OTHER, support::world::ISSUER, scene.now(), |_, _| {});
     e400(&scene.post(Endpoint::Revocation, &of_other).field("client_id", ID).send().await, "invalid_request");
 }
 
 /// 7523-2.2-01
 ///
-/// Where the server does not offer the method, an assertion is refused like any other wrong credential.
+/// If the server does not offer the method, an assertion is refused like any other wrong credential.
 #[tokio::test]
 async fn an_assertion_is_refused_while_the_method_is_off() {
     let world = World::platform().await;
@@ -154,7 +154,7 @@ async fn a_server_for_keys_alone_takes_no_secret() {
         e400(&scene.world.post(endpoint, &token).field("client_id", OTHER).send().await, "invalid_client");
         e400(&scene.world.post(endpoint, &token).send().await, "invalid_client");
     }
-    // The same client with the same secret is served where secrets are offered.
+    // The same client with the same secret is served if the server offers secrets.
     let offered = Scene::new().await;
     offered.directory.put(client);
     let of_client = Credentials { id: OTHER.into(), secret: secret.into() };

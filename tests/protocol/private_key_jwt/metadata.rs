@@ -45,7 +45,7 @@ async fn methods_and_algorithms_come_and_go_together() {
 
 /// 8414-2-05
 ///
-/// With public clients, `none` is a method where a name is enough, and never an algorithm.
+/// With public clients, `none` is a method of endpoints that need only a `client_id`, and never an algorithm.
 #[tokio::test]
 async fn none_is_no_algorithm() {
     let scene = Scene::with(|config| config.public_clients = true).await;
@@ -60,7 +60,7 @@ async fn none_is_no_algorithm() {
 
 /// 8414-2-05
 ///
-/// The endpoint for pushed requests goes by the lists of the token endpoint.
+/// The lists of the token endpoint apply to the endpoint for pushed requests.
 #[tokio::test]
 async fn pushed_requests_have_no_list_of_their_own() {
     let scene = Scene::with(|config| config.pushed_requests = true).await;

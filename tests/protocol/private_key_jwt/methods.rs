@@ -16,7 +16,7 @@ async fn no_other_method_than_the_registered_one_works() {
     let scene = Scene::new().await;
     let world = &scene.world;
     let revoke = || world.post(Endpoint::Revocation, &[("token", "x")]);
-    // The client had a secret, and has a key now.
+    // The client had a secret before, and now has a key.
     let before = builder(ID).secret(&ClientSecret::new(SECRET)).unwrap();
     scene.directory.put(with_set(before, &key_set(&[&scene.signer])));
     scene.refuses(&revoke().basic(ID, SECRET).send().await);
@@ -49,7 +49,7 @@ async fn a_client_without_keys_proves_nothing() {
     scene.directory.put(builder(ID).build());
     assert!(!scene.accepts(&scene.good()).await);
     assert!(scene.reason().contains("the client has no keys"));
-    // A public client neither.
+    // Nor does a public client.
     scene.directory.put(builder(ID).keys(keys(&scene)).client_type(ClientType::Public).build());
     assert!(!scene.accepts(&scene.good()).await);
 }

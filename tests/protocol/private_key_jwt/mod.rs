@@ -30,7 +30,7 @@ use support::world::{Call, Credentials, ISSUER, REDIRECT_URI, SCOPES, START, Wor
 
 /// The client of these tests.
 const ID: &str = "app";
-/// Another one, with the other key of the same algorithm.
+/// Another client, whose key is another one of the same algorithm.
 const OTHER: &str = "other";
 /// Where the key set of [`by_url`] is.
 const KEYS_URL: &str = "https://app.example/keys.json";
@@ -57,7 +57,7 @@ impl Scene {
         Self::built(config, |builder| builder).await
     }
 
-    /// A scene with what the FAPI profile says about the authentication of clients.
+    /// A scene with the settings of the FAPI profile for the authentication of clients.
     async fn fapi() -> Self {
         let fapi = Config::fapi(ISSUER);
         Self::with(|config| {
@@ -86,7 +86,7 @@ impl Scene {
         Self { world, directory, web, signer }
     }
 
-    /// Gives the client its keys by URL, and publishes the signer's.
+    /// A scene whose client has its keys at [`KEYS_URL`], where those of the signer are published.
     async fn by_url() -> Self {
         let scene = Self::new().await;
         scene.directory.put(by_url(ID, KEYS_URL));
@@ -103,7 +103,7 @@ impl Scene {
         self.world.advance(seconds);
     }
 
-    /// An assertion of the client that is good now.
+    /// An assertion of the client that is valid now.
     fn good(&self) -> String {
         self.by(&self.signer)
     }
@@ -142,7 +142,7 @@ impl Scene {
         asserted(self.world.post(endpoint, &form), assertion)
     }
 
-    /// Whether the client of the assertion is authenticated. If not, the answer is the one for every cause.
+    /// Returns whether the assertion authenticates its client. If not, the response is the same for every cause.
     async fn accepts(&self, assertion: &str) -> bool {
         let response = self.post(Endpoint::Revocation, assertion).send().await;
         if response.status() == 200 {
@@ -152,7 +152,7 @@ impl Scene {
         false
     }
 
-    /// `EIC` of the revocation endpoint.
+    /// Asserts the `EIC` response of the revocation endpoint.
     fn refuses(&self, response: &Response) {
         if self.offers(AuthenticationMethod::ClientSecretBasic) {
             r401(response);
@@ -167,7 +167,7 @@ impl Scene {
         self.world.server.config().authentication_methods.contains(method)
     }
 
-    /// The reason of the one authentication that failed since the last call.
+    /// Returns the reason of the one authentication that failed since the last call.
     fn reason(&self) -> String {
         let events = self.world.events.take();
         let failed: Vec<_> = events.iter().filter(|event| event.starts_with("AuthenticationFailed")).collect();
@@ -218,7 +218,7 @@ fn by_url(id: &str, url: &str) -> Client {
     builder(id).keys(ClientKeys::Url(url.into())).build()
 }
 
-/// Clients that are kept elsewhere. Clones share them.
+/// A directory with the embedder's own clients. Clones share them.
 #[derive(Clone, Debug, Default)]
 struct Directory(Arc<Mutex<BTreeMap<String, Arc<Client>>>>);
 
@@ -239,7 +239,7 @@ impl ClientStore for Directory {
     }
 }
 
-/// A number of seconds in the time of the world's start.
+/// The time at which the world starts, in seconds.
 fn start() -> u64 {
     START.into()
 }

@@ -31,7 +31,7 @@ async fn an_assertion_works_once() {
         let again = scene.post(endpoint, &first).send().await;
         assert_eq!((again.status(), scene.post(endpoint, &first).send().await), (401, again));
     }
-    // Its identifier is used up, whatever else the assertion says.
+    // Its identifier is used up, regardless of what else the assertion contains.
     let id = |jti: &str| scene.claiming(json!({"jti": jti, "exp": scene.now() + 500}));
     assert!(scene.accepts(&id("7")).await);
     assert!(!scene.accepts(&scene.claiming(json!({"jti": "7"}))).await);
@@ -61,7 +61,7 @@ async fn the_record_lasts_as_long_as_the_assertion() {
 
 /// 7523-3-03
 ///
-/// Clocks of servers may differ by a minute: what one of them purges is expired for all.
+/// The clocks of servers may differ by a minute: a record that one server purges has expired for all.
 #[tokio::test]
 async fn a_purge_by_a_fast_clock_frees_no_assertion() {
     let scene = Scene::new().await;
@@ -96,7 +96,7 @@ async fn a_demand_for_a_nonce_uses_up_no_assertion() {
     let demand = proven(json!(null)).send().await;
     e400(&demand, "use_dpop_nonce");
     let nonce = json!(demand.header("DPoP-Nonce").unwrap());
-    // Nor does a proof that is refused, or missing.
+    // Nor does a refused or missing proof use it up.
     e400(&proven(json!("another")).send().await, "use_dpop_nonce");
     e400(&asserted(world.token(&form), &assertion).header("DPoP", b"x").send().await, "invalid_dpop_proof");
     e400(&asserted(world.token(&form), &assertion).send().await, "invalid_dpop_proof");
@@ -136,7 +136,7 @@ async fn of_fifty_at_once_one_is_accepted() {
     assert!(statuses.iter().all(|status| [200, 401].contains(status)));
 }
 
-/// A replay store that can be made to fail, and counts.
+/// A replay store that can be made to fail, and counts its calls.
 #[derive(Clone, Debug, Default)]
 struct Failing {
     store: Arc<MemoryStore>,
@@ -222,7 +222,7 @@ async fn no_server_is_built_without_a_replay_store() {
     assert!(AuthorizationServer::new(Config::strict(ISSUER), stores).is_ok());
 }
 
-/// Counts what it is told.
+/// Counts its calls.
 #[derive(Clone, Debug, Default)]
 struct Counting(Arc<[AtomicUsize; 3]>);
 
@@ -252,7 +252,7 @@ impl Throttle for Counting {
 
 /// 7523-3-03
 ///
-/// The throttle hears of a success only after the assertion was recorded, so that a captured one wins nothing.
+/// The throttle is informed of a success only after the assertion was recorded, so a captured one gains nothing.
 #[tokio::test]
 async fn the_throttle_counts_a_second_use_as_a_failure() {
     let counting = Counting::default();

@@ -13,8 +13,8 @@ fn settings_out_of_range_are_refused_by_name() {
     let cases: [(Change, &str); 8] = [
         (|config| config.clock_skew = Duration::from_secs(61), "clock_skew"),
         (|config| config.assertion_lifetime = Duration::from_secs(59), "assertion_lifetime"),
-        (|config| config.assertion_octets = 16_385, "assertion_octets"),
-        (|config| config.key_sets.most_octets = 262_145, "key_sets.most_octets"),
+        (|config| config.assertion_bytes = 16_385, "assertion_bytes"),
+        (|config| config.key_sets.most_bytes = 262_145, "key_sets.most_bytes"),
         (|config| config.key_sets.most_keys = 101, "key_sets.most_keys"),
         (|config| config.key_sets.fresh = Duration::from_secs(59), "key_sets.fresh"),
         (|config| config.key_sets.stale = Duration::from_secs(3599), "key_sets.stale"),

@@ -92,7 +92,7 @@ async fn times_are_numbers() {
         assert!(!scene.accepts(&scene.claiming(json!({name: "1"}))).await);
         assert!(!scene.accepts(&scene.claiming(json!({name: -1}))).await);
     }
-    // JSON that no value of the test's library can be.
+    // JSON numbers that the test's library cannot represent.
     let texts = |exp: &str| {
         let claims = format!(
             r#"{{"iss":"app","sub":"app","aud":"https://auth.example","jti":"{}","exp":{exp}}}"#,

@@ -1,4 +1,4 @@
-//! What is no signed token at all, over HTTP; the unit tests of `jose` have the rest.
+//! Values that are no signed token at all, over HTTP. The unit tests of `jose` cover the rest.
 
 use grantor::JwkSet;
 use grantor::wire::Endpoint;
@@ -8,7 +8,7 @@ use super::{ID, Scene};
 use support::keys::{Signer, encode};
 use support::world::ISSUER;
 
-/// The three parts of a good assertion.
+/// Returns the three parts of a valid assertion.
 fn parts(scene: &Scene) -> [String; 3] {
     let good = scene.good();
     let parts: Vec<_> = good.split('.').map(str::to_owned).collect();
@@ -43,7 +43,7 @@ async fn only_the_compact_form_is_read() {
 async fn an_assertion_has_a_bounded_size() {
     let scene = Scene::new().await;
     for most in [1024, 8192] {
-        let scene = Scene::with(|config| config.assertion_octets = most).await;
+        let scene = Scene::with(|config| config.assertion_bytes = most).await;
         // The padding is in the claims, so the length grows by four characters for three bytes.
         let sized = |length: usize| {
             let base = scene.claiming(json!({"pad": ""})).len();
@@ -65,10 +65,10 @@ async fn an_assertion_has_a_bounded_size() {
     assert!(scene.accepts(&scene.good()).await);
 }
 
-/// The letters of base64url in their order.
+/// The characters of base64url in their order.
 const ALPHABET: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
-/// Other spellings of a base64url text, which a lax reader takes for the same bytes.
+/// Returns other spellings of a base64url text, which a lax decoder decodes to the same bytes.
 fn spellings(text: &str) -> Vec<String> {
     let mut bent = vec![
         format!("{text}="),
@@ -82,9 +82,9 @@ fn spellings(text: &str) -> Vec<String> {
         text.replace('_', "/"),
     ];
     match text.len() % 4 {
-        // A letter more alone has six bits, which are no byte.
+        // One extra character has six bits, less than a byte.
         0 => bent.push(format!("{text}A")),
-        // Two or four bits of the last letter are unused: its successor means the same bytes.
+        // Two or four bits of the last character are unused, so the next character decodes to the same bytes.
         _ => {
             let last = ALPHABET.find(&text[text.len() - 1..]).unwrap();
             bent.push(format!("{}{}", &text[..text.len() - 1], &ALPHABET[last + 1..last + 2]));
@@ -95,7 +95,7 @@ fn spellings(text: &str) -> Vec<String> {
 }
 
 /// 7515-2-01
-/// Header and claims are signed as they are bent, so that the spelling alone is wrong.
+/// Header and claims are signed in their altered spelling, so nothing but the spelling is wrong.
 #[tokio::test]
 async fn base64url_has_one_spelling() {
     let scene = Scene::new().await;
@@ -104,7 +104,7 @@ async fn base64url_has_one_spelling() {
         std::iter::repeat_with(made).find(|made| made.contains('-') && made.contains('_')).unwrap()
     };
     for padding in ["", "z", "zz"] {
-        // Both have `-` and `_`, and every length but that of 4n+1.
+        // Both contain `-` and `_`, and have every length except 4n+1.
         let text = format!("~~~~~~??????{padding}");
         let header = encode(json!({"alg": "ES256", "kid": "one", "x": text}).to_string());
         let claims = json!({"iss": ID, "sub": ID, "aud": ISSUER, "jti": support::keys::new_id(),
@@ -126,7 +126,7 @@ async fn base64url_has_one_spelling() {
 }
 
 /// 7515-2-01
-/// What a key is made of has one spelling too.
+/// The members of a key have one spelling too.
 #[test]
 fn the_members_of_a_key_have_one_spelling() {
     for signer in Signer::all() {
@@ -222,7 +222,7 @@ async fn algorithms_cannot_be_confused() {
             let (signed, _) =
                 { signer.sign(&header, &claims).rsplit_once('.').map(|(a, b)| (a.to_owned(), b.to_owned())).unwrap() };
             assert!(!scene.accepts(&signer.sign(&header, &claims)).await, "{alg}");
-            // What an HMAC with the public key would be compared with: any key text a reader might take.
+            // An HMAC with the public key as its secret, in every form that a verifier might use.
             let public = rsa.jwk()["n"].as_str().unwrap().to_owned();
             for key in [public.clone(), rsa.jwk().to_string(), String::new()] {
                 let tag =
@@ -273,8 +273,8 @@ fn base64_of(text: &str) -> Vec<u8> {
 /// NEG-JOSE-03
 #[tokio::test]
 async fn large_and_deep_tokens_are_refused_at_once() {
-    // Beyond every bound of length, so that what is wrong is looked for.
-    let scene = Scene::with(|config| (config.body_octets, config.assertion_octets) = (1 << 17, 1 << 14)).await;
+    // The limits of length are raised, so that the other checks refuse the token.
+    let scene = Scene::with(|config| (config.body_bytes, config.assertion_bytes) = (1 << 17, 1 << 14)).await;
     let deep = format!("{}{}", "[".repeat(5000), "]".repeat(5000));
     for bad in [
         ".".repeat(16_000),

@@ -52,7 +52,7 @@ async fn a_native_application_is_no_resource_server() {
     let id = registrar.submit(developer(), native(), Some(logo())).await.unwrap();
     let refused = registrar.approve_now(&id, Approval::default().may_introspect()).await;
     assert!(matches!(refused, Err(RegistrarError::PublicClient)), "{refused:?}");
-    assert!(refused.unwrap_err().to_string().contains("it has to be a confidential web application"));
+    assert!(refused.unwrap_err().to_string().contains("only a confidential web application may have this"));
 
     let client = world.register(native()).await;
     let id = client.client_id();
@@ -60,7 +60,7 @@ async fn a_native_application_is_no_resource_server() {
     privileges.may_introspect = true;
     let refused = registrar.set_privileges(&id, version(&world, &id).await, privileges).await;
     assert!(matches!(refused, Err(RegistrarError::PublicClient)), "{refused:?}");
-    // Its secret is in every copy of it, so it proves nothing here.
+    // Every copy of the application contains its secret, so the secret proves nothing here.
     let own = world.pair_of(&client).await;
     let call = world.post(grantor::wire::Endpoint::Introspection, &[("token", &own.access)]).client(&client);
     e401(&call.send().await, "invalid_client");
@@ -184,7 +184,7 @@ async fn a_transferred_application_is_the_new_owners() {
         assert!(matches!(refused, Err(RegistrarError::NotFound)), "{refused:?}");
     }
 
-    // The secret works, and is known to the previous owner until it is replaced.
+    // The secret works, and the previous owner knows it until it is replaced.
     assert!(registrar.client(&id).await.unwrap().has_secret_of_previous_owner());
     let live = pair(&world.refresh(&live.refresh).await);
     let secret = registrar.rotate_now(&id).await.unwrap().expose().to_owned();

@@ -10,7 +10,7 @@ use support::world::{PKCE, Reviewer as _, SESSION, World, page};
 
 const TIME_TO_LIVE: u64 = 10;
 
-/// The world, whose server keeps clients for ten seconds, and the registrar of another server.
+/// A world whose server caches clients for ten seconds, and the registrar of another server.
 async fn cached() -> (World, Registrar, ClientId) {
     let mut world = World::platform().await;
     let elsewhere = registrar(&world);
@@ -71,7 +71,7 @@ async fn nobody_is_asked_for_a_client_that_was_suspended_elsewhere() {
     let early = world.authorize(&world.query(&PKCE)).await.unwrap();
     let handle = world.server.hold(&early, &world.alice, SESSION).await.unwrap();
     elsewhere.suspend(&id).await.unwrap();
-    // The check of the request may use the cache; what is asked and decided does not.
+    // The check of the request may use the cache; the consent page and the decision do not.
     let late = world.authorize(&world.query(&PKCE)).await.unwrap();
     let agreed = Decision::Approve(Consent::to_everything());
     let decided = world.server.decide(handle.expose(), &world.alice, SESSION, &agreed).await;

@@ -1,4 +1,4 @@
-//! A deleted application: nothing of it works, nothing of it is left, and nobody gets its id.
+//! A deleted application: nothing of it works, nothing of it is left, and its id is not assigned again.
 
 use grantor::store::{ClientRegistry, Insertion, Page, Registration};
 use grantor::wire::Endpoint;
@@ -86,21 +86,21 @@ async fn the_id_of_a_deleted_application_is_kept_until_its_last_token_has_ended(
     let until = world.store.application(id).await.unwrap().unwrap().reserved_until().unwrap();
     assert_eq!(u64::from(until.seconds()), u64::from(START) + longest.as_secs() + 3600);
     let refused = registrar.ensure_client(&description).await;
-    assert!(matches!(refused, Err(RegistrarError::Reserved { until: told }) if told == until), "{refused:?}");
+    assert!(matches!(refused, Err(RegistrarError::Reserved { until: reserved }) if reserved == until), "{refused:?}");
     world.advance(longest.as_secs() + 3599);
     assert!(registrar.ensure_client(&description).await.is_err());
     let _ = world.purge(1000).await;
     assert!(world.store.application(id).await.unwrap().is_some());
     world.advance(1);
     let client = registrar.ensure_client(&description).await.unwrap();
-    // What was granted to the client before it is dead for good.
+    // Grants from before the deletion stay invalid.
     assert_eq!((client.epoch(), client.version()), (first.epoch() + 2, 4));
 
     registrar.delete(id, 4).await.unwrap();
     world.advance(longest.as_secs() + 3600);
     let _ = world.purge(1000).await;
     assert!(world.store.application(id).await.unwrap().is_none());
-    // Its epochs begin above those of before, so that no token comes back whatever its end is.
+    // Its epochs begin above the earlier ones, so that no earlier token becomes valid again, whenever it expires.
     let again = registrar.ensure_client(&description).await.unwrap();
     assert!(again.epoch() > client.epoch() + 1, "{} after {}", again.epoch(), client.epoch());
 }

@@ -1,4 +1,4 @@
-//! Clients that the embedder describes itself.
+//! Clients that the embedder itself describes.
 
 use std::sync::Barrier;
 use std::thread;
@@ -88,14 +88,14 @@ async fn no_other_client_is_taken_over() {
     let registrar = registrar(&world);
     let foreign = submitted(&world).await;
     let before = registrar.client(&foreign).await.unwrap();
-    let told = async |id: &str| registrar.ensure_client(&described(&world, id)).await.unwrap_err().to_string();
+    let refusal = async |id: &str| registrar.ensure_client(&described(&world, id)).await.unwrap_err().to_string();
     let made =
-        "refused: client_id: has 22 letters and digits, as the ids that the server makes; take a name such as \"wiki\"";
-    assert_eq!(told(foreign.as_str()).await, made);
-    assert_eq!(told("abcdefghijklmnopqrstuv").await, made);
+        "refused: client_id: has 22 letters and digits, like ids that the server makes; use a name such as \"wiki\"";
+    assert_eq!(refusal(foreign.as_str()).await, made);
+    assert_eq!(refusal("abcdefghijklmnopqrstuv").await, made);
     let document =
-        "refused: client_id: begins with https://, as the addresses of documents do; take a name such as \"wiki\"";
-    assert_eq!(told("https://app.example/client.json").await, document);
+        "refused: client_id: begins with https://, like the URL of a metadata document; use a name such as \"wiki\"";
+    assert_eq!(refusal("https://app.example/client.json").await, document);
     assert_eq!(registrar.client(&foreign).await.unwrap(), before);
     for secret in ["", "thirty-one characters, no more."] {
         assert!(builder(&world, "wiki").secret(&ClientSecret::new(secret)).is_err());
@@ -112,7 +112,7 @@ async fn no_other_client_is_taken_over() {
 }
 
 /// ADM-10
-/// An id of another form that was imported by a store: it is the owner's.
+/// An id of another form was imported by a store: the client belongs to its owner.
 #[tokio::test]
 async fn a_submitted_client_under_a_name_of_its_own_is_not_taken_over() {
     use grantor::store::{ClientRegistry, Insertion};
@@ -164,7 +164,7 @@ async fn only_a_confidential_web_application_acts_for_itself() {
             "refused: grant_types: has client_credentials, which is for confidential web applications"
         );
     }
-    // A client without users needs no website, and no resources of users.
+    // A client without users needs neither a website nor resources of users.
     registrar.ensure_client(&with_secret(machine()).build()).await.unwrap();
     let client = Credentials { id: "build".into(), secret: SECRET.into() };
     let ask = [("grant_type", "client_credentials")];
@@ -178,7 +178,7 @@ async fn only_a_confidential_web_application_acts_for_itself() {
         let refused = registrar.ensure_client(&native).await;
         assert!(matches!(refused, Err(RegistrarError::PublicClient)), "{refused:?}");
     }
-    // The grant type goes with the description, and its tokens go with it.
+    // A description without the grant type removes it, and its tokens become invalid.
     registrar.ensure_client(&with_secret(builder(&world, "build")).build()).await.unwrap();
     assert!(!world.opens(&token).await);
     e400(&world.token(&ask).client(&client).send().await, "unauthorized_client");

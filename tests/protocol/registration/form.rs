@@ -1,4 +1,4 @@
-//! What an application may say of itself, and how a refusal tells what is wrong.
+//! What an application may state about itself, and how a refusal reports what is wrong.
 
 use std::collections::HashSet;
 
@@ -35,7 +35,7 @@ async fn characters_are_unicode_scalar_values_and_nothing_is_normalized() {
 
 /// D-24, 7591-5-01
 ///
-/// Names that look like another are left to the reviewer.
+/// Names that look like another name are left to the reviewer.
 #[tokio::test]
 async fn texts_that_could_mislead_the_user_are_refused() {
     let world = World::platform().await;
@@ -88,7 +88,7 @@ async fn texts_that_could_mislead_the_user_are_refused() {
 #[tokio::test]
 async fn the_type_of_a_logo_comes_from_its_content() {
     let world = World::platform().await;
-    for (octets, media_type) in [
+    for (bytes, media_type) in [
         (support::world::PNG, Some("image/png")),
         (b"\xff\xd8\xff\xc0\0\x0b\x08\0\x01\0\x01\x01\x11\0\0", Some("image/jpeg")),
         (b"GIF89a\x01\0\x01\0\x80\0\0", Some("image/gif")),
@@ -98,20 +98,20 @@ async fn the_type_of_a_logo_comes_from_its_content() {
         (b"<html>", None),
         (b"BM\x1e\0\0\0", None),
     ] {
-        let logo = Logo::new(octets, &RegistrationLimits::default());
+        let logo = Logo::new(bytes, &RegistrationLimits::default());
         let Some(media_type) = media_type else {
             assert_eq!(logo.unwrap_err().problem(), &Problem::NotAnImage);
             continue;
         };
         let id = registrar(&world).submit(world.alice.clone(), form(), logo.ok()).await.unwrap();
         let kept = registrar(&world).logo(&id, grantor::LogoSlot::InForce).await.unwrap().unwrap();
-        assert_eq!((kept.media_type(), kept.octets()), (media_type, octets));
+        assert_eq!((kept.media_type(), kept.bytes()), (media_type, bytes));
     }
 }
 
 /// CVE-2018-1000088
 ///
-/// Markup is text like any other, so it is kept; nothing that the server writes itself carries it.
+/// Markup is kept like any other text, but the server never writes it into a page or header.
 #[tokio::test]
 async fn hostile_text_of_a_client_is_told_as_text_and_rendered_nowhere() {
     let world = World::platform().await;
@@ -132,8 +132,8 @@ async fn hostile_text_of_a_client_is_told_as_text_and_rendered_nowhere() {
     code(&agreed);
     for response in [wrong, scope, agreed, exchanged] {
         let headers = response.header("Location").unwrap_or_default();
-        let told = format!("{headers}{}", String::from_utf8_lossy(response.body()));
-        assert!(!told.contains("alert"), "{told}");
+        let sent = format!("{headers}{}", String::from_utf8_lossy(response.body()));
+        assert!(!sent.contains("alert"), "{sent}");
     }
     assert!(world.events.take().iter().all(|event| !event.contains("alert")));
 }
@@ -154,7 +154,7 @@ async fn each_refusal_names_its_field_and_why() {
             form_with(|form| form.redirect_uris.push(form.redirect_uris[0].clone())),
             Field::RedirectUris,
             Problem::Repeated { number: 2 },
-            "redirect_uris: value 2: stands there before",
+            "redirect_uris: value 2: is a duplicate",
         ),
         (
             form_with(|form| form.redirect_uris = (0..11).map(|n| format!("https://app.example.com/{n}")).collect()),
@@ -188,7 +188,7 @@ async fn each_refusal_names_its_field_and_why() {
             form_with(|form| form.redirect_uris = vec!["com.example.app://cb".into()]),
             Field::RedirectUris,
             Problem::RedirectUri { number: 1, error: RedirectUriError::PrivateUseSlash },
-            "redirect_uris: value 1: the redirect URI has a private-use scheme without exactly one slash behind it, as \
+            "redirect_uris: value 1: the redirect URI has a private-use scheme without exactly one slash after it, as \
              in com.example.app:/cb",
         ),
         (
@@ -228,7 +228,7 @@ async fn all_refused_fields_are_told_at_once_in_the_order_of_the_form() {
     form.client_type = ClientType::Public;
     let error = registrar(&world).submit(world.alice.clone(), form, None).await.unwrap_err();
     let text = error.to_string();
-    // It tells nothing back, so that it can be logged.
+    // The text repeats no input, so it can be logged.
     assert!(!text.contains("secret"), "{text}");
     let found = fields::<()>(Err(error));
     let texts = found.iter().filter(|(_, problem)| matches!(problem, Problem::Text(_)));
@@ -298,7 +298,7 @@ async fn client_ids_are_made_by_the_server_and_look_like_nobody() {
     for _ in 0..200 {
         let form = form_with(|form| form.name = "alice".into());
         let id = registrar(&world).submit(world.alice.clone(), form, Some(logo())).await.unwrap();
-        assert!(id.as_str().len() == 22 && id.as_str().bytes().all(|octet| octet.is_ascii_alphanumeric()), "{id}");
+        assert!(id.as_str().len() == 22 && id.as_str().bytes().all(|byte| byte.is_ascii_alphanumeric()), "{id}");
         assert!(seen.insert(id));
     }
 }
@@ -328,7 +328,7 @@ async fn a_change_is_checked_like_a_submission_and_may_leave_the_logo() {
     let nameless = form_with(|form| form.name = String::new());
     assert_eq!(fields(registrar(&world).change_now(&id, nameless, None).await), [(Field::Name, Problem::Missing)]);
     let large = Logo::decode([support::world::PNG, &vec![0; 1_048_576]].concat()).unwrap();
-    let problem = Problem::TooManyOctets { limit: 1_048_576 };
+    let problem = Problem::TooManyBytes { limit: 1_048_576 };
     assert_eq!(fields(registrar(&world).change_now(&id, form(), Some(large)).await), [(Field::Logo, problem)]);
     registrar(&world).change_now(&id, form(), None).await.unwrap();
 

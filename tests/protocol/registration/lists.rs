@@ -37,7 +37,7 @@ async fn each_application_that_stays_is_listed_once() {
             found.extend(part.iter().map(|application| application.id().clone()));
             let Some(last) = part.last().filter(|_| part.len() == limit) else { break };
             page = Page::after(last.id().clone(), usize::MAX);
-            // Others come and go between two pages.
+            // Other applications are added and removed between two pages.
             insert().await;
             if let Some(id) = go.pop() {
                 registrar.delete(&id, 1).await.unwrap();

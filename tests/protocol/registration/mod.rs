@@ -20,7 +20,7 @@ fn registrar(world: &World) -> Registrar {
     world.server.registrar().unwrap()
 }
 
-/// The sound form with a change.
+/// The valid form with a change.
 fn form_with(change: impl FnOnce(&mut ApplicationForm)) -> ApplicationForm {
     let mut form = form();
     change(&mut form);
@@ -31,7 +31,7 @@ fn developer() -> Subject {
     Subject::new("developer").unwrap()
 }
 
-/// Submits the sound form, which then awaits review.
+/// Submits the valid form, which then awaits review.
 async fn submitted(world: &World) -> ClientId {
     submitted_as(world, form()).await
 }
@@ -40,7 +40,7 @@ async fn submitted_as(world: &World, form: ApplicationForm) -> ClientId {
     registrar(world).submit(developer(), form, Some(logo())).await.unwrap()
 }
 
-/// The field that a step refused, and the code point, the place and the fault of the text.
+/// Returns the field that a step refused, and the code point, the place and the fault of the text.
 #[track_caller]
 fn refused_text<T>(outcome: Result<T, RegistrarError>) -> (Field, u32, usize, TextFault) {
     match fields(outcome).as_slice() {
@@ -49,7 +49,7 @@ fn refused_text<T>(outcome: Result<T, RegistrarError>) -> (Field, u32, usize, Te
     }
 }
 
-/// The fields that a step refused, each with the reason.
+/// Returns the fields that a step refused, each with the reason.
 #[track_caller]
 fn fields<T>(outcome: Result<T, RegistrarError>) -> Vec<(Field, Problem)> {
     match outcome {

@@ -30,7 +30,7 @@ fn other_logo() -> Logo {
     Logo::new([PNG, &[0]].concat(), &RegistrationLimits::default()).unwrap()
 }
 
-/// What users of the client are asked: the name, the scopes, and where they go.
+/// Returns what the consent page shows: the client's name, the scopes, and the redirect URI.
 async fn asked(world: &World) -> (String, String, String) {
     let pending = world.authorize(&world.query(&PKCE)).await.unwrap();
     let host = pending.redirect_host().to_owned();
@@ -56,9 +56,9 @@ async fn the_approved_version_stays_in_force_until_a_change_is_approved() {
     assert_eq!(application.proposed().unwrap().scopes().as_str(), "repo-code:r repo-release:rw");
     assert_eq!(application.submitted().seconds(), START + 10);
     assert_eq!(application.decided().unwrap().seconds(), START);
-    let logo_in = async |slot| registrar.logo(&id, slot).await.unwrap().map(|logo| logo.octets().to_vec());
+    let logo_in = async |slot| registrar.logo(&id, slot).await.unwrap().map(|logo| logo.bytes().to_vec());
     let both = (logo_in(LogoSlot::InForce).await, logo_in(LogoSlot::Proposed).await);
-    assert_eq!(both, (Some(PNG.to_vec()), Some(other_logo().octets().to_vec())));
+    assert_eq!(both, (Some(PNG.to_vec()), Some(other_logo().bytes().to_vec())));
 
     world.advance(10);
     let approved = registrar.approve_now(&id, Approval::default()).await.unwrap();
@@ -68,12 +68,12 @@ async fn the_approved_version_stays_in_force_until_a_change_is_approved() {
     assert_eq!((&*name, &*scopes, &*host), expected);
     page(&world.refused(&world.query(&[("redirect_uri", REDIRECT_URI)])).await);
     let both = (logo_in(LogoSlot::InForce).await, logo_in(LogoSlot::Proposed).await);
-    assert_eq!(both, (Some(other_logo().octets().to_vec()), None));
+    assert_eq!(both, (Some(other_logo().bytes().to_vec()), None));
     let application = registrar.application(&id).await.unwrap();
     assert!(!application.awaits_review() && application.form().name() == "New Name");
     assert_eq!(application.decided().unwrap().seconds(), START + 20);
 
-    // The secret is the same, and what was granted before is narrowed and not widened.
+    // The secret is unchanged, and earlier grants are narrowed and not widened.
     assert_eq!(world.access(&live.access).await.unwrap().scopes().as_str(), "repo-code:r");
     assert_eq!(pair(&world.refresh(&live.refresh).await).scope, "repo-code:r");
     assert_eq!(world.pair().await.scope, "repo-code:r repo-release:rw");
@@ -94,7 +94,7 @@ async fn a_rejected_change_leaves_the_approved_version_as_it_was() {
     assert!(application.proposed().is_none() && !application.awaits_review());
     assert_eq!(application.rejection(), Some("The new address is not yours."));
     assert_eq!(registrar.logo(&id, LogoSlot::Proposed).await.unwrap(), None);
-    assert_eq!(registrar.logo(&id, LogoSlot::InForce).await.unwrap().unwrap().octets(), PNG);
+    assert_eq!(registrar.logo(&id, LogoSlot::InForce).await.unwrap().unwrap().bytes(), PNG);
     let outcome = registrar.approve_now(&id, Approval::default()).await;
     assert!(matches!(outcome, Err(RegistrarError::NothingProposed)));
 
@@ -216,7 +216,7 @@ async fn what_a_reviewer_demanded_or_gave_stays_through_changes() {
             let _ = registrar.approve_now(&client.client_id(), Approval::default()).await.unwrap();
         }
     }
-    // None of it is given to an application that was approved without.
+    // An application that was approved without them has none of these.
     let plain = world.register(form()).await;
     code(&world.approve(&world.query_of(&plain, &[])).await);
     let error = world.authorize(&world.query_of(&plain, &[("scope", "nothing")])).await.unwrap_err();
@@ -261,8 +261,8 @@ async fn the_resource_scope_is_stored_at_consent_and_told_to_the_resource() {
             let error = world.server.require(&token_of, "repo-code", Permission::Read, resource).unwrap_err();
             wa(error, 403, "insufficient_scope");
         }
-        let told = world.introspect_as(&client, token).await;
-        assert_eq!((&told["resource_scope"], &told["resources"]), (&"specified".into(), &vec!["team/b"].into()));
+        let body = world.introspect_as(&client, token).await;
+        assert_eq!((&body["resource_scope"], &body["resources"]), (&"specified".into(), &vec!["team/b"].into()));
     }
     let grants = world.server.grants_of(&world.alice).await.unwrap();
     let client = world.server.client(grants[0].client()).await.unwrap().unwrap();
@@ -284,20 +284,20 @@ async fn a_registration_that_is_narrowed_later_narrows_live_tokens() {
         let form = form_with(|form| form.resource_scope = Some(resource_scope));
         registrar.change_now(&id, form, None).await.unwrap();
         let _ = registrar.approve_now(&id, Approval::default()).await.unwrap();
-        let told = world.introspect_as(&world.client, &live.access).await;
-        assert_eq!(told["active"], true);
-        told["resource_scope"].as_str().unwrap().to_owned()
+        let body = world.introspect_as(&world.client, &live.access).await;
+        assert_eq!(body["active"], true);
+        body["resource_scope"].as_str().unwrap().to_owned()
     };
     assert!(require(Resource::Private("team/a")).await);
     assert_eq!(narrow(ResourceScope::Public).await, "public");
     assert!(!require(Resource::Private("team/a")).await && require(Resource::Public("team/a")).await);
     assert_eq!(narrow(ResourceScope::specified(["team/b"]).unwrap()).await, "specified");
     assert!(!require(Resource::Public("team/a")).await && require(Resource::Private("team/b")).await);
-    // The user granted all, and that is what the token reaches again.
+    // The user granted all resources, and the token reaches all of them again.
     assert_eq!(narrow(ResourceScope::All).await, "all");
     assert!(require(Resource::Private("team/a")).await);
 
-    // A grant that was made under a bound does not grow with it.
+    // A grant that was made under a bound does not grow when the bound is widened.
     narrow(ResourceScope::Public).await;
     let bounded = world.pair().await;
     narrow(ResourceScope::All).await;

@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 use crate::registration::{developer, registrar, submitted};
 use support::world::{Credentials, Reviewer as _, World, e401, empty, form, ok, public_form, r401};
 
-/// Whether the client is let in with that secret at token and revocation alike.
+/// Returns whether the client is authenticated with that secret at both the token and the revocation endpoint.
 async fn proves(world: &World, client: &Credentials, secret: &str) -> bool {
     let with_secret = Credentials { id: client.id.clone(), secret: secret.into() };
     let code = world.code_for(&world.query_of(client, &support::world::PKCE)).await;
@@ -34,7 +34,7 @@ async fn the_owner_makes_the_first_secret_once() {
     let id = submitted(&world).await;
     let approved = registrar.approve_now(&id, Approval::default()).await.unwrap();
     let secret = registrar.claim_now(&id).await.unwrap().expose().to_owned();
-    assert!(secret.len() == 43 && secret.bytes().all(|octet| octet.is_ascii_alphanumeric()));
+    assert!(secret.len() == 43 && secret.bytes().all(|byte| byte.is_ascii_alphanumeric()));
     assert!(!approved.is_change());
     let client = Credentials { id: id.to_string(), secret: secret.clone() };
     assert!(proves(&world, &client, &secret).await);
@@ -68,7 +68,7 @@ async fn two_secrets_live_while_one_is_replaced() {
     assert_eq!(live([&first, &second, &third]).await, [false, true, true]);
     registrar.retire_now(&id).await.unwrap();
     assert_eq!(live([&first, &second, &third]).await, [false, false, true]);
-    // There is none left to retire, and the one in use stays.
+    // There is no secret left to retire, and the current one stays.
     registrar.retire_now(&id).await.unwrap();
     assert_eq!(live([&first, &second, &third]).await, [false, false, true]);
 }
@@ -146,16 +146,16 @@ async fn nothing_that_is_shown_of_a_client_holds_its_secret_or_digest() {
     );
     for secret in [&claimed, &rotated] {
         let digest = Sha256::digest(secret.expose());
-        let hexadecimal: String = digest.iter().map(|octet| format!("{octet:02x}")).collect();
+        let hexadecimal: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
         let decimal = digest.iter().map(u8::to_string).collect::<Vec<_>>().join(", ");
         let base64 = [STANDARD.encode(digest), URL_SAFE_NO_PAD.encode(digest)];
         for hidden in [secret.expose(), &hexadecimal, &decimal, &base64[0], &base64[1]] {
             assert!(!shown.contains(hidden));
         }
-        // What a store keeps has the digest, and nothing in clear.
+        // A stored record contains the digest, and no secret in plain text.
         let stored = client.encode();
-        assert!(stored.windows(32).any(|octets| octets == digest.as_slice()));
-        assert!(!stored.windows(43).any(|octets| octets == secret.expose().as_bytes()));
+        assert!(stored.windows(32).any(|bytes| bytes == digest.as_slice()));
+        assert!(!stored.windows(43).any(|bytes| bytes == secret.expose().as_bytes()));
     }
 }
 

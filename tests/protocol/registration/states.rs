@@ -1,4 +1,4 @@
-//! pending → approved | rejected, approved ↔ suspended: which steps there are, and what each state means.
+//! pending → approved | rejected, approved ↔ suspended: the possible steps, and the effect of each state.
 
 use std::slice;
 
@@ -121,7 +121,7 @@ async fn before_approval_an_application_can_neither_authorize_nor_get_tokens() {
     }
 }
 
-/// What a client has when it is suspended.
+/// What a client holds when it is suspended.
 struct Held {
     pair: support::world::Pair,
     code: String,
@@ -153,8 +153,8 @@ async fn a_suspended_application_is_refused_everywhere_until_it_is_resumed() {
     let call = world.post(Endpoint::Introspection, &[("token", &held.pair.access)]);
     e401(&call.client(&world.client).send().await, "invalid_client");
     wa(world.access(&held.pair.access).await.unwrap_err(), 401, "invalid_token");
-    let told = world.introspect_as(&resource_server, &held.pair.access).await;
-    assert_eq!(told, serde_json::json!({ "active": false }));
+    let body = world.introspect_as(&resource_server, &held.pair.access).await;
+    assert_eq!(body, serde_json::json!({ "active": false }));
 
     registrar(&world).resume(&world.client.client_id()).await.unwrap();
     code(&world.approve(&world.query(&PKCE)).await);
@@ -162,8 +162,8 @@ async fn a_suspended_application_is_refused_everywhere_until_it_is_resumed() {
     ok(&world.exchange(&code).await);
     ok(&world.exchange(&held.code).await);
     assert!(world.opens(&held.pair.access).await);
-    let told = world.introspect_as(&resource_server, &held.pair.access).await;
-    assert_eq!(told["active"], true);
+    let body = world.introspect_as(&resource_server, &held.pair.access).await;
+    assert_eq!(body["active"], true);
     let next = pair(&world.refresh(&held.pair.refresh).await);
     empty(&world.revoke(&next.access).await);
     assert!(!world.opens(&next.access).await);

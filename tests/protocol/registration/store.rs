@@ -24,11 +24,11 @@ enum Fault {
     None,
     /// The next is applied, and the answer is lost.
     AnswerLost,
-    /// The next is applied, and sent again below: the second answer is that somebody was first.
+    /// The next is applied, and sent again below: the second answer is that another write came first.
     SentTwice,
-    /// None is applied, and the store says so.
+    /// None is applied, and the store reports an error.
     Down,
-    /// Somebody else is always first.
+    /// Another write always comes first.
     AlwaysLate,
 }
 
@@ -36,7 +36,7 @@ enum Fault {
 struct Faulty {
     store: AnyStore,
     fault: Mutex<Fault>,
-    /// What somebody else does before the next write.
+    /// What another caller does before the next write.
     rival: Mutex<Option<BoxFuture<'static, ()>>>,
 }
 
@@ -126,7 +126,7 @@ impl ClientRegistry for Shared {
     }
 }
 
-/// A registrar over the world's store, with faults to be set.
+/// A registrar on the world's store, and the registry whose faults can be set.
 fn faulty(world: &World) -> (Registrar, Arc<Faulty>) {
     let store = world.store.clone();
     let faulty = Arc::new(Faulty { store: store.clone(), fault: Mutex::new(Fault::None), rival: Mutex::default() });
@@ -190,7 +190,7 @@ async fn steps_that_do_not_exclude_each_other_both_take_effect() {
     late.resume(&id).await.unwrap();
     world.pair_of(&world.client).await;
 
-    // A change that comes after the approval waits for a review of its own.
+    // A change after the approval awaits a separate review.
     let id = submitted(&world).await;
     let rival = (registrar(&world), id.clone());
     *store.rival.lock().unwrap() = Some(Box::pin(async move {
@@ -282,7 +282,7 @@ async fn a_secret_that_was_stored_is_shown_though_the_answer_was_lost() {
         for secret in [&claimed, &rotated] {
             world.pair_of(&Credentials { id: id.to_string(), secret: secret.expose().to_owned() }).await;
         }
-        // Each of the four was written once, and found.
+        // Each of the four writes was applied once, and found.
         assert_eq!(registrar.client(&id).await.unwrap().version(), 4, "{fault:?}");
         let events = world.events.take();
         let applications = events.iter().filter(|event| event.starts_with("Application"));
@@ -380,8 +380,8 @@ fn without_a_registry_applications_are_administered_elsewhere() {
     assert!(server.registrar().is_none());
 }
 
-/// Where reads are not settled, a fail-over may undo a step whose answer was an error. So a step that is taken
-/// again is confirmed before it is told that it was taken.
+/// If reads are not settled, a fail-over may undo a step whose answer was an error. So a step that is repeated is
+/// confirmed before it is reported as done.
 #[tokio::test]
 async fn how_an_application_stands_is_confirmed_before_it_is_told() {
     let world = World::platform().await;

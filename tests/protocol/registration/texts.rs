@@ -11,7 +11,7 @@ use grantor::{Application, ApplicationFilter, ClientId, Field, Logo, Problem, Re
 use crate::registration::{fields, form_with, refused_text, registrar};
 use support::world::{Reviewer as _, World, form, logo};
 
-/// What is refused of a name: the code point, its place and the fault.
+/// Returns why a name is refused: the code point, its place and the fault.
 async fn refused_name(world: &World, name: &str) -> (u32, usize, TextFault) {
     let form = form_with(|form| form.name = name.into());
     let outcome = registrar(world).submit(world.alice.clone(), form, Some(logo())).await;
@@ -129,7 +129,7 @@ async fn the_reviewer_learns_of_names_that_look_alike() {
     let own = named(&world, "acme", "Pay Pal").await;
     assert_eq!(look_alikes(&world, &own).await, [], "the same owner is no warning");
 
-    // In each state but rejected, and the name in force as well as the proposed one.
+    // In each state except rejected, both the name in force and the proposed one.
     let other = named(&world, "mallory", "P\u{430}yPal").await;
     let mut both = [first.clone(), own.clone()];
     both.sort();
@@ -147,7 +147,7 @@ async fn the_reviewer_learns_of_names_that_look_alike() {
     assert_eq!(look_alikes(&world, &wallet).await, from_ref(&first));
     assert_eq!(look_alikes(&world, &first).await, from_ref(&wallet));
 
-    // A few are named, however many of the owner's own come first.
+    // A few are reported, however many of the same owner come first.
     for _ in 0..45 {
         named(&world, "acme", "Crowd").await;
     }
@@ -164,7 +164,8 @@ async fn the_reviewer_learns_of_names_that_look_alike() {
 
 /// TXT-04
 ///
-/// One read of an index for each key of a name, whatever else there is; the kit counts what such a read costs.
+/// Each key of a name takes one read of an index, regardless of how many other names there are. The kit checks the
+/// cost of such a read.
 #[tokio::test]
 async fn a_look_alike_is_found_among_many_others() {
     let world = World::platform().await;
@@ -206,7 +207,7 @@ async fn names_look_alike_by_either_of_two_keys() {
     }
 }
 
-/// A header of 1 by 1 pixels in each format, where its sides are, and how long they are.
+/// A header of 1 by 1 pixels in each format, the offset of its sides, and their byte order.
 const IMAGES: [(&[u8], usize, &str); 4] = [
     (b"\x89PNG\r\n\x1a\n\0\0\0\x0dIHDR\0\0\0\x01\0\0\0\x01\x08\x06\0\0\0", 18, "big"),
     (b"\xff\xd8\xff\xc0\0\x0b\x08\0\x01\0\x01\x01\x11\0\0", 7, "big"),
@@ -219,14 +220,14 @@ const IMAGES: [(&[u8], usize, &str); 4] = [
 async fn a_logo_has_sides_of_1_to_2048_pixels() {
     let limits = RegistrationLimits::default();
     for (image, start, order) in IMAGES {
-        // The lower half of a PNG's side, which has four bytes.
+        // A side of a PNG has four bytes; this is its lower half.
         let second = if image.starts_with(b"\x89") { start + 4 } else { start + 2 };
         for (one, two, accepted) in [(1, 1, true), (2048, 2048, true), (2049, 1, false), (0, 1, false), (1, 0, false)] {
-            let mut octets = image.to_vec();
-            let bytes = |side: u16| if order == "big" { side.to_be_bytes() } else { side.to_le_bytes() };
-            octets[start..start + 2].copy_from_slice(&bytes(one));
-            octets[second..second + 2].copy_from_slice(&bytes(two));
-            let refused = Logo::new(octets, &limits).err().map(|error| (error.field(), error.problem().clone()));
+            let mut bytes = image.to_vec();
+            let written = |side: u16| if order == "big" { side.to_be_bytes() } else { side.to_le_bytes() };
+            bytes[start..start + 2].copy_from_slice(&written(one));
+            bytes[second..second + 2].copy_from_slice(&written(two));
+            let refused = Logo::new(bytes, &limits).err().map(|error| (error.field(), error.problem().clone()));
             let expected = (Field::Logo, Problem::Dimensions { limit: 2048 });
             assert_eq!(refused, (!accepted).then_some(expected), "{one} {two} {image:?}");
         }
@@ -237,7 +238,7 @@ async fn a_logo_has_sides_of_1_to_2048_pixels() {
     assert!(huge.len() <= 60 && Logo::new(huge.clone(), &limits).is_err());
     let error = Logo::new(huge.clone(), &limits).unwrap_err();
     assert!(error.to_string().contains("2048"), "{error}");
-    // One that was made without the limits meets them at the door.
+    // A logo that was decoded without the limits is checked on submission.
     let world = World::platform().await;
     let huge = Logo::decode(huge).unwrap();
     let outcome = registrar(&world).submit(world.alice.clone(), form(), Some(huge)).await;

@@ -35,7 +35,7 @@ async fn a_decision_needs_handle_user_and_session() {
             ("another session", handle, &world.alice, b"another session"),
             ("no session", handle, &world.alice, b""),
             ("another user's session", handle, &world.alice, b"mallory's session"),
-            ("control octets", "ah_\0\r\n", &world.alice, SESSION),
+            ("control bytes", "ah_\0\r\n", &world.alice, SESSION),
         ] {
             println!("{profile:?}: {case}");
             page(&decide(&world, handle, subject, session).await);

@@ -14,18 +14,18 @@ use support::world::{
     parameters, red, redirect, text,
 };
 
-/// The query of a good request with these octets of a state, percent-encoded throughout.
+/// The query of a valid request with these bytes as its state, every byte percent-encoded.
 fn query_with_state(world: &World, state: &[u8]) -> String {
-    let escaped: String = state.iter().map(|octet| format!("%{octet:02x}")).collect();
+    let escaped: String = state.iter().map(|byte| format!("%{byte:02x}")).collect();
     format!("{}&state={escaped}", world.query(&PKCE))
 }
 
-fn octets(parameters: &[(String, Vec<u8>)], name: &str) -> Vec<u8> {
+fn bytes(parameters: &[(String, Vec<u8>)], name: &str) -> Vec<u8> {
     assert_eq!(count(parameters, name), 1, "{name}");
     parameters.iter().find(|(own, _)| own == name).unwrap().1.clone()
 }
 
-/// Decodes as a URI, in which `+` is no space.
+/// Decodes text of a URI, in which `+` is not a space.
 fn decode_uri(text: &str) -> Vec<u8> {
     percent_encoding::percent_decode_str(text).collect()
 }
@@ -70,7 +70,7 @@ async fn the_decision_is_bound_to_the_request_that_was_held() {
 
 /// 6749-4.1.1-01
 ///
-/// What the client may do is looked at again when the user has decided.
+/// The rights of the client are checked again when the user has decided.
 #[tokio::test]
 async fn a_client_that_was_changed_meanwhile_gets_no_more_than_it_has_now() {
     let world = World::platform().await;
@@ -112,7 +112,7 @@ async fn codes_are_unguessable() {
     let mut ones = [0_u32; 256];
     for _ in 0..10_000 {
         let code = world.code_for(&query).await;
-        assert!(code.bytes().all(|octet| octet.is_ascii_graphic()), "{code}");
+        assert!(code.bytes().all(|byte| byte.is_ascii_graphic()), "{code}");
         let (id, secret) = code.strip_prefix("ac_").unwrap().split_at(22);
         assert_eq!(URL_SAFE_NO_PAD.decode(id).unwrap().len(), 16);
         let secret = URL_SAFE_NO_PAD.decode(secret).unwrap();
@@ -135,7 +135,7 @@ async fn a_code_used_twice_takes_its_tokens_with_it() {
     let first = pair(&world.exchange(&code).await);
     let second = pair(&world.refresh(&first.refresh).await);
 
-    // Replays that would not have been valid are only refused.
+    // Replays that would not have been valid exchanges are only refused.
     e400(&world.exchange_as(&other, &code).await, "invalid_grant");
     let form = [("grant_type", "authorization_code"), ("code", &code)];
     e400(&world.token(&form).client(&world.client).send().await, "invalid_grant");
@@ -176,9 +176,9 @@ async fn state_comes_back_when_it_was_sent() {
 
 /// 6749-4.1.2-03
 ///
-/// D-08: any octets up to the limit in the platform profile, visible ones in the strict profile.
+/// D-08: any bytes up to the limit in the platform profile, visible ones in the strict profile.
 #[tokio::test]
-async fn state_comes_back_octet_for_octet() {
+async fn state_comes_back_byte_for_byte() {
     let platform = World::platform().await;
     let strict = World::strict().await;
     let all: Vec<u8> = (0..=255).collect();
@@ -196,7 +196,7 @@ async fn state_comes_back_octet_for_octet() {
     ] {
         println!("{}", state.escape_ascii());
         let response = platform.approve(&query_with_state(&platform, &state)).await;
-        assert_eq!(octets(&code(&response), "state"), state);
+        assert_eq!(bytes(&code(&response), "state"), state);
         // A decoder of URIs, which leaves `+` alone, reads the same.
         let location = response.header("Location").unwrap();
         let raw = location.split(['?', '&']).find_map(|piece| piece.strip_prefix("state=")).unwrap();
@@ -205,7 +205,7 @@ async fn state_comes_back_octet_for_octet() {
 
         let query = query_with_state(&strict, &state);
         if is_visible {
-            assert_eq!(octets(&code(&strict.approve(&query).await), "state"), state);
+            assert_eq!(bytes(&code(&strict.approve(&query).await), "state"), state);
         } else {
             assert_eq!(count(&red(&strict.refused(&query).await, "invalid_request"), "state"), 0);
         }
@@ -376,8 +376,8 @@ async fn the_domain_has_to_match_or_the_whole_string() {
 
 /// 6749-4.1.2.1-06
 ///
-/// D-02: what the described service lists shows the page, what only the RFCs define goes to the client;
-/// in the strict profile all but client and redirect URI goes to the client.
+/// D-02: errors that the described service lists show the page, and errors that only the RFCs define go to the client.
+/// In the strict profile, all errors except those of client and redirect URI go to the client.
 #[tokio::test]
 async fn which_faults_show_the_page_depends_on_the_profile() {
     let platform = World::platform().await;

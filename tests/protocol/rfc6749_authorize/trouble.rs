@@ -1,4 +1,4 @@
-//! RFC 6749, section 4.1.2.1: what fails after validation, and the words of errors.
+//! RFC 6749, section 4.1.2.1: failures after validation, and the texts of errors.
 
 use std::error::Error;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -17,19 +17,19 @@ use support::world::{
 };
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Trouble {
+enum Fault {
     None,
     Clients(bool),
     Writes(bool),
     All(bool),
 }
 
-/// A store that fails as told; `true` stands for a failure that may pass.
+/// A store that fails as set; `true` means a transient failure.
 #[derive(Clone, Debug)]
-struct Failing(AnyStore, Arc<Mutex<Trouble>>);
+struct Failing(AnyStore, Arc<Mutex<Fault>>);
 
 impl Failing {
-    fn check(&self, fails: impl Fn(Trouble) -> Option<bool>) -> Result<(), StoreError> {
+    fn check(&self, fails: impl Fn(Fault) -> Option<bool>) -> Result<(), StoreError> {
         match fails(*self.1.lock().unwrap()) {
             None => Ok(()),
             Some(true) => Err(StoreError::transient("the connection to db.internal was lost")),
@@ -38,13 +38,13 @@ impl Failing {
     }
 
     fn check_read(&self) -> Result<(), StoreError> {
-        self.check(|trouble| if let Trouble::All(passes) = trouble { Some(passes) } else { None })
+        self.check(|fault| if let Fault::All(passes) = fault { Some(passes) } else { None })
     }
 
     fn check_write(&self) -> Result<(), StoreError> {
-        self.check(|trouble| match trouble {
-            Trouble::All(passes) | Trouble::Writes(passes) => Some(passes),
-            Trouble::None | Trouble::Clients(_) => None,
+        self.check(|fault| match fault {
+            Fault::All(passes) | Fault::Writes(passes) => Some(passes),
+            Fault::None | Fault::Clients(_) => None,
         })
     }
 }
@@ -52,7 +52,7 @@ impl Failing {
 #[async_trait::async_trait]
 impl ClientStore for Failing {
     async fn find(&self, id: &ClientId) -> Result<Option<Arc<Client>>, StoreError> {
-        self.check(|trouble| if let Trouble::Clients(passes) = trouble { Some(passes) } else { None })?;
+        self.check(|fault| if let Fault::Clients(passes) = fault { Some(passes) } else { None })?;
         ClientStore::find(&self.0, id).await
     }
 
@@ -96,35 +96,35 @@ impl CodeStore for Failing {
     }
 }
 
-async fn failing_world(profile: Profile) -> (World, Arc<Mutex<Trouble>>) {
+async fn failing_world(profile: Profile) -> (World, Arc<Mutex<Fault>>) {
     let mut world = World::with(profile, |_| {}).await;
-    let trouble = Arc::new(Mutex::new(Trouble::None));
-    let failing = Failing(world.store.clone(), trouble.clone());
+    let fault = Arc::new(Mutex::new(Fault::None));
+    let failing = Failing(world.store.clone(), fault.clone());
     let stores = Stores::new(failing.clone(), failing, world.store.clone(), world.store.clone());
     let builder = AuthorizationServer::builder(config_of(profile), stores).events(world.events.clone());
     world.server = builder.clock(world.clock.clone()).entropy(SeededEntropy::new(9)).build().unwrap();
-    (world, trouble)
+    (world, fault)
 }
 
 /// 6749-4.1.2.1-04
 #[tokio::test]
 async fn a_failure_after_validation_goes_to_the_client() {
     for profile in [Profile::Platform, Profile::Strict] {
-        let (world, trouble) = failing_world(profile).await;
+        let (world, fault) = failing_world(profile).await;
         let query = world.query(&[("state", "s"), PKCE[0], PKCE[1]]);
         let approve = Decision::Approve(Consent::to_everything());
         for (passes, error) in [(false, "server_error"), (true, "temporarily_unavailable")] {
             let pending = world.authorize(&query).await.unwrap();
-            for fails in [Trouble::Writes(passes), Trouble::All(passes)] {
-                *trouble.lock().unwrap() = fails;
+            for fails in [Fault::Writes(passes), Fault::All(passes)] {
+                *fault.lock().unwrap() = fails;
                 let failed = world.server.hold(&pending, &world.alice, b"session").await.unwrap_err();
                 let redirect = red(&failed.response(Some(&world.alice)), error);
                 assert_eq!(text(&redirect, "state"), "s");
             }
-            *trouble.lock().unwrap() = Trouble::None;
+            *fault.lock().unwrap() = Fault::None;
             let handle = world.server.hold(&pending, &world.alice, b"session").await.unwrap();
 
-            *trouble.lock().unwrap() = Trouble::Writes(passes);
+            *fault.lock().unwrap() = Fault::Writes(passes);
             let failed = world.server.decide(handle.expose(), &world.alice, b"session", &approve).await.unwrap_err();
             let response = failed.response(Some(&world.alice));
             assert!(response.header("Location").unwrap().starts_with(REDIRECT_URI));
@@ -132,7 +132,7 @@ async fn a_failure_after_validation_goes_to_the_client() {
             assert_eq!(text(&redirect, "state"), "s");
             assert!(!text(&redirect, "error_description").contains("db"), "the cause is for the log alone");
 
-            *trouble.lock().unwrap() = Trouble::None;
+            *fault.lock().unwrap() = Fault::None;
             code(&world.server.decide(handle.expose(), &world.alice, b"session", &approve).await.unwrap());
         }
     }
@@ -141,16 +141,16 @@ async fn a_failure_after_validation_goes_to_the_client() {
 /// 6749-4.1.2.1-04
 #[tokio::test]
 async fn a_failure_before_validation_is_told_to_the_user() {
-    let (world, trouble) = failing_world(Profile::Strict).await;
+    let (world, fault) = failing_world(Profile::Strict).await;
     let query = world.query(&PKCE);
     let pending = world.authorize(&query).await.unwrap();
     let handle = world.server.hold(&pending, &world.alice, b"session").await.unwrap();
     for (passes, status) in [(false, 500), (true, 503)] {
-        *trouble.lock().unwrap() = Trouble::Clients(passes);
+        *fault.lock().unwrap() = Fault::Clients(passes);
         let before = world.refused(&query).await;
         let approve = Decision::Approve(Consent::to_everything());
         let failed = world.server.decide(handle.expose(), &world.alice, b"session", &approve).await.unwrap_err();
-        *trouble.lock().unwrap() = Trouble::All(passes);
+        *fault.lock().unwrap() = Fault::All(passes);
         let unread = world.server.decide(handle.expose(), &world.alice, b"session", &Decision::Deny).await;
         for response in [before, failed.response(Some(&world.alice)), unread.unwrap_err().response(Some(&world.alice))]
         {
@@ -161,7 +161,7 @@ async fn a_failure_before_validation_is_told_to_the_user() {
             assert!(!String::from_utf8_lossy(response.body()).contains("db"));
         }
     }
-    *trouble.lock().unwrap() = Trouble::None;
+    *fault.lock().unwrap() = Fault::None;
     red(
         &world.server.decide(handle.expose(), &world.alice, b"session", &Decision::Deny).await.unwrap(),
         "access_denied",
@@ -187,13 +187,13 @@ async fn error_texts_keep_to_their_characters() {
                 };
                 let response = error.response(Some(&world.alice));
                 let Some(location) = response.header("Location") else { continue };
-                let told = support::world::parameters(location);
+                let parameters = support::world::parameters(location);
                 for part in ["error", "error_description"] {
-                    let text = text(&told, part);
+                    let text = text(&parameters, part);
                     assert!(!text.is_empty() && text.bytes().all(is_error_character), "{text}");
                 }
-                assert_eq!(support::world::count(&told, "error_uri"), expected);
-                assert!(expected == 0 || text(&told, "error_uri") == uri);
+                assert_eq!(support::world::count(&parameters, "error_uri"), expected);
+                assert!(expected == 0 || text(&parameters, "error_uri") == uri);
             }
             for endpoint in [Endpoint::Token, Endpoint::Revocation, Endpoint::Introspection] {
                 for body in
@@ -214,7 +214,7 @@ async fn error_texts_keep_to_their_characters() {
     }
 }
 
-/// Counts what it is told.
+/// Counts its calls.
 #[derive(Clone, Debug, Default)]
 struct Counter(Arc<AtomicUsize>);
 
@@ -232,16 +232,16 @@ impl Throttle for Counter {
 /// 6749-2.3.1-06
 #[tokio::test]
 async fn a_store_that_fails_is_no_guess_at_a_secret() {
-    let (mut world, trouble) = failing_world(Profile::Platform).await;
-    let (failing, counter) = (Failing(world.store.clone(), trouble.clone()), Counter::default());
+    let (mut world, fault) = failing_world(Profile::Platform).await;
+    let (failing, counter) = (Failing(world.store.clone(), fault.clone()), Counter::default());
     let stores = Stores::new(failing.clone(), failing, world.store.clone(), world.store.clone());
     world.server =
         AuthorizationServer::builder(Config::platform(ISSUER), stores).throttle(counter.clone()).build().unwrap();
     let guess = || world.token(&[("grant_type", "refresh_token")]).basic(&world.client.id, "guess").send();
-    *trouble.lock().unwrap() = Trouble::Clients(true);
+    *fault.lock().unwrap() = Fault::Clients(true);
     assert_eq!(guess().await.status(), 503);
     assert_eq!(counter.0.load(Ordering::SeqCst), 0);
-    *trouble.lock().unwrap() = Trouble::None;
+    *fault.lock().unwrap() = Fault::None;
     assert_eq!(guess().await.status(), 401);
     assert_eq!(counter.0.load(Ordering::SeqCst), 1);
 }
@@ -249,9 +249,9 @@ async fn a_store_that_fails_is_no_guess_at_a_secret() {
 /// 6749-4.1.2.1-04
 #[tokio::test]
 async fn errors_tell_the_service_what_the_store_said() {
-    let (world, trouble) = failing_world(Profile::Platform).await;
+    let (world, fault) = failing_world(Profile::Platform).await;
     let first = world.pair().await;
-    *trouble.lock().unwrap() = Trouble::Clients(true);
+    *fault.lock().unwrap() = Fault::Clients(true);
     let refused = world.authorize(&world.query(&PKCE)).await.unwrap_err();
     let unauthenticated = world.access(&first.access).await.unwrap_err();
     for (error, name) in

@@ -1,4 +1,4 @@
-//! Clients taken over from elsewhere, whose ids and secrets are not plain letters and digits.
+//! Imported clients, whose ids and secrets are not plain letters and digits.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ impl ClientStore for Directory {
     }
 }
 
-/// A world whose clients are these alone.
+/// A world with only these clients.
 async fn world_of(profile: Profile, clients: Vec<Client>) -> World {
     let mut world = World::with(profile, |_| {}).await;
     let directory = Directory(clients.into_iter().map(|client| (client.id().clone(), Arc::new(client))).collect());
@@ -52,17 +52,17 @@ const SECRET: &str = "p%41ss:word with + and %2B, %25, %zz and ~ in it";
 
 /// 6749-2.3.1-01
 ///
-/// The RFC's appendix A keeps ids and secrets to visible ASCII, so UTF-8 is read and then matches none.
+/// Appendix A of the RFC limits ids and secrets to visible ASCII, so UTF-8 is read but matches no client.
 #[tokio::test]
 async fn basic_is_split_at_the_first_colon_and_form_decoded() {
     for profile in [Profile::Platform, Profile::Strict] {
         let world = world_of(profile, vec![client(ID, SECRET, &[REDIRECT_URI])]).await;
         let known = Credentials { id: ID.into(), secret: SECRET.into() };
         let query = world.query_of(&known, &PKCE);
-        let escaped = |text: &str| text.bytes().map(|octet| format!("%{octet:02x}")).collect::<String>();
+        let escaped = |text: &str| text.bytes().map(|byte| format!("%{byte:02x}")).collect::<String>();
         for (case, id, secret) in [
             ("form-encoded", encoded(ID), encoded(SECRET)),
-            ("every octet escaped", escaped(ID), escaped(SECRET)),
+            ("every byte escaped", escaped(ID), escaped(SECRET)),
             ("spaces as %20", encoded(ID).replace('+', "%20"), encoded(SECRET).replace('+', "%20")),
             ("colon of the secret left", encoded(ID), encoded(SECRET).replace("%3A", ":")),
         ] {
@@ -87,7 +87,7 @@ async fn basic_is_split_at_the_first_colon_and_form_decoded() {
 
 /// 6749-2.3.1-02
 ///
-/// D-05: either reading counts, the strict profile reads form-decoded alone.
+/// D-05: both readings are accepted; the strict profile only accepts the form-decoded one.
 #[tokio::test]
 async fn basic_with_the_plain_values_works_too() {
     for (id, secret) in [

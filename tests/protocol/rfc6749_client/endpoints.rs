@@ -99,7 +99,7 @@ async fn unknown_parameters_are_ignored_even_repeated() {
 
 /// 6749-3.1-04
 ///
-/// D-22: the four parameters of the described service show the page, others go to the client.
+/// D-22: repeats of the four parameters of the described service show the page, others go to the client.
 #[tokio::test]
 async fn a_repeated_parameter_of_an_authorization_request_is_an_error() {
     for profile in [Profile::Platform, Profile::Strict] {
@@ -238,7 +238,7 @@ async fn redirect_uris_are_registered_and_matched_as_the_vectors_say() {
             let client = support::world::Credentials { id: client.to_string(), secret: String::new() };
             let query = world.query_of(&client, &[("redirect_uri", requested), PKCE[0], PKCE[1]]);
             if requested.is_empty() {
-                // An empty parameter counts as absent, so the registered one stands in.
+                // An empty parameter counts as absent, so the registered one is used.
                 continue;
             }
             if !accept {
@@ -255,7 +255,7 @@ async fn redirect_uris_are_registered_and_matched_as_the_vectors_say() {
 
 /// 6749-3.1.2.3-01
 ///
-/// D-30: the one that is registered stands in, several do not.
+/// D-30: without the parameter, a single registered URI is used; with several, the request is refused.
 #[tokio::test]
 async fn with_several_registered_redirect_uris_the_request_names_one() {
     let world = World::platform().await;
@@ -343,7 +343,7 @@ async fn a_body_that_is_no_form_is_refused() {
                 ("empty content type", typed(b"")),
                 ("two content types", call().header("Content-Type", b"application/json")),
                 ("UTF-8 that is none", call().raw_body(b"token=%ff&code=%ff".as_slice())),
-                ("raw octets", call().raw_body(b"token=\xff&grant_type=\xc3".as_slice())),
+                ("raw bytes", call().raw_body(b"token=\xff&grant_type=\xc3".as_slice())),
                 ("overlong UTF-8", call().raw_body("token=%c0%80&code=%c0%80")),
                 ("surrogate", call().raw_body("token=%ed%a0%80&code=%ed%a0%80")),
                 ("bad escape", call().raw_body("token=%zz&code=x")),
@@ -360,7 +360,7 @@ async fn a_body_that_is_no_form_is_refused() {
 
 /// 6749-5.2-08, 7009-2.1-02
 ///
-/// D-23: then authentication, then what is missing.
+/// D-23: then authentication, then missing parameters.
 #[tokio::test]
 async fn authentication_comes_before_what_is_missing() {
     let world = World::platform().await;

@@ -17,7 +17,7 @@ fn exchange<'w>(world: &'w World, code: &str) -> Call<'w> {
     world.token(&[("grant_type", "authorization_code"), ("code", code), ("code_verifier", VERIFIER)])
 }
 
-/// A request that fails authentication at all three endpoints, each in its own form.
+/// Asserts that a request fails authentication at all three endpoints, with the response of each.
 async fn fails_everywhere(world: &World, bend: impl Fn(Call<'_>) -> Call<'_>, case: &str) {
     let form = [("grant_type", "refresh_token"), ("refresh_token", "x"), ("token", "x")];
     println!("{case}");
@@ -26,7 +26,7 @@ async fn fails_everywhere(world: &World, bend: impl Fn(Call<'_>) -> Call<'_>, ca
     e401(&bend(world.post(Endpoint::Introspection, &form)).send().await, "invalid_client");
 }
 
-/// Says that a closure gives back the call it was given.
+/// Declares that the closure returns a call with the lifetime of its argument.
 fn bend<F: Fn(Call<'_>) -> Call<'_>>(change: F) -> F {
     change
 }
@@ -133,10 +133,10 @@ async fn malformed_basic_credentials_fail_as_authentication() {
         ("bad escape", basic(b"%zz:%").into()),
         ("NUL in the id", basic(format!("{id}\0:{secret}").as_bytes()).into()),
         ("line feed in the secret", basic(format!("{id}:{secret}\n").as_bytes()).into()),
-        ("escaped control octet", basic(format!("{id}:{secret}%00").as_bytes()).into()),
+        ("escaped control byte", basic(format!("{id}:{secret}%00").as_bytes()).into()),
         ("DEL", basic(format!("{id}:{secret}\x7f").as_bytes()).into()),
         ("plain text", format!("Basic {id}:{secret}").into()),
-        ("octets", b"Basic \xff\xfe\x80".into()),
+        ("bytes", b"Basic \xff\xfe\x80".into()),
         ("very long", basic("x:y".repeat(20_000).as_bytes()).into()),
     ];
     for profile in [Profile::Platform, Profile::Strict] {
@@ -174,14 +174,14 @@ async fn credentials_in_the_url_are_ignored() {
     e401(&exchange(&world, &code).query(&query).send().await, "invalid_client");
     e401(&exchange(&world, &code).field("client_id", id).query(&query).send().await, "invalid_client");
     fails_everywhere(&world, |call| call.query(&query), "in the query").await;
-    // Beside proper ones they are neither a second credential nor a repeat.
+    // Next to valid credentials they count neither as a second credential nor as a repeat.
     let call = exchange(&world, &code).client(&world.client).query("client_id=x&client_secret=y&code=z");
     ok(&call.send().await);
 }
 
 /// 6749-2.3.1-07
 ///
-/// D-17: unless the application is registered for one method alone.
+/// D-17: unless the application is registered for a single method.
 #[tokio::test]
 async fn credentials_in_the_form_are_accepted_unless_another_method_is_registered() {
     for profile in [Profile::Platform, Profile::Strict, Profile::Mcp] {
@@ -229,7 +229,7 @@ async fn another_scheme_is_an_unsupported_method() {
     let code = world.code().await;
     for header in [format!("Bearer {token}"), "Digest a=b".into(), "Negotiate x".into(), "DPoP x".into(), "x".into()] {
         fails_everywhere(&world, |call| call.header("Authorization", header.as_bytes()), &header).await;
-        // It is not passed over in favour of what stands in the form.
+        // It is not ignored in favour of the credentials in the form.
         let call = exchange(&world, &code).field("client_id", &world.client.id);
         e401(&call.header("Authorization", header.as_bytes()).send().await, "invalid_client");
     }
@@ -249,8 +249,7 @@ async fn a_public_client_names_itself() {
 
 /// 6749-5.2-03
 ///
-/// D-04: 401 by whatever way, and nothing tells an unknown client, a wrong secret and an application
-/// out of use apart.
+/// D-04: always 401, and nothing distinguishes an unknown client, a wrong secret and a suspended application.
 #[tokio::test]
 async fn every_failed_authentication_gets_the_same_answer() {
     let world = World::platform().await;
@@ -290,8 +289,8 @@ async fn every_failed_authentication_gets_the_same_answer() {
     ok(&world.exchange(&world.code().await).await);
 }
 
-/// The events that one failed authentication by that header leads to.
-async fn told(world: &World, header: &str) -> String {
+/// Returns the events of one failed authentication by that header.
+async fn events_of(world: &World, header: &str) -> String {
     world.events.take();
     let form = [("grant_type", "refresh_token"), ("refresh_token", "x")];
     e401(&world.token(&form).header("Authorization", header.as_bytes()).send().await, "invalid_client");
@@ -303,12 +302,12 @@ async fn told(world: &World, header: &str) -> String {
 async fn the_service_is_told_that_credentials_with_control_characters_are_malformed() {
     let world = World::platform().await;
     for pair in ["a\0:b", "a:b\x7f", "a\0:b\0", "a:b\u{85}"] {
-        let told = told(&world, &basic(pair.as_bytes())).await;
-        assert!(told.contains("MalformedCredentials"), "{pair:?} {told}");
+        let events = events_of(&world, &basic(pair.as_bytes())).await;
+        assert!(events.contains("MalformedCredentials"), "{pair:?} {events}");
     }
     for pair in ["a:b", "a:b\u{e9}"] {
-        let told = told(&world, &basic(pair.as_bytes())).await;
-        assert!(told.contains("UnknownClient"), "{pair:?} {told}");
+        let events = events_of(&world, &basic(pair.as_bytes())).await;
+        assert!(events.contains("UnknownClient"), "{pair:?} {events}");
     }
 }
 
@@ -318,6 +317,6 @@ async fn of_two_readings_the_likelier_one_tells_what_was_wrong() {
     let world = World::platform().await;
     let (first, rest) = world.client.id.split_at(1);
     let escaped = format!("%{:02X}{rest}:wrong", first.as_bytes()[0]);
-    let told = told(&world, &basic(escaped.as_bytes())).await;
-    assert!(told.contains("WrongSecret"), "{told}");
+    let events = events_of(&world, &basic(escaped.as_bytes())).await;
+    assert!(events.contains("WrongSecret"), "{events}");
 }

@@ -1,4 +1,4 @@
-//! The endpoint: when it is there, what it takes, and how it answers.
+//! The endpoint: when it exists, what it accepts, and how it responds.
 
 use grantor::store::Stores;
 use grantor::wire::{Endpoint, Request};
@@ -42,7 +42,7 @@ async fn registration_is_on_with_a_policy_alone() {
     let error = AuthorizationServer::builder(open(Profile::Mcp), stores).registration_policy(policy.clone()).build();
     assert!(error.unwrap_err().remedy().contains("with_registry"));
 
-    // A policy alone opens nothing.
+    // A policy alone does not enable registration.
     let world = World::built(config_of(Profile::Mcp), |builder| builder.registration_policy(policy)).await;
     assert_eq!(post(&world, public().to_string()).await.status(), 404);
 }
@@ -127,7 +127,7 @@ async fn the_answer_has_all_metadata_and_nothing_empty() {
             let is_empty = *value == Value::Null || *value == json!("") || *value == json!([]);
             assert!(!is_empty, "{name}");
         }
-        // Management is another part, and off.
+        // Management is a separate setting, and off.
         assert!(answer.get("registration_client_uri").is_none() && answer.get("registration_access_token").is_none());
     }
 }
@@ -232,10 +232,10 @@ impl Draws {
     }
 
     pub(crate) fn vary(&mut self, bytes: &mut Vec<u8>) {
-        const TELLING: &[u8] = b"{}[]\",:\\ \n\0u/#@%.<nulltrue09-\x7f\x80\xc3\xff";
+        const SYNTAX: &[u8] = b"{}[]\",:\\ \n\0u/#@%.<nulltrue09-\x7f\x80\xc3\xff";
         for _ in 0..=self.below(3) {
             let place = self.below(bytes.len() + 1);
-            let byte = TELLING[self.below(TELLING.len())];
+            let byte = SYNTAX[self.below(SYNTAX.len())];
             match self.below(3) {
                 0 => bytes.insert(place, byte),
                 1 if place < bytes.len() => bytes[place] = byte,

@@ -1,4 +1,4 @@
-//! What the policy admits, and that it holds at every later step.
+//! What the policy admits, and that its bounds apply at every later step.
 
 use std::time::Duration;
 

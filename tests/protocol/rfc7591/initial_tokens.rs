@@ -39,7 +39,7 @@ fn uses(uses: u32) -> InitialAccessTokenTerms {
 
 async fn post_with(world: &World, authorization: Option<&str>, body: &Value) -> Response {
     let body = body.to_string();
-    let request = Request::new("POST").header("Content-Type", b"application/json").body(Body::Octets(body.as_bytes()));
+    let request = Request::new("POST").header("Content-Type", b"application/json").body(Body::Bytes(body.as_bytes()));
     let request = request.peer([192, 0, 2, 1].into());
     match authorization {
         Some(header) => {
@@ -58,12 +58,12 @@ async fn stored(world: &World) -> usize {
 }
 
 #[track_caller]
-fn unauthorized(response: &Response, is_told: bool) {
+fn unauthorized(response: &Response, has_error: bool) {
     assert_eq!(response.status(), 401, "{}", String::from_utf8_lossy(response.body()));
     let challenge = response.header("WWW-Authenticate").unwrap();
     assert!(challenge.starts_with("Bearer realm="), "{challenge}");
-    assert_eq!(challenge.contains("error=\"invalid_token\""), is_told, "{challenge}");
-    assert_eq!(challenge.contains("error"), is_told, "{challenge}");
+    assert_eq!(challenge.contains("error=\"invalid_token\""), has_error, "{challenge}");
+    assert_eq!(challenge.contains("error"), has_error, "{challenge}");
     assert_eq!(response.header("Cache-Control"), Some("no-store"));
 }
 
@@ -109,7 +109,7 @@ async fn a_token_is_in_the_header_alone() {
     unauthorized(&post_with(&world, None, &body).await, false);
     let (query, body) = (format!("access_token={}", made.token().expose()), public().to_string());
     let request = Request::new("POST").header("Content-Type", b"application/json").query(query.as_bytes());
-    let request = request.body(Body::Octets(body.as_bytes()));
+    let request = request.body(Body::Bytes(body.as_bytes()));
     unauthorized(&world.server.serve(Endpoint::Registration, &request).await, false);
     let header = format!("Bearer {}", made.token().expose());
     let twice = request.header("Authorization", header.as_bytes()).header("Authorization", header.as_bytes());

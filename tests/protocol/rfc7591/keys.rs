@@ -83,7 +83,7 @@ async fn unsound_keys_are_refused() {
     }
     let unknown_beside = with(with_key(&Signer::es256()), set(json!([{"kty": "other"}, good])));
     created(&post(&world, unknown_beside.to_string()).await);
-    // A private key has to be refused even if no key is used.
+    // A private key must be refused even if no key is used.
     let unused = with(public(), set(json!([private])));
     refused(&post(&world, unused.to_string()).await, 400, "invalid_client_metadata");
 }
@@ -141,7 +141,7 @@ async fn demands_on_requests_and_tokens_are_kept_and_shown() {
 }
 
 /// NEG-JOSE-04
-/// Many clients may name one host, which is none of theirs.
+/// Many clients may name the same host, which belongs to none of them.
 #[tokio::test]
 async fn key_fetches_for_open_clients_are_bounded_by_host() {
     let web = Web::default();

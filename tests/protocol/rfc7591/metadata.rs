@@ -1,4 +1,4 @@
-//! How each member of a request is taken.
+//! How each member of a request is interpreted.
 
 use grantor::{AuthenticationMethod, Profile};
 use serde_json::{Value, json};
@@ -202,7 +202,7 @@ async fn the_application_type_decides_nothing_about_redirect_uris() {
         (json!([web]), Value::Null, "web"),
         (json!([web]), json!("desktop"), "web"),
         (json!([web]), json!("native"), "native"),
-        // What is dropped does not count.
+        // Dropped redirect URIs do not count.
         (json!([web, "cursor://x/cb"]), json!("web"), "web"),
     ] {
         let answer = register(&world, with(public(), json!({"redirect_uris": uris, "application_type": sent}))).await;
@@ -244,7 +244,7 @@ async fn links_are_https_and_flagged_where_they_lead_elsewhere() {
             );
         }
     }
-    // It is kept and never fetched: the crate has no way to.
+    // It is kept and never fetched: the crate cannot fetch it.
     let internal = register(&world, with(public(), json!({"logo_uri": "https://10.0.0.1/logo"}))).await;
     let application = registrar.application(&super::id(&internal)).await.unwrap();
     assert_eq!(application.more_metadata().unwrap().logo_uri(), Some("https://10.0.0.1/logo"));
@@ -306,7 +306,7 @@ async fn names_that_mislead_are_refused_or_flagged() {
         let metadata = with(public(), json!({"client_name": bad}));
         refused(&post(&world, metadata.to_string()).await, 400, "invalid_client_metadata");
     }
-    // The world's own client is "Example App", and reviewed. Another that registered itself is no such name.
+    // The world's own client is "Example App", and reviewed. Names of clients that registered themselves do not count.
     register(&world, with(public(), json!({"client_name": "Other"}))).await;
     for (name, is_flagged) in [("Ex\u{430}mple App", true), ("Example App", true), ("Other", false)] {
         let answer = register(&world, with(public(), json!({"client_name": name}))).await;

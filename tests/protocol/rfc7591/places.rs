@@ -1,4 +1,4 @@
-//! How many clients there are, for how long, and how fast they come.
+//! How many clients there may be, for how long, and how fast they may register.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -22,7 +22,7 @@ async fn with_places(most: u32) -> World {
     world_with(config, bounds()).await
 }
 
-/// Whether users may still be sent here by that client.
+/// Returns whether the server still accepts authorization requests of that client.
 async fn is_known(world: &World, client: &Value) -> bool {
     world.authorize(&query(world, client, URI, &[])).await.is_ok()
 }
@@ -47,7 +47,7 @@ async fn a_client_that_was_never_used_is_removed_after_seven_days() {
     purge(&world).await;
     assert!(is_known(&world, &answer).await && is_stored(&world, &answer).await);
     world.advance(1);
-    // Whether the purge has come by or not.
+    // Whether a purge has run or not.
     for is_purged in [false, true] {
         if is_purged {
             purge(&world).await;
@@ -100,7 +100,7 @@ async fn the_use_of_a_client_is_written_once_a_day() {
         versions.insert(version().await);
     }
     assert!(versions.len() <= 3, "{versions:?}");
-    // A refused request is no use.
+    // A refused request does not count as use.
     let other = register(&world, public()).await;
     e401(
         &world.refresh_as(&Credentials { secret: "x".repeat(32), ..credentials(&other) }, "rt_x").await,
@@ -150,7 +150,7 @@ async fn a_flood_of_registrations_is_bounded_and_locks_nobody_out() {
     let late = register(&world, public()).await;
     world.pair_of(&credentials(&late)).await;
     assert!(world.opens(&token.access).await);
-    // What was evicted goes with the next purge.
+    // Evicted clients are removed by the next purge.
     purge(&world).await;
     let all = world.server.registrar().unwrap().list(&ApplicationFilter::All, Page::first(1000)).await.unwrap();
     assert!(all.len() <= 21, "{}", all.len());
@@ -169,7 +169,7 @@ async fn registrations_at_once_exceed_the_places_by_no_more_than_themselves() {
 }
 
 async fn from(world: &World, peer: &str, body: &str) -> grantor::wire::Response {
-    let request = Request::new("POST").header("Content-Type", b"application/json").body(Body::Octets(body.as_bytes()));
+    let request = Request::new("POST").header("Content-Type", b"application/json").body(Body::Bytes(body.as_bytes()));
     world.server.serve(Endpoint::Registration, &request.peer(peer.parse().unwrap())).await
 }
 
@@ -198,7 +198,7 @@ async fn registrations_are_bounded_by_network_before_they_are_read() {
     assert_eq!(unreviewed(&world).await, before);
     created(&from(&world, "2001:db8:1:3::1", &metadata).await);
     created(&from(&world, "192.0.2.9", &metadata).await);
-    // Other requests of that network go on.
+    // Other requests of that network are still served.
     page(&world.refused(&world.query_of(&Credentials { id: "x".into(), secret: String::new() }, &PKCE)).await);
 }
 
@@ -207,7 +207,7 @@ async fn registrations_are_bounded_by_network_before_they_are_read() {
 async fn a_client_that_is_used_meanwhile_is_not_evicted() {
     let world = with_places(1).await;
     let first = register(&world, public()).await;
-    // The user reads the consent page while another client registers: the first one is gone.
+    // The user reads the consent page while another client registers: the first one is evicted.
     let asked = query(&world, &first, URI, &[]);
     let pending = world.authorize(&asked).await.unwrap();
     let handle = world.server.hold(&pending, &world.alice, support::world::SESSION).await.unwrap();
@@ -215,7 +215,7 @@ async fn a_client_that_is_used_meanwhile_is_not_evicted() {
     let consent = grantor::Decision::Approve(grantor::Consent::to_everything());
     let decided = world.server.decide(handle.expose(), &world.alice, support::world::SESSION, &consent).await;
     page(&decided.unwrap_err().response(Some(&world.alice)));
-    // And this one is used first.
+    // This client is used before that.
     world.pair_of(&credentials(&second)).await;
     refused(&post(&world, public().to_string()).await, 503, "temporarily_unavailable");
     world.advance(Duration::from_secs(30 * DAY).as_secs());

@@ -70,11 +70,11 @@ async fn the_reviewer_supplies_name_website_and_logo() {
     approve(named.website("https://app.example.com/").scopes("repo-code:r")).await.unwrap();
     let client = registrar.client(&id(&nameless)).await.unwrap();
     assert_eq!((client.name(), client.website()), ("Known App", "https://app.example.com/"));
-    // Less was approved than the bound, and a request without `scope` asks for no more.
+    // Fewer scopes than the bound were approved, and a request without `scope` asks for no more than those.
     let pending = world.authorize(&query(&world, &nameless, URI, &[])).await.unwrap();
     assert_eq!(pending.scopes().as_str(), "repo-code:r");
     red(&world.refused(&query(&world, &nameless, URI, &[("scope", "repo-code:rw")])).await, "invalid_scope");
-    // The secret of the registration goes on.
+    // The secret of the registration stays valid.
     world.exchange_as(&credentials(&nameless), &world.code_for(&query(&world, &nameless, URI, &[])).await).await;
 }
 

@@ -60,7 +60,7 @@ async fn call(world: &World, method: &str, address: &Value, token: &str, body: &
     let path = address.as_str().unwrap().strip_prefix(world.server.issuer()).unwrap();
     let header = format!("Bearer {token}");
     let request = Request::new(method).path(path).header("Authorization", header.as_bytes());
-    let request = request.header("Content-Type", b"application/json").body(Body::Octets(body));
+    let request = request.header("Content-Type", b"application/json").body(Body::Bytes(body));
     world.server.serve(Endpoint::ClientConfiguration, &request.peer([192, 0, 2, 1].into())).await
 }
 

@@ -118,7 +118,7 @@ async fn an_update_is_judged_as_a_registration() {
     let path = format!("/oauth2/register/{}", client["client_id"].as_str().unwrap());
     let form = grantor::wire::Request::new("PUT").path(&path).header("Authorization", header.as_bytes());
     let form = form.header("Content-Type", b"application/x-www-form-urlencoded");
-    let form = form.body(grantor::wire::Body::Octets(body.as_bytes()));
+    let form = form.body(grantor::wire::Body::Bytes(body.as_bytes()));
     refused(
         &world.server.serve(grantor::wire::Endpoint::ClientConfiguration, &form).await,
         400,
@@ -181,7 +181,7 @@ async fn the_approved_version_stays_in_force_while_an_update_is_queued() {
     assert_eq!((&answer, awaiting(&world).await), (&before, 1));
     assert!(world.authorize(&query(&world, &client, URI, &[])).await.is_ok());
     page(&world.refused(&query(&world, &client, NEW, &[])).await);
-    // Another update takes the place of the first.
+    // Another update replaces the first one.
     information(&put(&world, &client, &update("Newer")).await);
     let registrar = world.server.registrar().unwrap();
     let application = registrar.application(&id(&client)).await.unwrap();
@@ -237,7 +237,7 @@ async fn what_a_person_decided_is_changed_with_a_person_alone() {
         assert_eq!((registrar.client(&id(client)).await.unwrap().name(), awaiting(&world).await), (&*name, before + 1));
         page(&world.refused(&query(&world, client, NEW, &[])).await);
     }
-    // A person can approve the update, and what an administrator took away is not returned.
+    // A person can approve the update, and scopes that an administrator removed are not restored.
     registrar.approve_now(&id(&reviewed), Approval::default()).await.unwrap();
     assert!(world.authorize(&query(&world, &reviewed, NEW, &[])).await.is_ok());
     registrar.approve_now(&id(&narrowed), Approval::default().logo(logo())).await.unwrap();
@@ -249,7 +249,7 @@ async fn what_a_person_decided_is_changed_with_a_person_alone() {
 }
 
 /// 7592-2.2-02
-/// A use that is recorded meanwhile is no conflict.
+/// A use that is recorded meanwhile is not a conflict.
 #[tokio::test]
 async fn an_update_and_a_use_are_both_kept() {
     let world = world().await;

@@ -26,13 +26,13 @@ async fn of_several_pages_the_first_decision_counts() {
 }
 
 /// 9126-4-03
-/// A refusal counts too, and nobody can undo it.
+/// A refusal counts too, and cannot be undone.
 #[tokio::test]
 async fn a_refusal_uses_the_request_up() {
     let world = world().await;
     let uri = world.push().await;
     let (first, second) = (held(&world, &uri).await, held(&world, &uri).await);
-    // A page that was asked for before the refusal, and is shown after it.
+    // A page that was requested before the refusal, and is shown after it.
     let late = world.visit(&world.reference(&uri), SESSION, Some(&world.alice)).await.unwrap();
     red(&decided(&world, &first, Decision::Deny).await, "access_denied");
     already_answered(&approved(&world, &second).await);
@@ -84,7 +84,7 @@ async fn twenty_decisions_at_once_make_one_code() {
 }
 
 /// 9126-4-03
-/// An id of a held request that another takes over is not the one that was refused.
+/// A held request that reuses the record of a refused one is not itself refused.
 #[tokio::test]
 async fn a_held_request_that_takes_over_a_record_is_another() {
     let world = world().await;
@@ -103,7 +103,8 @@ async fn a_held_request_that_takes_over_a_record_is_another() {
 }
 
 /// 9126-4-03
-/// The claim comes before the code. A crash between the two costs another start, never a second code.
+/// The claim comes before the code. After a crash between the two, the client must start again; there is never a
+/// second code.
 #[tokio::test]
 async fn a_crash_between_claim_and_decision_makes_no_second_code() {
     for fate in [Fate::FailsBefore(Failure::Transient), Fate::FailsBefore(Failure::Permanent)] {
@@ -123,7 +124,7 @@ async fn a_crash_between_claim_and_decision_makes_no_second_code() {
 }
 
 /// 9126-4-03
-/// While the claim fails nothing is decided.
+/// If the claim fails, nothing is decided.
 #[tokio::test]
 async fn a_claim_that_fails_decides_nothing() {
     let world = world().await;
@@ -139,7 +140,7 @@ async fn a_claim_that_fails_decides_nothing() {
     code(&approved(&intercepted::over(&world, lost), &handle).await);
 }
 
-/// Lets every call of that name meet the same fate.
+/// Gives every call of that name the same fate.
 #[derive(Debug)]
 struct Fails {
     call: &'static str,
@@ -156,7 +157,7 @@ impl Script for Fails {
 }
 
 /// 9126-4-03
-/// The slot of a used request is another request.
+/// The slot of a used request is reused by another request.
 #[tokio::test]
 async fn a_slot_that_is_used_again_belongs_to_its_new_request() {
     let world: World = super::world_with(|config| config.pushed_requests_per_client = 1).await;

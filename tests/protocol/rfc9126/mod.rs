@@ -32,10 +32,10 @@ async fn world_with(change: impl FnOnce(&mut Config)) -> World {
 /// The record that a `request_uri` names.
 async fn stored(world: &World, request_uri: &str) -> Option<Arc<PushedRequest>> {
     let id: AuthorizationId = request_uri.strip_prefix(PREFIX).unwrap()[..22].parse().unwrap();
-    PushedRequestStore::find(&world.store, &PushedRequestId::from_octets(*id.octets())).await.unwrap()
+    PushedRequestStore::find(&world.store, &PushedRequestId::from_bytes(*id.as_bytes())).await.unwrap()
 }
 
-/// What that user's browser shows at a `request_uri`: a consent page with its handle, or the answer in its place.
+/// What that user's browser shows at a `request_uri`: a consent page, with its handle, or another response.
 async fn opened(world: &World, request_uri: &str, session: &[u8], user: &Subject) -> Result<String, Response> {
     let answered = |error: grantor::AuthorizationError| error.response(Some(user));
     let pending = world.visit(&world.reference(request_uri), session, Some(user)).await.map_err(answered)?;
@@ -59,17 +59,17 @@ async fn approved(world: &World, handle: &str) -> Response {
     decided(world, handle, Decision::Approve(Consent::to_everything())).await
 }
 
-/// How many requests of the world's user have codes that can be exchanged.
+/// Counts the requests of the world's user that have a code that can be exchanged.
 async fn codes(world: &World) -> usize {
     world.server.authorizations_of(&world.alice).await.unwrap().len()
 }
 
-/// How many requests of the world's user were ever held.
+/// Counts the requests of the world's user that were ever held.
 async fn rows(world: &World) -> usize {
     world.store.authorizations_of(&world.alice, Page::first(1000)).await.unwrap().len()
 }
 
-/// The page for somebody whose request was answered before.
+/// Asserts the page for a request that was answered before.
 #[track_caller]
 fn already_answered(response: &Response) {
     assert_eq!(response.status(), 400);

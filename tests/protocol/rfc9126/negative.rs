@@ -1,4 +1,4 @@
-//! What went wrong elsewhere.
+//! Faults of other servers.
 
 use grantor::store::{ClientStore as _, CodeStore as _, Page};
 use grantor::wire::Endpoint;
@@ -20,13 +20,13 @@ async fn with_keys_and_proofs(web: &Web) -> World {
     World::built(config, |builder| builder.fetcher(web.clone())).await
 }
 
-/// The parts of a signed token that nobody else has.
+/// The parts of a signed token that no other token has.
 fn parts(token: &str) -> Vec<String> {
     token.split('.').skip(1).chain([token]).map(str::to_owned).collect()
 }
 
 /// 9126-2.1-03, NEG-PAR-01, FAPI-5.3.2.2-04
-/// What authenticates a client is in no record, page, answer or event.
+/// The credentials of a client are in no record, page, response or event.
 #[tokio::test]
 async fn pushed_credentials_are_nowhere_to_be_found() {
     let mut world = with_keys_and_proofs(&Web::default()).await;
@@ -57,13 +57,13 @@ async fn pushed_credentials_are_nowhere_to_be_found() {
     for (client, uri) in &pushed {
         needles.push(uri[uri.len() - 43..].to_owned());
         world.client = client.clone();
-        // As it was pushed, with the visit of a stranger, and used.
+        // As it was pushed, after a visit of another browser, and used.
         records.push(stored(&world, uri).await.unwrap().encode());
         let _ = world.visit(&world.reference(uri), b"another browser", None).await.unwrap();
         records.push(stored(&world, uri).await.unwrap().encode());
         shown.push_str(&shown_of(&world, uri).await);
         let record = stored(&world, uri).await.unwrap();
-        assert!(record.is_used(), "the records are those of the whole way");
+        assert!(record.is_used(), "the records are those of the whole flow");
         shown.push_str(&format!("{record:?}"));
         records.push(record.encode());
         let client = world.store.current(&client.client_id()).await.unwrap().unwrap();
@@ -118,7 +118,7 @@ async fn a_reload_uses_nothing_up() {
 }
 
 /// NEG-PAR-01
-/// A `request_uri` of another kind is refused without a look at where it leads; with the same words.
+/// A `request_uri` of another kind is refused without a fetch, with the same text.
 #[tokio::test]
 async fn a_request_uri_is_never_fetched() {
     let web = Web::default();

@@ -109,7 +109,7 @@ async fn a_push_is_judged_like_an_authorization_request() {
         let form: Vec<_> = kept.chain(pkce).chain(more).copied().collect();
         let call = world.post(Endpoint::PushedAuthorization, &form).client(&world.client);
         e400(&call.send().await, error);
-        // The plain request gets the same code, or the page where the redirect URI itself is wrong.
+        // The plain request gets the same error code, or the page if the redirect URI itself is wrong.
         let plain = world.refused(&encode(&form)).await;
         if more.iter().any(|(name, _)| *name == "redirect_uri") {
             page(&plain);
@@ -220,7 +220,7 @@ async fn a_client_has_no_more_open_requests_than_it_may_have() {
     let response = world.par(&world.client, &PKCE).send().await;
     assert_eq!((response.status(), response.header("Retry-After")), (429, Some("290")));
     created(&world.par(&other, &PKCE).send().await);
-    // One that is decided makes room, and one that ends.
+    // A request that is decided or expires makes room.
     let handle = super::held(&world, &first).await;
     assert_eq!(world.par(&world.client, &PKCE).send().await.status(), 429, "an open page keeps its request");
     super::approved(&world, &handle).await;
@@ -232,7 +232,7 @@ async fn a_client_has_no_more_open_requests_than_it_may_have() {
 }
 
 /// 9126-2.3-01
-/// A client that is at its bound makes the store do little.
+/// A client that has reached its bound causes little work in the store.
 #[tokio::test]
 async fn a_refused_push_reads_no_more_than_32_slots() {
     let world = world_with(|config| config.pushed_requests_per_client = 100).await;
@@ -267,7 +267,7 @@ impl support::intercepted::Script for CountsReads {
 }
 
 /// 9126-2.3-01
-/// Anybody can push for a public client, and open what was pushed: neither keeps its users out.
+/// Any party can push for a public client, and visit the pushed requests. Neither locks its users out.
 #[tokio::test]
 async fn strangers_do_not_use_up_the_requests_of_a_public_client() {
     let mut world = world_with(|config| config.pushed_requests_per_client = 20).await;
@@ -283,7 +283,7 @@ async fn strangers_do_not_use_up_the_requests_of_a_public_client() {
     let handle = super::held(&world, &own).await;
     flood().await;
     support::world::code(&super::approved(&world, &handle).await);
-    // One request after another is replaced, the oldest first, so there are never more than 20.
+    // Requests are replaced one by one, the oldest first, so there are never more than 20.
     let (first, mut last) = (world.push().await, String::new());
     for _ in 0..20 {
         world.advance(1);
@@ -294,7 +294,7 @@ async fn strangers_do_not_use_up_the_requests_of_a_public_client() {
 }
 
 /// 9126-2.3-01
-/// What users who are signed in have open is replaced by nobody.
+/// Requests that signed-in users have open are not replaced.
 #[tokio::test]
 async fn held_requests_of_a_public_client_are_not_replaced() {
     let mut world = world_with(|config| config.pushed_requests_per_client = 2).await;
@@ -312,7 +312,7 @@ async fn held_requests_of_a_public_client_are_not_replaced() {
 }
 
 /// 9126-2.3-01, 9126-4-04
-/// A session that came in time may come back, unless its slot was needed.
+/// A session that visited in time may return after the sign-in, unless its slot was needed.
 #[tokio::test]
 async fn a_late_sign_in_holds_no_slot_of_a_public_client() {
     let mut world = world_with(|config| config.pushed_requests_per_client = 2).await;
@@ -333,7 +333,7 @@ fn other_form() -> ApplicationForm {
 }
 
 /// 9126-2.3-01
-/// An ended or used request goes with the purge, an hour after it can last be decided.
+/// A purge removes an expired or used request, an hour after the last moment at which it can be decided.
 #[tokio::test]
 async fn pushed_requests_are_purged_by_time() {
     let world = world().await;
@@ -370,7 +370,7 @@ async fn a_store_that_fails_is_told_apart_from_a_refusal() {
     assert!(world.authorize(&world.reference(&uri)).await.is_ok());
 }
 
-/// Lets every call of that name meet the same fate.
+/// Gives every call of that name the same fate.
 #[derive(Debug)]
 struct Fails {
     call: &'static str,

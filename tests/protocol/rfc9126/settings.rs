@@ -1,4 +1,4 @@
-//! Section 5: pushing as the only way, and what the metadata says.
+//! Section 5: pushing as the only way, and the metadata about it.
 
 use grantor::store::Stores;
 use grantor::wire::{Endpoint, Request};
@@ -14,7 +14,7 @@ async fn metadata(world: &World) -> Value {
 }
 
 /// 9126-5-01, FAPI-5.3.2.2-03
-/// In every profile, since no parameter of the service's own is wrong.
+/// In every profile the error goes to the client, since none of the described service's parameters is wrong.
 #[tokio::test]
 async fn a_plain_request_is_refused_where_pushing_is_the_only_way() {
     for profile in [Profile::Strict, Profile::Platform, Profile::Mcp] {
@@ -35,7 +35,7 @@ async fn a_plain_request_is_refused_where_pushing_is_the_only_way() {
 }
 
 /// 9126-5-01
-/// One client may demand it of itself.
+/// A single client may be registered to always push.
 #[tokio::test]
 async fn a_client_may_have_to_push_alone() {
     let mut world = world_with(|_| ()).await;
@@ -51,7 +51,7 @@ async fn a_client_may_have_to_push_alone() {
     page(&world.refused(&elsewhere).await);
     let uri = world.push().await;
     code(&approved(&world, &held(&world, &uri).await).await);
-    // The others need not.
+    // Other clients need not push.
     code(&world.approve(&world.query_of(&plain, &PKCE)).await);
     assert!(metadata(&world).await["require_pushed_authorization_requests"].is_null());
 }
@@ -91,7 +91,7 @@ fn pushed_requests_need_a_store() {
     assert!(built.build().is_ok());
 }
 
-/// CORS-02: a page may push with what it has itself, as it may exchange a code.
+/// CORS-02: a page may push with its own credentials, as it may exchange a code.
 #[tokio::test]
 async fn pages_of_other_origins_may_push() {
     let world = world_with(|config| config.cors = Cors::AnyOrigin).await;

@@ -1,4 +1,4 @@
-//! The order of checks where a client authenticates with a key and proves another one.
+//! The order of checks if a client authenticates with one key and proves another one.
 
 use std::sync::Arc;
 
@@ -60,7 +60,7 @@ fn with_nonce(world: &World, nonce: &str) -> String {
     Signer::es256().proof("POST", TOKEN_URL, now(world), |_, claims| claims["nonce"] = nonce.into())
 }
 
-/// `EIC`: Basic is offered, and the request has no `Authorization` line.
+/// Asserts `EIC`: Basic is offered, and the request has no `Authorization` line.
 #[track_caller]
 fn eic(response: &Response) {
     assert!(matches!(response.status(), 400 | 401), "{}", response.status());
@@ -99,7 +99,7 @@ async fn the_assertion_is_recorded_before_the_proof() {
     let (code, first) = (world.code().await, assertion(&world));
     let once = with_nonce(&world, &nonce);
     bound(&send(&world, &code, &first, &once).await);
-    // A copy of both is refused for the client; a copied proof uses up the assertion beside it.
+    // Copies of both fail the client authentication; a copied proof uses up the assertion sent with it.
     let code = world.code().await;
     eic(&send(&world, &code, &first, &once).await);
     let second = assertion(&world);

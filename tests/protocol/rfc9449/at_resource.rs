@@ -1,4 +1,4 @@
-//! A resource that wants proofs.
+//! A resource that requires proofs.
 
 use grantor::wire::{Request, Response};
 use grantor::{Authenticated, ResourceError};

@@ -45,12 +45,12 @@ async fn a_malformed_thumbprint_is_refused() {
     for malformed in [&good[1..], &format!("{good}A"), &format!("{}=", &good[1..]), &format!("{}+", &good[1..]), "x"] {
         red(&world.refused(&query(&world, malformed)).await, "invalid_request");
     }
-    // The last letter has two unused bits.
+    // The last character has two unused bits.
     let unused = format!("{}B", "A".repeat(42));
     red(&world.refused(&query(&world, &unused)).await, "invalid_request");
     let twice = format!("{}&dpop_jkt={good}", query(&world, &good));
     red(&world.refused(&twice).await, "invalid_request");
-    // An empty parameter counts as left out.
+    // An empty parameter counts as absent.
     unbound(&world.exchange(&world.code_for(&query(&world, "")).await).await);
 }
 

@@ -1,4 +1,4 @@
-//! What a protected resource publishes about proofs [RFC 9728 section 2], and where it may be.
+//! What a protected resource publishes about proofs [RFC 9728 section 2], and which URLs it may have.
 
 use grantor::wire::{Endpoint, Request};
 use grantor::{AuthorizationServer, BoundTokens, Config, MemoryStore, Profile, ProtectedResource};

@@ -56,7 +56,7 @@ pub(crate) fn now(world: &World) -> u64 {
     grantor::Clock::now(&world.clock).seconds().into()
 }
 
-/// A proof without fault for a token request now.
+/// A valid proof for a token request now.
 pub(crate) fn proof(world: &World, signer: &Signer) -> String {
     signer.proof("POST", TOKEN_URL, now(world), unchanged)
 }

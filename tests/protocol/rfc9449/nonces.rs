@@ -104,7 +104,7 @@ async fn a_client_whose_clock_is_wrong_is_served_with_a_nonce() {
 #[tokio::test]
 async fn a_nonce_is_good_for_one_to_two_periods() {
     let world = world_with(with_keys(&[1])).await;
-    // To the beginning of a period.
+    // Advances to the beginning of a period.
     world.advance(120 - now(&world) % 120);
     let signer = Signer::es256();
     let first = demanded(&proven(&world, &world.client, &exchange_form("x"), &signer).await);

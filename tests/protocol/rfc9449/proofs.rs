@@ -120,15 +120,15 @@ async fn a_proof_with_any_fault_is_refused_and_costs_nothing() {
 /// NEG-JOSE-01, NEG-JOSE-02, NEG-JOSE-03
 #[tokio::test]
 async fn forged_signatures_and_giant_proofs_are_refused() {
-    // Beyond every bound of length, so that what is wrong is looked for.
-    let world = world_with(|config| (config.body_octets, config.proof_octets) = (1 << 15, 1 << 14)).await;
+    // The limits of length are raised, so that the other checks refuse the proof.
+    let world = world_with(|config| (config.body_bytes, config.proof_bytes) = (1 << 15, 1 << 14)).await;
     let signer = Signer::es256();
     let good = proof(&world, &signer);
     let (signed, signature) = good.rsplit_once('.').unwrap();
     let code = world.code().await;
     let zeros = encode([0; 64]);
     let deep = format!(r#"{{"typ":"dpop+jwt","alg":"ES256","jwk":{}1{}}}"#, "[".repeat(2000), "]".repeat(2000));
-    // What an HMAC with the public key would be compared with: any key text a reader might take.
+    // An HMAC with the public key as its secret, in every form that a verifier might use.
     let claims = || json!({"jti": new_id(), "htm": "POST", "htu": TOKEN_URL, "iat": now(&world)}).to_string();
     let public = signer.jwk();
     let x = public["x"].as_str().unwrap().to_owned();
@@ -160,7 +160,7 @@ async fn forged_signatures_and_giant_proofs_are_refused() {
 }
 
 /// 7515-2-01
-/// The key of a proof has one spelling, and the same bytes in another are another proof.
+/// The key of a proof has one spelling; a proof with any other spelling is refused.
 #[tokio::test]
 async fn the_key_of_a_proof_has_one_spelling() {
     let world = world().await;
@@ -269,7 +269,8 @@ async fn a_copy_is_refused_to_its_last_second_and_across_purges() {
             .events
             .saw(r#"Refused { endpoint: Token, client: None, redirect_uri: None, reason: DpopProof("iat is too"#)
     );
-    // Until `iat` + 300 s another setting of `proof_age` could let it in; the clock of another server may be a minute behind.
+    // Until `iat` + 300 s another setting of `proof_age` could accept it, and another server's clock may be a minute
+    // behind.
     world.advance(299);
     assert_eq!(world.purge(1000).await.removed(), 0);
     world.advance(1);
@@ -321,7 +322,7 @@ async fn settings_of_proofs_that_make_no_sense_are_refused() {
         AuthorizationServer::new(config, grantor::MemoryStore::new()).unwrap_err().field()
     };
     assert_eq!(refused(|config| config.proof_age = Duration::from_secs(9)), "proof_age");
-    assert_eq!(refused(|config| config.proof_octets = 16_385), "proof_octets");
+    assert_eq!(refused(|config| config.proof_bytes = 16_385), "proof_bytes");
     assert_eq!(refused(|config| config.clock_skew = Duration::from_secs(61)), "clock_skew");
     let mut config = grantor::Config::fapi(support::world::ISSUER);
     config.clock_skew = Duration::from_secs(9);

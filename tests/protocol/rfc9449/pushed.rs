@@ -34,12 +34,12 @@ async fn push(world: &World, more: &[(&str, &str)], proof: Option<&str>) -> Resp
     }
 }
 
-/// A proof without fault for a push now.
+/// A valid proof for a push now.
 fn proof_of_push(world: &World, signer: &Signer) -> String {
     signer.proof("POST", PUSH_URL, now(world), unchanged)
 }
 
-/// `P201`: the code of the request once its user has agreed.
+/// Asserts `P201` and returns the code of the request after its user has agreed.
 async fn code_of(world: &World, pushed: &Response) -> String {
     assert_eq!(pushed.status(), 201, "{}", String::from_utf8_lossy(pushed.body()));
     let answer: Value = serde_json::from_slice(pushed.body()).unwrap();
@@ -141,7 +141,7 @@ async fn without_the_setting_neither_way_is_read() {
     let twice = [("dpop_jkt", "malformed"), ("dpop_jkt", "malformed")];
     let code = code_of(&world, &push(&world, &twice, Some("a, b")).await).await;
     unbound(&world.exchange(&code).await);
-    // What was bound stays bound.
+    // A bound code stays bound.
     let own = Signer::es256();
     reconfigured(&mut world, |config| config.bound_tokens = BoundTokens::Optional);
     let pushed = push(&world, &[], Some(&proof_of_push(&world, &own))).await;

@@ -72,7 +72,7 @@ async fn a_wrong_key_is_refused_before_reuse_is_judged() {
     assert!(events.iter().any(|event| event.starts_with("AnotherDpopKey")), "{events:?}");
     assert!(!events.iter().any(|event| event.contains("Reused") || event.contains("Revoked")), "{events:?}");
     let last = bound(&proven(&world, &client, &refresh_form(&next.refresh), &own).await);
-    // With the right key it is a reuse.
+    // With the right key it is reported as reuse.
     e400(&proven(&world, &client, &refresh_form(&first.refresh), &own).await, "invalid_grant");
     assert!(world.events.saw("GrantRevoked"), "the grant of a public client is revoked");
     e400(&proven(&world, &client, &refresh_form(&last.refresh), &own).await, "invalid_grant");
@@ -89,7 +89,7 @@ async fn a_thief_who_binds_the_grant_hides_no_reuse() {
         let mut stolen = bound(&proven(&world, &client, &refresh_form(&first.refresh), &theirs).await);
         world.events.take();
         edp(&world.refresh_as(&client, &first.refresh).await);
-        assert!(world.events.saw("AnotherDpopKey"), "in grace an event tells of it");
+        assert!(world.events.saw("AnotherDpopKey"), "in grace an event reports it");
         for _ in 1..refreshes_of_the_thief {
             // The first pair leaves the record.
             world.advance(86_400);
@@ -127,7 +127,7 @@ async fn a_retry_with_the_same_key_gets_the_same_pair() {
     let form = refresh_form(&first.refresh);
     let next = bound(&proven(&world, &world.client, &form, &own).await);
     assert_eq!(bound(&proven(&world, &world.client, &form, &own).await), next);
-    // With another key, the newest pair is not what the request would be given: it is rotated.
+    // With another key, the newest pair does not fit the request, so it is rotated.
     let rotated = bound(&proven(&world, &world.client, &form, &other).await);
     assert_ne!(rotated, next);
     assert_eq!(bound(&proven(&world, &world.client, &form, &other).await), rotated);

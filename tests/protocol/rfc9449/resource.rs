@@ -118,11 +118,11 @@ async fn a_bound_token_is_no_bearer_token() {
     }
     let (form, query) = (encode(&[("access_token", &bound)]), encode(&[("access_token", &bound)]));
     let in_body = Request::new("POST").path(PATH).header("Content-Type", FORM.as_bytes());
-    let in_body = in_body.header("DPoP", own.as_bytes()).body(Body::Octets(form.as_bytes()));
+    let in_body = in_body.header("DPoP", own.as_bytes()).body(Body::Bytes(form.as_bytes()));
     wa(world.server.authenticate(&in_body).await.expect_err("in the body"), 401, "invalid_token");
     let in_query = Request::new("GET").path(PATH).query(query.as_bytes()).header("DPoP", own.as_bytes());
     let refused = world.server.authenticate(&in_query).await.expect_err("in the query");
-    // A token in a query is not read at all [RFC 6750 section 2.3], so the answer is that to no token: 401 without an error.
+    // A token in a query is not read [RFC 6750 section 2.3], so this is a request without a token: 401, no error.
     assert!(matches!(refused.reason(), Reason::NoAccessToken));
     let response = refused.into_response();
     assert_eq!(response.status(), 401);
@@ -136,7 +136,7 @@ async fn a_bound_token_is_no_bearer_token() {
     let by_bearer = get(&world, &format!("Bearer {unbound}"), &["no proof"]).await.expect("not read");
     assert_eq!(by_bearer.key(), None);
 
-    // Whoever switches bound tokens off frees none.
+    // Switching bound tokens off does not unbind existing ones.
     let server = server_on(&world, |config| config.bound_tokens = BoundTokens::Off);
     let header = format!("Bearer {bound}");
     let request = Request::new("GET").path(PATH).header("Authorization", header.as_bytes());
@@ -215,7 +215,7 @@ async fn where_proofs_are_required_nothing_else_is_accepted() {
     wd(ask(format!("DPoP {}", pair.refresh), own(&pair.refresh)).await, "invalid_token");
     let query = encode(&[("access_token", &pair.access)]);
     let form = Request::new("POST").path(PATH).header("Content-Type", FORM.as_bytes());
-    for request in [Request::new("GET").path(PATH).query(query.as_bytes()), form.body(Body::Octets(query.as_bytes()))] {
+    for request in [Request::new("GET").path(PATH).query(query.as_bytes()), form.body(Body::Bytes(query.as_bytes()))] {
         let refused = server.authenticate(&request).await.expect_err("not in the header");
         assert!(matches!(refused.reason(), Reason::NoAccessToken));
         assert_eq!(refused.into_response().status(), 401);
@@ -275,7 +275,7 @@ async fn a_proof_is_accepted_once_for_as_long_as_it_lives() {
     let outcomes = join_all((0..50).map(|_| show(&world, &token, &once))).await;
     assert_eq!(outcomes.iter().filter(|outcome| outcome.is_ok()).count(), 1);
     assert!(outcomes.iter().filter_map(|outcome| outcome.as_ref().err()).all(is_used));
-    // A `jti` is used up for one method and URL alone.
+    // A `jti` is used up only for one method and URL.
     let same = |method: &str| {
         let now = now(&world);
         key.proof(method, &url(), now, |_, claims| {
@@ -345,21 +345,21 @@ async fn the_url_of_a_request_comes_from_the_embedder() {
         let proof = proof_for(&world, &key, &token, "GET", url);
         world.server.authenticate(&request.header("DPoP", proof.as_bytes())).await
     };
-    // The path at the origin of the resource, wherever its identifier ends.
+    // The path is resolved at the origin of the resource; the path of its identifier does not matter.
     assert!(ask(base.path("/v1/items"), "https://api.example:8443/v1/items").await.is_ok());
     wd(ask(base.path("/v1/items"), "https://api.example/v1/items").await, "invalid_dpop_proof");
     wd(ask(base.path("/v1/items"), &format!("{ISSUER}/v1/items")).await, "invalid_dpop_proof");
-    // A URL takes its place.
+    // A URL takes precedence.
     let mapped = base.path("/items").url("https://www.example/public/items");
     assert!(ask(mapped, "https://www.example/public/items").await.is_ok());
     wd(ask(mapped, "https://api.example:8443/items").await, "invalid_dpop_proof");
-    // What the client chose is its own fault.
+    // An invalid path is the client's fault.
     for path in ["/%zz", "/a b"] {
         wd(ask(base.path(path), "https://api.example:8443/").await, "invalid_dpop_proof");
     }
-    // No path moves the host.
+    // No path changes the host.
     wd(ask(base.path("evil.example/"), "https://api.example:8443evil.example/").await, "invalid_dpop_proof");
-    // What the embedder left out is told as its fault.
+    // A missing URL is the embedder's fault, and reported as such.
     for request in [base, base.url("/api/items"), base.url("")] {
         let refused = ask(request, "https://api.example:8443/").await.expect_err("no URL");
         assert!(matches!(refused.reason(), Reason::MissingRequestUrl));
@@ -423,14 +423,14 @@ async fn a_demand_for_a_nonce_has_one() {
         assert!(ask(Some(&nonce)).await.is_ok(), "one nonce serves many proofs");
     }
 
-    // The nonces of the token endpoint are others.
+    // The token endpoint has other nonces.
     let form = [("grant_type", "client_credentials")];
     let at_token = async |nonce: &str| {
         let url = format!("{ISSUER}/oauth2/token");
         let proof = key.proof("POST", &url, now, |_, claims| claims["nonce"] = nonce.into());
         let body = encode(&form);
         let basic = format!("Basic {}", STANDARD.encode(format!("{}:{}", plain.client.id, plain.client.secret)));
-        let request = Request::new("POST").header("Content-Type", FORM.as_bytes()).body(Body::Octets(body.as_bytes()));
+        let request = Request::new("POST").header("Content-Type", FORM.as_bytes()).body(Body::Bytes(body.as_bytes()));
         let request = request.header("Authorization", basic.as_bytes()).header("DPoP", proof.as_bytes());
         server.serve(Endpoint::Token, &request).await
     };
@@ -438,13 +438,13 @@ async fn a_demand_for_a_nonce_has_one() {
     e400(&refused, "use_dpop_nonce");
     wd(ask(Some(refused.header("DPoP-Nonce").unwrap())).await, "use_dpop_nonce");
 
-    // A nonce is good for one to two periods, and an old proof with it is as good as new.
+    // A nonce is valid for one to two periods, and an old proof with it is valid too.
     plain.advance(239);
     wd(ask(Some(&nonce)).await, "use_dpop_nonce");
     let fresh = wd(ask(None).await, "use_dpop_nonce").header("DPoP-Nonce").unwrap().to_owned();
     assert_ne!(fresh, nonce);
     assert!(ask(Some(&fresh)).await.is_ok());
-    // Before it is asked for one, a resource may hand it out.
+    // A resource may also send a nonce before a proof demands one.
     assert_eq!(server.dpop_nonce().as_deref(), Some(&*fresh));
     assert_eq!(plain.server.dpop_nonce(), None);
 }

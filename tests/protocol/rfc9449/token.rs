@@ -85,7 +85,7 @@ async fn a_proof_is_demanded_after_the_client_and_before_the_grant() {
     e400(&call(&world, &world.client, &[("code", "a"), ("code", "b")], "a.b.c").send().await, "invalid_request");
 }
 
-/// Lets the world have one client, which demands bound tokens.
+/// Replaces the world's clients with one that demands bound tokens.
 fn with_demanding_client(world: &mut World) {
     let secret = "a secret of forty-three characters, or more!";
     let uri = RegisteredRedirectUri::parse(REDIRECT_URI, &RedirectUriPolicy::default()).unwrap();

@@ -1,4 +1,4 @@
-//! Section 2.1: what an application has to say of itself.
+//! Section 2.1: what an application must state about itself.
 
 use grantor::scope::{ResourceScope, ResourceScopeError, ScopeError};
 use grantor::store::Page;
@@ -9,7 +9,7 @@ use grantor::{
 
 use support::world::{PKCE, PNG, Reviewer as _, World, code, form, logo, page, pair, red, text};
 
-/// What is refused of a submission: nothing if it is taken in. Only what is taken in is stored.
+/// Returns the refused fields of a submission, none if it is accepted. Asserts that only an accepted one is stored.
 pub(super) async fn refusals(world: &World, form: ApplicationForm, logo: Option<Logo>) -> Vec<(Field, Problem)> {
     let registrar = world.server.registrar().unwrap();
     let stored = async || registrar.list(&ApplicationFilter::All, Page::first(1000)).await.unwrap().len();
@@ -27,7 +27,7 @@ pub(super) async fn refusals(world: &World, form: ApplicationForm, logo: Option<
     }
 }
 
-/// Submits the sound form with one change.
+/// Submits the valid form with one change.
 async fn refusals_with(world: &World, change: impl FnOnce(&mut ApplicationForm)) -> Vec<(Field, Problem)> {
     let mut form = form();
     change(&mut form);
@@ -57,26 +57,26 @@ async fn a_name_of_1_to_50_characters_is_required() {
 async fn a_logo_is_required_an_image_of_at_most_a_megabyte() {
     let world = World::platform().await;
     let limits = RegistrationLimits::default();
-    let of_size = |octets: usize| {
+    let of_size = |bytes: usize| {
         let mut image = PNG.to_vec();
-        image.resize(octets, 0);
+        image.resize(bytes, 0);
         image
     };
     assert_eq!(refusals(&world, form(), None).await, [(Field::Logo, Problem::Missing)]);
-    for (octets, problem) in [
+    for (bytes, problem) in [
         (Vec::new(), Problem::Missing),
         (b"a text file".to_vec(), Problem::NotAnImage),
         (b"<svg xmlns=\"http://www.w3.org/2000/svg\"/>".to_vec(), Problem::NotAnImage),
-        (of_size(1_048_577), Problem::TooManyOctets { limit: 1_048_576 }),
+        (of_size(1_048_577), Problem::TooManyBytes { limit: 1_048_576 }),
     ] {
-        let error = Logo::new(octets, &limits).unwrap_err();
+        let error = Logo::new(bytes, &limits).unwrap_err();
         assert_eq!((error.field(), error.problem()), (Field::Logo, &problem));
     }
     let largest = Logo::new(of_size(1_048_576), &limits).unwrap();
     assert_eq!(refusals(&world, form(), Some(largest)).await, []);
-    // A logo that was made without the limits meets them at the door.
+    // A logo that was decoded without the limits is checked on submission.
     let too_large = Logo::decode(of_size(1_048_577)).unwrap();
-    let problem = Problem::TooManyOctets { limit: 1_048_576 };
+    let problem = Problem::TooManyBytes { limit: 1_048_576 };
     assert_eq!(refusals(&world, form(), Some(too_large)).await, [(Field::Logo, problem)]);
 }
 
@@ -166,7 +166,7 @@ async fn at_least_one_scope_is_required_each_as_the_table_allows() {
 
 /// SVC-2.1-07
 ///
-/// Two at once cannot be written down: the form has room for one.
+/// The form has only one field for it, so two at once cannot be expressed.
 #[tokio::test]
 async fn exactly_one_resource_scope_is_required_and_a_list_is_not_empty() {
     let world = World::platform().await;

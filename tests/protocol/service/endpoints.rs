@@ -23,9 +23,9 @@ async fn the_authorization_request_needs_no_more_than_response_type_and_client()
 
 /// SVC-4.1-02
 #[tokio::test]
-async fn state_comes_back_octet_for_octet_and_only_when_it_was_sent() {
+async fn state_comes_back_byte_for_byte_and_only_when_it_was_sent() {
     let world = World::platform().await;
-    let every_octet: Vec<u8> = (0..=255).collect();
+    let every_byte: Vec<u8> = (0..=255).collect();
     for state in [
         b"a&b".as_slice(),
         b"=",
@@ -39,16 +39,16 @@ async fn state_comes_back_octet_for_octet_and_only_when_it_was_sent() {
         b"\xff\xfe",
         b"line\r\nSet-Cookie: a=b",
         &"x&".repeat(1024).into_bytes(),
-        &every_octet,
+        &every_byte,
     ] {
-        let escaped: String = state.iter().map(|octet| format!("%{octet:02x}")).collect();
+        let escaped: String = state.iter().map(|byte| format!("%{byte:02x}")).collect();
         let response = world.approve(&format!("{}&state={escaped}", world.query(&[]))).await;
         let given = code(&response);
         assert_eq!(count(&given, "state"), 1);
         assert_eq!(given.iter().find(|(name, _)| name == "state").unwrap().1, state);
-        // No decoder reads a space differently from another, and nothing splits the header.
+        // Every decoder reads a space in the same way, and nothing splits the header.
         let location = response.header("Location").unwrap();
-        assert!(location.bytes().all(|octet| octet.is_ascii_graphic() && octet != b'+'), "{location}");
+        assert!(location.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'+'), "{location}");
     }
     let plus = code(&world.approve(&format!("{}&state=a+b", world.query(&[]))).await);
     assert_eq!(text(&plus, "state"), "a b");
@@ -88,7 +88,7 @@ async fn the_redirect_uri_keeps_its_own_query() {
             }
         }
     }
-    // Under the domain rule the query of the request may be another than the registered one.
+    // Under the domain rule the query of the request may differ from the registered one.
     let response = platform.approve(&platform.query(&[("redirect_uri", "https://app.example.com/cb?x=1")])).await;
     assert!(response.header("Location").unwrap().starts_with("https://app.example.com/cb?x=1&code="));
     let denied = platform.query(&[("redirect_uri", "https://app.example.com/cb?x=1"), ("state", "a b&c")]);
@@ -197,7 +197,7 @@ async fn the_exchange_may_leave_the_redirect_uri_out() {
     let form = [("grant_type", "authorization_code"), ("code", &code), named];
     ok(&strict_rule.token(&form).client(&strict_rule.client).send().await);
 
-    // Bound by PKCE, which the strict profile demands of everybody.
+    // Bound by PKCE, which the strict profile demands of every client.
     let strict = World::strict().await;
     for world in [&strict, &strict_rule] {
         let code = world.code_for(&world.query(&[PKCE[0], PKCE[1], named])).await;
@@ -232,11 +232,11 @@ async fn an_unproven_client_is_answered_401_at_revocation() {
     let world = World::platform().await;
     let pair = world.pair().await;
     let call = || world.post(Endpoint::Revocation, &[("token", &pair.access)]);
-    let nobody = Credentials { id: "nobody".into(), secret: world.client.secret.clone() };
+    let unknown = Credentials { id: "nobody".into(), secret: world.client.secret.clone() };
     let wrong = Credentials { secret: format!("{}x", world.client.secret), ..world.client.clone() };
     for refused in [
-        call().client(&nobody),
-        call().form_secret(&nobody),
+        call().client(&unknown),
+        call().form_secret(&unknown),
         call(),
         call().field("client_id", &world.client.id),
         call().header("Authorization", format!("Bearer {}", pair.access).as_bytes()),
@@ -283,9 +283,9 @@ async fn the_resource_side_can_read_the_resource_scope() {
         let client = world.register(form).await;
         let token = world.pair_of(&client).await.access;
         assert_eq!(world.access(&token).await.unwrap().resource_scope(), resource_scope);
-        let told = world.introspect_as(&client, &token).await;
-        assert_eq!(told["resource_scope"], word);
-        let resources = told.get("resources").map(ToString::to_string);
+        let body = world.introspect_as(&client, &token).await;
+        assert_eq!(body["resource_scope"], word);
+        let resources = body.get("resources").map(ToString::to_string);
         assert_eq!(resources.as_deref(), (word == "specified").then_some(r#"["team/a","team/b"]"#));
     }
 }
@@ -353,7 +353,7 @@ async fn the_limits_of_the_service_can_be_changed() {
         refusals(&world, large, Some(larger_logo)).await,
         [
             (Field::Name, Problem::TooManyCharacters { limit: 11 }),
-            (Field::Logo, Problem::TooManyOctets { limit: PNG.len() }),
+            (Field::Logo, Problem::TooManyBytes { limit: PNG.len() }),
             (Field::Description, Problem::TooManyCharacters { limit: 3 }),
             (Field::Website, Problem::TooManyCharacters { limit: 24 }),
         ]

@@ -130,7 +130,7 @@ async fn a_refresh_token_is_good_for_180_days_from_its_own_issue() {
 
     world.advance(REFRESH_LIFE);
     e400(&world.refresh(&third.refresh).await, "invalid_grant");
-    // The user has to authorize again.
+    // The user must authorize again.
     let again = world.pair().await;
     assert!(world.opens(&again.access).await);
 }

@@ -47,7 +47,7 @@ pub(crate) enum Fault {
     PageRepeatsItsStart,
     PageIsCutBeforeItIsFiltered,
     PageEndsAtAMebibyte,
-    ReplaceLooksAtEveryRow,
+    ReplaceReadsEveryRow,
     PurgeIgnoresTheTime,
     PurgeKeepsTheDeleted,
     PurgeTakesAnyClient,
@@ -58,7 +58,7 @@ pub(crate) struct Applications {
     fault: Fault,
     rows: Mutex<BTreeMap<ClientId, Row>>,
     cache: Mutex<BTreeMap<ClientId, Arc<Client>>>,
-    rows_looked_at: AtomicU64,
+    rows_read: AtomicU64,
 }
 
 #[derive(Clone, Debug)]
@@ -67,18 +67,18 @@ struct Row {
     application: Arc<Application>,
     logos: [Option<Arc<Logo>>; 2],
     filters: Vec<ApplicationFilter>,
-    /// Writes of this row, confirms too.
+    /// The number of writes of this row, including confirms.
     revision: u32,
 }
 
 impl Applications {
     pub(crate) fn with(fault: Fault) -> Self {
-        Self { fault, rows: Mutex::default(), cache: Mutex::default(), rows_looked_at: AtomicU64::new(0) }
+        Self { fault, rows: Mutex::default(), cache: Mutex::default(), rows_read: AtomicU64::new(0) }
     }
 
     /// What a database reports of its work.
-    pub(crate) fn rows_looked_at(&self) -> u64 {
-        self.rows_looked_at.load(Ordering::SeqCst)
+    pub(crate) fn rows_read(&self) -> u64 {
+        self.rows_read.load(Ordering::SeqCst)
     }
 
     fn rows(&self) -> MutexGuard<'_, BTreeMap<ClientId, Row>> {
@@ -119,8 +119,8 @@ impl Applications {
         match (write, self.fault) {
             (LogoWrite::Put(_), Fault::PutKeepsTheLogo) if before.is_some() => before,
             (LogoWrite::Put(logo), Fault::LogosEndAt64KiB) => {
-                let octets = &logo.octets()[..logo.octets().len().min(1 << 16)];
-                Some(Arc::new(Logo::decode(octets).unwrap()))
+                let bytes = &logo.bytes()[..logo.bytes().len().min(1 << 16)];
+                Some(Arc::new(Logo::decode(bytes).unwrap()))
             }
             (LogoWrite::Put(logo), _) => Some(logo),
             (LogoWrite::Keep, Fault::KeepClearsTheLogo) => None,
@@ -217,8 +217,8 @@ impl ClientRegistry for Applications {
         let later = registration.application.clone();
         let applied = {
             let mut rows = self.rows();
-            let looked_at = if self.has(Fault::ReplaceLooksAtEveryRow) { rows.len() } else { 1 };
-            self.rows_looked_at.fetch_add(looked_at.try_into().unwrap(), Ordering::SeqCst);
+            let read = if self.has(Fault::ReplaceReadsEveryRow) { rows.len() } else { 1 };
+            self.rows_read.fetch_add(read.try_into().unwrap(), Ordering::SeqCst);
             match rows.get_mut(&id) {
                 None if self.has(Fault::ReplaceInsertsMissingClients) => {
                     let row = self.row(registration, None);
@@ -265,7 +265,7 @@ impl ClientRegistry for Applications {
         let mut rows = self.rows();
         let Some(row) = rows.get_mut(&id) else { return Ok(Replacement::Lost) };
         match self.fault {
-            // Each write, even of the same bytes, makes a revision.
+            // Each write counts as a revision, even with the same bytes.
             Fault::ConfirmHasOneWinner if row.revision != revision => return Ok(Replacement::Lost),
             Fault::ConfirmRaisesTheVersion => {
                 *row = self.row(records::approved(&registration), Some(row));

@@ -29,6 +29,7 @@ pub(crate) enum Fault {
     ReplaceAcceptsOlderVersions,
     ReplaceInsertsMissingRows,
     VersionsHave31Bits,
+    VersionsOnlyGrow,
     LostReplaceWrites,
     // Confirms.
     ConfirmRaisesTheVersion,
@@ -36,9 +37,9 @@ pub(crate) enum Fault {
     ConfirmHasOneWinner,
     ConfirmLooksThenWrites,
     // Look-ups.
-    FindLooksAtEveryRow,
-    ListLooksAtEveryRow,
-    PurgeLooksAtEveryRow,
+    FindReadsEveryRow,
+    ListReadsEveryRow,
+    PurgeReadsEveryRow,
     FindLags,
     FindLagsNowAndThen,
     RecordsEndAt64KiB,
@@ -51,7 +52,7 @@ pub(crate) enum Fault {
     SubjectsWithoutTrailingBlanks,
     SubjectsEndAtNul,
     SubjectsAreWildcards,
-    SubjectsOf254Octets,
+    SubjectsOf254Bytes,
     IdsSortAsText,
     PageRepeatsItsStart,
     PageIsCutBeforeItIsFiltered,
@@ -94,7 +95,7 @@ pub(crate) enum Fault {
 pub(crate) struct Grants {
     fault: Fault,
     rows: Mutex<BTreeMap<GrantId, Row>>,
-    rows_looked_at: AtomicU64,
+    rows_read: AtomicU64,
 }
 
 #[derive(Clone, Debug)]
@@ -104,9 +105,9 @@ struct Row {
     inserted: Arc<Grant>,
     before: Option<Arc<Grant>>,
     looks: u32,
-    /// The index of the purge: when it looks at the row.
+    /// The purge index: when the purge reads the row.
     purge_check: Timestamp,
-    /// Of a layout that nobody reads.
+    /// Whether its layout is one that no release reads.
     spoiled: bool,
     /// Purged, but still listed.
     ghost: bool,
@@ -118,17 +119,17 @@ struct Row {
 
 impl Grants {
     pub(crate) fn with(fault: Fault) -> Self {
-        Self { fault, rows: Mutex::default(), rows_looked_at: AtomicU64::new(0) }
+        Self { fault, rows: Mutex::default(), rows_read: AtomicU64::new(0) }
     }
 
     /// Makes the record one that a later release wrote.
     pub(crate) fn spoil(&self, id: [u8; 16]) {
-        self.rows().get_mut(&GrantId::from_octets(id)).unwrap().spoiled = true;
+        self.rows().get_mut(&GrantId::from_bytes(id)).unwrap().spoiled = true;
     }
 
-    /// What a database tells of its work.
-    pub(crate) fn rows_looked_at(&self) -> u64 {
-        self.rows_looked_at.load(Ordering::SeqCst)
+    /// What a database reports of its work.
+    pub(crate) fn rows_read(&self) -> u64 {
+        self.rows_read.load(Ordering::SeqCst)
     }
 
     fn rows(&self) -> MutexGuard<'_, BTreeMap<GrantId, Row>> {
@@ -139,9 +140,9 @@ impl Grants {
         self.fault == fault
     }
 
-    fn look_at(&self, rows: usize, fault: Fault, all: usize) {
-        let looked_at = if self.has(fault) { all } else { rows };
-        self.rows_looked_at.fetch_add(looked_at.try_into().unwrap(), Ordering::SeqCst);
+    fn count_reads(&self, rows: usize, fault: Fault, all: usize) {
+        let read = if self.has(fault) { all } else { rows };
+        self.rows_read.fetch_add(read.try_into().unwrap(), Ordering::SeqCst);
     }
 
     fn row(&self, record: Arc<Grant>) -> Row {
@@ -167,20 +168,21 @@ impl Grants {
         if self.has(Fault::IdsInAnyCase) { (text[..21].to_lowercase() + &text[21..]).parse().unwrap() } else { *id }
     }
 
-    /// The record as it comes back from the disk.
+    /// Returns the record as it is read from disk.
     fn written(&self, record: &Arc<Grant>) -> Result<Arc<Grant>, StoreError> {
-        let mut octets = record.encode();
+        let mut bytes = record.encode();
         if self.has(Fault::RecordsEndAt64KiB) {
-            octets.truncate(1 << 16);
+            bytes.truncate(1 << 16);
         }
-        Ok(Arc::new(Grant::decode(&octets)?))
+        Ok(Arc::new(Grant::decode(&bytes)?))
     }
 
-    fn may_replace(&self, own: u32, version: u32) -> bool {
+    fn may_replace(&self, own: u32, version: u32, next: u32) -> bool {
         match self.fault {
             Fault::ReplaceIgnoresVersions => true,
             Fault::ReplaceAcceptsOlderVersions => version <= own,
             Fault::VersionsHave31Bits => own << 1 == version << 1,
+            Fault::VersionsOnlyGrow => own == version && own < next,
             _ => own == version,
         }
     }
@@ -195,12 +197,12 @@ impl Grants {
             Fault::SubjectsWithoutTrailingBlanks => own.trim_end_matches(' ') == asked.trim_end_matches(' '),
             Fault::SubjectsEndAtNul => own.split('\0').next() == asked.split('\0').next(),
             Fault::SubjectsAreWildcards => own == asked || asked.strip_suffix('%').is_some_and(|p| own.starts_with(p)),
-            Fault::SubjectsOf254Octets => own.bytes().take(254).eq(asked.bytes().take(254)),
+            Fault::SubjectsOf254Bytes => own.bytes().take(254).eq(asked.bytes().take(254)),
             _ => own == asked,
         }
     }
 
-    /// Whether a row of that id counts when another is inserted.
+    /// Whether a row with that id prevents the insertion of another.
     fn is_there(&self, row: &Row) -> bool {
         let is_free = self.has(Fault::InsertOverRevoked) && row.record.revoked().is_some();
         !row.ghost && !is_free
@@ -234,11 +236,11 @@ impl Grants {
 impl TokenStore for Grants {
     async fn find(&self, id: &GrantId) -> Result<Option<Arc<Grant>>, StoreError> {
         let mut rows = self.rows();
-        self.look_at(1, Fault::FindLooksAtEveryRow, rows.len());
+        self.count_reads(1, Fault::FindReadsEveryRow, rows.len());
         let found = rows.get_mut(&self.key(id)).filter(|row| !row.ghost && !self.has_expired(row));
         let Some(row) = found else { return Ok(None) };
         if row.spoiled {
-            return Err(StoreError::unreadable(id.octets(), DecodeError::UnknownVersion));
+            return Err(StoreError::unreadable(id.as_bytes(), DecodeError::UnknownVersion));
         }
         row.looks += 1;
         let old = match self.fault {
@@ -301,7 +303,7 @@ impl TokenStore for Grants {
             return Ok(Replacement::Lost);
         };
         let Some(row) = rows.get_mut(&id) else { return Ok(Replacement::Lost) };
-        if !self.may_replace(own, version) {
+        if !self.may_replace(own, version, record.version()) {
             if self.has(Fault::LostReplaceWrites) {
                 row.record = record;
             }
@@ -310,7 +312,7 @@ impl TokenStore for Grants {
         let revoked = self.has(Fault::RevocationsAreForgotten) && record.revoked().is_some();
         row.before = Some(row.record.clone());
         if !revoked {
-            // What is revoked is due sooner than before.
+            // A revoked grant is due earlier than before.
             if record.revoked().is_some() {
                 row.purge_check = row.purge_check.min(record.purge_after());
             }
@@ -339,7 +341,7 @@ impl TokenStore for Grants {
         let mut rows = self.rows();
         let Some(row) = rows.get_mut(&id) else { return Ok(Replacement::Lost) };
         match self.fault {
-            // Each write, even of the same bytes, makes a revision.
+            // Each write counts as a revision, even with the same bytes.
             Fault::ConfirmHasOneWinner if row.confirms != confirms => return Ok(Replacement::Lost),
             Fault::ConfirmRaisesTheVersion => {
                 row.record = Arc::new(records::refreshed(&record, record.purge_after()));
@@ -389,10 +391,10 @@ impl TokenStore for Grants {
             }
             _ => {}
         }
-        self.look_at(shown.len(), Fault::ListLooksAtEveryRow, rows.len());
+        self.count_reads(shown.len(), Fault::ListReadsEveryRow, rows.len());
         let read = |row: &&Row| match self.fault {
             Fault::ListNamesNothing if row.spoiled => Err(DecodeError::UnknownVersion.into()),
-            _ if row.spoiled => Err(StoreError::unreadable(row.record.id().octets(), DecodeError::UnknownVersion)),
+            _ if row.spoiled => Err(StoreError::unreadable(row.record.id().as_bytes(), DecodeError::UnknownVersion)),
             Fault::ListShowsTheInsertedVersion => Ok(row.inserted.clone()),
             _ => Ok(row.record.clone()),
         };
@@ -414,7 +416,7 @@ impl TokenStore for Grants {
             let mut due: Vec<_> = due.map(|(id, row)| (row.purge_check, *id, row.record.version())).collect();
             due.sort();
             due.truncate(limit);
-            self.look_at(due.len(), Fault::PurgeLooksAtEveryRow, rows.len());
+            self.count_reads(due.len(), Fault::PurgeReadsEveryRow, rows.len());
             due
         };
         if matches!(self.fault, Fault::PurgeIsUnconditional | Fault::PurgeCountsWhatOthersRemoved) {
@@ -425,7 +427,7 @@ impl TokenStore for Grants {
         }
         let mut removed = 0;
         for (_, id, version) in &due {
-            // Each row by a statement of its own; those of one step are no transaction.
+            // One statement for each row; the statements of one step are not one transaction.
             let mut rows = self.rows();
             let Some(row) = rows.get_mut(id).filter(|row| !row.ghost) else {
                 removed += usize::from(self.has(Fault::PurgeCountsWhatOthersRemoved));
@@ -473,7 +475,7 @@ impl TokenStore for Grants {
 }
 
 /// Each fault, and the rules that notice it.
-pub(crate) const FAULTS: [(Fault, Noticed); 53] = [
+pub(crate) const FAULTS: [(Fault, Noticed); 54] = [
     (
         Fault::InsertOverwrites,
         By(&["insert_has_one_winner", "insert_leaves_the_row_that_is_there", "insert_leaves_what_was_revoked"]),
@@ -494,6 +496,7 @@ pub(crate) const FAULTS: [(Fault, Noticed); 53] = [
     (Fault::ReplaceAcceptsOlderVersions, AmongOthersBy(&["replace_of_another_version_is_lost", "no_update_is_lost"])),
     (Fault::ReplaceInsertsMissingRows, By(&["replace_of_a_missing_row_is_lost", "a_purge_waits_for_the_end"])),
     (Fault::VersionsHave31Bits, By(&["large_versions_are_compared"])),
+    (Fault::VersionsOnlyGrow, By(&["large_versions_are_compared"])),
     (Fault::LostReplaceWrites, AmongOthersBy(&["replace_of_another_version_is_lost", "replace_has_one_winner"])),
     (Fault::ConfirmRaisesTheVersion, AmongOthersBy(&["a_confirm_leaves_the_row_as_it_is"])),
     (Fault::ConfirmComparesVersionsAlone, By(&["a_confirm_of_another_row_is_lost"])),
@@ -519,7 +522,7 @@ pub(crate) const FAULTS: [(Fault, Noticed); 53] = [
     (Fault::SubjectsWithoutTrailingBlanks, By(&["a_list_is_of_one_subject"])),
     (Fault::SubjectsEndAtNul, By(&["a_list_is_of_one_subject"])),
     (Fault::SubjectsAreWildcards, By(&["a_list_is_of_one_subject"])),
-    (Fault::SubjectsOf254Octets, By(&["a_list_is_of_one_subject"])),
+    (Fault::SubjectsOf254Bytes, By(&["a_list_is_of_one_subject"])),
     (Fault::IdsSortAsText, AmongOthersBy(&["a_list_is_in_the_order_of_ids"])),
     (
         Fault::PageRepeatsItsStart,

@@ -108,7 +108,7 @@ impl PurgeStore for Purges {
     }
 }
 
-/// Only its purge is asked.
+/// Only its purge is called.
 #[async_trait]
 impl ReplayStore for Purges {
     async fn insert(&self, _: Replay) -> Result<Insertion, StoreError> {

@@ -1,6 +1,6 @@
-//! Stores that break one rule each, in a way that real ones do, and the rules of the kit that notice.
+//! Stores that each break one rule, as real stores do, and the rules of the kit that notice it.
 //!
-//! A kit that no broken store fails proves nothing: every rule has to notice at least one of these.
+//! A kit that every broken store passes proves nothing: every rule must notice at least one of these.
 
 mod applications;
 mod grants;
@@ -127,10 +127,10 @@ fn a_list_that_lags_is_named_as_one() {
 fn a_write_that_walks_through_all_applications_is_noticed_by_what_it_costs() {
     let costs_the_same = |fault| {
         let store = Applications::with(fault);
-        succeeds(|| block_on(client_registry::calls_cost_the_same(&store, || store.rows_looked_at())))
+        succeeds(|| block_on(client_registry::calls_cost_the_same(&store, || store.rows_read())))
     };
     assert!(costs_the_same(applications::Fault::None));
-    assert!(!costs_the_same(applications::Fault::ReplaceLooksAtEveryRow));
+    assert!(!costs_the_same(applications::Fault::ReplaceReadsEveryRow));
 }
 
 #[test]
@@ -161,12 +161,12 @@ fn a_row_that_expires_early_is_noticed() {
 fn a_call_that_walks_through_the_table_is_noticed_by_what_it_costs() {
     let costs_the_same = |fault| {
         let store = Grants::with(fault);
-        succeeds(|| block_on(token_store::calls_cost_the_same(&store, || store.rows_looked_at())))
+        succeeds(|| block_on(token_store::calls_cost_the_same(&store, || store.rows_read())))
     };
     assert!(costs_the_same(grants::Fault::None));
-    assert!(!costs_the_same(grants::Fault::FindLooksAtEveryRow));
-    assert!(!costs_the_same(grants::Fault::ListLooksAtEveryRow));
-    assert!(!costs_the_same(grants::Fault::PurgeLooksAtEveryRow));
+    assert!(!costs_the_same(grants::Fault::FindReadsEveryRow));
+    assert!(!costs_the_same(grants::Fault::ListReadsEveryRow));
+    assert!(!costs_the_same(grants::Fault::PurgeReadsEveryRow));
 }
 
 #[test]
@@ -215,16 +215,16 @@ fn succeeds(rule: impl FnOnce()) -> bool {
 enum Noticed {
     /// These rules and no other.
     By(&'static [&'static str]),
-    /// These rules, and others whose rows pass through what is broken.
+    /// These rules, and others that use the broken part.
     AmongOthersBy(&'static [&'static str]),
 }
 
 /// The rules that are tried with a fault.
 #[derive(Clone, Copy, PartialEq)]
 enum Tried {
-    /// Those that it names.
+    /// Those that are named with it.
     Named,
-    /// All, except where others than the named ones may notice the fault.
+    /// All, except where other rules may notice the fault too.
     All,
 }
 
@@ -248,13 +248,13 @@ fn check<S, F: Copy + Debug>(tried: Tried, rules: &[Rule<S>], faults: &[(F, Noti
     assert!(idle.is_empty(), "rules that no fault is named with: {idle:?}");
 }
 
-/// The names of the rules that fail, each on a store of its own.
+/// Returns the names of the rules that fail, each on its own store.
 fn broken_by<'r, S: 'r>(rules: impl IntoIterator<Item = &'r Rule<S>>, make: impl Fn() -> S) -> Vec<&'static str> {
     let fails = |rule: &&Rule<S>| panic::catch_unwind(AssertUnwindSafe(|| (rule.run)(&make()))).is_err();
     rules.into_iter().filter(fails).map(|rule| rule.name).collect()
 }
 
-/// Lets others go on, as a store does that waits for its database between two statements.
+/// Yields, like a store that waits for its database between two statements.
 async fn wait() {
     let mut waited = false;
     future::poll_fn(|context| {

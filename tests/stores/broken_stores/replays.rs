@@ -90,7 +90,7 @@ impl ReplayStore for Replays {
         let limit = if self.fault == Fault::PurgeIgnoresItsLimit { usize::MAX } else { limit };
         let by_end: BTreeSet<_> = ends.iter().map(|(key, end)| (*end, key.clone())).collect();
         let due: Vec<_> = match self.fault {
-            // In the order of keys, so that it meets the same ones again.
+            // In key order, so that each purge reads the same rows first.
             Fault::PurgeWalksOverTheLiving => {
                 let first = ends.iter().take(limit);
                 first.filter(|(_, end)| **end <= now).map(|(key, _)| key.clone()).collect()

@@ -1,4 +1,4 @@
-//! Copies of a file that goes on being written.
+//! Copies of a file that is still being written.
 
 use std::fs;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -12,7 +12,7 @@ use crate::sqlite::contract::two_versions_with_logos;
 use crate::sqlite::records::{Template, assert_sound, find, id, insert, replace};
 use support::folder::Folder;
 
-/// Row 0 counts the rows behind it: it is written after each of them.
+/// Row 0 counts the other rows: it is written after each of them.
 #[test]
 fn a_backup_under_load_is_one_moment_of_the_file() {
     let folder = Folder::new("backup");

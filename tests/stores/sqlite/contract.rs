@@ -11,7 +11,7 @@ use crate::sqlite::records::{Template, find, id, insert, other_connection, path_
 use support::folder::Folder;
 use support::world::{PKCE, PNG, Reviewer as _, SESSION, World, form, logo};
 
-/// All rules, through two stores on one file, as two processes have it.
+/// All rules, through two stores on one file, as in two processes.
 mod kit {
     use super::*;
 
@@ -62,20 +62,20 @@ fn versions() -> [Registration; 2] {
     [submitted, now(LogoWrite::Keep)]
 }
 
-fn logo_of(octets: usize, fill: u8) -> Logo {
-    Logo::new([PNG, &vec![fill; octets - PNG.len()]].concat(), &RegistrationLimits::default()).unwrap()
+fn logo_of(bytes: usize, fill: u8) -> Logo {
+    Logo::new([PNG, &vec![fill; bytes - PNG.len()]].concat(), &RegistrationLimits::default()).unwrap()
 }
 
-/// A submission and its approval, each with a logo of so many octets, unlike that of the other.
-pub(crate) fn two_versions_with_logos(octets: usize) -> [Registration; 2] {
+/// A submission and its approval, each with a different logo of so many bytes.
+pub(crate) fn two_versions_with_logos(bytes: usize) -> [Registration; 2] {
     let mut versions = versions();
     for (registration, fill) in versions.iter_mut().zip(0..) {
-        registration.logo = LogoWrite::Put(logo_of(octets, fill).into());
+        registration.logo = LogoWrite::Put(logo_of(bytes, fill).into());
     }
     versions
 }
 
-/// Row, parts and lists change together or not at all, whichever of the statements fails.
+/// Row, parts and lists change together or not at all, whichever statement fails.
 #[test]
 fn a_registration_that_fails_half_way_leaves_no_trace() {
     let versions = versions();

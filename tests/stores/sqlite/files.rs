@@ -1,4 +1,4 @@
-//! Which files are opened, which are refused, and what of them others may read.
+//! Which files are opened, which are refused, and which other users may read.
 
 use std::fs;
 use std::path::Path;
@@ -39,7 +39,7 @@ fn a_missing_file_is_refused_where_it_must_exist() {
     let error = SqliteStore::open_with(folder.file(), &options).unwrap_err();
     assert_eq!(error.problem(), SqliteProblem::Missing);
     assert!(!error.is_transient());
-    assert!(folder.names().is_empty(), "nothing was made");
+    assert!(folder.names().is_empty(), "nothing was created");
     drop(SqliteStore::open(folder.file()).unwrap());
     assert!(SqliteStore::open_with(folder.file(), &options).is_ok());
 }
@@ -166,7 +166,7 @@ fn a_temporary_store_leaves_nothing_behind() {
     let path = path_of(&store);
     assert!(path.starts_with(std::env::temp_dir()) && path.exists(), "{store:?}");
     drop(store);
-    assert!(path.exists(), "a clone is there still");
+    assert!(path.exists(), "a clone still exists");
     drop(other);
     assert!(!path.exists() && !path.parent().unwrap().exists());
 }
@@ -181,7 +181,7 @@ fn a_store_that_ended_well_leaves_one_file() {
     assert_eq!(folder.names(), ["store.sqlite"], "the log is in the file");
 }
 
-/// What was written is moved into the file while writing goes on, and the log begins anew.
+/// Written pages are moved into the file while writes continue, and the log starts again.
 #[test]
 fn the_log_does_not_grow_with_what_is_written() {
     let folder = Folder::new("log");
@@ -195,11 +195,11 @@ fn the_log_does_not_grow_with_what_is_written() {
         let version = large.client.version();
         assert_eq!(block_on(ClientRegistry::replace(&store, version, large.clone())).unwrap(), Replacement::Replaced);
         let _ = insert(&store, template.grant(id(number), 1)).unwrap();
-        assert!(find(&store, id(number)).is_some(), "reading goes on");
+        assert!(find(&store, id(number)).is_some(), "reads still work");
         written += 1 << 20;
         longest = longest.max(fs::metadata(folder.path().join("store.sqlite-wal")).unwrap().len());
     }
-    assert!(longest < written / 2, "{longest} octets of {written}");
+    assert!(longest < written / 2, "{longest} bytes of {written}");
 }
 
 #[test]
@@ -209,7 +209,7 @@ fn settings_that_durability_rests_on_are_in_force() {
     let mode: String = other_connection(&folder.file()).query_row("PRAGMA journal_mode", [], |row| row.get(0)).unwrap();
     assert_eq!(mode, "wal");
     drop(store);
-    // Somebody with a tool of his own has set another one.
+    // Another tool has set another mode.
     let mode: String =
         other_connection(&folder.file()).query_row("PRAGMA journal_mode = delete", [], |row| row.get(0)).unwrap();
     assert_eq!(mode, "delete");
@@ -242,7 +242,7 @@ mod unix {
         assert_eq!(folder.names().len(), 4);
     }
 
-    /// Such as of a group whose members look into the file.
+    /// For example, where the members of a group may read the file.
     #[test]
     fn a_file_that_others_may_read_keeps_its_mode_and_gives_it_to_its_log() {
         let folder = Folder::new("shared-mode");
@@ -268,7 +268,7 @@ mod unix {
             assert_eq!(refused(&folder.file()), SqliteProblem::ReadOnly);
             return;
         }
-        // Nothing stops root: somebody else tries, who must be able to reach the file and this program.
+        // Root may write to any file, so another user tries. That user must be able to reach the file and this program.
         let public = std::env::temp_dir().join(format!("grantor-readonly-{}", std::process::id()));
         fs::create_dir(&public).unwrap();
         fs::copy(folder.file(), public.join("store.sqlite")).unwrap();

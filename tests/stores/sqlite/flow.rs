@@ -9,7 +9,7 @@ use support::folder::Folder;
 use support::leap;
 use support::world::{ISSUER, PKCE, Recorder, SESSION, World, code, e400, empty, form, logo, pair, text};
 
-/// The world's server over a store of its own; whatever the world was built with is left behind.
+/// Moves the world's server to this store. The store that the world was built with is no longer used.
 pub(crate) fn move_to(world: &mut World, store: SqliteStore) {
     let builder = AuthorizationServer::builder(Config::platform(ISSUER), store).clock(world.clock.clone());
     world.events = Recorder::default();

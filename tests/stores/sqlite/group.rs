@@ -1,4 +1,4 @@
-//! Writes that wait share a commit, and each is judged on its own.
+//! Waiting writes share a commit, and each has its own result.
 
 use std::future::Future;
 use std::path::Path;
@@ -20,7 +20,7 @@ use crate::sqlite::records::{Template, assert_sound, find, id, insert, other_con
 use support::folder::Folder;
 use support::world::{World, form};
 
-/// Somebody else who is writing, so that all writes of the store wait.
+/// Another writer, so that all writes of the store wait.
 struct Lock(Connection);
 
 impl Lock {
@@ -35,17 +35,17 @@ impl Lock {
     }
 }
 
-/// Asks once, which puts the call into the queue.
+/// Polls once, which puts the call into the queue.
 fn poll_once<F: Future + Unpin>(future: &mut F) -> Poll<F::Output> {
     future.poll_unpin(&mut Context::from_waker(Waker::noop()))
 }
 
-/// The frames of the log that end a transaction: they say how large the file is then.
+/// Counts the frames of the log that end a transaction: they state how large the file is then.
 fn commits(path: &Path) -> usize {
     let mut name = path.as_os_str().to_owned();
     name.push("-wal");
     let log = std::fs::read(name).unwrap();
-    let number = |octets: &[u8]| u32::from_be_bytes(octets.try_into().unwrap());
+    let number = |bytes: &[u8]| u32::from_be_bytes(bytes.try_into().unwrap());
     if log.is_empty() {
         return 0;
     }
@@ -152,7 +152,7 @@ fn a_call_for_which_the_queue_has_no_room_is_a_transient_error_at_once() {
     for answer in block_on(join_all(waiting)) {
         assert_eq!(answer.unwrap(), Insertion::Inserted, "what was accepted is written");
     }
-    assert_eq!(block_on(world.refresh_as(&client, &pair.refresh)).status(), 200, "the token is as good as before");
+    assert_eq!(block_on(world.refresh_as(&client, &pair.refresh)).status(), 200, "the token is still valid");
 }
 
 #[test]
@@ -166,7 +166,7 @@ fn a_lock_that_is_held_too_long_is_a_transient_error_and_changes_nothing() {
     let error = insert(&store, template.grant(id(2), 1)).unwrap_err();
     assert!(error.is_transient());
     assert_eq!(problem(&error), SqliteProblem::Busy);
-    assert_eq!(find(&store, id(1)), Some(template.grant(id(1), 1)), "reading goes on");
+    assert_eq!(find(&store, id(1)), Some(template.grant(id(1), 1)), "reads still work");
     lock.release();
     assert_eq!(find(&store, id(2)), None);
     assert_eq!(insert(&store, template.grant(id(2), 1)).unwrap(), Insertion::Inserted);
@@ -184,7 +184,7 @@ fn a_write_whose_future_is_dropped_is_made_whole_or_not_at_all() {
         }
         drop(write);
     }
-    // Behind all the others in the queue.
+    // After all the others in the queue.
     let _ = insert(&store, template.grant(id(1000), 1)).unwrap();
     for number in 0..100 {
         let expected = (number % 2 == 0).then(|| template.grant(id(number), 1));
@@ -208,7 +208,7 @@ fn a_store_that_is_dropped_writes_what_is_queued() {
         lock.release();
         dropped.join().unwrap();
     });
-    assert_eq!(folder.names(), ["store.sqlite"], "who drops it waits until the file is closed");
+    assert_eq!(folder.names(), ["store.sqlite"], "the drop waits until the file is closed");
     let store = SqliteStore::open(folder.file()).unwrap();
     assert!((0..20).all(|number| find(&store, id(number)).is_some()));
 }
@@ -217,7 +217,7 @@ struct PanicsWhenWoken;
 
 impl Wake for PanicsWhenWoken {
     fn wake(self: Arc<Self>) {
-        panic!("an executor in trouble");
+        panic!("an executor that fails");
     }
 }
 
@@ -236,7 +236,7 @@ fn an_executor_that_panics_when_woken_does_not_stop_the_store() {
     assert!(find(&store, id(1)).is_some() && find(&store, id(2)).is_some());
 }
 
-/// Throws its future away when it is woken.
+/// Drops its future when it is woken.
 struct Abandons(Mutex<Option<BoxFuture<'static, ()>>>);
 
 impl Wake for Abandons {
@@ -259,11 +259,11 @@ fn a_store_may_be_dropped_in_the_thread_that_answers() {
     assert!(write.poll_unpin(&mut Context::from_waker(&waker)).is_pending());
     *task.0.lock().unwrap() = Some(write);
     lock.release();
-    // The store closes its file, with which the log goes.
+    // The store closes its file, which removes the log.
     let is_gone = || task.0.lock().unwrap().is_none() && folder.names() == ["store.sqlite"];
     let mut looks = 0..2000;
     while !is_gone() {
-        looks.next().expect("the store is there still");
+        looks.next().expect("the store still exists");
         thread::sleep(Duration::from_millis(5));
     }
     assert!(find(&SqliteStore::open(folder.file()).unwrap(), id(1)).is_some());

@@ -33,7 +33,7 @@ fn a_process_that_is_killed_loses_nothing_that_was_acknowledged() {
             said.iter().filter(|line| line.starts_with("won")).for_each(|line| wins.take(line));
             assert_registration_is_whole(&store);
             check_written(&said, &store, &template);
-            // Each caller of a process may have been told nothing of its last win.
+            // Each caller of a process may not have reported its last win.
             wins.check(&store, &template, (round + 1) * 2 * CALLERS);
         }
         assert!(wins.len() > 0);
@@ -41,7 +41,7 @@ fn a_process_that_is_killed_loses_nothing_that_was_acknowledged() {
     }
 }
 
-/// Starts a process, kills it some time after its first acknowledged write, and gives what it said.
+/// Starts a process, kills it some time after its first acknowledged write, and returns its output.
 fn killed(number: u32, path: &Path) -> Vec<String> {
     let mut child = Child::Write(number).command(this_program(), path).spawn().unwrap();
     let mut lines = lines(child.stdout.take().unwrap());
@@ -56,20 +56,20 @@ fn killed(number: u32, path: &Path) -> Vec<String> {
     said
 }
 
-/// From a point in the first groups on; one in ten lives long enough for checkpoints.
+/// Returns how long a process lives: from the first groups on, and in one of ten cases long enough for checkpoints.
 fn life(number: u32) -> Duration {
     let micros = number * number * 7919 % 60_000;
     Duration::from_micros(u64::from(if number % 10 == 9 { 600_000 + micros } else { micros }))
 }
 
-/// Compares the grants that belong to one caller each with the last version it was told of.
+/// Compares each caller's own grants with the last version that it reported.
 fn check_written(said: &[String], store: &SqliteStore, template: &Template) {
-    let mut told: BTreeMap<GrantId, u32> = BTreeMap::new();
+    let mut reported: BTreeMap<GrantId, u32> = BTreeMap::new();
     for line in said.iter().filter_map(|line| line.strip_prefix("wrote ")) {
         let (id, version) = line.split_once(' ').unwrap();
-        told.insert(id.parse().unwrap(), version.parse().unwrap());
+        reported.insert(id.parse().unwrap(), version.parse().unwrap());
     }
-    for (id, version) in told {
+    for (id, version) in reported {
         let stored = find(store, id).unwrap_or_else(|| panic!("{id} is gone"));
         assert!((version..=version + 1).contains(&stored.version()), "{id} has version {}", stored.version());
         assert_eq!(stored, template.grant(id, stored.version()));

@@ -1,5 +1,5 @@
-//! What a store in a file has to show: it keeps the contract when two share the file, outlives the process,
-//! and meets disks that are full, files that are damaged, and files that go.
+//! Tests of a store in a file: shared by two stores, across processes, on full disks, with damaged files, and with
+//! removed files.
 
 mod backup;
 mod contract;
@@ -10,7 +10,7 @@ mod killed;
 mod processes;
 mod purge;
 mod records;
-// Elsewhere a file that is open can be neither removed nor renamed.
+// On other systems, an open file can be neither removed nor renamed.
 #[cfg(unix)]
 mod replaced;
 mod restore;

@@ -1,6 +1,6 @@
 //! Several processes on one file.
 //!
-//! A child is this program again, told by its environment to be one.
+//! A child is another process of this program, marked as a child by its environment.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead, BufReader, Write};
@@ -21,21 +21,21 @@ use support::folder::Folder;
 const CHILD: &str = "sqlite::processes::child";
 /// Grants that all callers of all processes replace.
 const CONTESTED: u32 = 4;
-/// Callers in each process.
+/// The number of callers in each process.
 pub(crate) const CALLERS: u32 = 8;
-/// Octets of a logo that takes a sixteenth of the log at which a checkpoint begins.
+/// Bytes of a logo that takes a sixteenth of the log at which a checkpoint begins.
 const LARGE_LOGO: usize = 1 << 20;
-/// What a child says in front of everything else.
+/// The prefix of every line that a child prints.
 const MARK: &str = "child: ";
 
 /// What a child does.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Child {
-    /// Opens the file and says what came of it.
+    /// Opens the file and prints the result.
     Open,
     /// Wins so many versions of the contested grants with each caller.
     Contest(u32),
-    /// Writes until it is killed; the number tells its grants from those of others.
+    /// Writes until it is killed; the number distinguishes its grants from those of other children.
     Write(u32),
     /// Writes until it fails.
     Fill,
@@ -55,7 +55,7 @@ impl Child {
         command
     }
 
-    /// Runs it to its end and gives its lines.
+    /// Runs it until it ends, and returns its lines.
     pub(crate) fn run_as(self, command: Command, path: &Path) -> Vec<String> {
         let mut child = self.command(command, path).spawn().unwrap();
         let lines = lines(child.stdout.take().unwrap()).collect();
@@ -64,7 +64,7 @@ impl Child {
     }
 }
 
-/// What a child says until it ends.
+/// The lines that a child prints until it ends.
 pub(crate) fn lines(output: impl std::io::Read) -> impl Iterator<Item = String> {
     let lines = BufReader::new(output).lines().map_while(Result::ok);
     lines.filter_map(|line| line.split_once(MARK).map(|(_, line)| line.to_owned()))
@@ -75,12 +75,12 @@ pub(crate) fn this_program() -> Command {
 }
 
 fn say(line: &str) {
-    // One write and no buffer: what was said is heard, even if this process is killed at once.
+    // One unbuffered write: the line arrives even if this process is killed right after it.
     std::io::stdout().lock().write_all(format!("{MARK}{line}\n").as_bytes()).unwrap();
 }
 
 #[test]
-#[ignore = "a part of other tests, which run it in a process of its own"]
+#[ignore = "a part of other tests, which run it in its own process"]
 fn child() {
     let (Ok(what), Some(path)) = (std::env::var("GRANTOR_CHILD"), std::env::var_os("GRANTOR_FILE")) else { return };
     let path = Path::new(&path);
@@ -108,7 +108,7 @@ pub(crate) fn template_of(path: &Path) -> std::path::PathBuf {
     path.with_extension("template")
 }
 
-/// Every caller looks, and tries to win the next version.
+/// Every caller reads, and tries to write the next version.
 fn contest_all(store: &SqliteStore, path: &Path, wins: Option<u32>, process: u32) {
     let template = Template::read(&template_of(path));
     thread::scope(|scope| {
@@ -134,14 +134,14 @@ fn contest_all(store: &SqliteStore, path: &Path, wins: Option<u32>, process: u32
     });
 }
 
-/// Has one registration submitted and approved for ever, with logos that fill the log.
+/// Submits and approves one registration in turns without end, with logos that fill the log.
 fn alternate(store: &SqliteStore) {
     let versions = two_versions_with_logos(LARGE_LOGO);
     let id = versions[0].client.id();
     loop {
         let version = block_on(store.current(id)).unwrap().unwrap().version();
         let next = versions.iter().find(|next| next.client.version() != version).unwrap();
-        // Lost to the other process, or not: it goes on from there.
+        // Won, or lost to the other process: the next write continues from there.
         let _ = block_on(ClientRegistry::replace(store, version, next.clone())).unwrap();
     }
 }
@@ -157,15 +157,15 @@ pub(crate) fn assert_registration_is_whole(store: &SqliteStore) {
     assert_eq!(block_on(store.logo(id, LogoSlot::InForce)).unwrap().as_ref(), Some(logo));
 }
 
-/// Inserts grants of its own and replaces each twice.
+/// Inserts its own grants and replaces each twice.
 fn write_all(store: &SqliteStore, path: &Path, process: u32, caller: u32) {
     let template = Template::read(&template_of(path));
     for number in 0..u32::MAX {
-        let mut octets = [0; 16];
-        octets[..4].copy_from_slice(&process.to_be_bytes());
-        octets[4..8].copy_from_slice(&caller.to_be_bytes());
-        octets[8..12].copy_from_slice(&number.to_be_bytes());
-        let id = GrantId::from_octets(octets);
+        let mut bytes = [0; 16];
+        bytes[..4].copy_from_slice(&process.to_be_bytes());
+        bytes[4..8].copy_from_slice(&caller.to_be_bytes());
+        bytes[8..12].copy_from_slice(&number.to_be_bytes());
+        let id = GrantId::from_bytes(bytes);
         assert_eq!(insert(store, template.grant(id, 1)).unwrap(), Insertion::Inserted);
         say(&format!("wrote {id} 1"));
         for version in 1..3 {
@@ -207,15 +207,15 @@ impl Wins {
         self.0.len()
     }
 
-    /// Compares what is stored with what was told; one write of each process may be stored and not told.
-    pub(crate) fn check(&self, store: &SqliteStore, template: &Template, untold: u32) {
+    /// Compares what is stored with what was reported. One write of each process may be stored without a report.
+    pub(crate) fn check(&self, store: &SqliteStore, template: &Template, unreported: u32) {
         for number in 0..CONTESTED {
             let stored = find(store, id(number)).unwrap();
-            let told: BTreeMap<_, _> = self.0.range((id(number), 0)..=(id(number), u32::MAX)).collect();
-            let newest = told.last_key_value().map_or(1, |((_, version), _)| *version);
+            let reported: BTreeMap<_, _> = self.0.range((id(number), 0)..=(id(number), u32::MAX)).collect();
+            let newest = reported.last_key_value().map_or(1, |((_, version), _)| *version);
             assert!(stored.version() >= newest, "an acknowledged version is gone");
-            let missing = usize::try_from(stored.version() - 1).unwrap() - told.len();
-            assert!(missing <= usize::try_from(untold).unwrap(), "{missing} versions were won by nobody");
+            let missing = usize::try_from(stored.version() - 1).unwrap() - reported.len();
+            assert!(missing <= usize::try_from(unreported).unwrap(), "{missing} versions have no reported winner");
             if let Some(mark) = self.0.get(&(id(number), stored.version())) {
                 assert_eq!(stored, template.marked(id(number), stored.version(), *mark), "the row is the winner's");
             }

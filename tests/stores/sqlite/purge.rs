@@ -1,4 +1,4 @@
-//! The index of what is due, which may be earlier than the record's own time.
+//! The index of due times, which may be earlier than the record's own time.
 
 use std::path::Path;
 use std::thread;
@@ -49,7 +49,7 @@ fn a_row_goes_at_its_time_and_not_a_second_before() {
 fn a_purge_looks_at_no_more_than_its_limit_and_goes_on_where_it_stopped() {
     let store = SqliteStore::temporary().unwrap();
     let template = Template::new();
-    // More than the rows between two of which other writes get their turn.
+    // More rows than a purge removes before other writes get their turn.
     for number in 0..600 {
         let _ = insert(&store, template.grant(id(number), 1)).unwrap();
     }
@@ -88,8 +88,8 @@ fn a_refresh_writes_no_index_and_the_purge_moves_it_on_only() {
     assert_eq!(purge(&store, first.purge_after(), 10).removed(), 0);
     let moved = [i64::from(refreshed.purge_after().seconds())];
     assert_eq!(index(&folder.file()), moved);
-    // A record whose own time is earlier than the index leaves it there.
-    assert_eq!(replace(&store, 2, Grant::clone(&first).into()).unwrap(), Replacement::Replaced);
+    // A record whose own time is earlier than the index does not change the index.
+    assert_eq!(replace(&store, refreshed.version(), Grant::clone(&first).into()).unwrap(), Replacement::Replaced);
     assert_eq!(purge(&store, first.purge_after(), 10).removed(), 0);
     assert_eq!(index(&folder.file()), moved, "it only rises");
     assert_eq!(purge(&store, refreshed.purge_after(), 10).removed(), 1);
@@ -106,10 +106,10 @@ fn an_unreadable_row_goes_at_its_time_and_not_before() {
     let due = template.grant(id(0), 1).purge_after();
     // As a later release may write it.
     let unreadable = "UPDATE grantor_grants SET record = x'4763', due_check = due_check - 1 WHERE key = ?1";
-    other_connection(&folder.file()).execute(unreadable, [id(1).octets()]).unwrap();
+    other_connection(&folder.file()).execute(unreadable, [id(1).as_bytes()]).unwrap();
     assert_eq!(purge(&store, earlier(due, 1), 10).removed(), 0, "its index is past, its own time is not");
     let error = block_on(TokenStore::find(&store, &id(1))).unwrap_err();
-    assert_eq!(error.unreadable_key(), Some(&id(1).octets()[..]));
+    assert_eq!(error.unreadable_key(), Some(&id(1).as_bytes()[..]));
     assert!(!error.is_transient());
     let source = std::error::Error::source(&error).unwrap();
     assert_eq!(source.downcast_ref(), Some(&grantor::DecodeError::UnknownVersion));

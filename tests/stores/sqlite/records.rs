@@ -1,4 +1,4 @@
-//! Grants in any number: one that a server made, under other ids and with other versions.
+//! Any number of grants: copies of one that a server made, with other ids and versions.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -10,8 +10,7 @@ use rusqlite::Connection;
 
 use support::world::World;
 
-/// Where `Grant::encode` writes the id and, behind it, the version; then come the client with its length
-/// and the epoch.
+/// Where `Grant::encode` writes the id. The version follows, then the client with its length, and the epoch.
 const ID: usize = 2;
 const VERSION: usize = 18;
 const CLIENT: usize = 22;
@@ -39,23 +38,23 @@ impl Template {
         self.marked(id, version, 0)
     }
 
-    /// A grant that tells from others of its id and version by its epoch.
+    /// A grant that differs in its epoch from others with its id and version.
     pub(crate) fn marked(&self, id: GrantId, version: u32, mark: u32) -> Arc<Grant> {
-        let mut octets = self.0.clone();
-        octets[ID..VERSION].copy_from_slice(id.octets());
-        octets[VERSION..CLIENT].copy_from_slice(&version.to_be_bytes());
-        let client = u32::from_be_bytes(octets[CLIENT..CLIENT + 4].try_into().unwrap());
+        let mut bytes = self.0.clone();
+        bytes[ID..VERSION].copy_from_slice(id.as_bytes());
+        bytes[VERSION..CLIENT].copy_from_slice(&version.to_be_bytes());
+        let client = u32::from_be_bytes(bytes[CLIENT..CLIENT + 4].try_into().unwrap());
         let epoch = CLIENT + 4 + usize::try_from(client).unwrap();
-        octets[epoch..epoch + 4].copy_from_slice(&mark.to_be_bytes());
-        Arc::new(Grant::decode(&octets).unwrap())
+        bytes[epoch..epoch + 4].copy_from_slice(&mark.to_be_bytes());
+        Arc::new(Grant::decode(&bytes).unwrap())
     }
 }
 
-/// Ids that lie together, as those of one time do.
+/// Ids that sort next to each other, like those of one moment.
 pub(crate) fn id(number: u32) -> GrantId {
-    let mut octets = [7; 16];
-    octets[12..].copy_from_slice(&number.to_be_bytes());
-    GrantId::from_octets(octets)
+    let mut bytes = [7; 16];
+    bytes[12..].copy_from_slice(&number.to_be_bytes());
+    GrantId::from_bytes(bytes)
 }
 
 pub(crate) fn insert(store: &SqliteStore, grant: Arc<Grant>) -> Result<Insertion, StoreError> {
@@ -70,7 +69,7 @@ pub(crate) fn find(store: &SqliteStore, id: GrantId) -> Option<Arc<Grant>> {
     block_on(TokenStore::find(store, &id)).unwrap()
 }
 
-/// What this store's error has as its source.
+/// Returns the problem in this store's error.
 #[track_caller]
 pub(crate) fn problem(error: &StoreError) -> SqliteProblem {
     let source = std::error::Error::source(error).expect("a store's error has a source");
@@ -83,7 +82,7 @@ pub(crate) fn path_of(store: &SqliteStore) -> PathBuf {
     format!("{store:?}").split('"').nth(1).unwrap().into()
 }
 
-/// A connection of somebody else.
+/// A connection that is not the store's.
 pub(crate) fn other_connection(path: &Path) -> Connection {
     let connection = Connection::open(path).unwrap();
     connection.busy_timeout(std::time::Duration::from_secs(10)).unwrap();

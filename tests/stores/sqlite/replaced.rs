@@ -9,7 +9,7 @@ use grantor::{SqliteProblem, SqliteStore};
 use crate::sqlite::records::{Template, find, id, insert, problem};
 use support::folder::Folder;
 
-/// Nothing is acknowledged, read or copied any more.
+/// Asserts that nothing is acknowledged, read or copied any more.
 #[track_caller]
 fn assert_stopped(store: &SqliteStore, folder: &Folder) {
     let template = Template::new();
@@ -34,7 +34,7 @@ fn a_file_that_is_removed_takes_no_write_with_it() {
     let error = insert(&store, Template::new().grant(id(2), 1)).unwrap_err();
     assert_eq!(problem(&error), SqliteProblem::Replaced);
     assert_stopped(&store, &folder);
-    // Another one at its path, such as that of a command, changes nothing.
+    // Another store at its path, such as that of a command, changes nothing.
     let other = SqliteStore::open(folder.file()).unwrap();
     assert_stopped(&store, &folder);
     assert_eq!(find(&other, id(1)), None);
@@ -77,7 +77,7 @@ fn a_log_that_is_removed_takes_no_write_with_it() {
         let store = SqliteStore::open(folder.file()).unwrap();
         let _ = insert(&store, Template::new().grant(id(1), 1)).unwrap();
         fs::remove_file(folder.path().join(format!("store.sqlite{ending}"))).unwrap();
-        // What is read in a log that nobody else has would be acknowledged, and is lost with the process.
+        // A read from a log that no other process has would be acknowledged, and is lost with this process.
         let error = block_on(TokenStore::find(&store, &id(1))).unwrap_err();
         assert_eq!(problem(&error), SqliteProblem::Replaced, "{ending}");
         let error = insert(&store, Template::new().grant(id(2), 1)).unwrap_err();
@@ -87,7 +87,7 @@ fn a_log_that_is_removed_takes_no_write_with_it() {
     }
 }
 
-/// A link is followed: the log stands beside the file that it leads to.
+/// A link is followed: the log is next to the linked file.
 #[test]
 fn a_link_that_leads_elsewhere_ends_the_store_of_what_it_led_to() {
     let folder = Folder::new("link");

@@ -1,4 +1,4 @@
-//! What a backup that was put in place brings back, and how an operator takes it away again.
+//! What a restored backup makes valid again, and how an operator revokes it.
 
 use std::fs;
 
@@ -10,7 +10,7 @@ use crate::sqlite::flow::move_to;
 use support::folder::Folder;
 use support::world::{Credentials, PKCE, World, e400, form, pair};
 
-/// A code that was spent after the backup, as was its grant; then the backup is restored.
+/// A code that was exchanged after the backup, and its grant withdrawn; then the backup is restored.
 struct Restored {
     world: World,
     client: Credentials,

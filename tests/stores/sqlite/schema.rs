@@ -1,4 +1,4 @@
-//! Files of every schema there ever was, and of one to come.
+//! Files of every schema so far, and of a later one.
 
 use std::fs;
 use std::path::Path;
@@ -86,7 +86,7 @@ fn tokens_of_every_earlier_schema_are_good_still() {
         other_connection(&folder.file()).execute_batch(fixture).unwrap();
         let mut world = block_on(World::platform());
         move_to(&mut world, SqliteStore::open(folder.file()).unwrap());
-        // Another seed than that of the server that wrote the file.
+        // Not the seed of the server that wrote the file.
         let builder = AuthorizationServer::builder(Config::platform(ISSUER), SqliteStore::open(folder.file()).unwrap());
         world.server = builder.clock(world.clock.clone()).entropy(SeededEntropy::new(12)).build().unwrap();
         assert!(block_on(world.opens(ACCESS_TOKEN)));
@@ -117,7 +117,7 @@ fn a_file_of_a_newer_release_is_refused_and_left_as_it_is() {
 fn a_migration_that_fails_leaves_the_file_as_it_was() {
     let folder = Folder::new("half");
     let file = other_connection(&folder.file());
-    // Marked as a store and without a table of it, but one with the name of its last index.
+    // Marked as a store, but without its tables; another table has the name of its last index.
     let sql = "PRAGMA application_id = 1735552628; CREATE TABLE grantor_clients_lists_by_key (x)";
     file.execute_batch(sql).unwrap();
     drop(file);
@@ -135,18 +135,18 @@ fn columns_show_an_operator_what_happened_to_a_grant() {
     move_to(&mut world, SqliteStore::open(folder.file()).unwrap());
     let row = |id: &str| {
         let id: GrantId = id.parse().unwrap();
-        // As the guide on operating has it.
-        let sql = "SELECT concat_ws(' ', client, subject, version, created, state, ended_at, ended_why)
+        // As in the guide on operating.
+        let sql = "SELECT concat_ws(' ', client, subject, created, state, ended_at, ended_why)
                    FROM grantor_grants WHERE key = ?1";
-        other_connection(&folder.file()).query_row(sql, [id.octets()], |row| row.get::<_, String>(0)).unwrap()
+        other_connection(&folder.file()).query_row(sql, [id.as_bytes()], |row| row.get::<_, String>(0)).unwrap()
     };
     let client = credentials().id;
-    assert_eq!(row(LIVE), format!("{client} alice 1 1000000000 granted"));
+    assert_eq!(row(LIVE), format!("{client} alice 1000000000 granted"));
     world.advance(5);
     let live: GrantId = LIVE.parse().unwrap();
     assert!(block_on(world.server.revoke_grant(live, &world.alice)).unwrap());
-    assert_eq!(row(LIVE), format!("{client} alice 2 1000000000 revoked 1000000005 withdrawn"));
-    assert_eq!(row(REVOKED), format!("{client} alice 2 1000000000 revoked 1000000000 revoked_by_client"));
+    assert_eq!(row(LIVE), format!("{client} alice 1000000000 revoked 1000000005 withdrawn"));
+    assert_eq!(row(REVOKED), format!("{client} alice 1000000000 revoked 1000000000 revoked_by_client"));
 }
 
 #[test]
@@ -165,8 +165,8 @@ fn columns_show_an_operator_where_an_application_stands() {
     assert_eq!(row(), format!("{} developer 4 1000000000 suspended", client.id));
 }
 
-/// What a server with the newest schema writes can be written down as SQL; with `GRANTOR_WRITE_SCHEMA` set, that is
-/// the new fixture of this schema, until a release has it. Its credentials and tokens are printed.
+/// What a server with the newest schema writes can be written as SQL. With `GRANTOR_WRITE_SCHEMA` set, that becomes the
+/// new fixture of this schema, until a release has it. Its credentials and tokens are printed.
 #[test]
 fn a_file_written_down_is_read_as_it_was() {
     let folder = Folder::new("written");

@@ -11,7 +11,7 @@ use crate::sqlite::processes::template_of;
 use crate::sqlite::records::{Template, assert_sound, find, id, insert, problem, replace};
 use support::folder::Folder;
 
-/// Inserts until there is no room, and says how many were acknowledged and what was wrong then.
+/// Inserts until there is no room, and prints how many inserts were acknowledged, and the error.
 pub(crate) fn fill(store: &SqliteStore, path: &Path, say: impl Fn(&str)) {
     let template = Template::read(&template_of(path));
     let mut written = 0;
@@ -32,7 +32,7 @@ fn a_full_disk_is_a_transient_error_and_loses_nothing() {
     let template = Template::new();
     template.write(&template_of(&folder.file()));
     drop(SqliteStore::open(folder.file()).unwrap());
-    // The operating system lets no file grow further, and does not kill for the attempt.
+    // The operating system lets no file grow further, and does not kill the process that tries.
     let mut shell = std::process::Command::new("sh");
     shell.args(["-c", "trap '' XFSZ; ulimit -f 600; exec \"$0\" \"$@\""]).arg(std::env::current_exe().unwrap());
     let lines = crate::sqlite::processes::Child::Fill.run_as(shell, &folder.file());
@@ -95,7 +95,7 @@ fn a_damaged_page_is_a_permanent_error_of_what_stood_on_it() {
         }
     };
     assert_eq!(problem(&failed), SqliteProblem::Damaged);
-    // The store lives on.
+    // The store still works.
     let _ = insert(&store, template.grant(id(ROWS + 1), 1)).unwrap();
     assert!(find(&store, id(ROWS + 1)).is_some());
 }

@@ -1,4 +1,4 @@
-//! Records that another release wrote stand in the way of nothing but themselves.
+//! Unreadable records of another release affect nothing but themselves.
 
 use std::path::Path;
 
@@ -12,7 +12,7 @@ use crate::sqlite::records::{other_connection, path_of};
 use support::folder::Folder;
 use support::world::{PKCE, SESSION, World};
 
-/// Makes a record one of a layout that no release knows yet.
+/// Gives a record a layout that no release knows yet.
 fn spoil(path: &Path, table: &str, id: &[u8; 16]) {
     let kind = if table == "grantor_grants" { b'G' } else { b'A' };
     let sql = format!("UPDATE {table} SET record = ?2 WHERE key = ?1");
@@ -61,7 +61,7 @@ fn everything_of_a_user_is_withdrawn_but_what_cannot_be_read() {
     let clients: Vec<_> = (0..3).map(|_| block_on(world.register(support::world::form()))).collect();
     let client = clients[0].clone();
     let pairs: Vec<_> = (0..GRANTS).map(|number| block_on(world.pair_of(&clients[number % 3]))).collect();
-    // Without their codes only the list of grants leads to them.
+    // Their codes are gone, so only the list of grants leads to them.
     world.advance(3 * 3600);
     let _ = block_on(world.purge(1000));
     for _ in 0..3 {
@@ -73,18 +73,18 @@ fn everything_of_a_user_is_withdrawn_but_what_cannot_be_read() {
     // The first, neighbours within a page, both sides of its end, and the last.
     let unreadable = [0, 40, 41, 99, 100, GRANTS - 1].map(|place| grants[place].id());
     for id in &unreadable {
-        spoil(&folder.file(), "grantor_grants", id.octets());
+        spoil(&folder.file(), "grantor_grants", id.as_bytes());
     }
     let codes = block_on(store.authorizations_of(&world.alice, Page::first(1000))).unwrap();
     assert_eq!(codes.len(), 3);
-    spoil(&folder.file(), "grantor_authorizations", codes[1].id().octets());
+    spoil(&folder.file(), "grantor_authorizations", codes[1].id().as_bytes());
 
     assert_unreadable(&block_on(world.server.revoke_subject(&world.alice)).unwrap_err());
     let listed = |subject: &Subject| block_on(world.server.grants_of(subject));
     assert_unreadable(&listed(&world.alice).unwrap_err());
     for id in grants.iter().map(|grant| grant.id()).filter(|id| !unreadable.contains(id)) {
         let grant = block_on(TokenStore::find(&store, &id)).unwrap().unwrap();
-        assert!(grant.revoked().is_some(), "{id} lives on");
+        assert!(grant.revoked().is_some(), "{id} is not revoked");
     }
     let opening = pairs.iter().filter(|pair| block_on(world.opens(&pair.access))).count();
     assert_eq!(opening, 0);

@@ -1,7 +1,7 @@
-//! The store under a world: which one is said when the tests are run, by `GRANTOR_TEST_STORE`.
+//! The store under a world, which `GRANTOR_TEST_STORE` selects when the tests are run.
 //!
-//! A store on a server also needs to be told which server, by `GRANTOR_TEST_SERVER`: a connection string of
-//! PostgreSQL, whose user may make schemas, or an address of Redis.
+//! A store on a server also needs `GRANTOR_TEST_SERVER`: a connection string of PostgreSQL, whose user may make
+//! schemas, or an address of Redis.
 
 use std::any::Any;
 use std::collections::BTreeSet;
@@ -23,7 +23,7 @@ use grantor::{
 use crate::{on_postgres, on_redis, runtime};
 
 const VARIABLE: &str = "GRANTOR_TEST_STORE";
-/// What it may say; `memory` if it is not set.
+/// Its values; `memory` if it is not set.
 const NAMES: &[&str] = &["memory", "sqlite", "postgres", "redis"];
 
 /// More records than a test makes of one subject.
@@ -33,7 +33,7 @@ const MANY: usize = 10_000;
 #[derive(Clone)]
 pub struct AnyStore {
     store: Arc<dyn Whole>,
-    /// Of the records that were ever inserted: no trait lists those of all subjects.
+    /// The subjects of all records that were ever inserted: no trait lists the records of all subjects.
     subjects: Arc<Mutex<BTreeSet<Subject>>>,
     /// Dropped with the last clone.
     _lease: Option<Arc<dyn Any + Send + Sync>>,
@@ -94,7 +94,7 @@ impl AnyStore {
     }
 }
 
-/// That of the store itself, which some tests search for secrets.
+/// The output of the store itself, which some tests search for secrets.
 impl fmt::Debug for AnyStore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.store.fmt(f)

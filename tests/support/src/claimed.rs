@@ -1,4 +1,4 @@
-//! A throttle that lets everything pass and tells what it was asked about.
+//! A throttle that allows everything and records what it was asked about.
 
 use std::sync::{Arc, Mutex};
 
@@ -10,7 +10,7 @@ use grantor::{Attempt, Throttle, ThrottleDecision};
 pub struct Claimed(Arc<Mutex<Option<Option<String>>>>);
 
 impl Claimed {
-    /// What was claimed since the last time: nothing if nobody asked, and then perhaps no client.
+    /// What was claimed since the last call: `None` if there was no request, `Some(None)` if it named no client.
     pub fn take(&self) -> Option<Option<String>> {
         self.0.lock().unwrap().take()
     }

@@ -21,7 +21,7 @@ pub fn repository() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).expect("this package lies two folders deep")
 }
 
-/// Removed with everything in it.
+/// A folder that is removed with everything in it.
 pub struct Folder(PathBuf);
 
 impl Folder {
@@ -41,7 +41,7 @@ impl Folder {
         self.0.join("store.sqlite")
     }
 
-    /// What is in it, in the order of the alphabet.
+    /// The names in it, in alphabetical order.
     pub fn names(&self) -> Vec<String> {
         let entries = fs::read_dir(&self.0).unwrap();
         let mut names: Vec<_> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();

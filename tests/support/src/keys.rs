@@ -175,7 +175,7 @@ impl Signer {
         self.sign(header.to_string(), claims.to_string())
     }
 
-    /// The thumbprint of the public key [RFC 7638], counted here.
+    /// The thumbprint of the public key [RFC 7638], computed here.
     pub fn thumbprint(&self) -> String {
         let jwk = self.jwk();
         let names: &[&str] = match &*self.key {

@@ -21,7 +21,7 @@ async fn purges(world: &World) -> usize {
     purge.removed()
 }
 
-/// The triggers of CLK-01; `restart` gives the world another server on a store that it opens anew.
+/// The triggers of CLK-01; `restart` replaces the server of the world by one on a store that it opens anew.
 pub async fn survives_restarts(mut world: World, mut restart: impl AsyncFnMut(&mut World)) {
     let set = |world: &World, seconds: u64| {
         world.clock.set(Timestamp::from_seconds(START + u32::try_from(seconds).unwrap()));

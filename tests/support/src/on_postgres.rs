@@ -1,7 +1,7 @@
 //! A store on the named PostgreSQL server, in a schema that no other world has at the same time.
 //!
-//! To make a schema and connect to it takes longer than most tests, so a world that is over leaves both to
-//! the next one.
+//! Making a schema and connecting to it takes longer than most tests, so a world leaves both to the next one when it
+//! ends.
 
 use std::process;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -23,7 +23,7 @@ struct Place {
     store: PostgresStore,
 }
 
-/// The use of an empty place, until this is dropped.
+/// A place in use, until this is dropped.
 pub(crate) struct Lease(Place);
 
 impl Lease {
@@ -60,8 +60,8 @@ impl Place {
     }
 
     async fn emptied(self, server: &str) -> Self {
-        // The writer comes to a purge when it has done what was asked of it before, such as by futures that
-        // were dropped; and nothing ended in 1970.
+        // The writer executes a purge after everything that was asked of it before, such as by dropped futures. No
+        // record ended in 1970, so this removes nothing.
         let nothing = self.store.purge_expired(Timestamp::from_seconds(0), 1).await.unwrap();
         assert_eq!(nothing.removed(), 0);
         let tables = ["authorizations", "grants", "pushed_requests", "replays", "clients", "client_lists"];

@@ -13,7 +13,7 @@ static RUNTIME: LazyLock<Runtime> =
 
 /// The server that was named.
 pub(crate) fn server() -> String {
-    env::var(VARIABLE).unwrap_or_else(|error| panic!("{VARIABLE} has to name a server: {error}"))
+    env::var(VARIABLE).unwrap_or_else(|error| panic!("{VARIABLE} must name a server: {error}"))
 }
 
 /// Runs what needs a runtime, or makes something that does.

@@ -1,4 +1,4 @@
-//! A server with a clock that stands still, one approved client and one user.
+//! A server with a clock that does not advance by itself, one approved client and one user.
 //!
 //! Answers are compared in the words of the checklist: `OK`, `E400(x)`, `E401(x)`, `R401`, `EMPTY`,
 //! `PAGE`, `RED(x)`, `CODE`, `WA(x)` are the functions `ok`, `e400`, `e401`, `r401`, `empty`, `page`,
@@ -50,7 +50,7 @@ pub fn config_at(profile: Profile, issuer: &str) -> Config {
     config
 }
 
-/// A PNG signature, which is all that the check of a logo asks for in front of its pixels.
+/// A PNG signature, which is all that the check of a logo requires in front of its pixels.
 pub fn logo() -> Logo {
     Logo::new(PNG, &RegistrationLimits::default()).unwrap()
 }
@@ -127,7 +127,7 @@ impl World {
         Self::on(AnyStore::open().await, config, hooks).await
     }
 
-    /// The same on a store that is there already, and still empty.
+    /// The same on an existing, empty store.
     pub async fn on(store: AnyStore, config: Config, hooks: impl FnOnce(Builder) -> Builder) -> Self {
         let clock = ManualClock::new(Timestamp::from_seconds(START));
         let events = Recorder::default();
@@ -162,7 +162,7 @@ impl World {
         self.clock.advance(Duration::from_secs(seconds));
     }
 
-    /// One step of a purge, however far the clock has come since the last one.
+    /// One step of a purge, however far the clock has advanced since the last one.
     pub async fn purge(&self, limit: usize) -> Purge {
         self.server.confirm_clock().await.unwrap();
         self.server.purge_expired(limit).await.unwrap()
@@ -188,7 +188,7 @@ impl World {
         self.server.authorize(&Request::new("GET").query(query.as_bytes())).await
     }
 
-    /// The error answer to a query for the signed-in user; a good query is a failure of the test.
+    /// The error answer to a query for the signed-in user; panics if the query is valid.
     pub async fn refused(&self, query: &str) -> Response {
         self.authorize(query).await.expect_err("the request was found good").response(Some(&self.alice))
     }
@@ -229,7 +229,7 @@ impl World {
         created(&self.par(&self.client, &PKCE).send().await)
     }
 
-    /// The query with which a browser brings a pushed request of the world's client.
+    /// The query with which a browser presents a pushed request of the world's client.
     pub fn reference(&self, request_uri: &str) -> String {
         encode(&[("client_id", &self.client.id), ("request_uri", request_uri)])
     }
@@ -325,7 +325,7 @@ impl World {
 pub const PKCE: [(&str, &str); 2] = [("code_challenge", CHALLENGE), ("code_challenge_method", "S256")];
 pub const FORM: &str = "application/x-www-form-urlencoded";
 
-/// A request to a machine endpoint that can be bent before it is sent.
+/// A request to a machine endpoint that can be changed before it is sent.
 pub struct Call<'w> {
     world: &'w World,
     endpoint: Endpoint,
@@ -383,14 +383,14 @@ impl Call<'_> {
         self
     }
 
-    /// Takes the place of the whole body.
+    /// Replaces the whole body.
     pub fn raw_body(mut self, body: impl Into<Vec<u8>>) -> Self {
         self.body = body.into();
         self
     }
 
     pub async fn send(self) -> Response {
-        let mut request = Request::new(self.method).query(&self.query).body(Body::Octets(&self.body));
+        let mut request = Request::new(self.method).query(&self.query).body(Body::Bytes(&self.body));
         for (name, value) in &self.headers {
             request = request.header(name, value);
         }
@@ -398,7 +398,7 @@ impl Call<'_> {
     }
 }
 
-/// A reviewer, and an owner, who act at once on what is there.
+/// A reviewer and an owner, who act on the newest version.
 pub trait Reviewer {
     async fn approve_now(&self, id: &ClientId, approval: Approval) -> Result<Approved, RegistrarError>;
     async fn reject_now(&self, id: &ClientId, reason: &str) -> Result<(), RegistrarError>;
@@ -458,7 +458,7 @@ impl Recorder {
         std::mem::take(&mut *self.0.lock().unwrap())
     }
 
-    /// Whether an event whose text begins so came since the last call.
+    /// Whether an event whose text begins with this came since the last call.
     pub fn saw(&self, name: &str) -> bool {
         self.take().iter().any(|event| event.starts_with(name))
     }
@@ -480,7 +480,7 @@ pub fn ok(response: &Response) -> TokenResponse {
     serde_json::from_slice(response.body()).unwrap()
 }
 
-/// `P201`: 201 with the three headers, and JSON with exactly `request_uri` and `expires_in`; gives the first.
+/// `P201`: 201 with the three headers, and JSON with exactly `request_uri` and `expires_in`; returns the first.
 #[track_caller]
 pub fn created(response: &Response) -> String {
     assert_eq!(response.status(), 201, "{}", String::from_utf8_lossy(response.body()));
@@ -547,7 +547,7 @@ pub fn page(response: &Response) {
     assert!(String::from_utf8_lossy(response.body()).contains("cannot be accessed"));
 }
 
-/// `CODE`: 302 with a code; gives the parameters of the redirect.
+/// `CODE`: 302 with a code; returns the parameters of the redirect.
 #[track_caller]
 pub fn code(response: &Response) -> Vec<(String, Vec<u8>)> {
     let parameters = redirect(response);
@@ -555,7 +555,7 @@ pub fn code(response: &Response) -> Vec<(String, Vec<u8>)> {
     parameters
 }
 
-/// `RED(x)`: 302 with an error and no code; gives the parameters of the redirect.
+/// `RED(x)`: 302 with an error and no code; returns the parameters of the redirect.
 #[track_caller]
 pub fn red(response: &Response, error: &str) -> Vec<(String, Vec<u8>)> {
     let parameters = redirect(response);
@@ -585,11 +585,11 @@ pub fn error_body(response: &Response, error: &str) {
 }
 
 /// RFC 6749 appendix A.7 and A.8.
-pub fn is_error_character(octet: u8) -> bool {
-    matches!(octet, 0x20..=0x21 | 0x23..=0x5b | 0x5d..=0x7e)
+pub fn is_error_character(byte: u8) -> bool {
+    matches!(byte, 0x20..=0x21 | 0x23..=0x5b | 0x5d..=0x7e)
 }
 
-/// 302 (303 in the strict profile) with `iss` of the world; gives the form-decoded parameters.
+/// 302 (303 in the strict profile) with `iss` of the world; returns the form-decoded parameters.
 #[track_caller]
 pub fn redirect(response: &Response) -> Vec<(String, Vec<u8>)> {
     assert!(matches!(response.status(), 302 | 303), "{}", response.status());
@@ -628,7 +628,7 @@ pub fn encode(pairs: &[(&str, &str)]) -> String {
     serde_urlencoded::to_string(pairs).unwrap()
 }
 
-/// The challenge that a verifier meets.
+/// The challenge of a verifier.
 pub fn challenge_of(verifier: &str) -> String {
     CodeVerifier::new(verifier).unwrap().challenge().as_str().to_owned()
 }

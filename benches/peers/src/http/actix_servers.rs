@@ -1,6 +1,6 @@
 //! The servers on actix-web, under tokio's runtime as in the example; one worker on one core.
 //!
-//! oxide-auth-actix can run an operation in the handler or send it to an actor; the first spares a message.
+//! oxide-auth-actix can run an operation in the handler or send it to an actor. The first saves a message.
 
 use std::net::TcpListener;
 use std::sync::Mutex;
@@ -40,7 +40,7 @@ pub(super) fn serve(options: &Options, listener: TcpListener) {
             let answer = Data::new(Bytes::from(options.answer.clone()));
             run(listener, move |services| {
                 services.app_data(answer.clone());
-                services.route(TOKEN_PATH, web::post().to(token_octets)).route(RESOURCE_PATH, web::get().to(octets));
+                services.route(TOKEN_PATH, web::post().to(token_bytes)).route(RESOURCE_PATH, web::get().to(bytes));
             });
         }
     }
@@ -54,13 +54,13 @@ fn run(listener: TcpListener, routes: impl Fn(&mut ServiceConfig) + Clone + Send
     });
 }
 
-/// Takes the body as octets, looks at nothing, answers octets.
-async fn octets(answer: Data<Bytes>, _: Bytes) -> HttpResponse {
+/// Reads the body as bytes, checks nothing, and answers with bytes.
+async fn bytes(answer: Data<Bytes>, _: Bytes) -> HttpResponse {
     HttpResponse::Ok().content_type(ContentType::json()).body(answer.as_ref().clone())
 }
 
 /// The same with the header lines of a token's answer.
-async fn token_octets(answer: Data<Bytes>, _: Bytes) -> HttpResponse {
+async fn token_bytes(answer: Data<Bytes>, _: Bytes) -> HttpResponse {
     let mut response = HttpResponse::Ok();
     for header in bare::TOKEN_HEADERS {
         response.append_header(header);
@@ -68,7 +68,7 @@ async fn token_octets(answer: Data<Bytes>, _: Bytes) -> HttpResponse {
     response.body(answer.as_ref().clone())
 }
 
-/// The embedder tells the grant types apart; the load asks for one.
+/// The embedder distinguishes the grant types. The load uses only one.
 async fn token(parts: Data<Mutex<Parts>>, request: OAuthRequest) -> Result<OAuthResponse, WebError> {
     let grant_type = request.body().and_then(|body| body.unique_value("grant_type"));
     if grant_type.as_deref() != Some("refresh_token") {

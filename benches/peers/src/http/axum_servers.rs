@@ -39,9 +39,9 @@ pub(super) fn serve(options: &Options, listener: TcpListener) {
     });
 }
 
-/// Takes the body as octets, looks at nothing, answers octets.
+/// Reads the body as bytes, checks nothing, and answers with bytes.
 fn bare_routes(answer: String) -> Router {
-    async fn answer_octets(State(answer): State<Bytes>, _: Bytes) -> Response {
+    async fn answer_bytes(State(answer): State<Bytes>, _: Bytes) -> Response {
         ([(CONTENT_TYPE, "application/json")], answer).into_response()
     }
     async fn answer_token(State(answer): State<Bytes>, _: Bytes) -> Response {
@@ -49,7 +49,7 @@ fn bare_routes(answer: String) -> Router {
     }
     Router::new()
         .route(TOKEN_PATH, post(answer_token))
-        .route(RESOURCE_PATH, get(answer_octets))
+        .route(RESOURCE_PATH, get(answer_bytes))
         .with_state(Bytes::from(answer))
 }
 
@@ -59,7 +59,7 @@ fn oxide_auth(parts: Mutex<Parts>) -> Router {
     Router::new().route(TOKEN_PATH, post(token)).route(RESOURCE_PATH, get(me)).with_state(Arc::new(parts))
 }
 
-/// The embedder tells the grant types apart; the load asks for one.
+/// The embedder distinguishes the grant types. The load uses only one.
 async fn token(State(shared): State<Shared>, request: OAuthRequest) -> Result<OAuthResponse, WebError> {
     let grant_type = request.body().and_then(|body| body.unique_value("grant_type"));
     if grant_type.as_deref() != Some("refresh_token") {

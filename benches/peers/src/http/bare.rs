@@ -1,13 +1,13 @@
-//! What both bare servers share: nothing but octets, and the header lines of grantor's answers.
+//! What both bare servers share: only bytes, and the header lines of grantor's answers.
 
 use super::CHAINS;
 use crate::material::{CLIENT_ID, CLIENT_SECRET, Credentials, Tokens, member};
 
-/// What grantor's token endpoint sends beside the body.
+/// The header lines that grantor's token endpoint adds.
 pub(super) const TOKEN_HEADERS: [(&str, &str); 3] =
     [("content-type", "application/json;charset=UTF-8"), ("cache-control", "no-store"), ("pragma", "no-cache")];
 
-/// Tokens as long as those of grantor, so that requests are as long.
+/// Returns tokens as long as those of grantor, so the requests are as long too.
 pub(super) fn tokens(answer: &str) -> Vec<Tokens> {
     let access = "a".repeat(68);
     let refresh = member(answer.as_bytes(), "refresh_token").unwrap_or("r").to_owned();

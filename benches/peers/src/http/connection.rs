@@ -1,4 +1,4 @@
-//! One keep-alive connection of the load, with the grants that are its own.
+//! One keep-alive connection of the load, with its own grants.
 
 use std::io::{self, Read, Write};
 use std::time::Instant;
@@ -17,7 +17,7 @@ pub(crate) struct Plan<'a> {
     pub(crate) basic: &'a str,
 }
 
-/// One request is under way at a time.
+/// A connection with one request at a time.
 #[derive(Debug)]
 pub(crate) struct Connection<'a> {
     pub(crate) stream: TcpStream,
@@ -46,7 +46,7 @@ impl<'a> Connection<'a> {
         self.write()
     }
 
-    /// Sends what is left of the request.
+    /// Sends the rest of the request.
     pub(crate) fn write(&mut self) -> io::Result<()> {
         while self.written < self.request.len() {
             match self.stream.write(&self.request[self.written..]) {
@@ -58,17 +58,17 @@ impl<'a> Connection<'a> {
         Ok(())
     }
 
-    /// Reads on; true once the response is complete, checked, and its tokens are kept.
+    /// Reads more of the response. Returns true once it is complete and checked, and its tokens are kept.
     ///
     /// # Panics
     ///
-    /// If the response is not the one that was asked for.
+    /// If the response is not the expected one.
     pub(crate) fn read(&mut self, plan: &Plan<'_>) -> io::Result<bool> {
-        let mut octets = [0; 4096];
+        let mut bytes = [0; 4096];
         loop {
-            match self.stream.read(&mut octets) {
+            match self.stream.read(&mut bytes) {
                 Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
-                Ok(count) => self.response.extend_from_slice(&octets[..count]),
+                Ok(count) => self.response.extend_from_slice(&bytes[..count]),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(false),
                 Err(error) => return Err(error),
             }
@@ -85,7 +85,7 @@ impl<'a> Connection<'a> {
     }
 }
 
-/// Asks once, for the first of the grants, and gives the body of the answer.
+/// Sends one request, for the first of the grants, and returns the body of the answer.
 ///
 /// # Panics
 ///
@@ -95,11 +95,11 @@ pub(crate) fn ask_once(address: &str, plan: &Plan<'_>, grants: &mut [Tokens]) ->
     write_request(plan, &grants[0], &mut request)?;
     let mut stream = std::net::TcpStream::connect(address)?;
     stream.write_all(&request)?;
-    let (mut response, mut octets) = (Vec::new(), [0; 4096]);
+    let (mut response, mut bytes) = (Vec::new(), [0; 4096]);
     while complete(&response).is_none() {
-        let count = stream.read(&mut octets)?;
-        assert!(count > 0, "the server broke off");
-        response.extend_from_slice(&octets[..count]);
+        let count = stream.read(&mut bytes)?;
+        assert!(count > 0, "the server closed the connection");
+        response.extend_from_slice(&bytes[..count]);
     }
     let body = complete(&response).unwrap_or_default();
     if plan.job == Job::Refresh {
@@ -127,7 +127,7 @@ fn write_request(plan: &Plan<'_>, tokens: &Tokens, request: &mut Vec<u8>) -> io:
     }
 }
 
-/// Goes on with the refresh token that came.
+/// Keeps the refresh token of the answer for the next request.
 fn take(asked: &mut Tokens, body: &[u8], rotates: bool) {
     let refresh = member(body, "refresh_token").expect("a refresh token");
     assert_eq!(rotates, refresh != asked.refresh, "rotation");
@@ -135,16 +135,16 @@ fn take(asked: &mut Tokens, body: &[u8], rotates: bool) {
     asked.refresh.push_str(refresh);
 }
 
-/// The body of a response that has all of it.
+/// Returns the body of a response, once it is complete.
 ///
 /// # Panics
 ///
-/// If the status is another than 200, or no length is told.
+/// If the status is not 200, or if there is no `Content-Length`.
 fn complete(response: &[u8]) -> Option<&[u8]> {
     let head = response.windows(4).position(|window| window == b"\r\n\r\n")?;
     let (head, body) = (&response[..head], &response[head + 4..]);
     assert!(head.starts_with(b"HTTP/1.1 200 "), "{}", String::from_utf8_lossy(response));
-    let lines = head.split(|&octet| octet == b'\n');
+    let lines = head.split(|&byte| byte == b'\n');
     let length = lines.filter_map(|line| line.split_at_checked(15));
     let length = length.filter(|(name, _)| name.eq_ignore_ascii_case(b"content-length:"));
     let length = length.map(|(_, value)| value.trim_ascii()).next().expect("a length");

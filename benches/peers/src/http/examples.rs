@@ -1,4 +1,4 @@
-//! What the load needs of the thin servers of grantor, whose routes are in the package `demo`.
+//! The thin servers of grantor as the load needs them. Their routes are in the package `demo`.
 
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
@@ -12,8 +12,8 @@ use crate::material::{Credentials, Tokens};
 
 /// A server with live grants.
 ///
-/// The thin servers' own `main` registers a demo application of another scope and purges once a minute, of which the
-/// load would see nothing; their routes and adapters are served unchanged.
+/// The routes and adapters of the thin servers are served unchanged. Only their `main` is not used: it registers a demo
+/// application with another scope, and purges once a minute, which the load would not notice.
 pub(super) fn server(job: Job) -> (AuthorizationServer, Credentials, Vec<Tokens>) {
     use crate::in_process::Peer;
 
@@ -27,13 +27,14 @@ pub(super) fn server(job: Job) -> (AuthorizationServer, Credentials, Vec<Tokens>
     (grantor.server().clone(), grantor.credentials().clone(), tokens)
 }
 
-/// Ten thousand times as fast as the system's.
+/// A clock that is ten thousand times as fast as the system's.
 ///
-/// The load refreshes each grant some twenty times a second; a client does so every eight hours. With this clock
-/// minutes lie between two refreshes of a grant, so that the grace of the one is over at the next. Otherwise the
-/// bench would measure grants with a hundred pairs in grace, which nobody has.
+/// A client refreshes a grant every eight hours, the load some twenty times a second. With this clock, minutes pass
+/// between two refreshes of a grant, so the grace of the first has expired at the second. Otherwise the bench would
+/// measure grants with a hundred pairs in grace, which do not occur in practice.
 ///
-/// Until it begins it goes as the system's: codes, good for ten minutes, would be over in 60 ms.
+/// Until `begin` is called, it is the system's clock. Otherwise codes, which are valid for ten minutes, would expire in
+/// 60 ms.
 #[derive(Clone, Debug, Default)]
 struct FastClock(Arc<OnceLock<(Timestamp, Instant)>>);
 

@@ -1,4 +1,4 @@
-//! What a server says of itself in one line, once it listens.
+//! The line that a server prints once it listens.
 
 use serde_json::{Value, json};
 
@@ -27,7 +27,7 @@ impl Greeting {
         );
     }
 
-    /// Reads the line; nothing if it is no greeting.
+    /// Reads the line. Returns `None` if it is not a greeting.
     pub(crate) fn read(line: &str) -> Option<Self> {
         let line: Value = serde_json::from_str(line).ok()?;
         let text = |value: &Value| value.as_str().map(str::to_owned);

@@ -1,4 +1,4 @@
-//! The load generator: connections that each send their next request when the answer to the last has come.
+//! The load generator: connections that each send a request as soon as the previous one is answered.
 
 use std::io;
 use std::time::{Duration, Instant};
@@ -13,21 +13,21 @@ use crate::material::Tokens;
 pub(crate) const CONNECTIONS: usize = 64;
 const WARM_UP: Duration = Duration::from_millis(300);
 
-/// What one round showed.
+/// The figures of one round.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Measured {
     pub(crate) per_second: f64,
     pub(crate) p50_ms: f64,
     pub(crate) p99_ms: f64,
-    /// Processor time of the server per request; nothing where it cannot be read.
+    /// Processor time of the server per request. `None` if it cannot be read.
     pub(crate) cpu_us: Option<f64>,
 }
 
-/// Loads a server for so long, on connections of its own.
+/// Loads a server for `length`, on new connections.
 ///
 /// # Panics
 ///
-/// If the server breaks off or answers anything else than expected.
+/// If the server closes a connection, or if an answer is not the expected one.
 pub(crate) fn load(
     address: &str,
     plan: &Plan<'_>,
@@ -82,7 +82,7 @@ fn run(
                 cpu_begin = cpu_begin.or_else(|| server.cpu());
                 latencies.push(now - connection.started);
             }
-            // The last answers are waited for: they bring the tokens that the next round goes on with.
+            // Wait for the last answers: they contain the tokens for the next round.
             if now < end {
                 connection.ask(plan)?;
             } else {

@@ -3,7 +3,7 @@
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-/// Ticks of the kernel's accounting in a second, as Linux tells programs.
+/// Ticks of the kernel's accounting in a second, as Linux reports them to programs.
 const TICKS: u64 = 100;
 
 /// A command that will run on the core of the servers, if it can be chosen.
@@ -16,18 +16,18 @@ pub(crate) fn on_server_core(program: &std::ffi::OsStr, pinned: bool) -> Command
     command
 }
 
-/// Moves this process to the core of the load; false, and a word, where that is not possible.
+/// Moves this process to the core of the load. If that is not possible, prints why and returns false.
 pub(crate) fn take_load_core() -> bool {
     let id = std::process::id().to_string();
     let moved = Command::new("taskset").args(["-a", "-c", "-p", "1", &id]).stdout(Stdio::null()).status();
     let pinned = moved.is_ok_and(|status| status.success());
     if !pinned {
-        eprintln!("taskset cannot give the load a core of its own: servers and load share them all");
+        eprintln!("taskset cannot pin the load to a core: servers and load share all cores");
     }
     pinned
 }
 
-/// A process whose time is watched.
+/// A process whose processor time is measured.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Process(pub(crate) u32);
 

@@ -1,7 +1,7 @@
 //! The same work over HTTP: a server on one core, a load of keep-alive connections on another.
 //!
-//! Two jobs. *Refresh*: each connection refreshes its own grants in turn and goes on with the tokens that came
-//! back. *Authenticate*: each connection calls a resource behind the check of a token.
+//! Two jobs. *Refresh*: each connection refreshes its own grants in turn, each time with the tokens of the last answer.
+//! *Authenticate*: each connection calls a resource behind the check of a token.
 
 mod actix_servers;
 mod axum_servers;
@@ -21,7 +21,7 @@ pub use self::report::report;
 pub use self::rounds::{Effort, Figures};
 pub use self::server::{Options, serve};
 
-/// What the load asks for.
+/// The requests of the load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Job {
     Refresh,
@@ -39,7 +39,7 @@ impl Job {
     }
 }
 
-/// Who answers.
+/// The server that answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Server {
     GrantorAxum,
@@ -52,7 +52,7 @@ pub(crate) enum Server {
 }
 
 impl Server {
-    /// grantor first: the bare servers answer with its octets.
+    /// grantor first: the bare servers answer with its bytes.
     pub(crate) const ALL: [Self; 7] = [
         Self::GrantorAxum,
         Self::GrantorActix,
@@ -75,7 +75,7 @@ impl Server {
         }
     }
 
-    /// Whether each refresh brings other tokens: a bare server always answers the same.
+    /// Whether each refresh returns new tokens. A bare server always sends the same answer.
     pub(crate) const fn rotates(self) -> bool {
         !matches!(self, Self::BareAxum | Self::BareActix)
     }

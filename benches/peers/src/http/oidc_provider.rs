@@ -9,7 +9,7 @@ use crate::material::{CLIENT_ID, CLIENT_SECRET, REDIRECT_URI, SCOPE};
 const VERSION: &str = "9.13.3";
 const SCRIPT: &str = include_str!("../../node/provider.mjs");
 
-/// The program and its arguments; nothing, and a word, without node or npm.
+/// Returns the program and its arguments. Without node or npm, prints why and returns `None`.
 pub(crate) fn command(target: &Path) -> Option<Vec<String>> {
     match install(target) {
         Ok(script) => {
@@ -31,7 +31,7 @@ fn install(target: &Path) -> Result<PathBuf, String> {
     std::fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
     std::fs::write(&script, SCRIPT).map_err(|error| error.to_string())?;
     if !Command::new("node").arg("--version").stdout(Stdio::null()).status().is_ok_and(|status| status.success()) {
-        return Err("there is no node".to_owned());
+        return Err("node is not installed".to_owned());
     }
     if !is_installed(&folder) {
         let mut npm = Command::new("npm");

@@ -1,8 +1,8 @@
 //! What both servers of oxide-auth share: its parts behind one lock, as its traits ask for.
 //!
-//! One worker thread serves, so nobody ever waits for the lock. The endpoint is put together for each request,
-//! as the examples of the project do. Client secrets are compared as plain text; with its default, Argon2id,
-//! every request would take a fifth of a second.
+//! One worker thread serves, so no request waits for the lock. The endpoint is built for each request, as in the
+//! examples of the project. Client secrets are compared as plain text. With its default, Argon2id, every request would
+//! take a fifth of a second.
 
 use std::sync::Mutex;
 

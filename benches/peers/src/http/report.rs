@@ -7,11 +7,11 @@ use super::rounds::Series;
 use super::{CHAINS, Figures, Job, Server};
 use crate::table::{Table, median, times};
 
-/// What a server of grantor has to reach: so many times the requests per second of another one.
+/// The goal of a grantor server: its requests per second as a multiple of another server's.
 struct Goal {
     server: Server,
     than: Server,
-    /// At refresh, at authenticate; nothing where the figure is shown without a goal.
+    /// `None` if the figure is shown without a goal.
     refresh: Option<f64>,
     authenticate: Option<f64>,
 }
@@ -25,7 +25,7 @@ const GOALS: [Goal; 6] = [
     Goal { server: Server::GrantorActix, than: Server::OidcProvider, refresh: None, authenticate: None },
 ];
 
-/// At most so many times the median is the slowest hundredth to take, with grantor.
+/// The limit of grantor's 99th percentile, as a multiple of its median.
 const TAIL: f64 = 3.0;
 
 /// Makes the text and the JSON of what was measured.
@@ -35,13 +35,13 @@ pub fn report(figures: &Figures) -> (String, Value) {
     let ratios = ratios(figures);
     let series: Vec<_> = figures.series.iter().map(series_json).collect();
     let cores =
-        if figures.pinned { "server on core 0, load on core 1" } else { "servers and load NOT on cores of their own" };
+        if figures.pinned { "server on core 0, load on core 1" } else { "servers and load NOT on separate cores" };
     let notes = format!(
         "\
 {cores}; {CONNECTIONS} keep-alive connections, {CHAINS} grants; medians of the rounds.
-bare             takes the body as octets, looks at nothing, answers as many octets as grantor, header lines included
+bare             reads the body as bytes, checks nothing, answers as many bytes as grantor, header lines included
 oxide-auth-*     client secrets compared as plain text (its default, Argon2id, takes a fifth of a second a request);
-                 stores plain text, notices no reuse, looks at no client in a check
+                 stores plain text, detects no reuse, does not read the client in a check
 oidc-provider    9.13.3, a Map as its store, no ID token; the process has one core with its garbage collector\n"
     );
     let json = json!({ "pinned": figures.pinned, "connections": CONNECTIONS, "grants": CHAINS, "servers": series, "ratios": ratios.1 });

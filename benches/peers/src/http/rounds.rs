@@ -21,7 +21,7 @@ pub struct Effort {
 
 impl Effort {
     pub const FULL: Self = Self { rounds: 5, length: Duration::from_secs(2) };
-    /// To see that everything runs; the figures mean nothing.
+    /// Only shows that everything runs. The figures mean nothing.
     pub const QUICK: Self = Self { rounds: 1, length: Duration::from_millis(300) };
 }
 
@@ -54,8 +54,8 @@ impl Figures {
     fn job(&mut self, job: Job, effort: Effort, target: &Path) {
         let mut running = start_all(job, target, self.pinned);
         self.series.extend(running.iter().map(|running| Series { job, server: running.server, rounds: Vec::new() }));
-        // The first round only warms up. The order changes from round to round, so that nobody always runs in
-        // the wake of the same neighbour.
+        // The first round only warms up. The order changes from round to round, so that no server always runs after the
+        // same one.
         for round in 0..=effort.rounds {
             eprintln!("{}: round {round} of {}", job.name(), effort.rounds);
             for turn in 0..running.len() {
@@ -75,7 +75,7 @@ impl Figures {
     }
 }
 
-/// A server process; it ends with this value.
+/// A server process, which ends when this value is dropped.
 struct Running {
     server: Server,
     child: Child,

@@ -1,21 +1,21 @@
-//! A server process: this very program, started again with `--serve`.
+//! A server process: this program, started again with `--serve`.
 
 use std::io::Read;
 use std::net::TcpListener;
 
 use super::{Job, Server, actix_servers, axum_servers};
 
-/// What a server process is told on its command line.
+/// The command line of a server process.
 #[derive(Clone, Debug)]
 pub struct Options {
     pub(crate) server: Server,
     pub(crate) job: Job,
-    /// The octets that a bare server answers with.
+    /// The bytes that a bare server answers with.
     pub(crate) answer: String,
 }
 
 impl Options {
-    /// Reads the command line; nothing if the process is to be no server.
+    /// Reads the command line. Returns `None` if the process is not a server.
     #[must_use]
     pub fn from_args() -> Option<Self> {
         let mut args = std::env::args().skip_while(|arg| arg != "--serve").skip(1);
@@ -30,7 +30,7 @@ impl Options {
     }
 }
 
-/// Serves until the process that started it is gone or wants no more.
+/// Serves until standard input is closed, which happens when the process that started it drops it or ends.
 ///
 /// # Panics
 ///
@@ -44,6 +44,6 @@ pub fn serve(options: &Options) {
     match options.server {
         Server::GrantorAxum | Server::BareAxum | Server::OxideAuthAxum => axum_servers::serve(options, listener),
         Server::GrantorActix | Server::BareActix | Server::OxideAuthActix => actix_servers::serve(options, listener),
-        Server::OidcProvider => unreachable!("a program of its own"),
+        Server::OidcProvider => unreachable!("a separate program"),
     }
 }

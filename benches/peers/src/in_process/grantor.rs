@@ -1,9 +1,9 @@
 //! grantor with its memory store and the default settings.
 //!
-//! It does what the others leave out: secrets of codes and tokens are stored as SHA-256, the consent page's
-//! handle is a record of its own that is bound to user and session (so a flow has one write more), every check
-//! of a token looks at its client, and old tokens live on for the grace. Its clock is the system's plus an
-//! offset, so that five minutes of grace can be over before the next refresh, as they are in life.
+//! It does what the others leave out. Secrets of codes and tokens are stored as SHA-256. The handle of the consent page
+//! is a separate record, bound to user and session, so a flow has one write more. Every check of a token reads its
+//! client. Old tokens stay valid for the grace. Its clock is the system's plus an offset, so the grace of five minutes
+//! can expire before the next refresh, as it does in practice.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -42,7 +42,7 @@ impl Grantor {
         Self { clock: clock.clone(), ..Self::with_clock(clock) }
     }
 
-    /// With a clock that does not jump when minutes are to pass.
+    /// Returns a server with this clock, which `let_minutes_pass` does not advance.
     pub(crate) fn with_clock(clock: impl Clock) -> Self {
         let server = AuthorizationServer::builder(Config::platform("https://auth.example"), MemoryStore::new());
         let server = server.clock(clock).build().expect("the default settings");
@@ -58,7 +58,7 @@ impl Grantor {
         let request = Request::new("POST")
             .header("content-type", b"application/x-www-form-urlencoded")
             .header("authorization", basic.as_bytes())
-            .body(Body::Octets(form.as_bytes()));
+            .body(Body::Bytes(form.as_bytes()));
         let response = at_once(self.server.serve(Endpoint::Token, &request));
         assert_eq!(response.status(), 200);
         response.into_body()
@@ -74,8 +74,8 @@ impl Peer for Grantor {
         let subject = Subject::new(owner).expect("a short name");
         at_once(async {
             let request = Request::new("GET").query(query.as_bytes());
-            let pending = self.server.authorize(&request).await.expect("a good request");
-            let handle = self.server.hold(&pending, &subject, SESSION).await.expect("a good request");
+            let pending = self.server.authorize(&request).await.expect("a valid request");
+            let handle = self.server.hold(&pending, &subject, SESSION).await.expect("a valid request");
             let decision = Decision::Approve(Consent::to_everything());
             let redirect = self.server.decide(handle.expose(), &subject, SESSION, &decision).await;
             redirect.expect("held a moment ago").header("Location").expect("a redirect").to_owned()
@@ -92,7 +92,7 @@ impl Peer for Grantor {
 
     fn authenticate(&mut self, bearer: &str, owner: &str) {
         let request = Request::new("GET").header("authorization", bearer.as_bytes());
-        let token = at_once(self.server.authenticate(&request)).expect("a good token");
+        let token = at_once(self.server.authenticate(&request)).expect("a valid token");
         assert_eq!(token.subject().map(Subject::as_str), Some(owner));
     }
 
@@ -117,7 +117,7 @@ async fn register(server: &AuthorizationServer) -> Credentials {
     form.resource_scope = Some(ResourceScope::All);
     let logo = Logo::new(LOGO, &RegistrationLimits::default()).expect("a PNG");
     let developer = Subject::new("developer").expect("a short name");
-    let id = registrar.submit(developer.clone(), form, Some(logo)).await.expect("a good form");
+    let id = registrar.submit(developer.clone(), form, Some(logo)).await.expect("a valid form");
     registrar.approve(&id, 1, Approval::default()).await.expect("submitted a moment ago");
     let secret = registrar.claim_secret(&id, &developer, 2).await.expect("a confidential client");
     Credentials::new(id.as_str(), secret.expose())

@@ -16,13 +16,13 @@ pub struct Effort {
 
 impl Effort {
     pub const FULL: Self = Self { hot_rounds: 15, large_rounds: 7, grants: 1_000_000 };
-    /// To see that everything runs; the figures mean nothing.
+    /// Only shows that everything runs. The figures mean nothing.
     pub const QUICK: Self = Self { hot_rounds: 2, large_rounds: 2, grants: 10_000 };
 }
 
 /// Live grants of the hot rounds.
 pub(super) const HOT: usize = 4096;
-/// Requests that are made ready, answered and looked at together: few, so that they stay in the cache.
+/// Requests that are prepared, answered and checked together: few, so that they stay in the cache.
 const BATCH: usize = 64;
 /// Grants of the contender whose every refresh takes a fifth of a second.
 const SLOW: usize = 2;
@@ -84,8 +84,8 @@ impl Figures {
                 Population::of(contender, if contender == Contender::OxideAuthDefault { SLOW } else { grants })
             })
             .collect();
-        // The first round only warms up. The order changes from round to round, so that nobody always runs
-        // in the wake of the same neighbour.
+        // The first round only warms up. The order changes from round to round, so that no contender always runs after
+        // the same one.
         for round in 0..=rounds {
             eprintln!("round {round} of {rounds}");
             for turn in 0..populations.len() {
@@ -131,7 +131,7 @@ impl Population {
         Self { contender, peer, grants: tokens, shuffle: Shuffle(0x9E37_79B9_7F4A_7C15) }
     }
 
-    /// Does everything once; hot flows run on a server of their own, which stays small.
+    /// Does everything once. Hot flows run on a separate server, which stays small.
     fn round(&mut self, hot: bool) -> Vec<(Operation, f64)> {
         let count = self.grants.len();
         if count == SLOW {
@@ -162,7 +162,7 @@ impl Population {
         (authorize, exchange)
     }
 
-    /// Refreshes so many grants, each once, and follows them.
+    /// Refreshes `count` grants, each once, and keeps the new tokens.
     fn refresh(&mut self, count: usize) -> f64 {
         self.peer.let_minutes_pass();
         let basic = self.peer.credentials().basic.clone();
@@ -179,7 +179,7 @@ impl Population {
         stopwatch.per_operation()
     }
 
-    /// Checks so many access tokens.
+    /// Checks `count` access tokens.
     fn authenticate(&mut self, count: usize) -> f64 {
         let mut stopwatch = Stopwatch::default();
         for _ in 0..count.div_ceil(BATCH) {
@@ -210,7 +210,7 @@ pub(crate) fn flows(peer: &mut dyn Peer, first: usize, count: usize) -> (f64, f6
     (authorize.per_operation(), exchange.per_operation(), tokens)
 }
 
-/// Processor time of this thread, the kernel's part for it included.
+/// Processor time of this thread, including the kernel's part.
 #[derive(Default)]
 struct Stopwatch {
     nanoseconds: f64,
@@ -238,7 +238,7 @@ fn processor_nanoseconds() -> f64 {
     now.tv_sec as f64 * 1e9 + now.tv_nsec as f64
 }
 
-/// Repeatable numbers without order.
+/// Repeatable pseudo-random numbers.
 struct Shuffle(u64);
 
 impl Shuffle {

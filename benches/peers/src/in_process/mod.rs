@@ -1,4 +1,4 @@
-//! The same work in one process: octets of a request in, octets of an answer out, everything in memory.
+//! The same work in one process: bytes of a request in, bytes of an answer out, everything in memory.
 
 pub(crate) mod grantor;
 mod measure;
@@ -18,7 +18,7 @@ use crate::material::Credentials;
 pub(crate) trait Peer {
     fn credentials(&self) -> &Credentials;
 
-    /// Checks the authorization request, asks nobody, and gives the `Location` that has the code.
+    /// Checks the authorization request and, without a consent page, returns the `Location` with the code.
     fn authorize(&mut self, query: &str, owner: &str) -> String;
 
     /// Exchanges a code: `Authorization` header and form in, JSON out.
@@ -27,13 +27,13 @@ pub(crate) trait Peer {
     /// Refreshes: `Authorization` header and form in, JSON out.
     fn refresh(&mut self, basic: &str, form: &str) -> Vec<u8>;
 
-    /// Checks the token of an `Authorization` header and that it speaks for `owner`.
+    /// Checks the token of an `Authorization` header, and that it was issued for `owner`.
     fn authenticate(&mut self, bearer: &str, owner: &str);
 
-    /// Lets some minutes pass, where the project's clock can be set: a refresh comes long after the last.
+    /// Lets some minutes pass, if the project's clock can be set: in practice, refreshes are far apart.
     fn let_minutes_pass(&mut self) {}
 
-    /// Removes codes whose time is over, where the project has a way to.
+    /// Removes expired codes, if the project can.
     fn clean_up(&mut self) {}
 }
 
@@ -67,7 +67,7 @@ impl Contender {
     }
 }
 
-/// Runs a future that waits for nothing: stores in memory answer at once.
+/// Runs a future that never waits: stores in memory answer at once.
 fn at_once<F: Future>(future: F) -> F::Output {
     let mut future = std::pin::pin!(future);
     match future.as_mut().poll(&mut std::task::Context::from_waker(std::task::Waker::noop())) {

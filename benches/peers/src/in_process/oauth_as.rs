@@ -1,12 +1,12 @@
 //! oauth-as 1.0 through its own methods, with `MemoryStorage`.
 //!
 //! Its documentation offers two ways: an HTTP service over `http::Request`, and the methods of
-//! `AuthorizationServer`, to which the embedder gives parsed parameters. The methods are the faster one and are
-//! measured, with what an embedder needs around them: the form and the Basic header parsed, the answer as JSON.
-//! Best settings: opaque tokens, no optional feature, no hooks, its own SHA-256 for the client's secret.
+//! `AuthorizationServer`, which take parsed parameters. The methods are faster, so they are measured, with the code
+//! that an embedder needs around them: it parses the form and the Basic header, and writes the answer as JSON. Best
+//! settings: opaque tokens, no optional feature, no hooks, its own SHA-256 for the client's secret.
 //!
-//! It keeps codes and tokens as plain text and looks at no client in a check. It does notice reuse, for which it
-//! keeps each spent refresh token for 30 days, and it revokes families; grace it has only as an option.
+//! It keeps codes and tokens as plain text, and does not read the client in a check. It detects reuse and revokes token
+//! families. For that it keeps each spent refresh token for 30 days. Grace is only an option.
 
 use std::time::{Duration, SystemTime};
 
@@ -29,7 +29,7 @@ pub(super) struct OauthAs {
 impl OauthAs {
     pub(super) fn new() -> Self {
         let mut config = ServerConfig::new("https://auth.example", "https://auth.example/device");
-        // As long as those of grantor live.
+        // The same as grantor's.
         config.access_token_ttl = Duration::from_secs(8 * 3600);
         let server = AuthorizationServer::new(config, MemoryStorage::new());
         at_once(server.register_client(client())).expect("memory");
@@ -37,7 +37,7 @@ impl OauthAs {
     }
 
     fn token(&self, basic: &str, form: &str) -> Vec<u8> {
-        let response = at_once(self.server.token(token_request(basic, form))).expect("a good request");
+        let response = at_once(self.server.token(token_request(basic, form))).expect("a valid request");
         serde_json::to_vec(&response).expect("JSON")
     }
 }
@@ -56,7 +56,7 @@ fn client() -> Client {
     }
 }
 
-/// What an embedder makes of the octets; no allocation that the request type does not ask for.
+/// Parses the bytes as an embedder would, with no other allocations than the request type needs.
 fn token_request(basic: &str, form: &str) -> TokenRequest {
     let credentials = STANDARD.decode(basic.strip_prefix("Basic ").expect("a Basic header")).expect("Base64");
     let credentials = String::from_utf8(credentials).expect("letters");
@@ -83,7 +83,7 @@ fn token_request(basic: &str, form: &str) -> TokenRequest {
             let refresh_token = refresh_token.expect("a refresh token");
             TokenRequest::RefreshToken { client_id, client_secret, refresh_token, scope: None }
         }
-        other => panic!("{other:?} is no grant type of the rounds"),
+        other => panic!("{other:?} is not a grant type of the rounds"),
     }
 }
 
@@ -95,9 +95,9 @@ impl Peer for OauthAs {
     fn authorize(&mut self, query: &str, owner: &str) -> String {
         let request = AuthorizationRequest::from_pairs(pairs(query));
         at_once(async {
-            let valid = self.server.validate_authorization_request(&request).await.expect("a good request");
+            let valid = self.server.validate_authorization_request(&request).await.expect("a valid request");
             let approval = UserApproval::granted(&valid, owner);
-            let response = self.server.issue_authorization_code(approval).await.expect("a good request");
+            let response = self.server.issue_authorization_code(approval).await.expect("a valid request");
             response.location(&valid.redirect_uri)
         })
     }
@@ -112,7 +112,7 @@ impl Peer for OauthAs {
 
     fn authenticate(&mut self, bearer: &str, owner: &str) {
         let token = bearer.strip_prefix("Bearer ").expect("a Bearer header");
-        let token = at_once(self.server.introspect(token)).expect("memory").expect("a good token");
+        let token = at_once(self.server.introspect(token)).expect("memory").expect("a valid token");
         assert_eq!(token.subject.as_deref(), Some(owner));
     }
 

@@ -1,12 +1,12 @@
 //! oxide-auth 0.6 with `frontends::simple`, its own way to run without a framework.
 //!
 //! `Generic` over `ClientMap`, `AuthMap` and `TokenMap`, with the PKCE extension required, as its documentation
-//! puts them together; 256-bit tokens. Best settings: the server is owned by the one caller, so there is no lock
-//! around it; the endpoint is built once and lent to each flow; the user's consent is given in the same call. For
-//! client secrets there are two rows: a policy that compares plain text, and its default, Argon2id.
+//! combines them; 256-bit tokens. Best settings: the server is owned by its only caller, so it needs no lock. The
+//! endpoint is built once and lent to each flow. The user's consent is given in the same call. For client secrets there
+//! are two rows: a policy that compares plain text, and its default, Argon2id.
 //!
-//! It keeps codes and tokens as plain text, looks at no client in a check, forgets a refresh token when it is
-//! rotated (so no reuse is noticed, and there is no grace), and has no revocation of a pair and no clean-up.
+//! It keeps codes and tokens as plain text, and does not read the client in a check. It forgets a refresh token when it
+//! is rotated, so it detects no reuse and has no grace. It has no revocation of a pair and no cleanup.
 
 use oxide_auth::endpoint::{
     AccessTokenFlow, AuthorizationFlow, OwnerConsent, OwnerSolicitor, RefreshFlow, ResourceFlow, Solicitation,
@@ -96,7 +96,7 @@ fn json(response: Response) -> Vec<u8> {
     assert_eq!(response.status, Status::Ok);
     match response.body {
         Some(Body::Json(json)) => json.into_bytes(),
-        other => panic!("{other:?} is no JSON"),
+        other => panic!("{other:?} is not JSON"),
     }
 }
 
@@ -110,25 +110,25 @@ impl Peer for OxideAuth {
         let query = pairs(query).map(|(name, value)| (name.into_owned(), value.into_owned())).collect();
         let request = Request { query, ..Request::default() };
         let mut flow = AuthorizationFlow::prepare(&mut self.endpoint).expect("all parts are there");
-        let response = flow.execute(request).expect("a good request");
+        let response = flow.execute(request).expect("a valid request");
         assert_eq!(response.status, Status::Redirect);
         response.location.expect("a redirect").into()
     }
 
     fn exchange(&mut self, basic: &str, form: &str) -> Vec<u8> {
         let mut flow = AccessTokenFlow::prepare(&mut self.endpoint).expect("all parts are there");
-        json(flow.execute(post(basic, form)).expect("a good request"))
+        json(flow.execute(post(basic, form)).expect("a valid request"))
     }
 
     fn refresh(&mut self, basic: &str, form: &str) -> Vec<u8> {
         let mut flow = RefreshFlow::prepare(&mut self.endpoint).expect("all parts are there");
-        json(flow.execute(post(basic, form)).expect("a good request"))
+        json(flow.execute(post(basic, form)).expect("a valid request"))
     }
 
     fn authenticate(&mut self, bearer: &str, owner: &str) {
         let request = Request { auth: Some(bearer.to_owned()), ..Request::default() };
         let mut flow = ResourceFlow::prepare(&mut self.endpoint).expect("all parts are there");
-        let Ok(grant) = flow.execute(request) else { panic!("a good token was refused") };
+        let Ok(grant) = flow.execute(request) else { panic!("a valid token was refused") };
         assert_eq!(grant.owner_id, owner);
     }
 }

@@ -6,7 +6,7 @@ use super::measure::{HOT, Operation, Series};
 use super::{Contender, Figures};
 use crate::table::{Table, median, nanoseconds, times};
 
-/// What grantor has to reach: so many times as fast, hot and among many grants.
+/// A goal of grantor: how many times as fast as a rival it must be, hot and among many grants.
 struct Goal {
     rival: Contender,
     operation: Operation,
@@ -27,10 +27,10 @@ const GOALS: [Goal; 7] = [
 const NOTES: &str = "\
 Processor time of one thread, everything in memory, PKCE S256, one confidential client with Basic; medians.
 grantor      stores SHA-256 of codes and tokens, one record more per flow (the consent page's handle), checks
-             the client at every check of a token, notices reuse, keeps old tokens for its grace
-oxide-auth   0.6.1: stores plain text, notices no reuse, revokes no pair, cleans nothing up; the client's secret
+             the client at every check of a token, detects reuse, keeps old tokens for its grace
+oxide-auth   0.6.1: stores plain text, detects no reuse, revokes no pair, cleans nothing up; the client's secret
              is compared as plain text, or (Argon2id) as it does by default
-oauth-as     1.0.1: stores plain text, looks at no client in a check; its methods, not its slower HTTP service";
+oauth-as     1.0.1: stores plain text, does not read the client in a check; its methods, not its slower HTTP service";
 
 /// Makes the text and the JSON of what was measured.
 #[must_use]

@@ -18,7 +18,7 @@ async fn the_request_is_a_bare_get() {
         assert_eq!(world.fetch().await.unwrap().body, b"{}");
         assert_eq!((world.server.connections(), world.network.connections().len()), (times, times));
     }
-    assert_eq!(world.server.resumed(), 0, "a host could tell its visitor again");
+    assert_eq!(world.server.resumed(), 0, "a host could recognize the client");
     for request in world.server.requests() {
         let lines: BTreeSet<_> = request.trim_end().split("\r\n").map(str::to_owned).collect();
         let expected = [

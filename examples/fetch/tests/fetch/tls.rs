@@ -58,8 +58,8 @@ async fn development_reaches_the_loopback_with_a_root_of_its_own() {
     assert_eq!(server.requests().len(), 1);
 
     // Another root, and a certificate for another name.
-    let stranger = Fetch::for_development(Authority::new().pem()).unwrap();
-    assert_eq!(fetch(&stranger, &url).await, Err(FetchErrorKind::Tls));
+    let other = Fetch::for_development(Authority::new().pem()).unwrap();
+    assert_eq!(fetch(&other, &url).await, Err(FetchErrorKind::Tls));
     let by_address = format!("https://127.0.0.1:{}/metadata.json", server.address.port());
     assert_eq!(fetch(&fetcher, &by_address).await, Err(FetchErrorKind::Tls));
     assert_eq!((server.connections(), server.requests().len()), (3, 1));

@@ -40,7 +40,7 @@ async fn publish_with_key(signer: &Signer) -> Client {
     serve(vec![json!(["https://assistant.example/callback"])], members).await
 }
 
-/// Serves a document that has other redirect URIs each time, and in the end the last ones.
+/// Serves a document whose redirect URIs change with each request, until the last ones.
 async fn publish_in_turn(redirect_uris: Vec<Value>) -> Client {
     serve(redirect_uris, json!({"token_endpoint_auth_method": "none"})).await
 }

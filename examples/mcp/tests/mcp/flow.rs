@@ -50,7 +50,7 @@ async fn a_tool_that_needs_more_names_all_scopes_at_once() {
     let needed = challenged(&refused, "scope").unwrap();
     assert_eq!(needed, "notes:rw publish");
 
-    // The scopes of the token are named too, so that a client that asks for exactly these loses none.
+    // The scopes of the token are named too, so a client that asks for exactly these loses none.
     let other = server.tokens(&client, &[("scope", "publish")]).await;
     let refused = server.call(text(&other, "access_token"), "list_notes", json!({})).await;
     assert_eq!(challenged(&refused, "scope").as_deref(), Some("notes:r publish"));

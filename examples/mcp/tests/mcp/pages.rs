@@ -29,7 +29,7 @@ async fn the_page_says_that_nobody_reviewed_the_client() {
         assert!(page.contains(words), "no {words:?} in {page}");
     }
     let host = page.find("<strong>127.0.0.1</strong>").unwrap();
-    assert!(host < page.find("Known").unwrap(), "first where it leads, then what it says");
+    assert!(host < page.find("Known").unwrap(), "first where the answer goes, then its own claims");
     for loaded in ["<b>", "<img", "<script", "<link", "logo.png", "client.example"] {
         assert!(!page.contains(loaded), "{loaded} in {page}");
     }

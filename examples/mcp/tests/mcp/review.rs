@@ -80,8 +80,8 @@ async fn only_the_administrator_decides_and_only_from_the_page() {
     let page = list(&server, "").await;
     assert!(!page.contains(&client.id) && page.contains("Sign in"), "{page}");
     let form = [("id", client.id.as_str()), ("version", "1"), ("decision", "reject")];
-    let nobody = decide(&server, "review=0", &form).await;
-    assert_eq!(nobody.location(server.about("issuer")), Url::parse(server.about("review_url")).unwrap());
+    let signed_out = decide(&server, "review=0", &form).await;
+    assert_eq!(signed_out.location(server.about("issuer")), Url::parse(server.about("review_url")).unwrap());
     let cookies = sign_in(&server).await;
     assert_eq!(decide(&server, &cookies, &form).await.status, 403, "a form without the token of the session");
     let other = [&form[..], &[("form_token", "0")]].concat();

@@ -29,19 +29,19 @@ struct DetailsPage<'a> {
     decided: Option<When>,
     /// A heading, and the administrator's own words.
     rejection: Option<(&'static str, String)>,
-    /// Whether it has a client id that works, or did.
+    /// Whether it was ever approved.
     was_approved: bool,
-    /// What there is of secrets, if it is to have any.
+    /// Its secrets, if it authenticates with one.
     secret: Option<Secret>,
-    /// Its keys as they were left, if it authenticates with them.
+    /// Its keys as stored or as typed, if it authenticates with them.
     keys: Option<Keys>,
-    /// What is wrong with keys that were sent.
+    /// The problems of the keys that were sent.
     problems: &'a Problems,
     issuer: &'a str,
     version: u32,
     form: FormWords,
     proposed: Option<FormWords>,
-    /// Whether the change brings a logo of its own.
+    /// Whether the change contains a new logo.
     has_proposed_logo: bool,
 }
 
@@ -90,7 +90,7 @@ pub(super) async fn details(
     show(&platform, &signed_in, &id, notice, Entered::default(), &Problems::default()).await
 }
 
-/// Shows the application; with what was typed, if something is wrong with it.
+/// Shows the application, with the typed keys if something is wrong with them.
 pub(super) async fn show(
     platform: &Platform,
     signed_in: &SignedIn,
@@ -133,11 +133,11 @@ pub(super) async fn show(
 
 const fn explanation(state: ClientState) -> &'static str {
     match state {
-        ClientState::Pending => "An administrator will look at it. Until then nobody can use it.",
+        ClientState::Pending => "An administrator will review it. It cannot be used until then.",
         ClientState::Approved => "It can be used.",
         ClientState::Rejected => "It was not approved. Change what the administrator asks for, and send it again.",
         ClientState::Suspended => {
-            "An administrator has stopped it for now: nobody can use it, and its tokens are refused. Ask them why."
+            "An administrator has suspended it: it cannot be used, and its tokens are refused. Ask them why."
         }
         _ => "",
     }

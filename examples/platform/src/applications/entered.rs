@@ -1,4 +1,4 @@
-//! The registration form as it was typed, so that nothing of it is lost when it is shown again.
+//! The registration form as it was typed, so that nothing is lost when it is shown again.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -12,11 +12,11 @@ use crate::registration::problems::{Problems, misleading, without_line_ends};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Open,
-    /// It was approved as what it is.
+    /// The application was approved, so they are fixed.
     Fixed,
 }
 
-/// Every control of the page as it was left, the file apart.
+/// The values of all controls of the page except the file.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Entered {
     pub(super) name: String,
@@ -24,12 +24,12 @@ pub(super) struct Entered {
     pub(super) website: String,
     pub(super) client_type: String,
     pub(super) application_type: String,
-    /// How it proves who it is: `secret` or `key`.
+    /// How it authenticates: `secret` or `key`.
     pub(super) authentication: String,
     pub(super) jwks: String,
     pub(super) jwks_uri: String,
     pub(super) redirect_uris: String,
-    /// By the scope's name: nothing, or the token to ask for.
+    /// By the scope's name: the token to request, or an empty text.
     scopes: BTreeMap<String, String>,
     pub(super) resource_scope: String,
     pub(super) resources: String,
@@ -39,7 +39,7 @@ pub(super) struct Entered {
 }
 
 impl Entered {
-    /// The form of somebody who begins.
+    /// Returns the form of a new application.
     pub(super) fn blank() -> Self {
         let (client_type, application_type) = ("confidential".into(), "web".into());
         Self { client_type, application_type, authentication: "secret".into(), ..Self::default() }
@@ -70,7 +70,7 @@ impl Entered {
         }
     }
 
-    /// The two controls of keys alone.
+    /// Returns a form with only the two controls of keys.
     pub(super) fn of_keys(jwks: &str, jwks_uri: &str) -> Self {
         Self { jwks: jwks.to_owned(), jwks_uri: jwks_uri.to_owned(), ..Self::default() }
     }
@@ -104,15 +104,15 @@ impl Entered {
         entered
     }
 
-    /// The token that was chosen for a scope, empty for none.
+    /// Returns the token that was chosen for a scope, or an empty text.
     pub(super) fn chosen(&self, scope: &str) -> &str {
         self.scopes.get(scope).map_or("", |token| token)
     }
 
-    /// Makes the form that the registrar checks; notes what cannot be said in it.
+    /// Converts to the form that the registrar checks. Adds the problems that cannot be expressed in it.
     ///
-    /// What the page does not ask for stays as it was `before`; so does the kind of application, once it
-    /// is fixed.
+    /// Values that the page does not ask for are kept from `before`, and so is the kind of application once it is
+    /// fixed.
     pub(super) fn to_form(
         &self,
         config: &Config,
@@ -133,7 +133,7 @@ impl Entered {
         if kind == Kind::Open {
             self.choose_kind(&mut form, config, problems);
         }
-        // Its methods of authentication are those of the client type that it had.
+        // Its methods of authentication are valid only for its earlier client type.
         if let Some(before) = before.filter(|before| before.client_type() == form.client_type) {
             form.authentication_methods = before.authentication_methods();
             form.signing_algorithm = before.signing_algorithm();
@@ -146,7 +146,7 @@ impl Entered {
         form
     }
 
-    /// What was typed about keys is sent even if the secret is chosen, so that it is not lost without a word.
+    /// Typed keys are sent even if the secret is chosen, so that they are not dropped silently.
     fn choose_authentication(&self, form: &mut ApplicationForm) {
         let had_key = form.authentication_methods == AuthenticationMethods::KEY;
         let has_key = self.authentication == "key";
@@ -192,7 +192,7 @@ impl Entered {
             _ => return None,
         };
         if let Some(odd) = resources.iter().find(|name| !is_repository(name)) {
-            problems.push("resources", format!("“{odd}” is no repository’s name; write owner/name."));
+            problems.push("resources", format!("“{odd}” is not a repository name; write owner/name."));
             return None;
         }
         let text: Cow<'static, str> = match ResourceScope::specified(resources) {
@@ -200,7 +200,7 @@ impl Entered {
             Err(ResourceScopeError::Text(error)) => misleading("A repository’s name", error).into(),
             Err(ResourceScopeError::Empty) => "List the repositories, one in each line.".into(),
             Err(ResourceScopeError::TooMany) => {
-                "The list is too long: at most 1000 repositories, 32 768 bytes in all.".into()
+                "The list is too long: at most 1000 repositories, 32 768 bytes in total.".into()
             }
             Err(ResourceScopeError::Length) => "A repository’s name may have at most 255 bytes.".into(),
             Err(_) => "A repository’s name cannot be read.".into(),

@@ -34,12 +34,12 @@ struct FormPage<'a> {
 
 struct Group<'a> {
     title: &'a str,
-    /// How many of its scopes are asked for; without any it is folded.
+    /// How many of its scopes are chosen. Without any, the group is folded.
     chosen: usize,
     scopes: Vec<Choice<'a>>,
 }
 
-/// What can be asked for of one scope.
+/// The choices for one scope.
 struct Choice<'a> {
     name: &'a str,
     title: &'a str,
@@ -53,11 +53,11 @@ struct Offer {
     is_chosen: bool,
 }
 
-/// What the page shows beside what was typed.
+/// What the page shows besides the typed values.
 pub(super) struct Shown<'a> {
     pub(super) id: Option<&'a ClientId>,
     pub(super) kind: Kind,
-    /// Where the logo that would be submitted can be seen.
+    /// The address of the logo that would be submitted.
     pub(super) logo: Option<String>,
     pub(super) preview: Option<&'a CheckedForm>,
     pub(super) awaits_review: bool,

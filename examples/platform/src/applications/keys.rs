@@ -27,7 +27,7 @@ pub(super) async fn replace(
     if let Some(keys) = keys_of(&entered, &mut problems) {
         let outcome = platform.registrar()?.replace_own_keys(&id, owner, controls.version()?, keys).await;
         let done = match outcome {
-            Ok(()) => Some("Saved: from now on these keys count."),
+            Ok(()) => Some("Saved: these keys are in use now."),
             Err(RegistrarError::ChangedMeanwhile) => {
                 Some("Nothing was saved: the application was changed after you opened this page.")
             }

@@ -1,4 +1,4 @@
-//! What developers do with their own applications: submit, look, change.
+//! The developer's pages: submit, view and change applications.
 
 mod details;
 mod drafts;
@@ -41,10 +41,10 @@ pub(crate) fn routes() -> Router<Platform> {
         .route("/applications/{id}/delete", post(secret::delete))
         .route("/applications/{id}/logo", get(logo_in_force))
         .route("/applications/{id}/logo/proposed", get(proposed_logo))
-        .layer(DefaultBodyLimit::max(upload::BODY_OCTETS))
+        .layer(DefaultBodyLimit::max(upload::BODY_BYTES))
 }
 
-/// Finds an application for its owner; for others there is none of that id.
+/// Finds an application of this owner. Applications of others are not found.
 async fn own(platform: &Platform, account: &Account, id: &ClientId) -> Result<Arc<Application>, Failure> {
     let application = platform.registrar()?.application(id).await.map_err(failure)?;
     if application.owner() == Some(&account.subject) { Ok(application) } else { Err(Failure::NotFound) }

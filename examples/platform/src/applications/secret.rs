@@ -30,7 +30,7 @@ pub(super) async fn make(
     controls: Controls,
 ) -> Result<Response, Failure> {
     let owner = &signed_in.account.subject;
-    // Read first: once there is a secret, nothing may come between it and the page.
+    // Read first: once the secret exists, nothing may fail before the page shows it.
     let application = own(&platform, &signed_in.account, &id).await?;
     let (registrar, version) = (platform.registrar()?, controls.version()?);
     let is_rotated = registrar.client(&id).await.map_err(failure)?.has_secret();
@@ -82,7 +82,7 @@ pub(super) async fn delete(
     }
 }
 
-/// Leads back to the application with a word on what was done, or why nothing was.
+/// Redirects to the application, with a notice of what was done, or why nothing was.
 async fn back(
     session: &Session,
     id: &ClientId,
@@ -91,7 +91,7 @@ async fn back(
     let text = match outcome {
         Ok(done) => done,
         Err(RegistrarError::ChangedMeanwhile | RegistrarError::SecretExists) => {
-            "Nothing was done: the application was changed after you opened this page, perhaps by this very form. A \
+            "Nothing was done: the application was changed after you opened this page, perhaps by this form. A \
              secret is shown once; if it was lost, make a new one below."
         }
         Err(RegistrarError::NoSecret) => {

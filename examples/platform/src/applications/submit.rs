@@ -1,4 +1,4 @@
-//! Filling in the registration form, looking at it, and submitting it: a new one or a change.
+//! The registration form: fill in, preview and submit, for a new application or a change.
 
 use axum::extract::State;
 use axum::response::{IntoResponse, Redirect, Response};
@@ -19,8 +19,7 @@ use crate::registration::{Named, ROWS, failure, notice};
 use crate::session::SignedIn;
 use crate::web::Platform;
 
-/// Applications of one applicant that may await review at the same time, give or take those that are sent
-/// in the same moment.
+/// How many applications of one applicant may await review. Concurrent submissions may exceed it.
 const MOST_AWAITING: usize = 10;
 
 pub(super) async fn new(State(platform): State<Platform>, signed_in: SignedIn) -> Response {
@@ -59,11 +58,11 @@ pub(super) async fn change(
     attempt.take(&signed_in, upload).await
 }
 
-/// Somebody's form on its way to the registrar.
+/// A form that was sent, and its sender.
 struct Attempt<'a> {
     platform: &'a Platform,
     account: &'a Account,
-    /// The application that is to change; none for a new one.
+    /// The application to change; `None` for a new one.
     application: Option<&'a Application>,
 }
 
@@ -104,7 +103,7 @@ impl Attempt<'_> {
         }
     }
 
-    /// Tells whether the applicant may add to what administrators have to look at.
+    /// Returns whether the applicant may submit one more application for review.
     async fn has_room(&self) -> Result<bool, Failure> {
         if self.application.is_some_and(Application::awaits_review) {
             return Ok(true);
@@ -138,7 +137,8 @@ impl Attempt<'_> {
         }
     }
 
-    /// Takes the logo that was sent now, the sample, or else the logo sent before; it is kept for the next time.
+    /// Returns the logo that was sent now, the sample, or else the logo that was sent before. It is kept for the next
+    /// time.
     async fn logo(
         &self,
         entered: &mut Entered,
@@ -148,7 +148,7 @@ impl Attempt<'_> {
         let Platform { server, database, .. } = self.platform;
         let owner = &self.account.subject;
         let sample = std::mem::take(&mut entered.wants_sample_logo).then(|| SAMPLE_LOGO.to_vec());
-        let Some(octets) = sent.or(sample) else {
+        let Some(bytes) = sent.or(sample) else {
             let kept = drafts::find(database, owner, &entered.draft).await?;
             if kept.is_none() {
                 entered.draft.clear();
@@ -158,7 +158,7 @@ impl Attempt<'_> {
             }
             return Ok(kept);
         };
-        match Logo::new(octets, &server.config().registration) {
+        match Logo::new(bytes, &server.config().registration) {
             Ok(logo) => {
                 drafts::discard(database, owner, &entered.draft).await?;
                 entered.draft = drafts::keep(database, owner, &logo).await?;

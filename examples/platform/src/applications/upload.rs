@@ -8,12 +8,12 @@ use axum::response::{IntoResponse, Response};
 use crate::pages::Failure;
 use crate::web::Platform;
 
-/// What is read of a request at most. What is too large for a logo is read to its end and dropped, since
-/// a browser shows the answer only then, and the rest of the form is kept.
-pub(super) const BODY_OCTETS: usize = 16 * 1024 * 1024;
+/// The maximum size of a request. A file that is too large for a logo is read to its end and dropped: a browser shows
+/// the answer only then, and the rest of the form is kept.
+pub(super) const BODY_BYTES: usize = 16 * 1024 * 1024;
 
-/// What all texts may have together: the longest form that can be approved has less than half of it.
-const TEXT_OCTETS: usize = 256 * 1024;
+/// The maximum size of all texts together. The longest form that can be approved has less than half of it.
+const TEXT_BYTES: usize = 256 * 1024;
 
 /// The page has fewer than fifty.
 const FIELDS: usize = 200;
@@ -22,7 +22,7 @@ const FIELDS: usize = 200;
 #[derive(Debug, Default)]
 pub(super) struct Upload {
     pub(super) texts: Vec<(String, String)>,
-    /// The file, if one was chosen; cut off after the first octet that is too much.
+    /// The file, if one was chosen; cut off after the first byte that is too much.
     pub(super) logo: Option<Vec<u8>>,
 }
 
@@ -40,7 +40,7 @@ impl FromRequest<Platform> for Upload {
         let logo_limit = platform.server.config().registration.logo;
         let mut multipart = Multipart::from_request(request, platform).await.map_err(|_| UploadError::Malformed)?;
         let mut upload = Self::default();
-        let (mut room, mut fields) = (TEXT_OCTETS, 0);
+        let (mut room, mut fields) = (TEXT_BYTES, 0);
         while let Some(field) = multipart.next_field().await? {
             fields += 1;
             if fields > FIELDS {
@@ -49,13 +49,13 @@ impl FromRequest<Platform> for Upload {
             let name = field.name().unwrap_or_default().to_owned();
             let is_chosen = field.file_name().is_some_and(|name| !name.is_empty());
             if name == "logo" {
-                let octets = first_octets(field, logo_limit + 1).await?;
-                upload.logo = (is_chosen || !octets.is_empty()).then_some(octets);
+                let bytes = first_bytes(field, logo_limit + 1).await?;
+                upload.logo = (is_chosen || !bytes.is_empty()).then_some(bytes);
                 continue;
             }
-            let octets = first_octets(field, room + 1).await?;
-            room = room.checked_sub(octets.len()).ok_or(UploadError::TooLarge)?;
-            let text = String::from_utf8(octets).map_err(|_| UploadError::Malformed)?;
+            let bytes = first_bytes(field, room + 1).await?;
+            room = room.checked_sub(bytes.len()).ok_or(UploadError::TooLarge)?;
+            let text = String::from_utf8(bytes).map_err(|_| UploadError::Malformed)?;
             upload.texts.push((name, text));
         }
         Ok(upload)
@@ -63,7 +63,7 @@ impl FromRequest<Platform> for Upload {
 }
 
 /// Reads a field to its end and keeps its beginning.
-async fn first_octets(mut field: Field<'_>, limit: usize) -> Result<Vec<u8>, MultipartError> {
+async fn first_bytes(mut field: Field<'_>, limit: usize) -> Result<Vec<u8>, MultipartError> {
     let mut kept = Vec::new();
     while let Some(chunk) = field.chunk().await? {
         let room = limit.saturating_sub(kept.len());

@@ -1,4 +1,4 @@
-//! The authorization endpoint: who is signed in is asked, and the answer goes to the application.
+//! The authorization endpoint. It asks the signed-in user, and sends the answer to the application.
 
 mod page;
 
@@ -23,13 +23,13 @@ use crate::sign_in::local;
 use crate::web::Platform;
 use crate::{publications, refusal, repositories};
 
-/// The form carries its own way back, in which every octet of `state` may be escaped twice.
-const FORM_OCTETS: usize = 256 * 1024;
+/// The form contains the address of its own page, in which every byte of `state` may be escaped twice.
+const FORM_BYTES: usize = 256 * 1024;
 
 pub(crate) fn routes(server: &AuthorizationServer) -> Router<Platform> {
     Router::new()
         .route(&server.path(Endpoint::Authorization), any(ask))
-        .route("/consent", post(decide).layer(DefaultBodyLimit::max(FORM_OCTETS)))
+        .route("/consent", post(decide).layer(DefaultBodyLimit::max(FORM_BYTES)))
 }
 
 /// Checks the request, has its user sign in, and asks.
@@ -38,7 +38,7 @@ async fn ask(State(platform): State<Platform>, visitor: Visitor, request: Incomi
     question(&platform, &visitor, &request.lend(), way_back, None).await
 }
 
-/// Asks, or asks again where the answer that was sent `before` says too little.
+/// Asks, or asks again if the answer that was sent `before` is incomplete.
 async fn question(
     platform: &Platform,
     visitor: &Visitor,
@@ -48,8 +48,8 @@ async fn question(
 ) -> Result<Response, Failure> {
     let server = &platform.server;
     let browser = visitor.browser().await?;
-    let brought = request.session(browser.as_bytes());
-    let signed_in = visitor.account.as_ref().map_or(brought, |account| brought.subject(&account.subject));
+    let sent = request.session(browser.as_bytes());
+    let signed_in = visitor.account.as_ref().map_or(sent, |account| sent.subject(&account.subject));
     let pending = match server.authorize(&signed_in).await {
         Ok(pending) => pending,
         Err(error) if visitor.account.is_none() && error.needs_sign_in() => {
@@ -60,7 +60,7 @@ async fn question(
     let Some(account) = &visitor.account else { return Err(sign_in_first(visitor, &browser, way_back).await?) };
     let (description, publisher) = described(platform, &pending).await?;
     let repositories = repositories::all_of(&platform.database, &account.subject).await?;
-    match server.hold(&pending, &account.subject, &visitor.session_octets()).await {
+    match server.hold(&pending, &account.subject, &visitor.session_bytes()).await {
         Ok(handle) => {
             let asked = page::Asked { pending: &pending, description, publisher, repositories: &repositories };
             let mut page = page::ConsentPage::new(server.config(), account, asked, &handle, way_back);
@@ -77,7 +77,7 @@ async fn question(
     }
 }
 
-/// Has the user sign in. If the request was pushed, the same browser may come back with it after its end.
+/// Asks the user to sign in. If the request was pushed, the same browser may return with it after it has expired.
 async fn sign_in_first(visitor: &Visitor, browser: &str, way_back: String) -> Result<Failure, Failure> {
     let query = way_back.split_once('?').map_or("", |(_, query)| query);
     let is_reference = |piece: &str| piece.strip_prefix("request_uri=").is_some_and(|uri| !uri.is_empty());
@@ -106,9 +106,9 @@ async fn described(
     Ok((description, page::Publisher { name: owner.map(|account| account.name), since }))
 }
 
-/// Takes the decision; the handle is worth nothing without this user's session.
+/// Applies the decision. The handle is not valid without this user's session.
 ///
-/// Consent to nothing is no denial: a user who unticks everything has not said no, so the page is shown again.
+/// Consent to nothing is not a denial: if the user unticks everything, the page is shown again.
 async fn decide(
     State(platform): State<Platform>,
     visitor: Visitor,
@@ -118,7 +118,7 @@ async fn decide(
     let Some(form) = Form::read(&body) else {
         return Err(Failure::BadRequest("The form did not arrive as it was sent. Please start over.".into()));
     };
-    // Only back to the question itself: the form may have been altered.
+    // Only back to the consent page: the form may have been altered.
     let path = platform.server.path(Endpoint::Authorization);
     let is_question = form.next.split_once('?').is_some_and(|(start, _)| start == path);
     let way_back = is_question.then(|| local(&form.next).to_owned());
@@ -134,7 +134,7 @@ async fn decide(
         }
         return question(&platform, &visitor, &request, way_back, Some(&form)).await;
     }
-    let session = visitor.session_octets();
+    let session = visitor.session_bytes();
     match platform.server.decide(&form.handle, &account.subject, &session, &form.decision()).await {
         Ok(redirect) => Ok(respond(redirect)),
         Err(error) => Ok(refusal::answer(&visitor, error, way_back.as_deref())),
@@ -171,7 +171,7 @@ impl Form {
         })
     }
 
-    /// Returns what is missing if something is to be allowed and it is not said what.
+    /// Returns what is missing, if the answer is to allow and does not say what.
     fn problem(&self) -> Option<&'static str> {
         let lacks_resources = self.lists_resources && self.resources.is_empty();
         match (self.is_allowed, self.scopes.is_empty(), lacks_resources) {
@@ -193,7 +193,7 @@ impl Form {
     }
 }
 
-/// Path and query with nothing but visible ASCII, which mean the same octets.
+/// Returns path and query in visible ASCII only. Their meaning is the same.
 fn way_back(uri: &Uri) -> String {
     const RAW: AsciiSet = CONTROLS.add(b' ').add(b'\\');
     let text = uri.path_and_query().map_or("/", |path| path.as_str());

@@ -21,9 +21,9 @@ pub(super) struct ConsentPage {
     next: String,
     application: Application,
     /// Set for an unreviewed application: the page shows this instead of the reviewed facts.
-    stranger: Option<Stranger>,
+    unreviewed: Option<Unreviewed>,
     account: Account,
-    /// Why nothing was done with the answer before.
+    /// Why the previous answer had no effect.
     problem: Option<&'static str>,
     groups: Vec<Group>,
     resources: Resources,
@@ -32,7 +32,7 @@ pub(super) struct ConsentPage {
     lasts: String,
 }
 
-/// What keeps the platform from knowing who it is that asks [RFC 8252 section 8.6].
+/// Why the platform cannot be sure which program asks [RFC 8252 section 8.6].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Warning {
     /// The answer goes to a program on the user's own device: any program there can ask for it.
@@ -71,7 +71,7 @@ struct Deed {
 }
 
 /// What is known about an unreviewed application.
-struct Stranger {
+struct Unreviewed {
     /// The host of its metadata document, if it has one: the only verified fact.
     host: Option<String>,
     /// Its own claim.
@@ -80,7 +80,7 @@ struct Stranger {
     registered: When,
 }
 
-impl Stranger {
+impl Unreviewed {
     fn of(pending: &PendingAuthorization) -> Option<Self> {
         let client = pending.client();
         let open = client.open().filter(|_| pending.is_client_unreviewed())?;
@@ -113,18 +113,18 @@ enum Resources {
 /// A repository that the application asks for by name.
 struct Choice {
     name: String,
-    /// Nothing if the user has no such repository.
+    /// `None` if the user has no such repository.
     is_public: Option<bool>,
     is_ticked: bool,
 }
 
-/// Who answers for the application, and since when it can be used.
+/// The publisher of the application, and since when it can be used.
 pub(super) struct Publisher {
     pub(super) name: Option<String>,
     pub(super) since: Option<Timestamp>,
 }
 
-/// What the application asks for, and what the user has of it.
+/// What the application asks for, and which of it the user has.
 pub(super) struct Asked<'a> {
     pub(super) pending: &'a PendingAuthorization,
     pub(super) description: Option<String>,
@@ -142,8 +142,8 @@ impl ConsentPage {
     ) -> Self {
         let Asked { pending, description, publisher, repositories } = asked;
         let client = pending.client();
-        let stranger = Stranger::of(pending);
-        let name = if stranger.is_some() { "this application" } else { client.name() };
+        let unreviewed = Unreviewed::of(pending);
+        let name = if unreviewed.is_some() { "this application" } else { client.name() };
         Self {
             frame: Frame::for_account(account),
             handle: handle.expose().to_owned(),
@@ -156,7 +156,7 @@ impl ConsentPage {
                 publisher: publisher.name,
                 since: publisher.since.map(words::day),
             },
-            stranger,
+            unreviewed,
             account: account.clone(),
             problem: None,
             groups: words::scope_groups(&config.scopes, pending.scopes()).into_iter().map(Group::from).collect(),
@@ -167,7 +167,7 @@ impl ConsentPage {
         }
     }
 
-    /// Shows the boxes as they were left, and what was wrong with that.
+    /// Shows the boxes as the user left them, and the problem.
     pub(super) fn repeat(&mut self, before: &Form) {
         self.problem = before.problem();
         for scope in self.groups.iter_mut().flat_map(|group| &mut group.scopes) {
@@ -217,7 +217,7 @@ fn how_long(config: &Config, client: &Client) -> String {
     }
 }
 
-/// The largest unit that gives a whole number.
+/// Writes a duration in the largest unit that gives a whole number.
 fn span(span: Duration) -> String {
     let seconds = span.as_secs();
     let units = [(86_400, "day"), (3600, "hour"), (60, "minute"), (1, "second")];

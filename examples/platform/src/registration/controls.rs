@@ -1,4 +1,4 @@
-//! What a form of buttons and boxes sent.
+//! A form of buttons and checkboxes, as it was sent.
 
 use axum::extract::rejection::FormRejection;
 use axum::extract::{Form, FromRequest, Request};
@@ -6,7 +6,7 @@ use axum::extract::{Form, FromRequest, Request};
 use crate::pages::Failure;
 use crate::web::Platform;
 
-/// The controls of a form as they were sent, boxes of one name each for itself.
+/// The controls of a form as they were sent. Checkboxes of the same name are separate entries.
 #[derive(Debug)]
 pub(crate) struct Controls(Vec<(String, String)>);
 

@@ -1,4 +1,4 @@
-//! A registration form in words, alone or against the one before.
+//! A registration form in words, alone or compared with the previous one.
 
 use std::collections::BTreeSet;
 
@@ -16,7 +16,7 @@ pub(crate) struct FormWords {
     pub(crate) application_type: &'static str,
     pub(crate) authentication: Vec<String>,
     pub(crate) redirect_uris: Vec<String>,
-    /// Where answers can go, as users are told.
+    /// Where answers can go, as users see it.
     pub(crate) hosts: BTreeSet<String>,
     pub(crate) scopes: Vec<ScopeGroup>,
     pub(crate) resources: Resources,
@@ -53,7 +53,7 @@ impl FormWords {
             ("Name", vec![self.name.clone()]),
             ("Description", self.description.iter().cloned().collect()),
             ("Website", vec![self.website.clone()]),
-            ("Proves who it is", self.authentication.clone()),
+            ("Authentication", self.authentication.clone()),
             ("Redirect URIs", self.redirect_uris.clone()),
             ("Scopes", scopes.collect()),
             ("Resources", resources.collect()),
@@ -82,7 +82,7 @@ pub(crate) struct Line {
     pub(crate) is_only_here: bool,
 }
 
-/// Sets two forms side by side; what kind of application it is cannot change.
+/// Compares two forms. The kind of application cannot change.
 pub(crate) fn differences(in_force: &FormWords, proposed: &FormWords) -> Vec<Difference> {
     let side = |own: &[String], other: &[String]| {
         let line = |text: &String| Line { text: text.clone(), is_only_here: !other.contains(text) };

@@ -11,13 +11,13 @@ use crate::pages::Failure;
 use crate::registration::failure;
 use crate::web::Platform;
 
-/// Sends a logo of an application, whoever asks: the caller has decided who may.
+/// Sends a logo of an application. The caller must check who may see it.
 pub(crate) async fn of(platform: &Platform, id: &ClientId, slot: LogoSlot) -> Result<Response, Failure> {
     let logo = platform.registrar()?.logo(id, slot).await.map_err(failure)?;
     logo.map(|logo| send(&logo)).ok_or(Failure::NotFound)
 }
 
-/// Sends a logo so that it stays a picture, even if its octets are more than that.
+/// Sends a logo so that browsers treat it as an image, even if its bytes contain more.
 pub(crate) fn send(logo: &Logo) -> Response {
     const HEADERS: [(HeaderName, HeaderValue); 5] = [
         (CACHE_CONTROL, HeaderValue::from_static("private, no-cache")),
@@ -26,5 +26,5 @@ pub(crate) fn send(logo: &Logo) -> Response {
         (REFERRER_POLICY, HeaderValue::from_static("no-referrer")),
         (HeaderName::from_static("cross-origin-resource-policy"), HeaderValue::from_static("same-origin")),
     ];
-    (HEADERS, [(CONTENT_TYPE, logo.media_type())], logo.octets().to_vec()).into_response()
+    (HEADERS, [(CONTENT_TYPE, logo.media_type())], logo.bytes().to_vec()).into_response()
 }

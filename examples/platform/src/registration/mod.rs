@@ -1,4 +1,4 @@
-//! What the developer's pages and the administrator's pages share.
+//! The common parts of the developer's and the administrator's pages.
 
 mod controls;
 pub(crate) mod form_words;
@@ -20,15 +20,15 @@ pub(crate) use controls::Controls;
 
 impl Platform {
     pub(crate) fn registrar(&self) -> Result<Registrar, Failure> {
-        self.server.registrar().ok_or_else(|| Failure::trouble("the stores have no registry"))
+        self.server.registrar().ok_or_else(|| Failure::internal("the stores have no registry"))
     }
 }
 
-/// What is left of a refusal where no page has words for it.
+/// Converts an error for which the page has no text.
 pub(crate) fn failure(error: RegistrarError) -> Failure {
     match error {
         RegistrarError::NotFound => Failure::NotFound,
-        other => Failure::trouble(other),
+        other => Failure::internal(other),
     }
 }
 
@@ -63,7 +63,7 @@ impl Listing {
         self.after.is_none()
     }
 
-    /// The page to read: one row more than is shown tells whether there are more.
+    /// Returns the page to read: one row more than is shown, to see whether there are more.
     pub(crate) fn page(&self) -> Result<Page<ClientId>, Failure> {
         match &self.after {
             None => Ok(Page::first(ROWS + 1)),

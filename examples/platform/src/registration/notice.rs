@@ -1,4 +1,4 @@
-//! A word about what was just done to an application, shown once on the page that follows.
+//! A notice of what was just done to an application, shown once on the next page.
 
 use grantor::ClientId;
 use tower_sessions::Session;

@@ -1,4 +1,4 @@
-//! What is wrong with a form, in words, each at its field.
+//! The problems of a form in words, each at its field.
 
 use grantor::scope::ScopeError;
 use grantor::{ApplicationForm, Field, FieldError, JwkError, JwkSetError, Problem, TextError, TextFault};
@@ -32,12 +32,12 @@ impl Problems {
         self.0.sort_by_key(|problem| FIELDS.iter().position(|field| *field == problem.field));
     }
 
-    /// Adds what the registrar found, unless the field is complained about already.
+    /// Adds what the registrar found, except for fields that have a problem already.
     pub(crate) fn add(&mut self, errors: &[FieldError], form: &ApplicationForm) {
         let known: Vec<_> = self.0.iter().map(|problem| problem.field).collect();
         for error in errors {
             let field = error.field().as_str();
-            // The list of resources is a control of its own beside the choice.
+            // The list of resources is a separate control beside the choice.
             let is_known = known.contains(&field) || (field == "resource_scope" && known.contains(&"resources"));
             if !is_known {
                 self.push(field, words(error, form));
@@ -80,7 +80,7 @@ const FIELDS: [&str; 14] = [
     "action",
 ];
 
-/// Says what the registrar found wrong; `form` is what it looked at.
+/// Describes what the registrar found wrong; `form` is the form that it checked.
 pub(crate) fn words(error: &FieldError, form: &ApplicationForm) -> String {
     let subject = subject(error.field());
     let redirect_uri = |number: usize| form.redirect_uris.get(number.saturating_sub(1)).map_or("", |uri| uri);
@@ -100,7 +100,7 @@ pub(crate) fn words(error: &FieldError, form: &ApplicationForm) -> String {
         Problem::KeySet(error) => key_set(*error, form.jwks.as_deref().unwrap_or_default()),
         Problem::KeysNotUsed => "You chose a secret: leave this empty, or choose the public key above.".into(),
         Problem::NoAcceptedKey { .. } => {
-            "None of the keys is of a kind that is accepted: use P-256, Ed25519, or RSA for PS256.".into()
+            "None of the keys has an accepted type: use P-256, Ed25519, or RSA for PS256.".into()
         }
         Problem::NoFetcher => "Keys cannot be fetched from an address here; paste them instead.".into(),
         Problem::NoKeyForAlgorithm { algorithm } => {
@@ -111,7 +111,7 @@ pub(crate) fn words(error: &FieldError, form: &ApplicationForm) -> String {
             "Enter the whole address, beginning with https://, without # and without spaces.".into()
         }
         Problem::TwoKeySets => "Give the keys or their address, not both.".into(),
-        Problem::NotAnImage => "The file is no PNG, JPEG, GIF or WebP image.".into(),
+        Problem::NotAnImage => "The file is not a PNG, JPEG, GIF or WebP image.".into(),
         Problem::NotAWebAddress => "Enter the whole address, beginning with https:// or http://.".into(),
         Problem::NotOffered | Problem::PublicClientsOff | Problem::ClientCredentialsOff => {
             format!("{subject} has a choice that is not offered here.")
@@ -121,7 +121,7 @@ pub(crate) fn words(error: &FieldError, form: &ApplicationForm) -> String {
             let fault = text.strip_prefix("the redirect URI ").unwrap_or(&text);
             format!("“{}” {fault}.", redirect_uri(*number))
         }
-        Problem::Repeated { number } => format!("“{}” stands there more than once.", redirect_uri(*number)),
+        Problem::Repeated { number } => format!("“{}” is listed more than once.", redirect_uri(*number)),
         Problem::Scope(ScopeError::PermissionNotAllowed { token, accepted }) => {
             format!("The scope “{token}” does not exist; “{accepted}” does.")
         }
@@ -129,37 +129,37 @@ pub(crate) fn words(error: &FieldError, form: &ApplicationForm) -> String {
             format!("There is no scope “{token}”. Did you mean “{nearest}”?")
         }
         Problem::Scope(ScopeError::Unknown { token: Some(token), .. }) => format!("There is no scope “{token}”."),
-        Problem::Scope(_) => "A scope is asked for that does not exist.".into(),
+        Problem::Scope(_) => "One of the scopes does not exist.".into(),
         Problem::TooManyCharacters { limit } => match characters(error.field(), form) {
             Some(count) => format!("{subject} has {count} characters; it may have at most {limit}."),
             None => format!("{subject} may have at most {limit} characters."),
         },
-        Problem::TooManyOctets { limit } => format!("The file is larger than {}; choose a smaller one.", size(*limit)),
+        Problem::TooManyBytes { limit } => format!("The file is larger than {}; choose a smaller one.", size(*limit)),
         Problem::TooManyValues { limit } => format!("There may be at most {limit} redirect URIs."),
         Problem::UserInfo => "The address has a user name in it, which hides where it leads; leave it out.".into(),
         other => format!("{subject} {other}."),
     }
 }
 
-/// Says what is wrong with the keys; `text` is what was typed.
+/// Describes what is wrong with the keys; `text` is what was typed.
 pub(crate) fn key_set(error: JwkSetError, text: &str) -> String {
     let begins = |start: &str| text.trim_start().starts_with(start);
     match error {
         JwkSetError::NotASet if begins("-----BEGIN") => "This is a key in PEM form. Write it as a JWK Set, which is JSON: \
-             in Node.js, crypto.createPublicKey(pem).export({format: \"jwk\"}) makes the key that stands in {\"keys\":[…]}."
+             in Node.js, crypto.createPublicKey(pem).export({format: \"jwk\"}) makes the key to put into {\"keys\":[…]}."
             .into(),
         JwkSetError::NotASet if begins("{") && text.contains("\"kty\"") && !text.contains("\"keys\"") => {
             "This is one key. Put it into a set: {\"keys\":[…]} with the key in place of the dots.".into()
         }
-        JwkSetError::NotASet => "This is no JWK Set. It looks like this: {\"keys\":[{\"kty\":…}]}.".into(),
+        JwkSetError::NotASet => "This is not a JWK Set. A JWK Set looks like this: {\"keys\":[{\"kty\":…}]}.".into(),
         JwkSetError::Key(number, JwkError::Private) => format!(
             "Key {number} is a private key, or one that two sides share. Keep it to yourself, paste the public key \
-             alone, and make a new one, as this one has left your machine."
+             only, and make a new pair, since this private key has left your machine."
         ),
         JwkSetError::Key(number, error) => format!("Key {number} cannot be used: {error}."),
         JwkSetError::TooLarge(limit) => format!("The keys are larger than {}.", size(limit)),
         JwkSetError::TooManyKeys(limit) => format!("There may be at most {limit} keys."),
-        JwkSetError::KeyIdTwice => "Two of the keys have the same “kid”: give each a name of its own.".into(),
+        JwkSetError::KeyIdTwice => "Two of the keys have the same “kid”: give each a different one.".into(),
         JwkSetError::NoUsableKey => {
             "None of the keys can verify a signature: use P-256, Ed25519 or RSA, with “use” left out or “sig”.".into()
         }
@@ -186,14 +186,14 @@ pub(crate) fn misleading(subject: &str, error: TextError) -> String {
     }
 }
 
-/// A text as it was meant: browsers end lines with two characters, and blanks at the end of a line cannot be seen.
+/// Normalizes a text: browsers end lines with two characters, and blanks at the end of a line are invisible.
 pub(crate) fn without_line_ends(text: &str) -> String {
     text.trim().lines().map(str::trim_end).collect::<Vec<_>>().join("\n")
 }
 
-/// A count of octets as people say it.
-pub(crate) fn size(octets: usize) -> String {
-    if octets.is_multiple_of(MEGABYTE) { format!("{} MB", octets / MEGABYTE) } else { format!("{octets} bytes") }
+/// A count of bytes as people say it.
+pub(crate) fn size(bytes: usize) -> String {
+    if bytes.is_multiple_of(MEGABYTE) { format!("{} MB", bytes / MEGABYTE) } else { format!("{bytes} bytes") }
 }
 
 const MEGABYTE: usize = 1024 * 1024;
@@ -219,7 +219,7 @@ const fn subject(field: Field) -> &'static str {
         Field::ResourceScope => "The choice of resources",
         Field::ClientType => "The answer to whether it can keep a secret",
         Field::ApplicationType => "The answer to where it runs",
-        Field::AuthenticationMethods => "The answer to how it proves who it is",
+        Field::AuthenticationMethods => "The answer to how it authenticates",
         Field::Reason => "The reason",
         _ => "This field",
     }

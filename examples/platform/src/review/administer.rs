@@ -1,5 +1,4 @@
-//! Looking after applications in force: stop them, let them go on, take away what they have, give them to another
-//! developer, delete them.
+//! Administration of applications in force: suspend, resume, remove scopes, withdraw, transfer, delete.
 
 use axum::extract::State;
 use axum::response::{IntoResponse as _, Redirect, Response};
@@ -20,7 +19,7 @@ pub(super) async fn suspend(
     session: Session,
 ) -> Result<Response, Failure> {
     let outcome = acting(&platform, &account)?.suspend(&id).await;
-    let done = "Suspended. Nobody can use it now, and its tokens are refused.";
+    let done = "Suspended. It cannot be used now, and its tokens are refused.";
     conclude(&platform, &account, &id, &session, outcome.map(|()| done)).await
 }
 
@@ -43,13 +42,13 @@ pub(super) async fn set_privileges(
     controls: Controls,
 ) -> Result<Response, Failure> {
     let registrar = acting(&platform, &account)?;
-    // What the page does not ask about stays.
+    // Privileges that the page does not show are kept.
     let mut privileges = registrar.client(&id).await.map_err(failure)?.privileges();
     privileges.require_pkce = controls.has("require_pkce");
     privileges.trusted = controls.has("trusted");
     privileges.may_introspect = controls.has("may_introspect");
     let outcome = registrar.set_privileges(&id, controls.version()?, privileges).await;
-    conclude(&platform, &account, &id, &session, outcome.map(|()| "Its privileges are as you ticked them.")).await
+    conclude(&platform, &account, &id, &session, outcome.map(|()| "Its privileges are saved.")).await
 }
 
 pub(super) async fn narrow(
@@ -61,12 +60,11 @@ pub(super) async fn narrow(
 ) -> Result<Response, Failure> {
     let scopes = controls.all("scope").collect::<Vec<_>>().join(" ");
     if scopes.is_empty() {
-        return refuse(&platform, &account, &id, "Nothing was taken away: leave at least one scope, or suspend it.")
-            .await;
+        return refuse(&platform, &account, &id, "No scope was removed: leave at least one, or suspend it.").await;
     }
     let narrowing = Narrowing::default().scopes(scopes);
     let outcome = acting(&platform, &account)?.narrow(&id, controls.version()?, narrowing).await;
-    let done = "It has the ticked scopes alone, and so have its tokens.";
+    let done = "It now has only the ticked scopes, and so do its tokens.";
     conclude(&platform, &account, &id, &session, outcome.map(|()| done)).await
 }
 
@@ -78,7 +76,7 @@ pub(super) async fn end_secrets(
     controls: Controls,
 ) -> Result<Response, Failure> {
     if !controls.has("confirmed") {
-        let text = "No secret was ended: tick the box to say that you mean it.";
+        let text = "No secret was ended: tick the box to confirm.";
         return refuse(&platform, &account, &id, text).await;
     }
     let outcome = acting(&platform, &account)?.end_secrets(&id).await;
@@ -107,7 +105,7 @@ pub(super) async fn delete(
     controls: Controls,
 ) -> Result<Response, Failure> {
     if !controls.has("confirmed") {
-        let text = "Nothing was deleted: tick the box to say that you mean it.";
+        let text = "Nothing was deleted: tick the box to confirm.";
         return refuse(&platform, &account, &id, text).await;
     }
     match acting(&platform, &account)?.delete(&id, controls.version()?).await {
@@ -124,7 +122,7 @@ pub(super) async fn withdraw_grants(
     controls: Controls,
 ) -> Result<Response, Failure> {
     if !controls.has("confirmed") {
-        let text = "Nothing was withdrawn: tick the box to say that you mean it.";
+        let text = "Nothing was withdrawn: tick the box to confirm.";
         return refuse(&platform, &account, &id, text).await;
     }
     let outcome = acting(&platform, &account)?.withdraw_grants(&id).await;

@@ -1,4 +1,4 @@
-//! The decision on what was submitted, as it was read.
+//! The decision on a submission, in the version that the administrator read.
 
 use axum::extract::State;
 use axum::response::Response;
@@ -27,7 +27,7 @@ pub(super) async fn approve(
         let text = "Tick at least one scope, or reject the application.";
         return refuse(&platform, &account, &id, text).await;
     }
-    let approval = approval(&controls, registrar.limits()).map_err(Failure::trouble)?.scopes(scopes);
+    let approval = approval(&controls, registrar.limits()).map_err(Failure::internal)?.scopes(scopes);
     let outcome = registrar.approve(&id, controls.version()?, approval).await;
     let has_key = registrar.client(&id).await.is_ok_and(|client| client.keys().is_some());
     let done = outcome.map(|approved| {
@@ -90,7 +90,7 @@ pub(super) async fn reject(
 
 fn reason_words(problem: &Problem, reason: &str) -> String {
     match problem {
-        Problem::Missing => "Give a reason: the developer has to know what to change.".into(),
+        Problem::Missing => "Give a reason: the developer must know what to change.".into(),
         Problem::TooManyCharacters { limit } => {
             let count = reason.trim().chars().count();
             format!("The reason has {count} characters; it may have at most {limit}.")

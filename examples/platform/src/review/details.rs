@@ -107,7 +107,7 @@ struct DecisionForm {
     scopes: Vec<ScopeGroup>,
 }
 
-/// What administrators gave it or demanded of it, beside its scopes.
+/// What administrators allow or require besides its scopes.
 struct Standing {
     can_introspect: bool,
     has_secret: bool,
@@ -128,7 +128,7 @@ impl Standing {
     }
 }
 
-/// Why what was sent had no effect, with what was typed.
+/// Why a form had no effect, with the typed values.
 #[derive(Debug, Default)]
 pub(super) struct Refusal {
     pub(super) text: Option<String>,
@@ -152,7 +152,7 @@ pub(super) async fn details(
     show(&platform, &account, &id, notice, Refusal::default()).await
 }
 
-/// Leads an address that only takes forms to the page that sends them.
+/// Redirects from an address that only accepts forms to the page that sends them.
 pub(super) async fn back(_: Administrator, Named(id): Named) -> Redirect {
     Redirect::to(&format!("/review/{}", segment(id.as_str())))
 }
@@ -176,7 +176,7 @@ pub(super) fn acting(platform: &Platform, account: &Account) -> Result<Registrar
     Ok(platform.registrar()?.with_actor(account.subject.clone()))
 }
 
-/// Goes back to the application with a word on what was done, or shows why it was not.
+/// Redirects to the application with a notice of what was done, or shows why it was not.
 pub(super) async fn conclude(
     platform: &Platform,
     account: &Account,
@@ -193,7 +193,7 @@ pub(super) async fn conclude(
     }
 }
 
-/// Shows what the registrar refused, in words; what it cannot help is a failure.
+/// Shows a refusal of the registrar in words. Other errors are failures.
 pub(super) async fn explain(
     platform: &Platform,
     account: &Account,
@@ -223,10 +223,10 @@ fn plain_words(error: RegistrarError) -> Result<&'static str, Failure> {
         RegistrarError::NoSecret => "Nothing was done: the application authenticates with its key and has no secret.",
         RegistrarError::FirstParty => "The platform describes this application itself: change its description.",
         RegistrarError::PublicClient => {
-            "Only a web application with a secret of its own can introspect. A native application has none: every \
+            "Only a web application with its own secret can introspect. A native application has none: every \
              copy has the same."
         }
-        RegistrarError::Widens(_) => "Only what it has can be left to it; more needs a change by its developer.",
+        RegistrarError::Widens(_) => "It can keep only scopes that it has. More scopes need a change by its developer.",
         RegistrarError::ScopesNotAsked => "Only scopes that the application asks for can be approved.",
         RegistrarError::WrongState(ClientState::Pending) => {
             "Nothing was done: the application awaits its first review."
@@ -290,7 +290,7 @@ async fn show(
     }))
 }
 
-/// Who owns it; an account that is gone is known by its id alone.
+/// Returns the owner. If the account no longer exists, only its id is known.
 async fn owner(platform: &Platform, application: &Application) -> Result<Option<Owner>, Failure> {
     let Some(owner) = application.owner() else { return Ok(None) };
     let id = owner.to_string();

@@ -1,4 +1,4 @@
-//! What administrators do: look at applications, decide, and look after those in force.
+//! The administrator's pages: view applications, decide, and administer those in force.
 
 mod administer;
 mod decide;

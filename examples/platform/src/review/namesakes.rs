@@ -1,4 +1,4 @@
-//! Applications that users could take for another, since their names look alike.
+//! Applications that users could confuse, since their names look the same.
 
 use grantor::Application;
 

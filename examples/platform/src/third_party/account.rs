@@ -1,4 +1,4 @@
-//! What a connected person sees and can do.
+//! The page of a connected user, and its actions.
 
 use axum::Form;
 use axum::http::StatusCode;
@@ -16,7 +16,7 @@ use super::oauth::{EMAIL, ISSUES, ISSUES_TO_READ, PROFILE, REPOSITORIES};
 use super::pages::{AccountPage, Draft, Moment, amount, page};
 use super::session::Connected;
 
-/// As many repositories as are asked about one by one.
+/// The maximum number of repositories whose issues are requested, one by one.
 const MOST_DRAFTS: usize = 10;
 
 pub(super) async fn show(mut connected: Connected) -> Result<Response, Failure> {
@@ -50,8 +50,8 @@ async fn drafts(connected: &mut Connected, repositories: Vec<Repository>) -> Res
     Ok(drafts)
 }
 
-/// Gets what the scope covers, or words in its place; without the scope Platform is not asked. Other trouble
-/// takes the whole page.
+/// Gets what the scope covers, or a message instead. Without the scope, Platform is not called. Any other failure
+/// replaces the whole page.
 async fn look<T: DeserializeOwned>(
     connected: &mut Connected,
     scope: &str,

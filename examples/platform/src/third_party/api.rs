@@ -1,4 +1,4 @@
-//! The resource API of Platform, called with a connected person's access token.
+//! The resource API of Platform, called with a connected user's access token.
 
 use oauth2::AccessToken;
 use reqwest::header::WWW_AUTHENTICATE;
@@ -58,7 +58,7 @@ impl Connected {
         self.call(path, Some(body)).await.map(drop)
     }
 
-    /// Calls; an access token that is over is refreshed once.
+    /// Calls the API. An expired access token is refreshed once.
     async fn call(&mut self, path: &str, body: Option<&Value>) -> Result<Response, Failure> {
         let application = self.visit.application.clone();
         match application.platform.call(&self.connection.tokens.access, path, body).await {
@@ -70,7 +70,7 @@ impl Connected {
         application.platform.call(&self.connection.tokens.access, path, body).await
     }
 
-    /// Trades the refresh token for new tokens; if it is worth nothing any more, the connection is over.
+    /// Exchanges the refresh token for new tokens. If it is no longer valid, the connection is removed.
     pub(super) async fn refresh(&mut self) -> Result<(), Failure> {
         let application = self.visit.application.clone();
         let registration = application.registration().await?;
@@ -91,7 +91,7 @@ impl Connected {
 }
 
 impl Platform {
-    /// Gets, or posts a body; what Platform refuses is told in its own words.
+    /// Sends a GET, or a POST with a body. A refusal contains Platform's own text.
     pub(super) async fn call(
         &self,
         token: &AccessToken,
@@ -99,7 +99,7 @@ impl Platform {
         body: Option<&Value>,
     ) -> Result<Response, Failure> {
         let mut url = Url::parse(&self.issuer).map_err(|_| Failure::Broken)?;
-        // Segment by segment: a name from outside stays within its place.
+        // Segment by segment, so that a name from outside cannot change the path.
         url.path_segments_mut().map_err(|()| Failure::Broken)?.pop_if_empty().push("api").extend(path.split('/'));
         let http = &self.transport.http;
         let request = match body {

@@ -17,7 +17,7 @@ use super::session::{Connected, Visit};
 
 pub(super) async fn home(State(application): State<Arc<Application>>, visit: Visit) -> Result<Response, Failure> {
     let is_registered = application.registration().await.is_ok();
-    // Without a registration the account page has nothing to work with, and would lead here.
+    // Without a registration the account page cannot work, and would redirect here.
     if is_registered && visit.is_connected().await? {
         return Ok(Redirect::to("/account").into_response());
     }
@@ -36,7 +36,7 @@ pub(super) async fn begin(State(application): State<Arc<Application>>, visit: Vi
     Ok(Redirect::to(url.as_str()))
 }
 
-/// What Platform lets the browser bring back.
+/// The parameters of the redirect from Platform.
 #[derive(Deserialize)]
 pub(super) struct Answer {
     #[serde(default)]
@@ -77,14 +77,14 @@ pub(super) async fn callback(
     Ok(Redirect::to("/account"))
 }
 
-/// A form without fields of its own.
+/// A form with only the token.
 #[derive(Deserialize)]
 pub(super) struct Confirmation {
     #[serde(default)]
     pub(super) form_token: String,
 }
 
-/// Revokes, then forgets; while Platform cannot be reached, nothing is forgotten.
+/// Revokes the tokens, then deletes them. If Platform cannot be reached, they are kept.
 pub(super) async fn disconnect(connected: Connected, Form(form): Form<Confirmation>) -> Result<Redirect, Failure> {
     let Connected { visit, connection, .. } = &connected;
     visit.confirm(&form.form_token).await?;

@@ -1,4 +1,4 @@
-//! Who is connected: the tokens, which no page, log or cookie ever holds.
+//! The connections with their tokens. No page, log or cookie contains a token.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use super::oauth::SCOPES;
 use super::store::{Contents, Store};
 
 impl Store {
-    /// Gives the key under which the new connection is found.
+    /// Adds a connection, and returns its key.
     pub(super) async fn connect(&self, tokens: Tokens) -> String {
         let key = CsrfToken::new_random().into_secret();
         let connection = Connection { tokens, earlier: None, turn: Arc::default() };
@@ -20,7 +20,7 @@ impl Store {
         key
     }
 
-    /// Waits for its turn: two pages of one person at once would refresh the same token twice.
+    /// Waits for its turn: two concurrent pages of one user would refresh the same token twice.
     pub(super) async fn find(&self, key: &str) -> Option<(Connection, OwnedMutexGuard<()>)> {
         let turn = self.look_up(key).await?.turn.lock_owned().await;
         // It may have been refreshed or forgotten meanwhile.
@@ -35,14 +35,14 @@ impl Store {
         self.read(|contents| contents.connections.contains_key(key)).await
     }
 
-    /// Keeps what a refresh brought, unless the connection was forgotten meanwhile.
+    /// Stores the result of a refresh, unless the connection was removed meanwhile.
     pub(super) async fn update(&self, key: &str, connection: Connection) {
         let replace = |contents: &mut Contents| contents.connections.get_mut(key).map(|kept| *kept = connection);
         self.change(replace).await;
     }
 
     pub(super) async fn forget(&self, key: &str) -> Option<Connection> {
-        // A visitor who has none makes no file be written.
+        // A visitor without a connection does not cause a write of the file.
         if !self.is_connected(key).await {
             return None;
         }
@@ -50,19 +50,19 @@ impl Store {
     }
 }
 
-/// One person's tokens.
+/// One user's tokens.
 #[derive(Clone, Deserialize, Serialize)]
 pub(super) struct Connection {
     pub(super) tokens: Tokens,
     /// The access token before the last refresh, and when it was replaced.
     pub(super) earlier: Option<(AccessToken, OffsetDateTime)>,
-    /// Whose turn it is to use it: clones share it.
+    /// A lock for its use. Clones share it.
     #[serde(skip)]
     turn: Arc<Mutex<()>>,
 }
 
 impl Connection {
-    /// Takes the tokens of a refresh, which leaves out what stays as it is.
+    /// Takes the tokens of a refresh. What the response omits is kept.
     pub(super) fn replace(&mut self, mut tokens: Tokens) {
         tokens.refresh = tokens.refresh.or_else(|| self.tokens.refresh.take());
         tokens.scopes = tokens.scopes.or_else(|| self.tokens.scopes.take());
@@ -71,7 +71,7 @@ impl Connection {
     }
 }
 
-/// What a token response holds.
+/// The contents of a token response.
 #[derive(Clone, Deserialize, Serialize)]
 pub(super) struct Tokens {
     pub(super) access: AccessToken,
@@ -96,13 +96,13 @@ impl Tokens {
         self.scopes.clone().unwrap_or_else(|| SCOPES.map(|(token, _)| token.to_owned()).into())
     }
 
-    /// Reading goes with writing: who granted `repo-issue:rw` granted `repo-issue:r`.
+    /// Writing includes reading: `repo-issue:rw` includes `repo-issue:r`.
     pub(super) fn allow(&self, scope: &str) -> bool {
         let read_and_write = scope.strip_suffix(":r").map(|name| format!("{name}:rw"));
         self.scopes().iter().any(|granted| granted == scope || Some(granted) == read_and_write.as_ref())
     }
 
-    /// § RFC 7009, 2.1: the refresh token takes the access tokens with it.
+    /// § RFC 7009, 2.1: a revoked refresh token revokes the access tokens too.
     pub(super) fn revocable(&self) -> StandardRevocableToken {
         match &self.refresh {
             Some(token) => token.into(),

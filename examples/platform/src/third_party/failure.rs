@@ -1,4 +1,4 @@
-//! How what went wrong is put in words.
+//! Failures, and their texts.
 
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Redirect, Response};
@@ -6,30 +6,30 @@ use axum::response::{IntoResponse, Redirect, Response};
 use super::message::{Message, Refusal};
 use super::pages::{MessagePage, page};
 
-/// Why there is no page as asked for.
+/// Why the requested page is not shown.
 #[derive(Debug)]
 pub(super) enum Failure {
-    /// Something of the application's own.
+    /// An internal error.
     Broken,
     Declined,
-    /// The form was not one of this session's pages.
+    /// The form is not from a page of this session.
     ForeignForm,
     IncompleteRegistration,
     NoRefreshToken,
-    /// Begin at the beginning; a notice there may say why.
+    /// There is no connection. A notice on the start page may say why.
     NotConnected,
     NotFound,
-    /// The request was for another host; the address of this application.
+    /// The request was for another host. Contains the address of this application.
     OtherHost(String),
     Refused(Refusal),
-    /// An answer that this browser did not ask for, or not from Platform.
+    /// An answer that this browser did not request, or that is not from Platform.
     StrayAnswer,
-    /// Platform gives no answer that could be used.
+    /// Platform did not send a usable answer.
     Unreachable(String),
 }
 
 impl Failure {
-    /// What is of use to whoever looks after the application.
+    /// Details for the operator of the application.
     pub(super) fn technical(&self) -> Option<String> {
         match self {
             Self::Refused(refusal) => Some(refusal.to_string()),
@@ -38,7 +38,7 @@ impl Failure {
         }
     }
 
-    /// The status, the title, the text, and whether to connect again is what helps.
+    /// The status, the title, the text, and whether connecting again helps.
     const fn words(&self) -> (StatusCode, &'static str, &'static str, bool) {
         match self {
             Self::Broken => {
@@ -65,7 +65,7 @@ impl Failure {
             Self::NoRefreshToken => (
                 StatusCode::CONFLICT,
                 "There is nothing to refresh with",
-                "Platform gave us no refresh token. When the access token is over, connect again.",
+                "Platform gave us no refresh token. When the access token expires, connect again.",
                 false,
             ),
             Self::NotConnected => (StatusCode::UNAUTHORIZED, "You are not connected", "Please connect first.", true),
@@ -73,7 +73,7 @@ impl Failure {
             Self::OtherHost(_) => (
                 StatusCode::MISDIRECTED_REQUEST,
                 "We are at another address",
-                "You asked for Release Notes under a name that is not its own. Please go on at its own address.",
+                "You opened Release Notes at an address that is not its own. Please use its own address.",
                 false,
             ),
             Self::Refused(_) => (

@@ -10,8 +10,8 @@ use reqwest::Url;
 
 use super::failure::Failure;
 
-/// Refuses requests for another host: a name that somebody points at this address would make foreign pages
-/// ones of its own origin (DNS rebinding).
+/// Refuses requests for another host. Otherwise an attacker's name that resolves to this address would put the
+/// attacker's page into this origin (DNS rebinding).
 pub(super) async fn check(State(own): State<Arc<str>>, request: Request, next: Next) -> Response {
     let host = request.headers().get(HOST).and_then(|value| value.to_str().ok());
     let host = host.or_else(|| Some(request.uri().authority()?.as_str()));
@@ -24,6 +24,6 @@ pub(super) async fn check(State(own): State<Arc<str>>, request: Request, next: N
 
 fn is_own(own: &str, host: &str) -> bool {
     let Ok(own) = Url::parse(own) else { return false };
-    // As an address of its own, because a port may be left out where it is the scheme's.
+    // Parsed as a URL, because the scheme's default port may be left out.
     Url::parse(&format!("{}://{host}", own.scheme())).is_ok_and(|asked| asked.origin() == own.origin())
 }

@@ -1,4 +1,4 @@
-//! What a person is told: in words, and small below in Platform's own for whoever looks after the application.
+//! Messages for users, with Platform's own text in small print for the operator of the application.
 
 use std::fmt;
 
@@ -29,7 +29,7 @@ impl From<String> for Message {
     }
 }
 
-/// What Platform answered instead of what was asked for.
+/// A refusal from Platform.
 #[derive(Debug)]
 pub(super) struct Refusal {
     pub(super) status: Option<StatusCode>,
@@ -47,7 +47,7 @@ impl Refusal {
         self.is("insufficient_scope") || self.status == Some(StatusCode::FORBIDDEN)
     }
 
-    /// Why a call brought nothing.
+    /// Why a call was refused, in words.
     pub(super) const fn words(&self) -> &'static str {
         match self.status {
             Some(StatusCode::UNAUTHORIZED) => {

@@ -1,5 +1,5 @@
-//! "Release Notes", a web application of another company: it drafts release notes from the issues that
-//! its people let it read at Platform. It is an OAuth client, and shares nothing with the service but HTTP.
+//! "Release Notes", a web application of another company. It drafts release notes from the issues that its users let it
+//! read at Platform. It is an OAuth client, and shares only HTTP with the service.
 
 mod account;
 mod api;
@@ -38,14 +38,14 @@ use self::failure::Failure;
 use self::oauth::Platform;
 use self::store::Store;
 
-/// What an administrator of Platform hands out with the approval.
+/// The credentials from Platform's approval.
 #[derive(Clone, Deserialize, Serialize)]
 pub(crate) struct Registration {
     pub(crate) client_id: String,
     pub(crate) client_secret: String,
 }
 
-/// Where both sides are, and what is known of the registration when the application starts.
+/// The addresses of both sides, and the registration if it is known at the start.
 pub(crate) struct Settings {
     /// The issuer, for example `http://localhost:8080`.
     pub(crate) platform: String,
@@ -56,11 +56,11 @@ pub(crate) struct Settings {
     pub(crate) file: Option<PathBuf>,
 }
 
-/// Routes the whole application, which has to be served by a runtime that this is called in.
+/// Returns the routes of the application. It must be called in the runtime that serves them.
 ///
 /// # Errors
 ///
-/// The file is there and cannot be read.
+/// If the file exists and cannot be read.
 pub(crate) fn app(settings: Settings) -> io::Result<Router> {
     let application = Arc::new(Application::new(settings)?);
     tokio::spawn(purge::now_and_then(Arc::downgrade(&application)));
@@ -86,13 +86,13 @@ pub(crate) fn app(settings: Settings) -> io::Result<Router> {
         .layer(from_fn(finish)))
 }
 
-/// What every handler can ask for.
+/// The state of all handlers.
 pub(crate) struct Application {
     platform: Platform,
     own: String,
     started_with: Option<Registration>,
-    /// Whoever opens the settings may change them, so what their form carries need not be of a session: it
-    /// keeps out forms of other sites.
+    /// The token in the form of the settings, against forms of other sites. It need not belong to a session, since
+    /// anyone who opens the settings may change them.
     settings_token: CsrfToken,
     store: Arc<Store>,
 }
@@ -114,7 +114,7 @@ impl Application {
     }
 }
 
-/// Answers a request to its end even if the browser went away: tokens of a refresh cut in two are lost.
+/// Completes a request even if the browser disconnects: an interrupted refresh would lose its tokens.
 async fn finish(request: Request, next: Next) -> Response {
     tokio::spawn(next.run(request)).await.unwrap_or_else(|_| Failure::Broken.into_response())
 }

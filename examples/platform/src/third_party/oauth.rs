@@ -1,4 +1,4 @@
-//! What the application asks of Platform as an authorization server, by means of the `oauth2` crate.
+//! Requests to Platform's authorization server, with the `oauth2` crate.
 
 use std::fmt;
 
@@ -24,7 +24,7 @@ pub(super) const REPOSITORIES: &str = "repo-basic-info:r";
 pub(super) const ISSUES: &str = "repo-issue:rw";
 pub(super) const ISSUES_TO_READ: &str = "repo-issue:r";
 
-/// What is asked for, and why.
+/// The scopes to request, and why.
 pub(super) const SCOPES: [(&str, &str); 4] = [
     (PROFILE, "your name, to greet you"),
     (EMAIL, "your e-mail address, to send you drafts"),
@@ -42,7 +42,7 @@ pub(super) struct Platform {
     metadata: OnceCell<Metadata>,
 }
 
-/// A connection that was begun, until the browser comes back: worth nothing outside of its session.
+/// A connection that was begun, until the browser comes back. It is valid only in its session.
 #[derive(Deserialize, Serialize)]
 pub(super) struct Attempt {
     pub(super) state: CsrfToken,
@@ -59,7 +59,7 @@ impl Platform {
         }
     }
 
-    /// Gives the address that asks the person, and what the answer will be checked against.
+    /// Returns the address that asks the user, and what the answer will be checked against.
     pub(super) async fn authorization(&self, registration: &Registration) -> Result<(Url, Attempt), Failure> {
         let (challenge, verifier) = PkceCodeChallenge::new_random_sha256();
         let client = self.client(registration).await?;
@@ -69,7 +69,7 @@ impl Platform {
         Ok((url, Attempt { state, verifier }))
     }
 
-    /// § RFC 9207, 2.4: the answer names who gave it, always if the metadata say so.
+    /// § RFC 9207, 2.4: the answer names its issuer, always if the metadata says so.
     pub(super) async fn is_issuer(&self, iss: Option<&str>) -> Result<bool, Failure> {
         let announced = self.metadata().await?.authorization_response_iss_parameter_supported;
         Ok(iss.map_or(!announced, |iss| iss == self.issuer))
@@ -103,8 +103,8 @@ impl Platform {
 
     async fn client(&self, registration: &Registration) -> Result<Client, Failure> {
         let metadata = self.metadata().await?;
-        let odd = |_| Failure::Unreachable("its metadata hold an address that is none".into());
-        // The crate revokes over https alone; the transport leaves TLS out again.
+        let odd = |_| Failure::Unreachable("its metadata contains an invalid URL".into());
+        // The crate revokes only over https. The transport changes the scheme back to http.
         let revocation = metadata.revocation_endpoint.replacen("http:", "https:", 1);
         Ok(BasicClient::new(ClientId::new(registration.client_id.clone()))
             .set_client_secret(ClientSecret::new(registration.client_secret.clone()))
@@ -114,7 +114,7 @@ impl Platform {
             .set_redirect_uri(RedirectUrl::new(self.callback.clone()).map_err(odd)?))
     }
 
-    /// § RFC 8414, 3.3: metadata that name another issuer are not used.
+    /// § RFC 8414, 3.3: metadata that names another issuer is not used.
     async fn metadata(&self) -> Result<&Metadata, Failure> {
         let fetch = async || {
             let url = format!("{}/.well-known/oauth-authorization-server", self.issuer);
@@ -123,7 +123,7 @@ impl Platform {
             if metadata.issuer == self.issuer {
                 Ok(metadata)
             } else {
-                Err(Failure::Unreachable("its metadata name another service".into()))
+                Err(Failure::Unreachable("its metadata names another service".into()))
             }
         };
         self.metadata.get_or_try_init(fetch).await
@@ -155,9 +155,9 @@ where
             description: answer.error_description().cloned(),
         }),
         RequestTokenError::Request(cause) => cause.into(),
-        // The rest of these errors may quote what was answered, tokens included.
+        // The details of these errors may quote the answer, including tokens.
         RequestTokenError::Parse(..) | RequestTokenError::Other(_) => {
-            Failure::Unreachable("its answer makes no sense".into())
+            Failure::Unreachable("its answer cannot be read".into())
         }
     }
 }

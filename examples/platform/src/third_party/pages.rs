@@ -46,7 +46,7 @@ pub(super) struct AccountPage {
     pub(super) replaced: Option<Moment>,
 }
 
-/// Release notes in the making.
+/// A draft of release notes.
 pub(super) struct Draft {
     pub(super) repository: Repository,
     pub(super) issues: Result<Vec<Issue>, Message>,
@@ -57,9 +57,9 @@ pub(super) struct Draft {
 pub(super) struct MessagePage {
     pub(super) title: &'static str,
     pub(super) message: Message,
-    /// Whether connecting again is what helps.
+    /// Whether connecting again helps.
     pub(super) connects: bool,
-    /// Where the start page is.
+    /// The address of the start page.
     pub(super) start: String,
 }
 

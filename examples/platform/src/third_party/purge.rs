@@ -1,4 +1,4 @@
-//! Removes sessions that are over, and withdraws the connections that nobody finds without them.
+//! Removes expired sessions, and withdraws the connections that belong to them.
 
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -10,7 +10,7 @@ use super::store::Contents;
 
 const PAUSE: Duration = Duration::from_secs(600);
 
-/// Goes on for as long as the application is there.
+/// Runs until the application is dropped.
 pub(super) async fn now_and_then(application: Weak<Application>) {
     loop {
         tokio::time::sleep(PAUSE).await;
@@ -24,13 +24,13 @@ async fn once(application: &Arc<Application>) {
     if !application.store.read(is_over).await {
         return;
     }
-    let connections = application.store.change(take_over).await;
-    // What Platform does not withdraw now is over there when its refresh token is.
+    let connections = application.store.change(take_expired).await;
+    // What Platform does not withdraw now ends there when the refresh token expires.
     let _ = application.withdraw(application.registration().await.ok(), connections).await;
 }
 
-/// Takes out the sessions that are over with their connections.
-fn take_over(contents: &mut Contents) -> Vec<Connection> {
+/// Removes the expired sessions, and returns their connections.
+fn take_expired(contents: &mut Contents) -> Vec<Connection> {
     let now = now();
     let Contents { connections, sessions, .. } = contents;
     let mut taken = Vec::new();

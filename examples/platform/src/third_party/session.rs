@@ -1,4 +1,4 @@
-//! What is kept for one browser, behind a cookie that holds an id alone.
+//! What is kept for one browser. Its cookie contains only an id.
 
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ const FORM_TOKEN: &str = "form_token";
 const NOTICE: &str = "notice";
 const SEEN: &str = "seen";
 
-/// How long a connected person may stay away.
+/// How long a connected user may stay away.
 const CONNECTED: Expiry = Expiry::OnInactivity(Duration::days(30));
 
 /// A browser that visits.
@@ -42,25 +42,25 @@ impl Visit {
         Ok(self.session.insert(ATTEMPT, attempt).await?)
     }
 
-    /// Gives what this browser began, once, if the answer is the one to it.
+    /// Returns the attempt that this browser began, once, if the answer belongs to it.
     pub(super) async fn take_attempt(&self, state: &str) -> Result<Option<Attempt>, Failure> {
         let attempt: Option<Attempt> = self.session.get(ATTEMPT).await?;
         let Some(attempt) = attempt.filter(|attempt| attempt.state.secret() == state) else { return Ok(None) };
         self.session.remove_value(ATTEMPT).await?;
-        // Now, because the layer saves nothing when the answer is a failure of the server.
+        // Saved now, because the layer saves nothing if the response is a server error.
         self.session.save().await?;
         Ok(Some(attempt))
     }
 
-    /// Connects this browser, and gives the connection that it had before.
+    /// Connects this browser, and returns the connection that it had before.
     pub(super) async fn connect(&self, tokens: Tokens) -> Result<Option<Connection>, Failure> {
         let earlier = self.take_connection().await?;
-        // A session id or a form token from before may be known to another port of this host.
+        // Another port of this host may know the earlier session id or form token.
         self.session.cycle_id().await?;
         self.session.remove_value(FORM_TOKEN).await?;
         self.session.insert(CONNECTION, self.application.store.connect(tokens).await).await?;
         self.session.set_expiry(Some(CONNECTED));
-        // Now, because without its session nobody would find the connection.
+        // Saved now, because the connection can be found only through its session.
         self.session.save().await?;
         Ok(earlier)
     }
@@ -86,7 +86,7 @@ impl Visit {
         Ok(Some(notice))
     }
 
-    /// What the forms of this session carry: other ports of the host share its cookies' site.
+    /// Returns the token for the forms of this session: other ports of the host are the same site for cookies.
     pub(super) async fn form_token(&self) -> Result<String, Failure> {
         if let Some(token) = self.session.get(FORM_TOKEN).await? {
             return Ok(token);
@@ -114,7 +114,7 @@ impl FromRequestParts<Arc<Application>> for Visit {
     }
 }
 
-/// A visit of somebody connected, who has the connection alone until it is over.
+/// A visit with a connection, which is locked until the visit ends.
 pub(super) struct Connected {
     pub(super) visit: Visit,
     pub(super) key: String,
@@ -130,13 +130,13 @@ impl FromRequestParts<Arc<Application>> for Connected {
         let key: Option<String> = visit.session.get(CONNECTION).await?;
         let Some(key) = key else { return Err(Failure::NotConnected) };
         let Some((connection, turn)) = application.store.find(&key).await else { return Err(Failure::NotConnected) };
-        // Once a day, so that the session is saved with a new end and not with every page.
+        // Once a day, so that the session is saved with a new end, but not with every page.
         visit.session.insert(SEEN, now().date().to_julian_day()).await?;
         Ok(Self { visit, key, connection, _turn: turn })
     }
 }
 
-/// The key of the connection that a session leads to.
+/// The key of a session's connection.
 pub(super) fn connection_of(session: &Record) -> Option<&str> {
     session.data.get(CONNECTION).and_then(Value::as_str)
 }

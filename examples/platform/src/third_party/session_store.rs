@@ -1,5 +1,5 @@
-//! The sessions. One that leads to a connection outlives the process; anybody can begin another one, so those are
-//! in memory alone, and no stranger makes the file grow.
+//! The sessions. A session with a connection outlives the process. Anyone can begin one without a connection, so those
+//! are only in memory, and do not make the file grow.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -15,8 +15,8 @@ use super::connection::now;
 use super::session::connection_of;
 use super::store::Store;
 
-/// Sessions without a connection; of more, those that end first go.
-const MOST_STRANGERS: usize = 10_000;
+/// The maximum number of sessions without a connection. Beyond it, those that end first are removed.
+const MOST_UNCONNECTED: usize = 10_000;
 
 /// The cookie that carries the session of a browser that began something.
 pub(super) fn layer(store: &Arc<Store>, own: &str) -> SessionManagerLayer<Sessions> {
@@ -24,7 +24,7 @@ pub(super) fn layer(store: &Arc<Store>, own: &str) -> SessionManagerLayer<Sessio
     // The name differs from Platform's: browsers send cookies to every port of a host. Over TLS, the prefix keeps
     // other hosts and plain HTTP from setting it.
     let name = if is_secure { "__Host-release_notes_session" } else { "release_notes_session" };
-    SessionManagerLayer::new(Sessions { store: store.clone(), strangers: Arc::default() })
+    SessionManagerLayer::new(Sessions { store: store.clone(), unconnected: Arc::default() })
         .with_name(name)
         .with_same_site(SameSite::Lax)
         .with_secure(is_secure)
@@ -34,20 +34,20 @@ pub(super) fn layer(store: &Arc<Store>, own: &str) -> SessionManagerLayer<Sessio
 #[derive(Clone)]
 pub(super) struct Sessions {
     store: Arc<Store>,
-    strangers: Arc<Mutex<HashMap<Id, Record>>>,
+    unconnected: Arc<Mutex<HashMap<Id, Record>>>,
 }
 
 #[async_trait::async_trait]
 impl SessionStore for Sessions {
     async fn create(&self, record: &mut Record) -> Result<()> {
-        // 128 random bits: a second session of the same id does not happen.
+        // 128 random bits: two sessions never have the same id.
         self.save(record).await
     }
 
     async fn save(&self, record: &Record) -> Result<()> {
         let record = record.clone();
         if connection_of(&record).is_some() {
-            self.strangers().remove(&record.id);
+            self.unconnected().remove(&record.id);
             self.store.change(|contents| contents.sessions.insert(record.id, record)).await;
         } else {
             self.remove_from_file(&record.id).await;
@@ -57,8 +57,8 @@ impl SessionStore for Sessions {
     }
 
     async fn load(&self, id: &Id) -> Result<Option<Record>> {
-        let stranger = self.strangers().get(id).cloned();
-        let found = match stranger {
+        let unconnected = self.unconnected().get(id).cloned();
+        let found = match unconnected {
             Some(record) => Some(record),
             None => self.store.read(|contents| contents.sessions.get(id).cloned()).await,
         };
@@ -66,28 +66,28 @@ impl SessionStore for Sessions {
     }
 
     async fn delete(&self, id: &Id) -> Result<()> {
-        self.strangers().remove(id);
+        self.unconnected().remove(id);
         self.remove_from_file(id).await;
         Ok(())
     }
 }
 
 impl Sessions {
-    fn strangers(&self) -> MutexGuard<'_, HashMap<Id, Record>> {
-        self.strangers.lock().unwrap_or_else(PoisonError::into_inner)
+    fn unconnected(&self) -> MutexGuard<'_, HashMap<Id, Record>> {
+        self.unconnected.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn keep(&self, record: Record) {
-        let mut strangers = self.strangers();
-        if strangers.len() >= MOST_STRANGERS {
+        let mut unconnected = self.unconnected();
+        if unconnected.len() >= MOST_UNCONNECTED {
             let now = now();
-            strangers.retain(|_, record| record.expiry_date > now);
+            unconnected.retain(|_, record| record.expiry_date > now);
         }
-        if strangers.len() >= MOST_STRANGERS {
-            let first = strangers.values().min_by_key(|record| record.expiry_date).map(|record| record.id);
-            first.and_then(|id| strangers.remove(&id));
+        if unconnected.len() >= MOST_UNCONNECTED {
+            let first = unconnected.values().min_by_key(|record| record.expiry_date).map(|record| record.id);
+            first.and_then(|id| unconnected.remove(&id));
         }
-        strangers.insert(record.id, record);
+        unconnected.insert(record.id, record);
     }
 
     /// Writes the file only if the session is in it.
@@ -98,7 +98,7 @@ impl Sessions {
     }
 }
 
-/// Without what is kept: session ids and tokens.
+/// Omits the contents: session ids and tokens.
 impl fmt::Debug for Sessions {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("Sessions")

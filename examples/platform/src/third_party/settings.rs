@@ -37,7 +37,7 @@ pub(super) struct Submission {
     client_secret: String,
 }
 
-/// Takes another registration; what was connected with the one before cannot be used with it.
+/// Replaces the registration. Connections made with the previous one cannot be used any more.
 pub(super) async fn submit(
     State(application): State<Arc<Application>>,
     visit: Visit,
@@ -74,8 +74,8 @@ fn saved(withdrawn: Result<(), Left>) -> Message {
                 format!("{connections} connections that were")
             };
             let text = format!(
-                "The registration is saved. Platform did not withdraw {what} made with the registration before; we \
-                 have forgotten what we had of it, and whoever made it can withdraw it at Platform."
+                "The registration is saved. Platform did not withdraw {what} made with the previous registration. We \
+                 have deleted the tokens. Users can withdraw their authorization at Platform."
             );
             Message::with_technical(text, technical)
         }

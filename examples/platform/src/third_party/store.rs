@@ -1,4 +1,4 @@
-//! What must outlive the process, in one file that its owner alone may read.
+//! What must outlive the process, in one file that only its owner may read.
 //!
 //! A real application keeps this in its database, and the tokens encrypted.
 
@@ -18,7 +18,7 @@ use super::connection::Connection;
 #[derive(Default, Deserialize, Serialize)]
 #[serde(default)]
 pub(super) struct Contents {
-    /// Pasted into the settings; the one that the application was started with is not kept.
+    /// The registration pasted into the settings. The one that the application was started with is not kept.
     pub(super) registration: Option<Registration>,
     /// The client id that the application was started with last.
     started_with: Option<String>,
@@ -32,7 +32,7 @@ pub(super) struct Store {
 }
 
 impl Store {
-    /// Reads the file if there is one; a file that cannot be read is not written over.
+    /// Reads the file if there is one. A file that cannot be read is not overwritten.
     pub(super) fn open(file: Option<PathBuf>, started_with: Option<&Registration>) -> io::Result<Self> {
         let mut contents = match &file {
             Some(file) => {
@@ -41,12 +41,12 @@ impl Store {
             None => Contents::default(),
         };
         if let Some(new) = started_with {
-            // Another client id comes of another Platform, which knows nothing of what is kept.
+            // Another client id means another Platform, which does not know the kept connections.
             if contents.started_with.as_ref().is_some_and(|kept| *kept != new.client_id) {
                 contents = Contents::default();
             }
             contents.started_with = Some(new.client_id.clone());
-            // The secret that comes with the start is newer.
+            // The secret given at the start is newer.
             contents.registration.take_if(|pasted| pasted.client_id == new.client_id);
         }
         Ok(Self { file, contents: Mutex::new(contents) })
@@ -56,8 +56,8 @@ impl Store {
         look(&*self.contents.lock().await)
     }
 
-    /// Changes, and writes the file before anybody else reads; what cannot be written holds until the end of
-    /// the process.
+    /// Changes the contents, and writes the file before any other caller reads. If it cannot be written, the change
+    /// lasts until the end of the process.
     pub(super) async fn change<T>(&self, change: impl FnOnce(&mut Contents) -> T) -> T {
         let mut contents = self.contents.lock().await;
         let outcome = change(&mut contents);
@@ -68,8 +68,8 @@ impl Store {
     }
 }
 
-async fn keep(file: PathBuf, octets: Vec<u8>) {
-    let written = tokio::task::spawn_blocking(move || replace(&file, &octets)).await;
+async fn keep(file: PathBuf, bytes: Vec<u8>) {
+    let written = tokio::task::spawn_blocking(move || replace(&file, &bytes)).await;
     if let Err(error) = written.unwrap_or_else(|error| Err(io::Error::other(error))) {
         error!("connections are not kept: {error}");
     }
@@ -77,22 +77,22 @@ async fn keep(file: PathBuf, octets: Vec<u8>) {
 
 fn read(file: &Path) -> io::Result<Contents> {
     match fs::read(file) {
-        Ok(octets) => Ok(serde_json::from_slice(&octets)?),
+        Ok(bytes) => Ok(serde_json::from_slice(&bytes)?),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Contents::default()),
         Err(error) => Err(error),
     }
 }
 
-/// A process that ends in the middle leaves the old file or the new one.
-fn replace(file: &Path, octets: &[u8]) -> io::Result<()> {
+/// If the process ends in the middle, the file is the old one or the new one.
+fn replace(file: &Path, bytes: &[u8]) -> io::Result<()> {
     let new = file.with_extension("new");
     let mut options = OpenOptions::new();
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    // The mode is that of a file being made, so one that was left over has to go.
+    // The mode applies only to a new file, so a leftover must be removed.
     fs::remove_file(&new).or_else(|error| if error.kind() == io::ErrorKind::NotFound { Ok(()) } else { Err(error) })?;
     let mut opened = options.write(true).create_new(true).open(&new)?;
-    opened.write_all(octets)?;
+    opened.write_all(bytes)?;
     opened.sync_all()?;
     fs::rename(&new, file)
 }

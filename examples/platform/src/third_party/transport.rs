@@ -1,4 +1,4 @@
-//! HTTP under everything that is asked of Platform.
+//! The HTTP client for all requests to Platform.
 
 use std::pin::Pin;
 use std::time::Duration;
@@ -17,13 +17,13 @@ pub(super) struct Transport {
 
 impl Transport {
     pub(super) fn new(issuer: &str) -> Self {
-        // A redirect would carry secrets to wherever it points.
+        // A redirect would send secrets to its target.
         let http = reqwest::Client::builder().redirect(Policy::none()).timeout(Duration::from_secs(10));
         let http = http.build().expect("no option that a system may lack");
         Self { http, is_plain: issuer.starts_with("http:") }
     }
 
-    /// Sends; trouble of the other side is no answer.
+    /// Sends a request. A server error does not count as an answer.
     pub(super) async fn execute(&self, request: RequestBuilder) -> Result<Response, Unanswered> {
         let answer = request.send().await?;
         let status = answer.status();
@@ -33,7 +33,7 @@ impl Transport {
     async fn relay(&self, request: HttpRequest) -> Result<HttpResponse, Unanswered> {
         let mut request = reqwest::Request::try_from(request)?;
         if self.is_plain {
-            // On the loopback, TLS is left out.
+            // TLS is not used on the loopback.
             request.url_mut().set_scheme("http").expect("from one web scheme to another");
         }
         let answer = self.execute(RequestBuilder::from_parts(self.http.clone(), request)).await?;
@@ -45,7 +45,7 @@ impl Transport {
     }
 }
 
-/// By hand, because the crate's own goes with another version of reqwest.
+/// Implemented here, because the crate's own implementation uses another version of reqwest.
 impl<'c> AsyncHttpClient<'c> for Transport {
     type Error = Unanswered;
     type Future = Pin<Box<dyn Future<Output = Result<HttpResponse, Unanswered>> + Send + 'c>>;
@@ -55,7 +55,7 @@ impl<'c> AsyncHttpClient<'c> for Transport {
     }
 }
 
-/// Why there is no answer that could be used; asking again may help.
+/// Why there is no usable answer. A retry may help.
 #[derive(Debug, Error)]
 pub(super) enum Unanswered {
     #[error("it answered {0}")]
@@ -74,7 +74,7 @@ fn words(error: &reqwest::Error) -> String {
     match error.status() {
         Some(status) => format!("it answered {status}"),
         None if error.is_timeout() => "it took too long to answer".into(),
-        None if error.is_connect() => "nobody is there".into(),
-        None => "its answer makes no sense".into(),
+        None if error.is_connect() => "it cannot be reached".into(),
+        None => "its answer cannot be read".into(),
     }
 }

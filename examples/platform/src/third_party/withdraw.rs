@@ -1,4 +1,4 @@
-//! Withdrawing connections that nobody waits for, as far as Platform plays along.
+//! Withdraws connections at Platform, as far as Platform accepts it.
 
 use super::connection::Connection;
 use super::failure::Failure;
@@ -11,15 +11,15 @@ pub(super) struct Left {
 }
 
 impl Application {
-    /// Revokes one after the other, with the registration that they were made with; a Platform that
-    /// cannot be reached is not asked again.
+    /// Revokes the connections one after the other, with the registration that they were made with. If Platform cannot
+    /// be reached, it is not asked again.
     pub(super) async fn withdraw(
         &self,
         registration: Option<Registration>,
         connections: Vec<Connection>,
     ) -> Result<(), Left> {
         let Some(registration) = registration else {
-            let technical = "There was no registration left to do it with.".into();
+            let technical = "There was no registration to withdraw them with.".into();
             let left = Left { connections: connections.len(), technical };
             return if left.connections == 0 { Ok(()) } else { Err(left) };
         };

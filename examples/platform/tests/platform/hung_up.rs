@@ -14,8 +14,8 @@ use support::started::Started;
 
 /// PWD-01
 ///
-/// A check that nobody waits for any more keeps its place until it ends: two of strangers and one of a known browser
-/// run at once, each on 19 MiB.
+/// A check whose browser has hung up keeps its slot until it ends. At most two checks of unknown browsers and one of a
+/// known browser run at once, each with 19 MiB.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_client_that_hangs_up_frees_no_place() {
     let platform = start("hung-up");
@@ -55,7 +55,7 @@ async fn a_guess_counts_though_its_sender_hung_up() {
         stream.shutdown().await.unwrap();
     }
     sleep(Duration::from_secs(1)).await;
-    // Four failures are free, so without those that nobody waited for, neither would have to wait.
+    // Four failures are free, so without those whose browser hung up, neither would have to wait.
     let mut statuses = Vec::new();
     for _ in 0..2 {
         statuses.push(sign_in(&platform, (ALICE.0, "wrong")).send().await.status);
@@ -72,7 +72,7 @@ async fn post(platform: &Started, from: Ipv4Addr, username: &str, password: &str
     stream
 }
 
-/// Kilobytes of the process: those in use, or the most that ever were.
+/// Returns the kilobytes that the process uses, or the peak.
 fn memory(platform: &Started, which: &str) -> i64 {
     let status = fs::read_to_string(format!("/proc/{}/status", platform.process())).unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix(which)).unwrap();

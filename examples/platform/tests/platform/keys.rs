@@ -1,4 +1,4 @@
-//! Applications that prove who they are with a key.
+//! Applications that authenticate with a key.
 
 use grantor::{Clock as _, SystemClock};
 use serde_json::json;
@@ -56,7 +56,7 @@ async fn an_application_with_a_public_key_gets_a_token_and_no_secret() {
     assert_eq!(token(&platform, &id, &old).await.status, 200);
     assert_eq!(token(&platform, &id, &new).await.status, 401);
 
-    // The owner replaces the key, and hears what is wrong with one.
+    // The owner replaces the key, and sees what is wrong with an invalid one.
     let save = async |jwks: &str, jwks_uri: &str| {
         let page = get(&platform, &path, &devon).await.text();
         let form = [("version", value_after(&page, "name=\"version\"")), ("jwks", jwks), ("jwks_uri", jwks_uri)];
@@ -67,7 +67,7 @@ async fn an_application_with_a_public_key_gets_a_token_and_no_secret() {
     let private = json!({ "keys": [private] }).to_string();
     for (jwks, jwks_uri, text) in [
         ("", "", "Paste the public key, or give its address."),
-        ("{}", "", "This is no JWK Set."),
+        ("{}", "", "This is not a JWK Set."),
         (&private, "", "Key 1 is a private key"),
         (&set, "https://changelog.example/jwks.json", "not both"),
         ("", "http://changelog.example/jwks.json", "beginning with https://"),
@@ -78,7 +78,7 @@ async fn an_application_with_a_public_key_gets_a_token_and_no_secret() {
         assert!(page.contains(text) && page.contains("aria-invalid=\"true\""), "{text}: {page}");
     }
     assert_eq!(save(&new.key_set(), "").await.status, 303);
-    assert!(get(&platform, &path, &devon).await.text().contains("Saved: from now on these keys count."));
+    assert!(get(&platform, &path, &devon).await.text().contains("Saved: these keys are in use now."));
     assert_eq!(token(&platform, &id, &new).await.status, 200);
     assert_eq!(token(&platform, &id, &old).await.status, 401);
     assert_eq!(save("", "https://changelog.example/jwks.json").await.status, 303);

@@ -34,7 +34,7 @@ async fn a_request_for_another_host_is_refused() {
 
 /// IMG-02
 ///
-/// A logo that is opened directly stays a picture, whatever its bytes hold besides.
+/// A logo that is opened directly is treated as an image, even if its bytes contain more.
 #[tokio::test]
 async fn a_logo_is_sent_as_an_image_and_nothing_else() {
     let platform = start("logos");
@@ -60,7 +60,7 @@ async fn a_form_that_may_come_from_another_origin_is_refused() {
         (vec![("Sec-Fetch-Site", "none")], 303),
         (vec![("Sec-Fetch-Site", "same-site")], 403),
         (vec![("Sec-Fetch-Site", "cross-site")], 403),
-        // Sent by a browser that is too old to tell more.
+        // Sent by a browser that is too old for `Sec-Fetch-Site`.
         (vec![("Origin", own)], 403),
         (vec![("Origin", "null")], 403),
         (vec![("Origin", "http://evil.example")], 403),
@@ -81,13 +81,13 @@ async fn a_browser_that_signed_in_before_is_not_held_back_by_a_strangers_guesses
     }
     let answer = sign_in(&platform, DEVON).cookies(&known).send().await;
     assert_eq!(answer.status, 303);
-    // It is known to that account alone, and its own guesses count.
+    // It is known only for that account, and its own guesses count.
     let answer = sign_in(&platform, ALICE).cookies(&known).send().await;
     assert_eq!(answer.status, 429);
     guess_until_refused(&platform, DEVON.0, &known).await;
 }
 
-/// Sends wrong passwords until the wait is long enough to be met by what follows.
+/// Sends wrong passwords until the wait is long enough for the following requests.
 async fn guess_until_refused(platform: &Started, account: &str, cookies: &str) {
     for _ in 0..1000 {
         let answer = sign_in(platform, (account, "wrong")).cookies(cookies).send().await;
@@ -98,7 +98,7 @@ async fn guess_until_refused(platform: &Started, account: &str, cookies: &str) {
             None => assert_eq!(answer.status, 200),
         }
     }
-    panic!("{account} can be guessed without end");
+    panic!("{account} can be guessed without limit");
 }
 
 #[tokio::test]

@@ -59,7 +59,7 @@ async fn the_consent_page_says_that_nobody_reviewed_it() {
             assert!(!page.contains(loaded), "{loaded} in {page}");
         }
         let host = page.find("id=\"goes-to\"").unwrap();
-        assert!(host < page.find(NAME).unwrap(), "first where it leads, then what it says");
+        assert!(host < page.find(NAME).unwrap(), "first where the answer goes, then its own claims");
         // The user is asked each time, even after an earlier consent.
         let page = Page::open(&question(&platform, &id), &alice).await;
         page.decide(&[("scope", "repo-issue:r"), ("decision", "allow")]).await;

@@ -1,4 +1,4 @@
-//! What the pages say and ask for, read as a program that follows no style sheet.
+//! The contents of the pages, read without style sheets.
 
 use crate::{ADMIN, ALICE, DEVON, location, sign_in, start};
 use support::http::{Answer, Page, Request, value_after};
@@ -22,7 +22,7 @@ async fn the_consent_page_says_who_asks_for_what() {
     }
 }
 
-/// A page warns of the place that its answer goes to, of an application that cannot prove itself, or of nothing.
+/// A page warns of the place that its answer goes to, of an application without a secret, or of nothing.
 #[tokio::test]
 async fn the_consent_page_has_the_warning_that_applies() {
     let platform = start("warnings");
@@ -61,7 +61,7 @@ async fn consent_to_nothing_is_no_denial() {
     assert_eq!(answer.status, 422);
     let again = answer.text();
     assert!(again.contains("Nothing is ticked.") && !again.contains(" checked>"), "{again}");
-    // Without a way back there is no form to show, and no answer is sent to the application either.
+    // Without the address of the page, no form is shown, and no answer is sent to the application either.
     let answer = decide(&platform, &alice, &[("handle", handle), ("next", "/"), ("decision", "allow")]).await;
     assert_eq!(answer.status, 400);
     // Both questions are still open.
@@ -159,7 +159,7 @@ async fn an_approval_whose_code_was_not_used_is_listed_and_withdrawn() {
     assert_eq!(location(&platform, &withdrawn).query(), Some("withdrawn"));
     assert!(list().await.contains("No application can use your account."));
 
-    // With a connection beside it: both end, and the code that waits is worth nothing.
+    // With another connection: both end, and the unused code is not valid.
     connect(&platform, &alice).await;
     let (waiting, browser) = start_connecting(&platform).await;
     let callback = approve(&alice, &waiting).await;
@@ -198,7 +198,7 @@ async fn a_sample_logo_stands_in_for_a_file() {
     assert_eq!(&logo[..], include_bytes!("../../assets/sample_logo.png"));
 }
 
-/// The pages with something to copy run one script of this service, and no page has any of its own.
+/// The pages with something to copy run one script of this service. No page has an inline script or style.
 #[tokio::test]
 async fn scripts_run_from_their_file_alone_and_where_they_are_needed() {
     let platform = start("scripts");
@@ -253,13 +253,13 @@ async fn start_connecting(platform: &Started) -> (Url, String) {
     (location(platform, &start), start.cookies())
 }
 
-/// Allows what is asked for as far as issues go, and gives the callback with the code.
+/// Allows only the scope for issues, and returns the callback with the code.
 async fn approve(cookies: &str, question: &Url) -> Url {
     let page = Page::open(question, cookies).await;
     page.decide(&[("scope", "repo-issue:rw"), ("decision", "allow")]).await
 }
 
-/// Registers an application as its developer and approves it as an administrator; gives its client id.
+/// Registers an application as its developer, approves it as an administrator, and returns its client id.
 pub(crate) async fn register_and_approve(
     platform: &Started,
     [devon, admin]: [&str; 2],
@@ -274,7 +274,7 @@ pub(crate) async fn register_and_approve(
     id
 }
 
-/// Sends the registration form of an application that reads issues, with these fields besides and no file.
+/// Sends the registration form of an application that reads issues, with these additional fields and no file.
 pub(crate) async fn register(platform: &Started, cookies: &str, fields: &[(&str, &str)]) -> Answer {
     let common = [
         ("name", "Changelog"),

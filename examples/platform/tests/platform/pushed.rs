@@ -63,7 +63,7 @@ async fn a_pushed_request_outlasts_the_sign_in() {
     }
 }
 
-/// NEG-PAR-01: a reference that has ended asks nobody to sign in, and begins no session.
+/// NEG-PAR-01: an expired reference asks for no sign-in, and begins no session.
 #[tokio::test]
 async fn a_dead_reference_asks_nobody_to_sign_in() {
     let platform = start("pushed-dead");

@@ -22,13 +22,13 @@ async fn what_is_too_long_is_refused_without_a_check() {
     // None of them counted as a guess, and the longest that may be is one.
     let answer = sign_in(&platform, (ALICE.0, &longest)).send().await;
     assert_eq!(answer.status, 200);
-    assert!(answer.text().contains("do not belong together"));
+    assert!(answer.text().contains("Wrong user name or password"));
     let answer = sign_in(&platform, (&"a".repeat(255), "wrong")).send().await;
     assert_eq!(answer.status, 200);
     assert_eq!(sign_in(&platform, ALICE).send().await.status, 303);
 }
 
-/// Whatever accounts it tries.
+/// For all accounts together.
 #[tokio::test]
 async fn an_address_has_thirty_guesses() {
     let platform = start_with("addresses", &["--throttle"]);
@@ -46,7 +46,7 @@ async fn an_address_has_thirty_guesses() {
             break;
         }
     }
-    let refused = refused.expect("an address can guess without end");
+    let refused = refused.expect("an address can guess without limit");
     let seconds: u32 = refused.header("retry-after").unwrap().parse().unwrap();
     assert!((1..=10).contains(&seconds), "{seconds}");
     // Neither a browser that is known nor one from elsewhere is held back.

@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::{ALICE, location, sign_in, start};
 use support::http::{Page, Request};
 
-/// Anybody can begin to connect; the file is written for those who have.
+/// Anyone can begin to connect. The file is written only for those who have connected.
 #[tokio::test]
 async fn a_stranger_makes_no_file_be_written() {
     let platform = start("strangers");
@@ -24,7 +24,7 @@ async fn a_stranger_makes_no_file_be_written() {
     }
     assert!(!file.exists(), "{}", fs::read_to_string(&file).unwrap_or_default());
 
-    // What was begun is remembered all the same, and kept once it has led to a connection.
+    // An attempt is remembered all the same, and kept once it has led to a connection.
     let begun = Request::to("GET", own("/connect")).send().await;
     let (visitor, question) = (begun.cookies(), location(&platform, &begun));
     let alice = sign_in(&platform, ALICE).send().await.cookies();

@@ -4,8 +4,8 @@ use crate::client::application::field::Problem;
 use crate::client::application::logo::bound::Bound;
 
 /// Walks the blocks to the trailer, or to where the file ends.
-pub(super) fn check(octets: &[u8], bound: Bound) -> Result<(), Problem> {
-    let screen = octets.get(6..).unwrap_or_default();
+pub(super) fn check(bytes: &[u8], bound: Bound) -> Result<(), Problem> {
+    let screen = bytes.get(6..).unwrap_or_default();
     let Some((&[width, wide, height, high, flags, _, _], rest)) = screen.split_first_chunk() else {
         return Err(Problem::NotAnImage);
     };
@@ -28,22 +28,22 @@ pub(super) fn check(octets: &[u8], bound: Bound) -> Result<(), Problem> {
     Ok(())
 }
 
-/// Checks a frame with its offset, as far as which some decoders make the screen grow; returns its data.
+/// Checks a frame and its offset, since some decoders enlarge the screen to fit it. Returns the frame's data.
 fn frame<'a>(descriptor: &[u8; 9], rest: &'a [u8], bound: Bound) -> Result<&'a [u8], Problem> {
     let &[left, more_left, top, more_top, width, wide, height, high, flags] = descriptor;
     bound.check(side(width, wide), side(height, high))?;
     bound.check(side(left, more_left) + side(width, wide), side(top, more_top) + side(height, high))?;
-    // The code size stands before the data.
+    // The code size precedes the data.
     Ok(after_colours(flags, rest).get(1..).unwrap_or_default())
 }
 
-/// What follows a color table of 3 bytes for each of 2 to 256 colors, if there is one.
+/// Returns what follows a color table of 3 bytes for each of 2 to 256 colors, if there is one.
 fn after_colours(flags: u8, rest: &[u8]) -> &[u8] {
     let length = if flags & 0x80 == 0 { 0 } else { 3 << ((flags & 0x07) + 1) };
     rest.get(length..).unwrap_or_default()
 }
 
-/// What follows sub-blocks, each with its length before it, the last one empty.
+/// Returns what follows sub-blocks. Each is prefixed by its length, and the last one is empty.
 fn after_sub_blocks(mut rest: &[u8]) -> &[u8] {
     while let Some((length, block)) = rest.split_first() {
         rest = block.get(usize::from(*length)..).unwrap_or_default();

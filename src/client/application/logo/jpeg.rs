@@ -3,16 +3,16 @@
 use crate::client::application::field::Problem;
 use crate::client::application::logo::bound::Bound;
 
-/// Walks the marker segments to the first start of frame. Only there are the dimensions, and a scan before it, the
-/// end, or bytes between two segments mean that there are none.
-pub(super) fn check(octets: &[u8], bound: Bound) -> Result<(), Problem> {
-    let mut segments = octets.get(2..).unwrap_or_default();
+/// Walks the marker segments to the first start of frame, which alone states the dimensions. A scan before it, the end
+/// of the image, or bytes between two segments mean that there are none.
+pub(super) fn check(bytes: &[u8], bound: Bound) -> Result<(), Problem> {
+    let mut segments = bytes.get(2..).unwrap_or_default();
     loop {
         let (marker, rest) = marker(segments).ok_or(Problem::NotAnImage)?;
         match marker {
-            // Stands alone.
+            // A marker without a segment.
             0x01 => segments = rest,
-            // Start of frame, but for three other markers in between.
+            // Start of frame. Three markers in this range have other meanings.
             0xc0..=0xcf if !matches!(marker, 0xc4 | 0xc8 | 0xcc) => return frame(rest, bound),
             // Restarts, start and end of the image, and start of scan.
             0x00 | 0xd0..=0xda => return Err(Problem::NotAnImage),
@@ -32,13 +32,13 @@ fn marker(segments: &[u8]) -> Option<(u8, &[u8])> {
     rest.split_first().map(|(marker, rest)| (*marker, rest))
 }
 
-/// What follows a segment, whose length counts itself.
+/// Returns what follows a segment, whose length includes itself.
 fn segment(rest: &[u8]) -> Option<&[u8]> {
     let length = usize::from(u16::from_be_bytes(*rest.first_chunk()?));
     rest.get(length..).filter(|_| length >= 2)
 }
 
-/// Length, precision, height, width. A height of 0 is stated after the scan only, by another marker.
+/// Reads length, precision, height and width. If the height is 0, another marker states it after the scan.
 fn frame(rest: &[u8], bound: Bound) -> Result<(), Problem> {
     let Some([_, _, _, height @ .., width_high, width_low]) = rest.first_chunk::<7>() else {
         return Err(Problem::NotAnImage);

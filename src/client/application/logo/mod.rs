@@ -16,49 +16,49 @@ use crate::codec::DecodeError;
 /// An application's logo: a PNG, JPEG, GIF or WebP image.
 ///
 /// The type and the dimensions are read from the content, never from a file name or a header of the request. The
-/// headers of the image are checked in one pass and nothing is decoded: the file may still be damaged, or hold something
-/// else besides. Send the bytes with [`media_type`](Self::media_type), `X-Content-Type-Options: nosniff` and
+/// headers of the image are checked in one pass and nothing is decoded: the file may still be damaged, or contain other
+/// data as well. Send the bytes with [`media_type`](Self::media_type), `X-Content-Type-Options: nosniff` and
 /// `Content-Security-Policy: default-src 'none'; sandbox`.
 ///
 /// # Security
 ///
-/// SVG is refused: it is a document that can hold scripts and load what is elsewhere, so whoever
-/// opens its address would run the applicant's code in the server's origin.
+/// SVG is refused: it is a document that can contain scripts and load external resources. A user who opens its address
+/// would run the applicant's code in the server's origin.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Logo {
     format: Format,
-    octets: Box<[u8]>,
+    bytes: Box<[u8]>,
 }
 
 impl Logo {
-    /// Checks the bytes of an image, at most as many as the limits say, with sides no longer than they say.
+    /// Checks the bytes of an image: the limits bound their number and the sides of the image.
     ///
     /// # Errors
     ///
-    /// [`FieldError`] of [`Field::Logo`]: [`Problem::Missing`] without bytes, [`Problem::TooManyOctets`],
-    /// [`Problem::NotAnImage`], also if its headers cannot be read, [`Problem::Dimensions`] or [`Problem::Animated`].
-    pub fn new(octets: impl Into<Box<[u8]>>, limits: &RegistrationLimits) -> Result<Self, FieldError> {
+    /// [`FieldError`] of [`Field::Logo`]: [`Problem::Missing`] without bytes, [`Problem::TooManyBytes`],
+    /// [`Problem::NotAnImage`] (also for unreadable headers), [`Problem::Dimensions`] or [`Problem::Animated`].
+    pub fn new(bytes: impl Into<Box<[u8]>>, limits: &RegistrationLimits) -> Result<Self, FieldError> {
         let refused = |problem| FieldError::new(Field::Logo, problem);
-        let octets = octets.into();
-        if octets.is_empty() {
+        let bytes = bytes.into();
+        if bytes.is_empty() {
             return Err(refused(Problem::Missing));
         }
-        check_size(octets.len(), limits)?;
-        let format = Format::of(&octets).ok_or_else(|| refused(Problem::NotAnImage))?;
-        let logo = Self { format, octets };
+        check_size(bytes.len(), limits)?;
+        let format = Format::of(&bytes).ok_or_else(|| refused(Problem::NotAnImage))?;
+        let logo = Self { format, bytes };
         logo.check(limits)?;
         Ok(logo)
     }
 
-    /// Reads back what [`octets`](Self::octets) gave, whatever the limits are by now.
+    /// Reads what [`bytes`](Self::bytes) returned, ignoring the current limits.
     ///
     /// # Errors
     ///
-    /// [`DecodeError`] if the octets are no such image.
-    pub fn decode(octets: impl Into<Box<[u8]>>) -> Result<Self, DecodeError> {
-        let octets = octets.into();
-        let format = Format::of(&octets).ok_or(DecodeError::Malformed)?;
-        Ok(Self { format, octets })
+    /// [`DecodeError`] if the bytes are not such an image.
+    pub fn decode(bytes: impl Into<Box<[u8]>>) -> Result<Self, DecodeError> {
+        let bytes = bytes.into();
+        let format = Format::of(&bytes).ok_or(DecodeError::Malformed)?;
+        Ok(Self { format, bytes })
     }
 
     /// Returns the media type: `image/png`, `image/jpeg`, `image/gif` or `image/webp`.
@@ -72,21 +72,21 @@ impl Logo {
         }
     }
 
-    /// Returns the octets as they were submitted.
+    /// Returns the bytes as they were submitted.
     #[must_use]
-    pub fn octets(&self) -> &[u8] {
-        &self.octets
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
     }
 
-    /// Checks a logo that may have been made under other limits.
+    /// Checks a logo that may have been created under other limits.
     pub(crate) fn check(&self, limits: &RegistrationLimits) -> Result<(), FieldError> {
-        check_size(self.octets.len(), limits)?;
+        check_size(self.bytes.len(), limits)?;
         let bound = Bound::new(limits.logo_pixels);
         let checked = match self.format {
-            Format::Png => png::check(&self.octets, bound),
-            Format::Jpeg => jpeg::check(&self.octets, bound),
-            Format::Gif => gif::check(&self.octets, bound),
-            Format::WebP => webp::check(&self.octets, bound),
+            Format::Png => png::check(&self.bytes, bound),
+            Format::Jpeg => jpeg::check(&self.bytes, bound),
+            Format::Gif => gif::check(&self.bytes, bound),
+            Format::WebP => webp::check(&self.bytes, bound),
         };
         checked.map_err(|problem| FieldError::new(Field::Logo, problem))
     }
@@ -94,7 +94,7 @@ impl Logo {
 
 impl fmt::Debug for Logo {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Logo({}, {} octets)", self.media_type(), self.octets.len())
+        write!(f, "Logo({}, {} bytes)", self.media_type(), self.bytes.len())
     }
 }
 
@@ -104,14 +104,14 @@ impl fmt::Debug for Logo {
 pub enum LogoSlot {
     /// The one that belongs to [`Application::form`](crate::client::application::Application::form).
     InForce,
-    /// The one that belongs to [`Application::proposed`](crate::client::application::Application::proposed),
-    /// if the change brings a new one.
+    /// The one that belongs to [`Application::proposed`](crate::client::application::Application::proposed), if the
+    /// change contains a new one.
     Proposed,
 }
 
-fn check_size(octets: usize, limits: &RegistrationLimits) -> Result<(), FieldError> {
-    if octets > limits.logo {
-        return Err(FieldError::new(Field::Logo, Problem::TooManyOctets { limit: limits.logo }));
+fn check_size(bytes: usize, limits: &RegistrationLimits) -> Result<(), FieldError> {
+    if bytes > limits.logo {
+        return Err(FieldError::new(Field::Logo, Problem::TooManyBytes { limit: limits.logo }));
     }
     Ok(())
 }
@@ -125,9 +125,9 @@ enum Format {
 }
 
 impl Format {
-    /// Recognizes a format by how its files begin.
-    fn of(octets: &[u8]) -> Option<Self> {
-        match octets {
+    /// Recognizes a format by the first bytes of its files.
+    fn of(bytes: &[u8]) -> Option<Self> {
+        match bytes {
             [0x89, b'P', b'N', b'G', b'\r', b'\n', 0x1a, b'\n', ..] => Some(Self::Png),
             [0xff, 0xd8, 0xff, ..] => Some(Self::Jpeg),
             [b'G', b'I', b'F', b'8', b'7' | b'9', b'a', ..] => Some(Self::Gif),
@@ -147,24 +147,24 @@ mod tests {
     const WEBP: &[u8] = b"RIFF\x12\0\0\0WEBPVP8L\x05\0\0\0\x2f\0\0\0\0\0";
     const FRAME: &[u8] = b"\x2c\0\0\0\0\x01\0\x01\0\0\x02\x02\x44\x01\0";
 
-    fn media_type(octets: &[u8]) -> Result<&'static str, Problem> {
-        let logo = Logo::new(octets, &RegistrationLimits::default());
+    fn media_type(bytes: &[u8]) -> Result<&'static str, Problem> {
+        let logo = Logo::new(bytes, &RegistrationLimits::default());
         logo.map(|logo| logo.media_type()).map_err(|error| error.problem().clone())
     }
 
     #[test]
     fn the_type_comes_from_the_content() {
-        for (octets, expected) in [
+        for (bytes, expected) in [
             (PNG, "image/png"),
             (JPEG, "image/jpeg"),
             (GIF, "image/gif"),
             (b"GIF87a\x01\0\x01\0\x80\0\0", "image/gif"),
             (WEBP, "image/webp"),
         ] {
-            assert_eq!(media_type(octets), Ok(expected));
-            let logo = Logo::decode(octets).unwrap();
-            assert_eq!(logo.octets(), octets);
-            assert_eq!(format!("{logo:?}"), format!("Logo({expected}, {} octets)", octets.len()));
+            assert_eq!(media_type(bytes), Ok(expected));
+            let logo = Logo::decode(bytes).unwrap();
+            assert_eq!(logo.bytes(), bytes);
+            assert_eq!(format!("{logo:?}"), format!("Logo({expected}, {} bytes)", bytes.len()));
         }
     }
 
@@ -172,7 +172,7 @@ mod tests {
     #[test]
     fn what_is_no_image_is_refused() {
         assert_eq!(media_type(b""), Err(Problem::Missing));
-        for octets in [
+        for bytes in [
             &b"plain text"[..],
             b"<svg xmlns='http://www.w3.org/2000/svg'><script/></svg>",
             b"<?xml version='1.0'?><svg/>",
@@ -181,10 +181,10 @@ mod tests {
             b"BM\x1e\0\0\0",
             b"%PDF-1.7",
         ] {
-            assert_eq!(media_type(octets), Err(Problem::NotAnImage), "{octets:?}");
-            assert_eq!(Logo::decode(octets), Err(DecodeError::Malformed));
+            assert_eq!(media_type(bytes), Err(Problem::NotAnImage), "{bytes:?}");
+            assert_eq!(Logo::decode(bytes), Err(DecodeError::Malformed));
         }
-        for octets in [
+        for bytes in [
             &b"\x89PNG\r\n\x1a\n"[..],
             b"\x89PNG\r\n\x1a\n and a text that follows the signature",
             b"\x89PNG\r\n\x1a\n\0\0\0\x0dIHDR\0\0\0\x01\0\0\0",
@@ -205,9 +205,9 @@ mod tests {
             b"RIFF\x0e\0\0\0WEBPVP8 \x0a\0\0\0\0\0\0abc\x01\0\x01\0",
             b"RIFF\x0e\0\0\0WEBPVP8X\x0a\0\0\0\0\0\0\0\0",
         ] {
-            assert_eq!(media_type(octets), Err(Problem::NotAnImage), "{octets:?}");
-            // One that was stored under other rules stays readable.
-            assert!(Logo::decode(octets).is_ok());
+            assert_eq!(media_type(bytes), Err(Problem::NotAnImage), "{bytes:?}");
+            // A logo that was stored under other rules stays readable.
+            assert!(Logo::decode(bytes).is_ok());
         }
     }
 
@@ -291,7 +291,7 @@ mod tests {
         let comment = b"\x21\xfe\x02hi\0";
         for (image, expected) in [
             ([PNG, &[0; 4], text, control].concat(), Err(Problem::Animated)),
-            // No animation behind the image.
+            // No animation after the image.
             ([PNG, &[0; 4], text, b"\0\0\0\0IDAT\0\0\0\0", control].concat(), Ok("image/png")),
             ([GIF, FRAME, b";"].concat(), Ok("image/gif")),
             ([GIF, FRAME, FRAME].concat(), Err(Problem::Animated)),
@@ -310,20 +310,20 @@ mod tests {
         let limits = RegistrationLimits { logo_pixels: 16, ..RegistrationLimits::default() };
         assert!(Logo::new(png(16, 16), &limits).is_ok());
         let refused = Logo::new(png(17, 16), &limits).unwrap_err();
-        assert_eq!(refused.to_string(), "logo: has a side that is not of 1 to 16 pixels");
-        // One that was made under other limits is checked again when it is submitted.
+        assert_eq!(refused.to_string(), "logo: has a side that is not 1 to 16 pixels long");
+        // A logo that was created under other limits is checked again when it is submitted.
         assert!(Logo::decode(png(17, 16)).unwrap().check(&limits).is_err());
     }
 
     /// SVC-2.1-02, D-24
     #[test]
-    fn a_megabyte_is_1_048_576_octets() {
-        let of_size = |octets: usize| {
+    fn a_megabyte_is_1_048_576_bytes() {
+        let of_size = |bytes: usize| {
             let mut image = PNG.to_vec();
-            image.resize(octets, 0);
+            image.resize(bytes, 0);
             media_type(&image)
         };
         assert_eq!(of_size(1_048_576), Ok("image/png"));
-        assert_eq!(of_size(1_048_577), Err(Problem::TooManyOctets { limit: 1_048_576 }));
+        assert_eq!(of_size(1_048_577), Err(Problem::TooManyBytes { limit: 1_048_576 }));
     }
 }

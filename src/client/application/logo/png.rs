@@ -3,12 +3,12 @@
 use crate::client::application::field::Problem;
 use crate::client::application::logo::bound::Bound;
 
-/// > The IHDR chunk shall be the first chunk in the PNG datastream. […] The acTL chunk must appear before the first IDAT
-/// > chunk.
+/// > The IHDR chunk shall be the first chunk in the PNG datastream. […] The acTL chunk must appear before the first
+/// > IDAT chunk.
 ///
 /// [PNG sections 11.2.1, 11.3.6.1]
-pub(super) fn check(octets: &[u8], bound: Bound) -> Result<(), Problem> {
-    let header = octets.get(8..).and_then(|rest| rest.strip_prefix(b"\0\0\0\x0dIHDR")).ok_or(Problem::NotAnImage)?;
+pub(super) fn check(bytes: &[u8], bound: Bound) -> Result<(), Problem> {
+    let header = bytes.get(8..).and_then(|rest| rest.strip_prefix(b"\0\0\0\x0dIHDR")).ok_or(Problem::NotAnImage)?;
     let (width, rest) = header.split_first_chunk().ok_or(Problem::NotAnImage)?;
     let (height, rest) = rest.split_first_chunk().ok_or(Problem::NotAnImage)?;
     bound.check(u32::from_be_bytes(*width), u32::from_be_bytes(*height))?;

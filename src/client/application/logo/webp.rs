@@ -4,8 +4,8 @@ use crate::client::application::field::Problem;
 use crate::client::application::logo::bound::Bound;
 
 /// Walks the chunks. The first one is a lossy or a lossless image, or the canvas of an extended file.
-pub(super) fn check(octets: &[u8], bound: Bound) -> Result<(), Problem> {
-    let mut chunks = octets.get(12..).unwrap_or_default();
+pub(super) fn check(bytes: &[u8], bound: Bound) -> Result<(), Problem> {
+    let mut chunks = bytes.get(12..).unwrap_or_default();
     let mut is_first = true;
     while let Some((kind, rest)) = chunks.split_first_chunk()
         && let Some((length, data)) = rest.split_first_chunk()
@@ -27,7 +27,7 @@ pub(super) fn check(octets: &[u8], bound: Bound) -> Result<(), Problem> {
     if is_first { Err(Problem::NotAnImage) } else { Ok(()) }
 }
 
-/// A key frame: its tag, the start code, and 14 bits for each side [RFC 6386 section 9.1].
+/// Reads a key frame: its tag, the start code, and 14 bits for each side [RFC 6386 section 9.1].
 fn lossy(data: &[u8], bound: Bound) -> Result<(), Problem> {
     let Some(&[_, _, _, 0x9d, 0x01, 0x2a, width, wide, height, high]) = data.first_chunk() else {
         return Err(Problem::NotAnImage);
@@ -36,14 +36,14 @@ fn lossy(data: &[u8], bound: Bound) -> Result<(), Problem> {
     bound.check(side(width, wide), side(height, high))
 }
 
-/// The signature, then 14 bits for each side less one [RFC 9649 section 3.4].
+/// Reads the signature, then 14 bits for each side minus one [RFC 9649 section 3.4].
 fn lossless(data: &[u8], bound: Bound) -> Result<(), Problem> {
     let Some(&[0x2f, one, two, three, four]) = data.first_chunk() else { return Err(Problem::NotAnImage) };
     let bits = u32::from_le_bytes([one, two, three, four]);
     bound.check((bits & 0x3fff) + 1, (bits >> 14 & 0x3fff) + 1)
 }
 
-/// The flags, three reserved bytes, then 24 bits for each side less one [RFC 9649 section 2.7].
+/// Reads the flags, three reserved bytes, then 24 bits for each side minus one [RFC 9649 section 2.7].
 fn canvas(data: &[u8], bound: Bound) -> Result<(), Problem> {
     let Some(&[flags, _, _, _, width, wider, widest, height, higher, highest]) = data.first_chunk() else {
         return Err(Problem::NotAnImage);

@@ -1,7 +1,7 @@
-//! The fuzz targets on their corpora, and on a few thousand inputs that are made of them.
+//! The fuzz targets on their corpora, and on a few thousand inputs that are made from them.
 //!
-//! A run makes the same inputs as the last one. `GRANTOR_CASES=100000` makes that many for each target. The
-//! package in `libfuzzer` lets a fuzzer that follows the coverage make them.
+//! Every run makes the same inputs. `GRANTOR_CASES=100000` makes that many for each target. The package in `libfuzzer`
+//! makes inputs with a coverage-guided fuzzer.
 
 mod mutation;
 
@@ -14,7 +14,7 @@ use mutation::Mutation;
 
 /// Inputs that are made for each target.
 const CASES: usize = 300;
-/// Octets of all corpora together.
+/// Bytes of all corpora together.
 const LIMIT: usize = 200_000;
 
 /// With `WRITE_CORPORA` set, the inputs that a server makes are written instead of compared.
@@ -65,11 +65,11 @@ fn the_corpora_are_small_and_each_belongs_to_a_target() {
     let folders = fs::read_dir(root()).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
     let folders: BTreeSet<_> = folders.collect();
     assert_eq!(folders, TARGETS.iter().map(|target| target.name.to_owned()).collect());
-    let octets: usize = TARGETS.iter().flat_map(corpus).map(|(_, input)| input.len()).sum();
-    assert!(octets <= LIMIT, "{octets}");
+    let bytes: usize = TARGETS.iter().flat_map(corpus).map(|(_, input)| input.len()).sum();
+    assert!(bytes <= LIMIT, "{bytes}");
 }
 
-/// Runs one input, and says which one it is if it fails.
+/// Runs one input, and names it if it fails.
 fn run(target: &Target, name: &str, input: &[u8]) -> String {
     let outcome = std::panic::catch_unwind(|| (target.check)(input));
     outcome.unwrap_or_else(|_| panic!("{}, {name}: {}", target.name, input.escape_ascii()))

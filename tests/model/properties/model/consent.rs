@@ -12,7 +12,7 @@ pub(crate) enum Answerer {
 }
 
 impl Model {
-    /// A request is checked and shown; nobody has agreed to anything yet.
+    /// A request is checked and shown. No user has agreed to anything yet.
     pub(crate) fn ask(&mut self, client: usize, user: usize, rights: Option<Rights>, has_challenge: bool) -> Answer {
         let own = &self.clients[client];
         if own.is_suspended {
@@ -39,7 +39,7 @@ impl Model {
         if !chosen.is_within(asked) {
             return Answer::PAGE;
         }
-        // The application may have lost some of it while the user looked.
+        // The application may have lost some of these rights while the page was open.
         let granted = chosen.and(self.clients[client].registered);
         if granted.is_empty() {
             return self.deny(number, by);

@@ -1,8 +1,8 @@
-//! The service as its description tells it: a plain history of what was consented to and issued, from which
-//! every answer follows.
+//! The service as its description states it: a plain history of what was consented to and issued, from which every
+//! answer follows.
 //!
-//! Nothing in here calls a rule of the crate or knows how it keeps its records. Nothing is ever taken out of
-//! the history but by a purge, and every end is worked out anew when it is asked for.
+//! Nothing here calls a rule of the crate or knows how it keeps its records. Only a purge removes anything from the
+//! history, and every end is computed when it is asked for.
 
 mod consent;
 mod registration;
@@ -23,7 +23,8 @@ use crate::properties::model::rules::{ACCESS_LIFE, CODE_LIFE, KEPT, PAGE_LIFE, R
 #[derive(Clone, Debug)]
 pub(crate) struct Model {
     pub(crate) rules: Rules,
-    /// How long a record stays after its revocation: where a fail-over may undo it, a repeated one has to find it.
+    /// How long a record stays after its revocation: where a fail-over may undo a revocation, a repeated one must find
+    /// the record.
     pub(crate) revoked_for: u32,
     pub(crate) now: u32,
     pub(crate) clients: Vec<Client>,
@@ -49,7 +50,7 @@ pub(crate) struct Client {
 pub(crate) enum Standing {
     Good,
     Locked,
-    /// It cannot tell at the moment.
+    /// The embedder does not know at the moment.
     Unknown,
 }
 
@@ -62,7 +63,7 @@ pub(crate) struct Request {
     pub(crate) has_challenge: bool,
     pub(crate) shown_until: u32,
     pub(crate) stage: Stage,
-    /// Its record was removed, or another request took it over.
+    /// Whether its record was removed, or taken over by another request.
     pub(crate) is_purged: bool,
     pub(crate) is_replaced: bool,
 }
@@ -97,11 +98,11 @@ pub(crate) struct Family {
     pub(crate) is_purged: bool,
 }
 
-/// What one token response carried, and what befell it.
+/// What one token response contained, and what happened to it.
 #[derive(Clone, Debug)]
 pub(crate) struct Pair {
     pub(crate) family: usize,
-    pub(crate) told: Rights,
+    pub(crate) scope: Rights,
     pub(crate) issued: u32,
     /// When its refresh token was first used.
     pub(crate) rotated: Option<u32>,
@@ -159,7 +160,7 @@ impl Model {
         }
     }
 
-    /// Whether the client proves itself and may ask for anything.
+    /// Whether the client is authenticated and may ask for anything.
     fn admits(&self, caller: Caller) -> bool {
         let client = &self.clients[caller.client];
         !client.is_suspended && (client.is_public || !caller.has_wrong_secret)
@@ -172,7 +173,7 @@ impl Model {
         self.holder(pair).rotated.map_or(own, |rotated| own.min(rotated + self.rules.access_grace))
     }
 
-    /// The pair that brought the refresh token.
+    /// The pair whose response contained the refresh token.
     pub(crate) fn holder<'m>(&'m self, pair: &'m Pair) -> &'m Pair {
         pair.repeats.map_or(pair, |number| &self.pairs[number])
     }
@@ -191,7 +192,7 @@ impl Model {
         issued <= self.now + SKEW
     }
 
-    /// Whether an access token is good as far as its family and the time are concerned.
+    /// Whether an access token is valid as far as its family and the time are concerned.
     fn access_lives(&self, pair: &Pair) -> bool {
         !self.is_ended(pair.family) && !pair.is_access_revoked && self.now < self.access_end(pair)
     }
@@ -200,13 +201,13 @@ impl Model {
         !self.is_ended(pair.family) && self.now < self.refresh_end(pair)
     }
 
-    /// Revoked, withdrawn with everything of its client, or gone.
+    /// Whether it was revoked, withdrawn with everything of its client, or removed.
     fn is_ended(&self, family: usize) -> bool {
         let family = &self.families[family];
         family.revoked.is_some() || family.is_purged || family.withdrawals != self.clients[family.client].withdrawals
     }
 
-    /// Whether any token of a family could still be used, its client apart.
+    /// Whether any token of a family could still be used, ignoring its client's state.
     fn has_live_tokens(&self, family: usize) -> bool {
         let own = &self.families[family];
         let in_time = |pair: &Pair| {
@@ -219,12 +220,12 @@ impl Model {
         self.pairs.iter().filter(move |pair| pair.family == family)
     }
 
-    /// What a resource finds behind an access token: what it may do, and its end.
-    pub(crate) fn opens(&self, pair: usize) -> Option<(Rights, u32)> {
+    /// What a resource learns from an access token: its rights and its end.
+    pub(crate) fn access(&self, pair: usize) -> Option<(Rights, u32)> {
         let pair = &self.pairs[pair];
         let client = &self.clients[self.families[pair.family].client];
         let is_good = self.access_lives(pair) && self.has_come(pair.issued) && !client.is_suspended;
-        is_good.then(|| (pair.told.and(client.registered), self.access_end(pair)))
+        is_good.then(|| (pair.scope.and(client.registered), self.access_end(pair)))
     }
 
     /// The families that a user is shown as authorized applications.
@@ -246,8 +247,8 @@ impl Model {
         (0..self.requests.len()).filter(is_shown).collect()
     }
 
-    /// The record of one request was given to a newer one: of a request that ended, or of the oldest where the user has
-    /// as many pages of that client open as may be.
+    /// The record of one request was given to a newer one: the old request had ended, or was the oldest where the user
+    /// has as many open pages of that client as allowed.
     pub(crate) fn taken_over(&mut self, old: usize) -> Result<(), String> {
         let (new, before) = self.requests.split_last().ok_or("no request")?;
         let of_both = |request: &&Request| (request.client, request.user) == (new.client, new.user);
@@ -301,8 +302,8 @@ impl Model {
         times
     }
 
-    /// After a purge: what is past its end by an hour may be gone, and nothing else. Which requests and which
-    /// families, or what stands in place of one, the store still has is told by the numbers of the requests.
+    /// After a purge, what ended at least an hour ago may be gone, and nothing else. The arguments state for each
+    /// request, by its number, whether the store still has it, and its family or what is in the family's place.
     pub(crate) fn purged(&mut self, has_request: &[bool], has_family: &[bool]) -> Result<(), String> {
         for number in 0..self.requests.len() {
             let request = &mut self.requests[number];
@@ -310,7 +311,7 @@ impl Model {
                 continue;
             }
             let (found, may_go) = (has_request[number], request.end() + KEPT <= self.now);
-            // A store may look at a request anew no sooner than it would have before the user answered.
+            // A store may check a request no sooner than it would have before the user answered.
             let must_go = may_go && request.shown_until + KEPT <= self.now;
             if must_go && found || !may_go && !found && !request.is_purged {
                 return Err(format!("request {number}: is it kept? {found}"));
@@ -334,8 +335,8 @@ impl Model {
         Ok(())
     }
 
-    /// A family outlives its last token by an hour, and stands in the way of a late exchange for two hours after its
-    /// code's end. What was revoked has no token to outlive.
+    /// A family outlives its last token by an hour, and blocks a late exchange for two hours after its code's end. A
+    /// revoked family has no token to outlive.
     fn kept_until(&self, family: usize) -> u32 {
         let place = self.families[family].code_until + PLACE_KEPT;
         if let Some(revoked) = self.families[family].revoked {

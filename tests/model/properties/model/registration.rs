@@ -3,12 +3,12 @@
 use crate::properties::model::{Model, Rights};
 
 impl Model {
-    /// Tells whether it was in use.
+    /// Returns whether it was in use.
     pub(crate) fn suspend(&mut self, client: usize) -> bool {
         !std::mem::replace(&mut self.clients[client].is_suspended, true)
     }
 
-    /// Tells whether it was suspended.
+    /// Returns whether it was suspended.
     pub(crate) fn resume(&mut self, client: usize) -> bool {
         std::mem::replace(&mut self.clients[client].is_suspended, false)
     }

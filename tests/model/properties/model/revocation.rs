@@ -1,4 +1,4 @@
-//! What clients, users and administrators take back.
+//! What clients, users and administrators revoke.
 
 use crate::properties::model::{Answer, Caller, Fate, Model, Stage};
 
@@ -9,8 +9,8 @@ pub(crate) enum Kind {
 }
 
 impl Model {
-    /// A good token is dead at once; a refresh token takes its family along. What is no good token any more is
-    /// no error, and nothing changes.
+    /// A valid token is dead at once; a refresh token with its family. A token that is no longer valid is no error, and
+    /// nothing changes.
     pub(crate) fn revoke(&mut self, number: usize, kind: Kind, caller: Caller) -> Answer {
         if !self.admits(caller) {
             return Answer::NO_CLIENT;
@@ -45,7 +45,7 @@ impl Model {
         Answer::OK
     }
 
-    /// Tells whether this call did it.
+    /// Returns whether this call did it.
     pub(super) fn revoke_family(&mut self, family: usize) -> bool {
         let now = self.now;
         let own = &mut self.families[family];
@@ -57,13 +57,13 @@ impl Model {
         did
     }
 
-    /// A user withdraws a family; tells whether something alive was taken.
+    /// A user withdraws a family; returns whether that ended anything.
     pub(crate) fn withdraw(&mut self, family: usize, user: usize) -> bool {
         let was_live = self.has_live_tokens(family);
         self.families[family].user == user && self.revoke_family(family) && was_live
     }
 
-    /// Everything of a user, or what the user granted to one client, is withdrawn; tells how much of it was alive.
+    /// Withdraws everything of a user, or what the user granted to one client; returns how much of it was alive.
     pub(crate) fn withdraw_all(&mut self, user: usize, client: Option<usize>) -> usize {
         let mut count = 0;
         for number in 0..self.requests.len() {
@@ -79,7 +79,7 @@ impl Model {
         count
     }
 
-    /// A user withdraws a request in whatever it has become; tells whether something alive was taken.
+    /// A user withdraws a request, or what it has become; returns whether that ended anything.
     pub(crate) fn withdraw_request(&mut self, number: usize, user: usize) -> bool {
         match self.requests[number].stage {
             Stage::Code { fate: Fate::Exchanged(family), .. } => self.withdraw(family, user),
@@ -106,7 +106,7 @@ impl Model {
         }
     }
 
-    /// Every code and token of a client is withdrawn; what users still look at is not.
+    /// Withdraws every code and token of a client, but not the requests that are still shown to users.
     pub(crate) fn withdraw_client(&mut self, client: usize) {
         self.clients[client].withdrawals += 1;
     }

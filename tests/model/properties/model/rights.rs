@@ -1,12 +1,12 @@
-//! Scopes as a set of single rights, one bit each; to write a thing is to read it too.
+//! Scopes as a set of single rights, one bit each; writing includes reading.
 
-/// What the application registers of the table of scopes, in the table's order, with the bit of reading and,
-/// where it may be had, that of writing.
+/// The scopes that the application registers, in the table's order, each with its bit for reading and, where allowed,
+/// its bit for writing.
 const TABLE: [(&str, u8, u8); 3] = [("repo-code", 1, 2), ("repo-issue", 4, 8), ("account-profile", 16, 0)];
 /// A scope that no application here registers.
 const STRANGE: u8 = 32;
 
-/// What a request, a user or a token stands for.
+/// The rights of a request, a consent or a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Rights(u8);
 

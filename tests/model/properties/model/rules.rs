@@ -2,7 +2,7 @@
 
 use crate::properties::model::Client;
 
-/// How long a user may look at the page.
+/// How long a page may wait for its user.
 pub(crate) const PAGE_LIFE: u32 = 30 * 60;
 /// "Usually 10 minutes."
 pub(crate) const CODE_LIFE: u32 = 10 * 60;
@@ -10,13 +10,13 @@ pub(crate) const CODE_LIFE: u32 = 10 * 60;
 pub(crate) const ACCESS_LIFE: u32 = 8 * 60 * 60;
 /// "Valid for 180 days."
 pub(crate) const REFRESH_LIFE: u32 = 180 * 24 * 60 * 60;
-/// What is over is kept for an hour, so that a replay is known for one.
+/// Expired records are kept for an hour, so that a replay is recognized for that long.
 pub(crate) const KEPT: u32 = 60 * 60;
-/// Two hours after a code's end no exchange of it can come any more.
+/// Two hours after a code's end, no exchange of it can arrive any more.
 pub(crate) const PLACE_KEPT: u32 = 2 * 60 * 60;
 /// Pages of one client that a user may have open, where so many are set.
 pub(crate) const HELD: usize = 3;
-/// What is issued by a clock that is further ahead waits until then.
+/// What a clock that is further ahead issued is not valid before that time.
 pub(crate) const SKEW: u32 = 60;
 /// Pairs in grace at once, and access tokens beside one refresh token.
 pub(crate) const MANY: usize = 64;
@@ -27,7 +27,7 @@ pub(crate) struct Rules {
     pub(crate) access_grace: u32,
     confidential_grace: u32,
     public_grace: u32,
-    /// After the grace, refused without accusing anybody.
+    /// After the grace, a use is refused, but does not count as reuse.
     pub(crate) margin: u32,
     /// A refresh ends the refresh grace of earlier pairs.
     pub(crate) cuts_grace: bool,

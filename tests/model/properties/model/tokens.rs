@@ -3,7 +3,7 @@
 use crate::properties::model::rules::{MANY, REFRESH_LIFE};
 use crate::properties::model::{Answer, Caller, Family, Fate, Model, Pair, Rights, Stage, Standing};
 
-/// What comes along with a code.
+/// What is sent along with a code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Sent {
     Right,
@@ -33,7 +33,7 @@ impl Model {
         if self.now >= until || !self.has_come(request.issued()) {
             return self.replayed(fate);
         }
-        // What would not be a good first use is no replay either.
+        // A request that would fail as a first use is no replay either.
         let granted = granted.and(client.registered);
         if granted.is_empty() {
             return Answer::NO_GRANT;
@@ -55,7 +55,7 @@ impl Model {
         Answer::OK
     }
 
-    /// An otherwise good use of a code that was used takes everything back.
+    /// An otherwise valid use of a used code revokes everything.
     fn replayed(&mut self, fate: Fate) -> Answer {
         if let Fate::Exchanged(family) = fate
             && self.revoke_family(family)
@@ -65,15 +65,15 @@ impl Model {
         Answer::NO_GRANT
     }
 
-    /// Returns the pair that the answer brings as well: a new one, or the newest again.
+    /// Also returns the pair in the answer: a new one, or the newest again.
     pub(crate) fn refresh(&mut self, number: usize, caller: Caller, rights: Option<Rights>) -> (Answer, Option<usize>) {
         match self.judged(number, caller, rights) {
-            Ok(told) => self.along_the_line(number, told),
+            Ok(scope) => self.along_the_line(number, scope),
             Err(answer) => (answer, None),
         }
     }
 
-    /// What the answer's access token may do.
+    /// Returns the rights of the answer's access token.
     fn judged(&mut self, number: usize, caller: Caller, rights: Option<Rights>) -> Result<Rights, Answer> {
         if !self.admits(caller) {
             return Err(Answer::NO_CLIENT);
@@ -96,31 +96,31 @@ impl Model {
         if available.is_empty() {
             return Err(Answer::NO_GRANT);
         }
-        let told = rights.unwrap_or(available);
-        if told.is_within(available) { Ok(told) } else { Err(Answer::BAD_SCOPE) }
+        let scope = rights.unwrap_or(available);
+        if scope.is_within(available) { Ok(scope) } else { Err(Answer::BAD_SCOPE) }
     }
 
-    /// There is one line of pairs: a token in its grace stands for the newest one.
-    fn along_the_line(&mut self, number: usize, told: Rights) -> (Answer, Option<usize>) {
+    /// There is one line of pairs: a token in its grace counts as the newest one.
+    fn along_the_line(&mut self, number: usize, scope: Rights) -> (Answer, Option<usize>) {
         let presented = self.pairs[number].repeats.unwrap_or(number);
         let family = self.pairs[number].family;
         let newest = self.newest(family);
         let is_in_grace = presented != newest;
         let event = if is_in_grace { "RefreshedInGrace" } else { "Refreshed" };
         let own = &self.pairs[newest];
-        if is_in_grace && own.told == told && self.access_lives(own) && self.has_come(own.issued) {
+        if is_in_grace && own.scope == scope && self.access_lives(own) && self.has_come(own.issued) {
             self.noticed.push(event);
             return (Answer::OK, Some(newest));
         }
         if self.rules.keeps && !self.clients[self.families[family].client].is_public {
             self.make_room(newest);
-            self.issue(family, told, Some(newest));
+            self.issue(family, scope, Some(newest));
         } else {
             if self.in_grace(family) >= MANY {
                 return (Answer::TOO_MANY, None);
             }
             self.rotate(newest, presented);
-            self.issue(family, told, None);
+            self.issue(family, scope, None);
         }
         self.noticed.push(event);
         (Answer::OK, Some(self.pairs.len() - 1))
@@ -157,7 +157,7 @@ impl Model {
         }
     }
 
-    /// A rotated token that comes back after its grace and margin is in two hands.
+    /// A rotated token that is used after its grace and margin is in two hands.
     fn used_too_late(&mut self, pair: &Pair) -> Answer {
         let holder = self.holder(pair);
         let is_old_by_itself = self.now >= holder.issued + REFRESH_LIFE;
@@ -181,17 +181,17 @@ impl Model {
         self.pairs[newest].rotated = Some(now);
     }
 
-    fn issue(&mut self, family: usize, told: Rights, repeats: Option<usize>) {
+    fn issue(&mut self, family: usize, scope: Rights, repeats: Option<usize>) {
         let (issued, rotated, cut_off, made_room) = (self.now, None, None, None);
-        self.pairs.push(Pair { family, told, issued, rotated, cut_off, is_access_revoked: false, made_room, repeats });
+        self.pairs.push(Pair { family, scope, issued, rotated, cut_off, is_access_revoked: false, made_room, repeats });
     }
 
-    /// A token that nobody was given is nobody's: its grant is as it was.
+    /// A token that was never issued changes nothing.
     pub(crate) fn forged(&self, caller: Caller) -> Answer {
         if self.admits(caller) { Answer::NO_GRANT } else { Answer::NO_CLIENT }
     }
 
-    /// A locked user gets no token; of one that is not known just now, nothing is decided.
+    /// A locked user gets no token; for a user whose status is unknown, nothing is decided.
     fn refused_for(&self, user: usize) -> Option<Answer> {
         match self.users[user] {
             Standing::Good => None,

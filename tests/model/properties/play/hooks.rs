@@ -1,4 +1,4 @@
-//! What the embedder says of its users, and what it is told.
+//! What the embedder states about its users, and the events that it gets.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -8,7 +8,7 @@ use grantor::{Client, Event, EventSink, Subject, SubjectStatus, Subjects};
 
 use crate::properties::model::Standing;
 
-/// What the embedder says of its users.
+/// What the embedder states about its users.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Standings(Arc<Mutex<BTreeMap<Subject, Standing>>>);
 
@@ -29,7 +29,7 @@ impl Subjects for Standings {
     }
 }
 
-/// The names of the events that tell what became of consents and tokens.
+/// The names of the events that report what became of consents and tokens.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Noticed(Arc<Mutex<Vec<&'static str>>>);
 

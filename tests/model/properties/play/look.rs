@@ -1,16 +1,16 @@
-//! What both sides say, side by side.
+//! Compares the answers of the server and of the model.
 
 use std::fmt::Debug;
 
 use grantor::wire::Request;
 
 use crate::properties::model::Answer;
-use crate::properties::play::request::Told;
+use crate::properties::play::request::Outcome;
 use crate::properties::play::{ID, Play};
 use support::world::START;
 
 impl Play {
-    pub(super) fn agree(&mut self, expected: Answer, found: Told) -> Result<(), String> {
+    pub(super) fn agree(&mut self, expected: Answer, found: Outcome) -> Result<(), String> {
         if expected == Answer::TOO_MANY {
             *self.tally.entry("too many in grace").or_default() += 1;
         }
@@ -36,7 +36,7 @@ impl Play {
             let request = Request::new("GET").header("Authorization", header.as_bytes());
             let found = self.world.server.authenticate(&request).await.ok();
             let found = found.map(|token| (token.scopes().to_string(), token.expires().seconds()));
-            let expected = self.model.opens(number).map(|(rights, end)| (rights.text(), end));
+            let expected = self.model.access(number).map(|(rights, end)| (rights.text(), end));
             self.equal(&format!("access token {number}"), &found, &expected)?;
         }
         for (user, subject) in self.users.iter().enumerate() {

@@ -44,12 +44,12 @@ impl Play {
     pub(crate) async fn new(profile: Profile, rules: Rules) -> Self {
         let rotation = if rules.keeps { RefreshRotation::Keep } else { RefreshRotation::Rotate };
         let (standings, noticed) = (Standings::default(), Noticed::default());
-        let (asked, told) = (standings.clone(), noticed.clone());
+        let (asked, heard) = (standings.clone(), noticed.clone());
         let mut config = config_of(profile);
         config.public_clients = true;
         config.refresh_rotation = rotation;
         config.held_requests_per_client = model::HELD;
-        let world = World::built(config, |builder| builder.subjects(asked).events(told)).await;
+        let world = World::built(config, |builder| builder.subjects(asked).events(heard)).await;
         let clients = vec![world.client.clone(), world.register(form()).await, world.register(public_form()).await];
         let described = [false, false, true].map(|is_public| model::Client {
             is_public,
@@ -79,7 +79,7 @@ impl Play {
         }
     }
 
-    /// Does one thing on both sides; a difference is told as an error.
+    /// Does one thing on both sides; returns a difference as an error.
     pub(crate) async fn act(&mut self, action: &Action) -> Result<(), String> {
         match action {
             Action::Connect { client, user } => self.connect(*client, *user, Reached::Tokens).await?,
@@ -210,7 +210,7 @@ impl Play {
         self.compare_all().await
     }
 
-    /// From the request as far as that, for a client in use.
+    /// Goes from the request up to that step, for a client in use.
     async fn connect(&mut self, client: usize, user: usize, reached: Reached) -> Result<(), String> {
         self.ask(client, user, None, true).await?;
         let request = self.model.requests.len().checked_sub(1);

@@ -31,7 +31,7 @@ impl Play {
             Ok(pending) => {
                 let handle = self.world.server.hold(&pending, &self.users[user], SESSION).await.unwrap();
                 let id = &handle.expose()[ID];
-                // Only the last of those that had the record can have it still.
+                // Only the last request that had the record can still have it.
                 if let Some(old) = self.handles.iter().rposition(|own| own[ID] == *id) {
                     self.model.taken_over(old)?;
                     *self.tally.entry("a record again").or_default() += 1;
@@ -41,9 +41,9 @@ impl Play {
                 }
                 self.handles.push(handle.expose().to_owned());
                 self.codes.push(String::new());
-                Told { status: 200, error: String::new() }
+                Outcome { status: 200, error: String::new() }
             }
-            Err(error) => told(&error.response(Some(&self.users[user]))),
+            Err(error) => outcome(&error.response(Some(&self.users[user]))),
         };
         self.agree(expected, answer)
     }
@@ -63,7 +63,7 @@ impl Play {
         Ok(())
     }
 
-    pub(super) async fn decide(&self, request: usize, decision: Decision, by: Answerer) -> (Told, String) {
+    pub(super) async fn decide(&self, request: usize, decision: Decision, by: Answerer) -> (Outcome, String) {
         let user = self.model.requests[request].user;
         let (user, session) = match by {
             Answerer::TheUser => (user, SESSION),
@@ -76,7 +76,7 @@ impl Play {
             Err(error) => error.response(Some(user)),
         };
         let code = response.header("Location").map(|location| parameter(location, "code")).unwrap_or_default();
-        (told(&response), code)
+        (outcome(&response), code)
     }
 
     pub(super) async fn exchange(
@@ -86,7 +86,7 @@ impl Play {
         verifier: Sent,
         redirect_uri: Sent,
     ) -> Result<(), String> {
-        // Whoever sent no challenge has no verifier either, unless a wrong one is wanted.
+        // A request without a challenge has no verifier either, unless a wrong one is wanted.
         let verifier = match (self.model.requests[request].has_challenge, verifier) {
             (false, Sent::Right) => Sent::Nothing,
             (_, verifier) => verifier,
@@ -106,7 +106,7 @@ impl Play {
             Sent::Nothing => {}
         }
         let response = self.with_credentials(self.world.token(&form), caller).send().await;
-        self.agree(expected, told(&response))?;
+        self.agree(expected, outcome(&response))?;
         if self.model.pairs.len() > before {
             self.keep_pair(&response)?;
             let pair = self.pairs.last().ok_or("no pair")?;
@@ -118,13 +118,13 @@ impl Play {
 
     pub(super) async fn refresh(&mut self, pair: usize, by: By, rights: Option<Rights>) -> Result<(), String> {
         let caller = self.caller(by, self.owner(pair));
-        let (expected, brought) = self.model.refresh(pair, caller, rights);
+        let (expected, returned) = self.model.refresh(pair, caller, rights);
         let scope = rights.map(Rights::text);
         let mut form = vec![("grant_type", "refresh_token"), ("refresh_token", self.pairs[pair].refresh.as_str())];
         form.extend(scope.as_deref().map(|scope| ("scope", scope)));
         let response = self.with_credentials(self.world.token(&form), caller).send().await;
-        self.agree(expected, told(&response))?;
-        let Some(number) = brought else { return Ok(()) };
+        self.agree(expected, outcome(&response))?;
+        let Some(number) = returned else { return Ok(()) };
         if number == self.pairs.len() {
             self.keep_pair(&response)?;
         } else {
@@ -147,7 +147,7 @@ impl Play {
         self.equal("the pair again", &world::pair(response), &self.pairs[number])
     }
 
-    /// A refresh token that nobody was given, made of two that were.
+    /// A refresh token that was never issued, made of two that were.
     pub(super) async fn forge(&mut self, pair: usize, other: usize, place: usize, by: By) -> Result<(), String> {
         let caller = self.caller(by, self.owner(pair));
         let place = SECRET + place;
@@ -160,17 +160,17 @@ impl Play {
         let expected = self.model.forged(caller);
         let form = [("grant_type", "refresh_token"), ("refresh_token", forged.as_str())];
         let refreshed = self.with_credentials(self.world.token(&form), caller).send().await;
-        self.agree(expected, told(&refreshed))?;
+        self.agree(expected, outcome(&refreshed))?;
         let revoked = self.world.post(Endpoint::Revocation, &[("token", &forged)]);
         let revoked = self.with_credentials(revoked, caller).send().await;
-        self.agree(if expected == Answer::NO_GRANT { Answer::OK } else { expected }, told(&revoked))
+        self.agree(if expected == Answer::NO_GRANT { Answer::OK } else { expected }, outcome(&revoked))
     }
 
-    /// What was told of a new pair, which the client keeps.
+    /// Checks the response with a new pair, which the client keeps.
     pub(super) fn keep_pair(&mut self, response: &Response) -> Result<(), String> {
         let token = world::ok(response);
         let expected = self.model.pairs.last().ok_or("no pair in the model")?;
-        self.equal("the scope", &token.scope.clone().unwrap_or_default(), &expected.told.text())?;
+        self.equal("the scope", &token.scope.clone().unwrap_or_default(), &expected.scope.text())?;
         self.equal("the lifetime", &token.expires_in, &Some(28_800))?;
         self.pairs.push(world::pair(response));
         Ok(())
@@ -185,10 +185,10 @@ impl Play {
         };
         let call = self.world.post(Endpoint::Revocation, &[("token", token)]);
         let response = self.with_credentials(call, caller).send().await;
-        self.agree(expected, told(&response))
+        self.agree(expected, outcome(&response))
     }
 
-    /// A client with a secret is told of its own good tokens, and of no others.
+    /// A client with a secret learns about its own valid tokens, and about no others.
     pub(super) async fn introspect(&mut self, pair: usize, by: By) -> Result<(), String> {
         let owner = self.owner(pair);
         let caller = self.caller(by, owner);
@@ -196,10 +196,10 @@ impl Play {
         let call = self.world.post(Endpoint::Introspection, &[("token", &self.pairs[pair].access)]);
         let response = self.with_credentials(call, caller).send().await;
         if client.is_public || client.is_suspended || caller.has_wrong_secret {
-            return self.agree(Answer::NO_CLIENT, told(&response));
+            return self.agree(Answer::NO_CLIENT, outcome(&response));
         }
         let json: serde_json::Value = serde_json::from_slice(response.body()).map_err(|error| error.to_string())?;
-        let expected = self.model.opens(pair).filter(|_| owner == caller.client);
+        let expected = self.model.access(pair).filter(|_| owner == caller.client);
         let shown = (json["active"] == true).then(|| (json["scope"].to_string(), json["exp"].to_string()));
         let expected = expected.map(|(rights, end)| (format!("\"{}\"", rights.text()), end.to_string()));
         self.equal("an introspection", &shown, &expected)
@@ -227,12 +227,12 @@ impl Play {
 
 /// What an answer said: its status, and the error of its body or its redirect.
 #[derive(Debug)]
-pub(super) struct Told {
+pub(super) struct Outcome {
     pub(super) status: u16,
     pub(super) error: String,
 }
 
-fn told(response: &Response) -> Told {
+fn outcome(response: &Response) -> Outcome {
     let error = match response.header("Location") {
         Some(location) => parameter(location, "error"),
         None => {
@@ -240,7 +240,7 @@ fn told(response: &Response) -> Told {
             json["error"].as_str().unwrap_or_default().to_owned()
         }
     };
-    Told { status: response.status(), error }
+    Outcome { status: response.status(), error }
 }
 
 fn parameter(location: &str, name: &str) -> String {

@@ -1,4 +1,4 @@
-//! Answers as they stand on the wire; what is not well-formed is told in words.
+//! Answers as they are on the wire; errors describe what is not well-formed.
 
 use std::fmt;
 
@@ -77,7 +77,7 @@ impl Answer {
         self.headers.iter().filter(move |(own, _)| own == name).map(|(_, value)| value.as_str())
     }
 
-    /// Where a redirect leads; what is no URL by itself is one of that service.
+    /// Where a redirect leads; a relative URL is resolved against that service.
     pub fn location(&self, service: impl AsRef<str>) -> Url {
         let service = Url::parse(service.as_ref()).unwrap();
         service.join(self.header("location").unwrap_or_else(|| panic!("no redirect: {self:?}"))).unwrap()

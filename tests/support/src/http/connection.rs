@@ -1,4 +1,4 @@
-//! Bytes out, bytes in, and no longer than a server may take.
+//! Sends and receives bytes, for no longer than a server may take.
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -12,11 +12,11 @@ use tokio::time::{sleep, timeout};
 use crate::http::answer::Answer;
 use crate::http::request::Request;
 
-/// After that an answer is none: more than the servers wait for the head or the body of a request.
+/// How long an answer may take: more than the servers wait for the head or the body of a request.
 const PATIENCE: Duration = Duration::from_secs(20);
 /// The same on a connection that is kept, under load.
 const PATIENCE_UNDER_LOAD: Duration = Duration::from_secs(30);
-/// How long more is waited for once an answer is there.
+/// How much longer to wait once an answer is there.
 const MORE: Duration = Duration::from_secs(1);
 
 /// What the client does once its bytes are written.
@@ -43,7 +43,7 @@ pub struct Heard {
     pub closed: bool,
 }
 
-/// Connects from that address of this machine, or from whichever the system takes.
+/// Connects from that address of this machine, or from one that the system chooses.
 pub async fn connect(from: Ipv4Addr, address: SocketAddr) -> io::Result<TcpStream> {
     let socket = TcpSocket::new_v4()?;
     if !from.is_unspecified() {
@@ -54,7 +54,7 @@ pub async fn connect(from: Ipv4Addr, address: SocketAddr) -> io::Result<TcpStrea
     Ok(stream)
 }
 
-/// Sends over a connection of its own and reads until the server closes, or says nothing more after an answer.
+/// Sends over a new connection and reads until the server closes, or sends nothing more after an answer.
 ///
 /// actix-web answers at once and then takes the rest of a body in chunks for as long as there is one.
 pub async fn exchange(address: SocketAddr, bytes: &[u8], then: Then) -> Result<Heard, Late> {
@@ -114,7 +114,7 @@ async fn write(mut outgoing: OwnedWriteHalf, bytes: &[u8], then: Then) {
     }
 }
 
-/// A whole answer, whatever it is; `100 Continue` is none.
+/// Whether a whole answer is there; `100 Continue` is none.
 fn has_answer(bytes: &[u8]) -> bool {
     Answer::read_all(bytes, false).is_ok_and(|answers| !answers.is_empty())
 }
@@ -131,7 +131,7 @@ impl Connection {
         Ok(Self { address, stream: connect(Ipv4Addr::UNSPECIFIED, address).await? })
     }
 
-    /// Sends a request and reads its answer; after an error the connection is another one.
+    /// Sends a request and reads its answer; after an error, the next request uses a new connection.
     pub async fn ask(&mut self, request: &Request) -> io::Result<Answer> {
         let answer = timeout(PATIENCE_UNDER_LOAD, self.exchange(&request.bytes())).await;
         let answer = answer.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()));

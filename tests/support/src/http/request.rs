@@ -15,7 +15,7 @@ use crate::world::{FORM, encode};
 pub struct Request {
     pub method: Vec<u8>,
     pub path: Vec<u8>,
-    /// What stands behind the `?`, if there is one.
+    /// What follows the `?`, if there is one.
     pub query: Option<Vec<u8>>,
     host: String,
     /// Where [`send`](Self::send) connects to.
@@ -24,9 +24,9 @@ pub struct Request {
     keeps: bool,
     pub headers: Vec<(String, Vec<u8>)>,
     pub body: Option<Vec<u8>>,
-    /// The sizes of the chunks that the body is sent in; without, its length is told.
+    /// The sizes of the chunks that the body is sent in; without, its length is stated.
     chunk: Option<usize>,
-    /// Bytes that the told length counts in and that never come.
+    /// Bytes that the stated length includes and that are never sent.
     missing: usize,
 }
 
@@ -86,7 +86,7 @@ impl Request {
         self
     }
 
-    /// Does not ask for the end of the connection.
+    /// Does not ask the server to close the connection.
     pub fn kept(mut self) -> Self {
         self.keeps = true;
         self
@@ -130,7 +130,7 @@ impl Request {
         self
     }
 
-    /// The head, up to the empty line and without a word on the body.
+    /// The head, without the lines about the body and without the empty line.
     pub fn head(&self) -> Vec<u8> {
         let mut head = [&self.method[..], b" ", &self.path].concat();
         if let Some(query) = &self.query {
@@ -173,7 +173,7 @@ impl Request {
         format!("{:.600}", self.bytes().escape_ascii().to_string())
     }
 
-    /// Sends it to the host of its URL over a connection of its own, and reads until the server closes.
+    /// Sends it to the host of its URL over a new connection, and reads until the server closes.
     pub async fn send(&self) -> Answer {
         let authority = self.authority.as_deref().expect("a request for a URL");
         let mut addresses = tokio::net::lookup_host(authority).await.unwrap();

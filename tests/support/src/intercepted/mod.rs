@@ -46,15 +46,15 @@ impl Failure {
     }
 }
 
-/// Says what becomes of each call; calls are named by store and method, such as `tokens.replace`.
+/// Decides what becomes of each call; calls are named by store and method, such as `tokens.replace`.
 #[async_trait]
 pub trait Script: std::fmt::Debug + Send + Sync + 'static {
     async fn before(&self, call: &'static str) -> Fate;
 
-    /// Comes after the effect and before the answer.
+    /// Called after the effect and before the answer.
     async fn after(&self, call: &'static str);
 
-    /// Whether the store says that its reads are settled.
+    /// Whether the store reports that its reads are settled.
     fn reads_settled(&self) -> bool {
         false
     }

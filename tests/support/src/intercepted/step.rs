@@ -30,7 +30,7 @@ pub enum Step {
     Authenticate(String),
     Submit,
     ApproveApplication(ClientId),
-    /// Takes in a change of the world's client.
+    /// Submits a change of the world's client.
     ChangeApplication,
     /// Approves the change that waits.
     ApproveChange,
@@ -38,13 +38,13 @@ pub enum Step {
     Suspend,
     Resume,
     RotateSecret,
-    /// Ends the secret before the newest.
+    /// Retires the secret before the newest.
     RetireSecret,
     /// Everything that a registrar reads of the world's client.
     ReadApplication,
     /// Withdraws everything that the world's client has.
     WithdrawClient,
-    /// Withdraws a grant, or what has not become one.
+    /// Withdraws a grant, or a request or code that has not become one.
     WithdrawGrant(GrantId),
     /// Withdraws what the world's user granted to the world's client.
     WithdrawApplication,
@@ -56,7 +56,7 @@ pub enum Step {
     Purge,
 }
 
-/// What came of it, whatever the way it was told.
+/// The result of a step, in whatever way it was returned.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Answer {
     pub status: u16,
@@ -72,7 +72,7 @@ impl Answer {
         self.error.is_empty() && matches!(self.status, 200 | 302 | 303)
     }
 
-    /// 503 or 500, or the same told to the client by a redirect.
+    /// Whether it is 503 or 500, or the same error in a redirect to the client.
     pub fn is_trouble(&self) -> bool {
         self.is_transient() || self.is_permanent()
     }
@@ -182,7 +182,7 @@ async fn read_application(registrar: &Registrar, id: &ClientId) -> Result<(), Re
     Ok(())
 }
 
-/// A request of the world's client that was found good.
+/// A valid request of the world's client.
 pub async fn pending(world: &World) -> Result<PendingAuthorization, AuthorizationError> {
     world.authorize(&world.query(&PKCE)).await
 }
@@ -201,7 +201,7 @@ pub async fn hold(world: &World, subject: &Subject) -> Answer {
 
 async fn decide(world: &World, handle: &str, decision: Decision) -> Answer {
     match world.server.decide(handle, &world.alice, SESSION, &decision).await {
-        // The client learns of a refusal by an error; here that is what was wanted.
+        // A refusal is an error to the client, but the wanted result here.
         Ok(response) if decision == Decision::Deny => {
             let answer = Answer::from(response);
             if answer.error == "access_denied" { Answer::done() } else { answer }

@@ -1,4 +1,4 @@
-//! Servers of databases, each in a process and a folder of its own.
+//! Servers of databases, each in its own process and folder.
 
 pub mod postgres;
 pub mod redis;

@@ -1,5 +1,5 @@
-//! Throw-away PostgreSQL servers from the machine's own binaries: own folder, own port on the loopback,
-//! own process, gone with the one who started them, however that ends.
+//! Throw-away PostgreSQL servers from the machine's own binaries. Each has its own folder, loopback port and process,
+//! and ends with the process that started it, however that ends.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -32,8 +32,8 @@ pub struct PostgresServer {
     running: Mutex<Option<Running>>,
 }
 
-/// A shell that starts the server and ends it when its own standard input ends, as it does with the
-/// process that holds the other end.
+/// A shell that starts the server, and ends it when the shell's own standard input ends. The input ends with the
+/// process that holds its other end.
 #[derive(Debug)]
 struct Running {
     shell: Child,
@@ -41,7 +41,7 @@ struct Running {
 }
 
 impl Running {
-    /// Waits for the end of shell and server; without a word the shell removes the folder as well.
+    /// Waits for the end of shell and server. If the shell reads no word, it removes the folder as well.
     fn ended(mut self, for_good: bool) {
         let mut input = self.shell.stdin.take().unwrap();
         if !for_good {
@@ -61,7 +61,7 @@ wait $!
 [ "$word" = keep ] || rm -rf -- "$FOLDER"
 "#;
 
-/// How a server is brought down.
+/// How a server is stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
     /// As an operator restarts it: sessions are ended, everything is written.
@@ -152,7 +152,7 @@ impl PostgresServer {
         client
     }
 
-    /// Changes a setting of the running server, for sessions that are there as well.
+    /// Changes a setting of the running server, for existing sessions as well.
     pub async fn set(&self, name: &str, value: &str) {
         let client = self.client().await;
         client.batch_execute(&format!("ALTER SYSTEM SET {name} = '{value}'")).await.unwrap();
@@ -182,7 +182,7 @@ impl PostgresServer {
         }
     }
 
-    /// Brings the server down and waits until it is gone.
+    /// Stops the server and waits until it is gone.
     pub fn end(&self, end: End) {
         let running = self.running.lock().unwrap().take().expect("the server runs");
         let server = running.server;
@@ -192,7 +192,7 @@ impl PostgresServer {
             End::Killed => "KILL",
         };
         if end == End::Killed {
-            // No process of it gets to do anything more.
+            // None of its processes can do anything more.
             kill("STOP", server);
             children(server).into_iter().for_each(|child| kill(signal, child));
         }
@@ -207,7 +207,7 @@ impl PostgresServer {
         running.ended(false);
     }
 
-    /// Stops the processes of the server where they are, or lets them go on.
+    /// Freezes the processes of the server, or lets them continue.
     pub fn freeze(&self, frozen: bool) {
         let signal = if frozen { "STOP" } else { "CONT" };
         let server = self.running.lock().unwrap().as_ref().expect("the server runs").server;
@@ -248,7 +248,7 @@ impl PostgresServer {
         }
     }
 
-    /// The file tells whose it is, and at last whether connections are taken.
+    /// The file states its process, and at last whether connections are accepted.
     fn is_ready(&self, server: u32) -> bool {
         let Ok(status) = fs::read_to_string(self.folder.join("postmaster.pid")) else { return false };
         let lines: Vec<_> = status.lines().map(str::trim).collect();
@@ -269,7 +269,7 @@ impl Drop for PostgresServer {
     }
 }
 
-/// A process that has ended and was not waited for is gone as well.
+/// A process that has ended but was not waited for is gone as well.
 fn is_gone(process: u32) -> bool {
     let Ok(status) = fs::read_to_string(format!("/proc/{process}/stat")) else { return true };
     status.rsplit(") ").next().is_some_and(|state| state.starts_with('Z'))
@@ -296,7 +296,7 @@ fn run(program: &str, arguments: &[&str]) {
     assert!(output.status.success(), "{program}: {}", String::from_utf8_lossy(&output.stderr));
 }
 
-/// PostgreSQL refuses to run as root: then it runs as a user who may do nothing else.
+/// PostgreSQL refuses to run as root, so root runs it as an unprivileged user.
 fn as_server(mut command: Command) -> Command {
     if let Some((user, group)) = server_user() {
         command.uid(user).gid(group);
@@ -334,7 +334,7 @@ fn new_folder() -> PathBuf {
     let reachable = own.ancestors().all(|part| fs::metadata(part).is_ok_and(|of| of.permissions().mode() & 1 == 1));
     let parent = if reachable || server_user().is_none() { own } else { std::env::temp_dir() };
     let number = NUMBER.fetch_add(1, Ordering::SeqCst);
-    // Whose servers run as another user can only remove what is in a folder of that user.
+    // Server processes of another user can only remove what is in a folder of that user.
     let parent = parent.join("servers");
     fs::create_dir_all(&parent).unwrap();
     give_away(&parent);
@@ -345,7 +345,7 @@ fn new_folder() -> PathBuf {
     folder
 }
 
-/// The newest one installed.
+/// The newest installed one.
 fn binary(name: &str) -> PathBuf {
     let named = Command::new("pg_config").arg("--bindir").output().ok();
     let named = named.and_then(|output| String::from_utf8(output.stdout).ok()).map(|path| path.trim().into());

@@ -1,4 +1,4 @@
-//! Redis servers of the machine's own binaries, each in a folder and on ports of its own.
+//! Redis servers from the machine's own binaries, each in its own folder and on its own ports.
 //!
 //! A shell watches over each server and ends it when the test's process is gone, however that ended.
 
@@ -14,7 +14,8 @@ use std::time::Duration;
 
 use crate::folder::scratch;
 
-/// Starts a server, tells its number, and ends it when the input does; its folder goes too, unless a line came.
+/// Starts a server, prints its process id, and ends it when the input ends. Removes its folder too, unless a line was
+/// read.
 const WATCH: &str = r#"folder=$1; shift
 redis-server "$@" >>"$folder/log" 2>&1 &
 echo $!
@@ -22,12 +23,12 @@ read -r keep
 kill -9 $! 2>/dev/null
 wait
 [ -n "$keep" ] || rm -rf "$folder""#;
-/// Tenths of a second within which a server has to answer, or a cluster to be whole.
+/// Tenths of a second within which a server must answer, or a cluster must be whole.
 const PATIENCE: usize = 600;
 
 const DURABLE: [&str; 4] = ["--appendonly", "yes", "--appendfsync", "always"];
 
-/// One server that stands alone, or one node of a cluster.
+/// A standalone server, or one node of a cluster.
 #[derive(Debug)]
 pub struct Server {
     port: u16,
@@ -86,7 +87,7 @@ impl Server {
             .expect("there is a shell");
         let mut process = String::new();
         BufReader::new(watch.stdout.take().unwrap()).read_line(&mut process).unwrap();
-        let process = process.trim().parse().expect("the shell tells the number of the process");
+        let process = process.trim().parse().expect("the shell prints the process id");
         *self.running.lock().unwrap() = Some(Running { watch, process });
     }
 
@@ -98,7 +99,7 @@ impl Server {
         format!("redis://127.0.0.1:{}", self.port)
     }
 
-    /// Ends the process without a word, `kill -9`.
+    /// Kills the process with `kill -9`.
     pub fn kill(&self) {
         if let Some(mut running) = self.running.lock().unwrap().take() {
             signal(running.process, "KILL");
@@ -107,12 +108,12 @@ impl Server {
         }
     }
 
-    /// Stops the process where it is, `SIGSTOP`.
+    /// Freezes the process with `SIGSTOP`.
     pub fn freeze(&self) {
         signal(self.running.lock().unwrap().as_ref().expect("it runs").process, "STOP");
     }
 
-    /// Lets a frozen process go on.
+    /// Lets a frozen process continue.
     pub fn thaw(&self) {
         signal(self.running.lock().unwrap().as_ref().expect("it runs").process, "CONT");
     }
@@ -166,7 +167,7 @@ pub struct Cluster {
 }
 
 impl Cluster {
-    /// Starts a cluster whose nodes give a silent one up after a second.
+    /// Starts a cluster whose nodes treat a silent node as failed after a second.
     pub fn start() -> Self {
         Self::start_with(&[])
     }
@@ -239,18 +240,18 @@ impl Cluster {
     }
 }
 
-/// Waits until something holds, or fails with what is told.
-pub fn until(holds: impl Fn() -> bool, tell: impl Fn() -> String) {
+/// Waits until the condition holds, or fails with that description.
+pub fn until(holds: impl Fn() -> bool, describe: impl Fn() -> String) {
     for _ in 0..PATIENCE {
         if holds() {
             return;
         }
         thread::sleep(Duration::from_millis(100));
     }
-    panic!("waited in vain: {}", tell());
+    panic!("waited in vain: {}", describe());
 }
 
-/// A port below those that connections are given, one of which might take it before the server does.
+/// A port below the ephemeral ports: a connection might get one of those before the server does.
 fn free_port() -> u16 {
     const FIRST: u32 = 10_000;
     const COUNT: u32 = 20_000;

@@ -7,13 +7,13 @@ use std::sync::LazyLock;
 
 use crate::folder::repository;
 
-/// Cargo at the root of the repository, for the target folder of this test, and without what the test was told about
-/// itself: `ring` watches that, and would be built anew, with all that needs it, each time a test and a shell take
-/// turns.
+/// Cargo at the root of the repository, for the target folder of this test, and without the environment variables that
+/// describe the test: `ring` watches those, and would be built anew, with all that needs it, each time a test and a
+/// shell take turns.
 pub fn cargo(command: &str) -> Command {
     let mut cargo = Command::new(env!("CARGO"));
-    let told = env::vars_os().map(|(name, _)| name);
-    for name in told.filter(|name| name.to_str().is_some_and(is_about_the_test)) {
+    let variables = env::vars_os().map(|(name, _)| name);
+    for name in variables.filter(|name| name.to_str().is_some_and(is_about_the_test)) {
         cargo.env_remove(name);
     }
     cargo.current_dir(repository()).args([command, "--all-features"]);

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::folder::scratch;
 
-/// A new file, which goes with this value, and with it what the platform keeps beside it.
+/// A new file, which is removed with this value, as is everything that the platform keeps beside it.
 #[derive(Debug)]
 pub struct Database(PathBuf);
 

@@ -1,4 +1,4 @@
-//! Programs as their users start them, each in a process of its own.
+//! Programs as their users start them, each in its own process.
 
 use std::io::{BufRead as _, BufReader};
 use std::path::Path;
@@ -13,8 +13,7 @@ pub mod database;
 
 use self::database::Database;
 
-/// A running server; it ends, and its database goes, with this value, which also fails if the server panicked
-/// anywhere.
+/// A running server. Dropping this value ends the server, removes its database, and fails if the server panicked.
 pub struct Started {
     process: Child,
     about: Value,
@@ -71,7 +70,7 @@ impl Started {
         self.process.id()
     }
 
-    /// What the server says of itself.
+    /// What the server reports about itself.
     pub fn about(&self, name: &str) -> &str {
         self.about[name].as_str().unwrap_or_else(|| panic!("{name} in {}", self.about))
     }
@@ -85,7 +84,7 @@ impl Drop for Started {
     fn drop(&mut self) {
         let _ = self.process.kill();
         let _ = self.process.wait();
-        // A client takes a task that panicked for a connection that was closed.
+        // To a client, a task that panicked looks like a closed connection.
         let log = self.log();
         assert!(thread::panicking() || !log.contains("panicked"), "{log}");
     }

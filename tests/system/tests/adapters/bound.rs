@@ -82,7 +82,7 @@ async fn guards_need_a_proof_for_a_bound_token() {
     assert_eq!(challenges, ["Bearer realm=\"oauth2\"", "DPoP realm=\"oauth2\", algs=\"ES256 PS256 EdDSA Ed25519\""]);
 }
 
-/// A world with a protected resource at another origin than the issuer's, whose tokens have to be bound.
+/// A world with a protected resource at another origin than the issuer's, whose tokens must be bound.
 async fn with_notes() -> World {
     let change = |config: &mut grantor::Config| {
         config.bound_tokens = BoundTokens::Required;

@@ -1,4 +1,4 @@
-//! What the examples have to answer: the same service with nothing but the core under it.
+//! What the examples must answer: the same service with nothing but the core under it.
 
 use demo::Session;
 use grantor::scope::{Permission, ScopeSet};
@@ -36,7 +36,7 @@ pub(crate) async fn answer(server: &AuthorizationServer, request: &Request) -> A
     answer
 }
 
-/// Whether a route has that path; a name in braces stands for one segment.
+/// Whether a route has that path; a name in braces matches one segment.
 fn is_routed(route: &str, path: &str) -> bool {
     match route.split_once('{') {
         Some((start, _)) => path.strip_prefix(start).is_some_and(|rest| !rest.is_empty() && !rest.contains('/')),
@@ -48,7 +48,7 @@ fn lend(request: &Request) -> wire::Request<'_> {
     let method = str::from_utf8(&request.method).unwrap();
     let (query, body) = (request.query.as_deref().unwrap_or_default(), request.body.as_deref().unwrap_or_default());
     let lent =
-        wire::Request::new(method).path(str::from_utf8(&request.path).unwrap()).query(query).body(Body::Octets(body));
+        wire::Request::new(method).path(str::from_utf8(&request.path).unwrap()).query(query).body(Body::Bytes(body));
     let headers = request.headers.iter();
     headers.fold(lent, |lent, (name, value)| lent.header(name, value)).peer([127, 0, 0, 1].into())
 }

@@ -7,12 +7,12 @@ use crate::trio::Trio;
 use support::http::Request;
 use support::world::{FORM, PKCE, VERIFIER, encode};
 
-/// What makes a request whole at all three endpoints, its client apart.
+/// The fields that complete a request at all three endpoints, except for its client.
 const FIELDS: &[(&str, &str)] = &[("grant_type", "refresh_token"), ("refresh_token", "unknown"), ("token", "unknown")];
 const ENDPOINTS: [&str; 3] = ["/oauth2/token", "/oauth2/revoke", "/oauth2/introspect"];
 
-/// What the three endpoints answer if the client is good: an unknown refresh token is an error, an
-/// unknown token none.
+/// What the three endpoints answer to an authenticated client: an unknown refresh token is an error, an unknown token
+/// is not.
 const AUTHENTICATED: [u16; 3] = [400, 200, 200];
 
 /// HTTP-02
@@ -94,9 +94,9 @@ async fn every_body_is_read_as_it_came() {
     let (id, secret) = (&trio.client().id, &trio.client().secret);
     let limit = trio.body_limit();
     let fields = encode(FIELDS);
-    let padded = |octets: usize| {
+    let padded = |bytes: usize| {
         let mut body = format!("{fields}&x=").into_bytes();
-        body.resize(octets, b'a');
+        body.resize(bytes, b'a');
         body
     };
     let repeated = "grant_type=refresh_token&grant_type=refresh_token&token=x&token=x";

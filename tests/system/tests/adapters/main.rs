@@ -1,4 +1,4 @@
-//! Both example services answer what the core answers, octet by octet, to the same octets on a socket;
+//! Both example services answer what the core answers, byte by byte, to the same bytes on a socket;
 //! and each adapter serves and stops as its framework does.
 
 mod authorization;

@@ -159,10 +159,10 @@ async fn what_a_page_is_told_goes_through_as_it_is() {
     let list = Trio::of(|| World::with(Profile::Mcp, |config| config.cors = Cors::Origins(vec![page.into()]))).await;
     for path in ["/oauth2/token", "/oauth2/revoke", "/.well-known/oauth-authorization-server"] {
         off.answers(405, &preflight(path)).await;
-        let told = any.answers(204, &preflight(path)).await;
-        assert_eq!(told.header("access-control-allow-origin"), Some("*"));
-        let told = list.answers(204, &preflight(path)).await;
-        assert_eq!((told.header("access-control-allow-origin"), told.header("vary")), (Some(page), Some("Origin")));
+        let answer = any.answers(204, &preflight(path)).await;
+        assert_eq!(answer.header("access-control-allow-origin"), Some("*"));
+        let answer = list.answers(204, &preflight(path)).await;
+        assert_eq!((answer.header("access-control-allow-origin"), answer.header("vary")), (Some(page), Some("Origin")));
         for method in ["GET", "POST", "OPTIONS", "PUT"] {
             for origin in [page, "https://other.example", "null", ""] {
                 let request = Request::new(method, path).header("Origin", origin).header("Cookie", COOKIE);
@@ -181,8 +181,8 @@ async fn what_a_page_is_told_goes_through_as_it_is() {
     }
     for path in ["/oauth2/auth", "/oauth2/introspect"] {
         for trio in [&off, &any, &list] {
-            let told = trio.answers(405, &preflight(path)).await;
-            assert_eq!((told.header("access-control-allow-origin"), told.header("vary")), (None, None));
+            let answer = trio.answers(405, &preflight(path)).await;
+            assert_eq!((answer.header("access-control-allow-origin"), answer.header("vary")), (None, None));
         }
     }
 }

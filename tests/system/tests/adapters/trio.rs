@@ -14,7 +14,7 @@ pub(crate) struct Trio {
     served: [Served; 2],
 }
 
-/// An example on a port of its own.
+/// An example on its own port.
 struct Served {
     name: &'static str,
     world: World,
@@ -77,20 +77,20 @@ impl Trio {
         expected
     }
 
-    /// Goes through a table of what is to be answered and to what.
+    /// Sends all requests of a table, and checks the status of each answer.
     pub(crate) async fn answer_all(&self, table: &[(u16, Request)]) {
         for (status, request) in table {
             self.answers(*status, request).await;
         }
     }
 
-    /// Opens the consent page and gives the handle in it.
+    /// Opens the consent page and returns the handle in it.
     pub(crate) async fn handle(&self, query: &str) -> String {
         let page = self.answers(200, &Request::get("/oauth2/auth").query(query).header("Cookie", COOKIE)).await;
         value_after(&page.text(), "name=\"handle\"").to_owned()
     }
 
-    /// Lets the user agree to these scopes and gives the code.
+    /// Lets the user agree to these scopes and returns the code.
     pub(crate) async fn code(&self, query: &str, scopes: &[&str]) -> String {
         let handle = self.handle(query).await;
         let mut form = vec![("handle", handle.as_str()), ("decision", "allow")];
@@ -100,7 +100,7 @@ impl Trio {
         location.split(['?', '&']).find_map(|pair| pair.strip_prefix("code=")).unwrap().to_owned()
     }
 
-    /// Lets the user agree to these scopes and gives the token response.
+    /// Lets the user agree to these scopes and returns the token response.
     pub(crate) async fn tokens(&self, scopes: &[&str]) -> serde_json::Value {
         self.tokens_of(&self.query(&[("scope", &scopes.join(" "))]), scopes).await
     }
@@ -122,7 +122,7 @@ fn plain(mut answer: Answer) -> Answer {
     answer
 }
 
-/// A session that an example began is random by itself.
+/// Hides the id of a session that an example began, which is random.
 fn comparable(mut answer: Answer) -> Answer {
     for (_, value) in answer.headers.iter_mut().filter(|(name, _)| name == "set-cookie") {
         let (id, rest) = value.strip_prefix("session=").unwrap().split_once(';').unwrap();

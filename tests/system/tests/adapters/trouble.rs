@@ -1,4 +1,4 @@
-//! Too many attempts, users who may not, and a store that fails.
+//! Too many attempts, users who get no access, and a store that fails.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -53,7 +53,7 @@ async fn a_peer_is_slowed_down_by_its_address() {
     .await;
 }
 
-/// Answers for every user as told.
+/// Returns the set status for every user.
 #[derive(Clone, Debug)]
 struct Directory(Arc<Mutex<SubjectStatus>>);
 

@@ -1,4 +1,4 @@
-//! What a user meets: connecting an application, and having it back.
+//! What a user sees: connecting an application, and withdrawing its access.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::TcpListener;
@@ -95,7 +95,7 @@ async fn a_session_that_ends_before_the_answer_leads_through_sign_in_back_to_the
     browser.driver.delete_cookie("platform_session").await.unwrap();
     browser.press("Allow").await;
     assert_eq!(browser.heading().await, "Sign in");
-    browser.assert_sees("What you sent was not taken").await;
+    browser.assert_sees("What you sent was not processed").await;
     browser.inspect("sign-in-form-lost").await;
     browser.enter_credentials(ALICE.0, ALICE.1).await;
     assert_eq!(browser.heading().await, "Authorize Release Notes");
@@ -118,7 +118,7 @@ async fn the_way_back_after_allowing_spends_nothing_twice() {
     assert_eq!(browser.heading().await, "This request has already been answered");
     browser.inspect_error("already-answered", 400).await;
 
-    // The connection is as good as before: no code was made, let alone used, a second time.
+    // The connection still works: no code was made a second time, let alone used.
     browser.open(&platform.third_party("/account")).await;
     assert_connected(&browser, &platform).await;
 }
@@ -196,7 +196,7 @@ async fn a_client_may_send_the_browser_on_from_its_callback() {
     browser.press("Allow").await;
     assert_eq!(browser.url().await, format!("http://localhost:{port}/done"));
 
-    // The same from the sign-in, where the client is told that its request is wrong.
+    // The same from the sign-in, where the client gets an error for its request.
     browser.open(&platform.url("/")).await;
     browser.press("Sign out").await;
     browser.open(&platform.url(&format!("/oauth2/auth?response_type=code&scope=unknown&{query}"))).await;

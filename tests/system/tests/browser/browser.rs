@@ -14,7 +14,7 @@ use support::folder::{repository, scratch};
 
 use crate::platform::Platform;
 
-/// Width and height of the screens that pages are looked at on, in CSS pixels.
+/// Width and height of the screens that pages are tested on, in CSS pixels.
 pub(crate) const SCREENS: [(&str, u32, u32); 2] = [("desktop", 1280, 800), ("phone", 390, 844)];
 /// Nothing may be wider than the narrowest phone.
 const NARROWEST: (&str, u32, u32) = ("narrowest", 360, 740);
@@ -38,7 +38,7 @@ const ARGUMENTS: [&str; 9] = [
 
 pub(crate) struct Browser {
     pub(crate) driver: WebDriver,
-    /// Dropped after the session of it.
+    /// Dropped after its session.
     _process: Driver,
 }
 
@@ -183,7 +183,7 @@ impl Browser {
         }
     }
 
-    /// Sees that what is typed next goes into that field.
+    /// Asserts that what is typed next goes into that field.
     pub(crate) async fn assert_types_into(&self, id: &str) {
         let focused = self.driver.active_element().await.unwrap();
         assert_eq!(focused.id().await.unwrap().as_deref(), Some(id), "at {}", self.url().await);
@@ -200,8 +200,8 @@ impl Browser {
         self.driver.get_all_cookies().await.unwrap().into_iter().map(|cookie| cookie.name).collect()
     }
 
-    /// Looks at the page as a reviewer would: nothing in the console, nothing that axe finds serious,
-    /// nothing wider than a phone, and a picture on every screen in both schemes.
+    /// Checks the page as a reviewer would: nothing in the console, nothing that axe finds serious, nothing wider than
+    /// a phone. Takes a picture on every screen in both schemes.
     pub(crate) async fn inspect(&self, name: &str) {
         self.assert_console_is_silent(&[]).await;
         self.look(name).await;
@@ -231,12 +231,12 @@ impl Browser {
         self.on_screen(SCREENS[0], SCHEMES[0]).await;
     }
 
-    /// Turns to another screen.
+    /// Switches to another screen.
     pub(crate) async fn turn_to(&self, screen: (&str, u32, u32)) {
         self.on_screen(screen, SCHEMES[0]).await;
     }
 
-    /// Sees that an element is on the screen as the page comes, with nothing over it.
+    /// Asserts that an element is on the screen when the page opens, with nothing over it.
     pub(crate) async fn assert_in_first_screen(&self, path: &str) {
         let look = "window.scrollTo(0, 0);
             const box = arguments[0].getBoundingClientRect();
@@ -268,7 +268,7 @@ impl Browser {
     }
 
     async fn assert_accessible(&self, name: &str, scheme: &str) {
-        // Of all else it looks into one element alone.
+        // Of other result types, axe examines only one element.
         let run = "const done = arguments[arguments.length - 1];
             axe.run({ resultTypes: ['violations'] }).then(result => done(result.violations));";
         let violations: Vec<Value> = self.driver.execute_async(run, vec![]).await.unwrap().convert().unwrap();
@@ -330,9 +330,9 @@ impl Driver {
         let profile = scratch().join(format!("{name}-{}", std::process::id()));
         let mut driver = Self { process, port: 0, session: None, profile };
         let mut lines = BufReader::new(driver.process.stdout.take().unwrap()).lines().map(Result::unwrap);
-        let told =
-            lines.find(|line| line.contains("started successfully on port")).expect("chromedriver tells its port");
-        driver.port = told.rsplit(' ').next().unwrap().trim_end_matches('.').parse().unwrap();
+        let line =
+            lines.find(|line| line.contains("started successfully on port")).expect("chromedriver names its port");
+        driver.port = line.rsplit(' ').next().unwrap().trim_end_matches('.').parse().unwrap();
         std::thread::spawn(move || lines.for_each(drop));
         driver
     }

@@ -1,8 +1,8 @@
 //! The platform example as its users see it, in headless Chromium, and clients that run in a page.
 //!
-//! Needs `chromium` and `chromium-driver` of Debian, `npm install --prefix target/axe axe-core@4.14.1`, and `.ci/judges`; run by
-//! `RUST_TEST_THREADS=2 cargo test --workspace --all-features --test browser -- --ignored`. Pictures of the pages are left in
-//! `target/screenshots`.
+//! Needs `chromium` and `chromium-driver` of Debian, `npm install --prefix target/axe axe-core@4.14.1`, and
+//! `.ci/judges`; run by `RUST_TEST_THREADS=2 cargo test --workspace --all-features --test browser -- --ignored`.
+//! Pictures of the pages are left in `target/screenshots`.
 
 mod authorization;
 mod browser;

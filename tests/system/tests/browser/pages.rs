@@ -1,4 +1,4 @@
-//! What the pages promise beside their flows: what is in sight, what is folded, what works without script.
+//! What the pages promise besides their flows: what is in sight, what is folded, what works without script.
 
 use serde_json::json;
 use thirtyfour::prelude::*;
@@ -114,7 +114,7 @@ async fn everything_works_without_script() {
     browser.set_scripts(false).await;
     browser.sign_in(&platform, "devon", "devon-likes-rust").await;
     browser.open(&platform.url("/applications/new")).await;
-    // What is folded opens, and the sample logo spares a file.
+    // Folded parts open, and the sample logo replaces a file.
     let scope = browser.element("//select[@name='scope-mission-manage']").await;
     assert!(!scope.is_displayed().await.unwrap());
     browser.unfold("Mission sets").await;

@@ -51,13 +51,13 @@ async fn a_developer_is_told_what_is_wrong_and_sees_a_preview() {
     fill_form(&browser, &"n".repeat(51), "https://changelog.example/callback").await;
     browser.fill("Official website", "no address").await;
     browser.press("Check and preview").await;
-    browser.assert_sees("2 things have to be corrected").await;
+    browser.assert_sees("2 things must be corrected").await;
     browser.inspect_error("application-problems", 422).await;
 
     browser.fill("Name", "Changelog").await;
     browser.fill("Official website", "https://changelog.example").await;
     browser.press("Check and preview").await;
-    browser.assert_sees("Nothing is wrong with it").await;
+    browser.assert_sees("The form is correct").await;
     browser.assert_sees("Drafts release notes from issues.").await;
     browser.assert_sees("Read, open and edit issues").await;
     browser.element("//img[@alt='The logo']").await;
@@ -98,7 +98,7 @@ async fn from_the_registration_to_a_connected_user_and_to_the_disconnection() {
     assert!(copy.is_displayed().await.unwrap(), "it can be copied");
     let client_id = browser.field("Client ID").await.value().await.unwrap().unwrap();
     let client_secret = browser.field("Client secret").await.value().await.unwrap().unwrap();
-    browser.press("Done: to the application").await;
+    browser.press("Done: go to the application").await;
     browser.assert_sees_not(&client_secret).await;
     assert!(!browser.driver.source().await.unwrap().contains(&client_secret), "a secret is shown once");
     browser.press("Sign out").await;
@@ -127,7 +127,7 @@ async fn a_developer_registers_a_public_key_and_replaces_it() {
     browser.press("My applications").await;
     browser.press("Register an application").await;
     fill_form(&browser, "Changelog", "https://changelog.example/callback").await;
-    browser.tick("With a private key of its own").await;
+    browser.tick("With its own private key").await;
     browser.press("Check and preview").await;
     browser.assert_sees("Paste the public key, or give its address.").await;
     browser.inspect_error("application-without-key", 422).await;
@@ -152,11 +152,11 @@ async fn a_developer_registers_a_public_key_and_replaces_it() {
     browser.inspect("application-with-keys").await;
     browser.fill("Public keys", "no keys").await;
     browser.press("Save the keys").await;
-    browser.assert_sees("This is no JWK Set.").await;
+    browser.assert_sees("This is not a JWK Set.").await;
     browser.inspect_error("keys-refused", 422).await;
     browser.fill("Public keys", &new.key_set()).await;
     browser.press("Save the keys").await;
-    browser.assert_sees("Saved: from now on these keys count.").await;
+    browser.assert_sees("Saved: these keys are in use now.").await;
 }
 
 #[tokio::test]
@@ -187,7 +187,7 @@ async fn a_developer_reads_why_an_application_was_rejected_and_sends_it_again() 
 #[ignore = "needs chromium, chromedriver and axe-core"]
 async fn an_administrator_sees_both_sides_of_a_change_and_who_else_has_the_name() {
     let (platform, browser) = (Platform::start("change"), Browser::start("change").await);
-    // Another developer, since nobody is warned of one's own names.
+    // Another developer, since developers get no warning about their own names.
     browser.sign_in(&platform, "alice", "alice-likes-tea").await;
     browser.press("My applications").await;
     browser.press("Register an application").await;
@@ -218,7 +218,7 @@ async fn an_administrator_sees_both_sides_of_a_change_and_who_else_has_the_name(
     browser.press("My applications").await;
     browser.press("Release Notes").await;
     browser.press("Make a new secret").await;
-    browser.press("Done: to the application").await;
+    browser.press("Done: go to the application").await;
     browser.tick("The application uses the new one").await;
     browser.press("Retire the previous secret").await;
     browser.assert_sees("Only the newest secret works now.").await;

@@ -1,4 +1,4 @@
-//! A client that nobody here wrote, the `oauth2` crate, against the examples over a real socket.
+//! A third-party client, the `oauth2` crate, against the examples over a real socket.
 
 mod getting_started;
 
@@ -70,7 +70,7 @@ impl Service {
         page.decide(&[("decision", button)]).await
     }
 
-    /// Authorizes with PKCE and gives the code with its verifier.
+    /// Authorizes with PKCE and returns the code with its verifier.
     async fn code(&self, client: &Client) -> (AuthorizationCode, PkceCodeVerifier) {
         let (challenge, verifier) = PkceCodeChallenge::new_random_sha256();
         let request = client.authorize_url(CsrfToken::new_random).set_pkce_challenge(challenge);
@@ -179,9 +179,9 @@ async fn meet_the_errors(service: &Service) {
 
     let (code, verifier) = service.code(&client).await;
     let (verifier, again) = (PkceCodeVerifier::new(verifier.secret().clone()), verifier);
-    let stranger = service.client(AuthType::BasicAuth).set_client_secret(ClientSecret::new("wrong".into()));
+    let impostor = service.client(AuthType::BasicAuth).set_client_secret(ClientSecret::new("wrong".into()));
     let wrong = PkceCodeVerifier::new(verifier.secret().clone());
-    let refused = stranger.exchange_code(code.clone()).set_pkce_verifier(wrong).request_async(&send).await.unwrap_err();
+    let refused = impostor.exchange_code(code.clone()).set_pkce_verifier(wrong).request_async(&send).await.unwrap_err();
     assert_eq!(error_code(&refused), BasicErrorResponseType::InvalidClient);
 
     let first = client.exchange_code(code.clone()).set_pkce_verifier(verifier).request_async(&send).await;
@@ -219,7 +219,7 @@ fn error_code(error: &oauth2::basic::BasicRequestTokenError<Infallible>) -> Basi
     }
 }
 
-/// The transport under the client, which revokes over https alone: on the loopback, TLS is left out.
+/// The transport under the client. The client revokes over https only; on the loopback, TLS is left out.
 async fn send(request: HttpRequest) -> Result<HttpResponse, Infallible> {
     let url = request.uri().to_string().replacen("https:", "http:", 1);
     let lines = request.headers().iter();

@@ -1,8 +1,8 @@
 //! The suites that hold for every store, run again over those that are not in memory.
 //!
-//! Which store a suite is over is said in its environment, so another cargo runs it. To run one suite over
-//! one store: `GRANTOR_TEST_STORE=sqlite cargo test --workspace --all-features --test faults races`. A store on a server wants
-//! `GRANTOR_TEST_SERVER` as well, such as `redis://127.0.0.1:6379`.
+//! The environment selects the store of a suite, so another cargo runs it. To run one suite over one store:
+//! `GRANTOR_TEST_STORE=sqlite cargo test --workspace --all-features --test faults races`. A store on a server also
+//! needs `GRANTOR_TEST_SERVER`, such as `redis://127.0.0.1:6379`.
 
 use std::process::Output;
 
@@ -12,7 +12,7 @@ use support::started::cargo::cargo;
 
 const SUITES: [&str; 3] = ["protocol", "faults", "model"];
 
-/// The start of the names of tests that take long, but ask nothing of the store that was named.
+/// The prefixes of tests that take long, but do not use the selected store.
 const WITHOUT_STORE: [&str; 8] = [
     // These are explored over the store in memory alone.
     "interleavings::",
@@ -20,7 +20,7 @@ const WITHOUT_STORE: [&str; 8] = [
     "failing::a_write_that_arrives_late_undoes_nothing_that_was_acknowledged",
     "failing::what_is_gone_when_it_is_made_sure_of_is_not_acknowledged",
     "failing::what_no_replica_has_is_not_acknowledged",
-    // The throttle has a memory of its own.
+    // The throttle has its own memory.
     "memory_throttle::a_flood_of_names_frees_no_one",
     // Pure functions.
     "properties::redirect_uris::",
@@ -35,7 +35,7 @@ fn every_suite_holds_over_sqlite() {
     every_suite_holds_over("sqlite", None);
 }
 
-/// Nobody looks at what is on the disk once the server has ended, so nothing waits for it.
+/// Nothing reads the disk once the server has ended, so nothing waits for it.
 #[test]
 #[ignore = "starts a PostgreSQL server and runs the suites again"]
 fn every_suite_holds_over_postgres() {
@@ -61,11 +61,11 @@ fn a_store_that_is_unknown_is_not_taken_for_another() {
 fn a_store_on_a_server_is_not_guessed() {
     for store in ["postgres", "redis"] {
         let said = refusal(store);
-        assert!(said.contains("GRANTOR_TEST_SERVER has to name a server"), "{said}");
+        assert!(said.contains("GRANTOR_TEST_SERVER must name a server"), "{said}");
     }
 }
 
-/// What a test of the suites says that cannot have its store.
+/// Returns the output of a test that cannot open its store.
 #[track_caller]
 fn refusal(store: &str) -> String {
     let output = run(store, None, &["faults"], "a_dropped_hold_leaves_at_most_a_request_that_nobody_can_decide");

@@ -1,4 +1,4 @@
-//! What answers have to be, in the words of the checklist.
+//! What answers must be, in the words of the checklist.
 
 use serde_json::Value;
 use support::http::Answer;
@@ -14,7 +14,7 @@ pub(crate) struct Tokens {
     pub(crate) refresh: String,
 }
 
-/// `P201`: gives the `request_uri`.
+/// `P201`: returns the `request_uri`.
 #[track_caller]
 pub(crate) fn created(answer: &Answer) -> String {
     assert_eq!(answer.status, 201, "{answer:?}");

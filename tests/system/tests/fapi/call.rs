@@ -14,7 +14,8 @@ pub(crate) const RESOURCE: &str = "/api/me";
 
 type Change<'f> = Box<dyn Fn(&mut Value, &mut Value) + 'f>;
 
-/// A request to the token endpoint, to that for pushed requests, or to the resource, with what changes before it is sent.
+/// A request to the token endpoint, to that for pushed requests, or to the resource, with what changes before it is
+/// sent.
 pub(crate) struct Call<'f> {
     fixture: &'f Fixture,
     method: &'static str,
@@ -120,7 +121,7 @@ impl<'f> Call<'f> {
         }
         let answer = request.send_to(self.fixture.address).await;
         let nonce = answer.header("dpop-nonce").map(str::to_owned);
-        assert!(nonce.is_none() || self.fixture.variant.has_nonces, "a nonce that nobody asked for: {answer:?}");
+        assert!(nonce.is_none() || self.fixture.variant.has_nonces, "a nonce that was not required: {answer:?}");
         if nonce.is_some() {
             self.fixture.nonces.borrow_mut()[self.role()] = nonce;
         }

@@ -8,7 +8,7 @@ use crate::call::{PUSH, TOKEN, assertion};
 use crate::fixture::{Fixture, ISSUER, ONE, Party, TWO, all, one};
 use crate::flow::{Flow, GRANTS};
 
-/// Refused at the token endpoint for both grants; afterwards the same code is good.
+/// Refused at the token endpoint for both grants; afterwards the same code works.
 async fn refused(fixture: &Fixture, change: impl Fn(&mut Value, &mut Value) + Copy) {
     for grant in GRANTS {
         let flow = Flow::new(fixture, ONE);
@@ -173,7 +173,7 @@ async fn secrets_are_no_way_in() {
 }
 
 /// FAPI-SUITE-29
-/// An assertion is good for one request, at whatever endpoint.
+/// An assertion is valid for one request, at any endpoint.
 #[tokio::test]
 async fn an_assertion_is_used_once() {
     all(async |fixture| {

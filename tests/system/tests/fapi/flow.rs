@@ -11,7 +11,7 @@ use crate::answers::{Tokens, created, ok, parameter, redirected, served};
 use crate::call::{Call, PUSH, TOKEN};
 use crate::fixture::{CALLBACK, Fixture, Party, SCOPE};
 
-/// How a client comes by its tokens.
+/// How a client gets its tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Grant {
     Code,
@@ -79,7 +79,7 @@ impl<'f> Flow<'f> {
         Request::to("GET", link).cookies(&cookies).send().await
     }
 
-    /// Opens a link that has to show the consent page.
+    /// Opens a link that must show the consent page.
     pub(crate) async fn consent_page(&self, link: &Url) -> Page {
         let cookies = self.cookies.borrow().clone();
         let page = Page::open(link, &cookies).await;

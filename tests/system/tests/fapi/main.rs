@@ -2,9 +2,9 @@
 //! `fapi2-security-profile-final-test-plan` with plain OAuth, `private_key_jwt` and DPoP. A test has the number of its
 //! module. The clock is the test's own, so nothing waits.
 //!
-//! Every module runs with keys for ES256 and for PS256, and without and with nonces for proofs; those of the plan for client
-//! credentials run for that grant too. `issuer.test` is never asked: the server is reached over the loopback, and proofs
-//! name its public address.
+//! Every module runs with keys for ES256 and for PS256, and without and with nonces for proofs; those of the plan for
+//! client credentials run for that grant too. `issuer.test` is never asked: the server is reached over the loopback,
+//! and proofs name its public address.
 
 mod answers;
 mod binding;

@@ -115,7 +115,7 @@ async fn the_form_of_the_line_and_of_the_token_matters() {
 }
 
 /// FAPI-SUITE-33, FAPI-5.3.2.1-10, FAPI-5.3.2.1-13
-/// A nonce stands for the time of a proof.
+/// A nonce replaces the time of a proof.
 #[tokio::test]
 async fn the_time_of_a_proof_counts_without_nonces_alone() {
     all(async |fixture| {

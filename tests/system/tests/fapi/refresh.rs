@@ -1,4 +1,4 @@
-//! Refresh tokens, which stay what they are.
+//! Refresh tokens, which are not rotated.
 
 use support::keys::Signer;
 

@@ -1,4 +1,4 @@
-//! Modules that end well.
+//! Modules that expect success.
 
 use support::http::Request;
 use support::world::encode;

@@ -1,4 +1,4 @@
-//! One hostile connection and what may come of it.
+//! One hostile connection, and its allowed outcomes.
 
 use std::future::ready;
 
@@ -16,15 +16,15 @@ pub(crate) const CLOSED: u16 = 0;
 #[derive(Clone)]
 pub(crate) struct Case {
     pub(crate) name: String,
-    octets: Vec<u8>,
+    bytes: Vec<u8>,
     then: Then,
     /// The statuses that the first answer may have.
     statuses: Vec<u16>,
 }
 
 impl Case {
-    pub(crate) fn new(name: impl Into<String>, octets: impl Into<Vec<u8>>, statuses: &[u16]) -> Self {
-        Self { name: name.into(), octets: octets.into(), then: Then::Wait, statuses: statuses.to_vec() }
+    pub(crate) fn new(name: impl Into<String>, bytes: impl Into<Vec<u8>>, statuses: &[u16]) -> Self {
+        Self { name: name.into(), bytes: bytes.into(), then: Then::Wait, statuses: statuses.to_vec() }
     }
 
     pub(crate) fn then(mut self, then: Then) -> Self {
@@ -33,9 +33,10 @@ impl Case {
     }
 
     async fn run(&self, server: &Server) -> Result<(), String> {
-        let heard = exchange(server.address, &self.octets, self.then).await.map_err(|Late| "no end")?;
+        let heard = exchange(server.address, &self.bytes, self.then).await.map_err(|Late| "no end")?;
         let answers = Answer::read_all(&heard.bytes, false)?;
-        // What follows the request's end is no request; actix-web says so even to whoever asked it to close.
+        // What follows the request's end is no request. actix-web answers it with 400, even where it was asked to
+        // close.
         if answers.iter().skip(1).any(|answer| answer.status != 400) {
             return Err(format!("{} answers to one request", answers.len()));
         }
@@ -48,7 +49,7 @@ impl Case {
     }
 }
 
-/// Sends all cases, many at once, and tells everything that went wrong; then the server has to do its work.
+/// Sends all cases, many at once, and returns everything that went wrong; then the server must still work.
 pub(crate) async fn run_all(server: &Server, cases: &[Case]) -> Result<(), String> {
     run(server, cases, AT_ONCE).await
 }
@@ -62,7 +63,7 @@ async fn run(server: &Server, cases: &[Case], at_once: usize) -> Result<(), Stri
     let faults = stream::iter(cases)
         .map(async |case| {
             let fault = case.run(server).await.err()?;
-            let (sent, _) = case.octets.split_at(case.octets.len().min(400));
+            let (sent, _) = case.bytes.split_at(case.bytes.len().min(400));
             Some(format!("{}, {}: {fault}\n    {}", server.name, case.name, sent.escape_ascii()))
         })
         .buffer_unordered(at_once)

@@ -1,4 +1,4 @@
-//! What holds for every answer, whatever was asked.
+//! What holds for every answer, whatever the request.
 
 use url::Url;
 
@@ -37,7 +37,7 @@ pub(crate) fn judge(answer: &Answer, base: &Url, redirect_uri: &str) -> Result<(
 fn leads_home(location: &str, base: &Url, redirect_uri: &str) -> bool {
     let Ok(there) = base.join(location) else { return false };
     let is_plain = there.username().is_empty() && there.password().is_none() && there.fragment().is_none();
-    let escaped = |octet: u8| octet.is_ascii_alphanumeric() || b"-._~:/?=&%+@".contains(&octet);
+    let escaped = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~:/?=&%+@".contains(&byte);
     let home = Url::parse(redirect_uri).unwrap();
     let same = match home.host_str() {
         // The port of a loopback address is the client's own choice.
@@ -53,7 +53,7 @@ fn leads_home(location: &str, base: &Url, redirect_uri: &str) -> bool {
 
 fn is_session(cookie: &str) -> bool {
     let id = cookie.strip_prefix("session=").and_then(|rest| rest.strip_suffix("; Path=/; HttpOnly; SameSite=Lax"));
-    id.is_some_and(|id| id.len() == 32 && id.bytes().all(|octet| octet.is_ascii_hexdigit()))
+    id.is_some_and(|id| id.len() == 32 && id.bytes().all(|byte| byte.is_ascii_hexdigit()))
 }
 
 const HEADERS: [&str; 13] = [
@@ -77,8 +77,8 @@ const TYPES: [&str; 4] =
 #[test]
 fn every_rule_is_noticed_when_it_is_broken() {
     let base = Url::parse("http://127.0.0.1:8080").unwrap();
-    let judged = |octets: &str, redirect_uri: &str| {
-        let answers = Answer::read_all(octets.as_bytes(), false)?;
+    let judged = |bytes: &str, redirect_uri: &str| {
+        let answers = Answer::read_all(bytes.as_bytes(), false)?;
         answers.iter().try_for_each(|answer| judge(answer, &base, redirect_uri))
     };
     let answer = |status: u16, lines: &str, body: &str| {
@@ -111,9 +111,9 @@ fn every_rule_is_noticed_when_it_is_broken() {
         "HTTP/1.1 200 X\r\n".to_owned(),
     ];
     let home = "https://app.example.com/callback";
-    assert!(good.iter().all(|octets| judged(octets, home).is_ok()), "{good:?}");
-    for octets in bad {
-        assert!(judged(&octets, home).is_err(), "{octets}");
+    assert!(good.iter().all(|bytes| judged(bytes, home).is_ok()), "{good:?}");
+    for bytes in bad {
+        assert!(judged(&bytes, home).is_err(), "{bytes}");
     }
     let loopback = "http://127.0.0.1/callback";
     assert!(judged(&to("http://127.0.0.1:5000/callback"), loopback).is_ok());

@@ -7,8 +7,8 @@ pub(crate) const MARK: &str = "h0st1le";
 pub(crate) const BROKEN: [&str; 8] =
     ["%", "%h0st1le", "h0st1le%", "h0st1le%4", "%zzh0st1le", "%-1h0st1le", "%u003ch0st1le", "%%33ch0st1le"];
 
-/// Octets that are not UTF-8: alone, overlong, surrogates, beyond the last character, cut off.
-pub(crate) const OCTETS: [&str; 8] = [
+/// Bytes that are not UTF-8: alone, overlong, surrogates, beyond the last character, cut off.
+pub(crate) const BYTES: [&str; 8] = [
     "%ffh0st1le",
     "h0st1le%80",
     "%c0%afh0st1le",
@@ -19,7 +19,7 @@ pub(crate) const OCTETS: [&str; 8] = [
     "%fe%ffh0st1le",
 ];
 
-/// Ends of lines and whatever is taken for one, ends of texts, and what terminals obey.
+/// Line ends and characters that are taken for one, ends of texts, and control characters of terminals.
 pub(crate) const CONTROLS: [&str; 14] = [
     "%00",
     "h0st1le%00x",
@@ -62,13 +62,13 @@ pub(crate) fn texts() -> impl Iterator<Item = &'static str> {
     CONTROLS.into_iter().chain(SCRIPTS)
 }
 
-/// Writes names and values so that every reader finds the same octets.
+/// Writes names and values so that every reader finds the same bytes.
 pub(crate) fn encode(pairs: &[(&str, &str)]) -> String {
     pairs.iter().map(|(name, value)| format!("{name}={}", escape(value.as_bytes()))).collect::<Vec<_>>().join("&")
 }
 
-pub(crate) fn escape(octets: &[u8]) -> String {
-    let plain = |octet: &u8| octet.is_ascii_alphanumeric() || b"-._~".contains(octet);
-    let escaped = |octet| if plain(octet) { char::from(*octet).to_string() } else { format!("%{octet:02x}") };
-    octets.iter().map(escaped).collect()
+pub(crate) fn escape(bytes: &[u8]) -> String {
+    let plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"-._~".contains(byte);
+    let escaped = |byte| if plain(byte) { char::from(*byte).to_string() } else { format!("%{byte:02x}") };
+    bytes.iter().map(escaped).collect()
 }

@@ -148,7 +148,7 @@ impl Course<'_> {
         let (is_called, consents, words) = match expected {
             StepUp::Alone => (true, 1, "stepped up with one consent"),
             StepUp::Needless => (true, 0, "asked for all scopes at first"),
-            StepUp::Never => (false, 0, "no step-up of its own"),
+            StepUp::Never => (false, 0, "no step-up by itself"),
         };
         assert_eq!((answer["ok"] == is_called, asked), (true, consents), "{:?}: {answer}", self.case);
         self.seen.push(words.to_owned());
@@ -197,11 +197,11 @@ impl Course<'_> {
         let again = if first["ok"] == true { first } else { self.call(READ).await };
         assert_ok(self.case, "the call after the withdrawal", &again);
         assert!(self.service.links().len() > links, "{:?} signs in anew", self.case);
-        let told = self.service.relay.exchanges().split_off(before);
-        let refused = told.iter().find(|exchange| exchange.status == 401).expect("the resource refuses the token");
+        let after = self.service.relay.exchanges().split_off(before);
+        let refused = after.iter().find(|exchange| exchange.status == 401).expect("the resource refuses the token");
         let challenge = refused.answer_head.value("www-authenticate").expect("a challenge");
         assert!(challenge.contains("error=\"invalid_token\""), "{challenge}");
-        for refresh in told.iter().filter(|exchange| exchange.is_grant("refresh_token")) {
+        for refresh in after.iter().filter(|exchange| exchange.is_grant("refresh_token")) {
             assert_eq!((refresh.status, &refresh.json()["error"]), (400, &json!("invalid_grant")), "{refresh:#?}");
         }
         self.seen.push("signed in anew after the withdrawal".to_owned());

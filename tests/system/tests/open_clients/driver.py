@@ -23,7 +23,7 @@ JOB = json.loads(sys.argv[1])
 PATIENCE = 15
 
 
-def tell(**value):
+def report(**value):
     print(json.dumps(value), flush=True)
 
 
@@ -32,7 +32,7 @@ async def next_line():
 
 
 async def open_browser(link):
-    tell(authorize=link)
+    report(authorize=link)
 
 
 async def came_back():
@@ -122,6 +122,6 @@ async def drive(auth, connected):
     while line := await next_line():
         verb, _, name = line.partition(" ")
         try:
-            tell(ok=True, **await answer(auth, connected, verb, name))
+            report(ok=True, **await answer(auth, connected, verb, name))
         except (Exception, asyncio.CancelledError) as error:
-            tell(ok=False, error=in_words(error))
+            report(ok=False, error=in_words(error))

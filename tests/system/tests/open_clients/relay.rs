@@ -53,7 +53,7 @@ pub(crate) struct Orders {
     pub(crate) lose_next_refresh: bool,
     /// The next refresh is answered with this status and `temporarily_unavailable`.
     pub(crate) refuse_next_refresh: Option<u16>,
-    /// The revision that the client's first message names, in the place of its own.
+    /// The revision that the client's first message names, instead of its own.
     pub(crate) revision: Option<&'static str>,
     /// Hides the resource metadata, as before 2025-06-18.
     pub(crate) hides_resource_metadata: bool,

@@ -85,7 +85,7 @@ impl Rmcp {
         Ok(())
     }
 
-    /// Discovers, registers where it has to, and lets the user sign in.
+    /// Discovers, registers where necessary, and lets the user sign in.
     async fn sign_in(&mut self, service: &Service) -> Result<(), String> {
         let mut manager = AuthorizationManager::new(self.text("server")).await.map_err(in_words)?;
         let resolution = manager.resolve_metadata().await.map_err(in_words)?;

@@ -7,7 +7,7 @@ import { Client, Transport, UnauthorizedError, finish, options, revision } from 
 const job = JSON.parse(process.argv[2]);
 const lines = createInterface({ input: process.stdin })[Symbol.asyncIterator]();
 const next = async () => (await lines.next()).value;
-const tell = (value) => process.stdout.write(`${JSON.stringify(value)}\n`);
+const report = (value) => process.stdout.write(`${JSON.stringify(value)}\n`);
 const provider = new Provider(job, {});
 let client;
 let transport;
@@ -26,7 +26,7 @@ async function withSignIn(action) {
     } catch (error) {
         if (!(error instanceof UnauthorizedError) || !provider.link) throw error;
     }
-    tell({ authorize: provider.link });
+    report({ authorize: provider.link });
     await finish(transport, provider.returned(await next()));
     return action();
 }
@@ -50,10 +50,10 @@ const commands = {
 for (let line = await next(); line; line = await next()) {
     const [command, argument] = line.split(' ');
     try {
-        tell({ ok: true, ...(await commands[command](argument)) });
+        report({ ok: true, ...(await commands[command](argument)) });
     } catch (error) {
         const cause = error.cause ? ` (${error.cause.code ?? error.cause.message})` : '';
-        tell({ ok: false, error: `${error.name}: ${error.message}${cause}` });
+        report({ ok: false, error: `${error.name}: ${error.message}${cause}` });
     }
 }
 process.exit(0);

@@ -1,4 +1,4 @@
-//! What others may come to see, and the secrets that must not be in it.
+//! What others may see, and the secrets that must not be in it.
 
 use std::collections::{BTreeSet, HashMap};
 use std::error::Error;
@@ -18,8 +18,8 @@ pub(crate) struct Exposure {
     numbers: HashMap<Vec<u8>, usize>,
     /// A piece of a text is shorter than any that is shown of it by chance.
     texts: Pieces<16>,
-    /// The octets of sixteen characters of Base64.
-    octets: Pieces<12>,
+    /// The bytes of sixteen characters of Base64.
+    bytes: Pieces<12>,
     shown: HashMap<Vec<u8>, Place>,
     answers: Vec<(String, Vec<u8>)>,
 }
@@ -27,9 +27,9 @@ pub(crate) struct Exposure {
 #[derive(Debug)]
 struct Secret {
     what: String,
-    /// The answers in which it has to be.
+    /// The answers in which it must be.
     carriers: BTreeSet<usize>,
-    /// Whether stores keep it as it is: the client's `state` has to come back.
+    /// Whether stores keep it as it is: the client's `state` must come back.
     stored: bool,
 }
 
@@ -49,13 +49,13 @@ impl Exposure {
         written(text.as_bytes()).iter().for_each(|form| self.texts.add(form, number));
     }
 
-    /// A text that the client sent to be given back, so that a store keeps it.
+    /// A text that the server returns to its client, so a store keeps it.
     pub(crate) fn returned(&mut self, what: &str, text: &str, carrier: usize) {
         self.secret(what, text, Some(carrier));
         self.secrets[self.numbers[text.as_bytes()]].stored = true;
     }
 
-    /// A handle, code or access token: all behind the id, which is none, as text and as octets.
+    /// A handle, code or access token: all behind the id, which is none, as text and as bytes.
     pub(crate) fn token(&mut self, what: &str, text: &str, carrier: Option<usize>) {
         self.decoded(what, &text["xx_".len() + 22..], carrier);
     }
@@ -75,9 +75,9 @@ impl Exposure {
     fn decoded(&mut self, what: &str, text: &str, carrier: Option<usize>) {
         self.secret(what, text, carrier);
         let number = self.numbers[text.as_bytes()];
-        let octets = URL_SAFE_NO_PAD.decode(text).unwrap();
-        self.octets.add(&octets, number);
-        written(&octets).iter().for_each(|form| self.texts.add(form, number));
+        let bytes = URL_SAFE_NO_PAD.decode(text).unwrap();
+        self.bytes.add(&bytes, number);
+        written(&bytes).iter().for_each(|form| self.texts.add(form, number));
     }
 
     fn number(&mut self, what: &str, text: &[u8], carrier: Option<usize>) -> usize {
@@ -106,28 +106,28 @@ impl Exposure {
     }
 
     pub(crate) fn text(&mut self, name: &str, text: String) {
-        // Wherever else the same stands, here it is not in a store.
+        // A store may keep the same text, but this output is not a store.
         self.shown.insert(text.into_bytes(), Place { name: name.to_owned(), in_store: false });
     }
 
-    pub(crate) fn stored(&mut self, name: &str, octets: Vec<u8>) {
-        self.shown.entry(octets).or_insert_with(|| Place { name: name.to_owned(), in_store: true });
+    pub(crate) fn stored(&mut self, name: &str, bytes: Vec<u8>) {
+        self.shown.entry(bytes).or_insert_with(|| Place { name: name.to_owned(), in_store: true });
     }
 
     /// An answer with its headers; returns its number, by which secrets name it as their carrier.
     pub(crate) fn answer(&mut self, what: &str, response: &Response) -> usize {
         self.debug(what, response);
-        let mut octets = Vec::new();
+        let mut bytes = Vec::new();
         for (name, value) in response.headers() {
-            octets.extend_from_slice(format!("{name}: {value}\n").as_bytes());
+            bytes.extend_from_slice(format!("{name}: {value}\n").as_bytes());
         }
-        octets.extend_from_slice(response.body());
-        self.told(what, &octets)
+        bytes.extend_from_slice(response.body());
+        self.result(what, &bytes)
     }
 
-    /// What a caller was told in another way than by HTTP.
-    pub(crate) fn told(&mut self, what: &str, octets: &[u8]) -> usize {
-        self.answers.push((what.to_owned(), octets.to_vec()));
+    /// A result that a caller got in another way than by HTTP.
+    pub(crate) fn result(&mut self, what: &str, bytes: &[u8]) -> usize {
+        self.answers.push((what.to_owned(), bytes.to_vec()));
         self.answers.len() - 1
     }
 
@@ -142,19 +142,19 @@ impl Exposure {
     /// The found secrets, and where they were.
     fn leaks(&self) -> Vec<String> {
         let mut leaks = Vec::new();
-        let mut note = |number: usize, place: &str, octets: &[u8]| {
-            let part = octets[..octets.len().min(2_000)].escape_ascii();
+        let mut note = |number: usize, place: &str, bytes: &[u8]| {
+            let part = bytes[..bytes.len().min(2_000)].escape_ascii();
             leaks.push(format!("the {} is in {place}: {part}", self.secrets[number].what));
         };
-        for (octets, place) in &self.shown {
-            let found = self.found(octets).into_iter();
+        for (bytes, place) in &self.shown {
+            let found = self.found(bytes).into_iter();
             let found = found.filter(|&number| !(place.in_store && self.secrets[number].stored));
-            found.for_each(|number| note(number, &place.name, octets));
+            found.for_each(|number| note(number, &place.name, bytes));
         }
-        for (answer, (what, octets)) in self.answers.iter().enumerate() {
-            let found = self.found(octets);
+        for (answer, (what, bytes)) in self.answers.iter().enumerate() {
+            let found = self.found(bytes);
             let leaked = found.iter().filter(|&&number| !self.secrets[number].carriers.contains(&answer));
-            leaked.for_each(|&number| note(number, what, octets));
+            leaked.for_each(|&number| note(number, what, bytes));
             // The search finds what is there.
             for (number, secret) in self.secrets.iter().enumerate() {
                 let is_carried = secret.carriers.contains(&answer);
@@ -167,7 +167,7 @@ impl Exposure {
     fn found(&self, shown: &[u8]) -> BTreeSet<usize> {
         let listed = listed(shown);
         let views = [shown, &listed];
-        views.iter().flat_map(|view| self.texts.found_in(view).chain(self.octets.found_in(view))).collect()
+        views.iter().flat_map(|view| self.texts.found_in(view).chain(self.bytes.found_in(view))).collect()
     }
 }
 
@@ -178,23 +178,23 @@ impl Exposure {
 fn a_secret_in_the_open_would_be_found() {
     let token = "at_0123456789abcdefghijkl0-_defghijklmnopqrstuvwxyzABCDEFGHIJKLMNOP0";
     let secret = &token[25..];
-    let octets = URL_SAFE_NO_PAD.decode(secret).unwrap();
-    let hex = |octets: &[u8]| octets.iter().map(|octet| format!("{octet:02x}")).collect::<String>();
+    let bytes = URL_SAFE_NO_PAD.decode(secret).unwrap();
+    let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
     for shown in [
         token.to_owned(),
         secret[3..19].to_owned(),
         format!("{:?}", secret.as_bytes()),
-        format!("{octets:#?}"),
+        format!("{bytes:#?}"),
         STANDARD.encode(format!("client:{secret}")),
         STANDARD.encode(format!("a-client:{secret}")),
         STANDARD.encode(format!("the-client:{secret}")),
-        STANDARD.encode(&octets),
+        STANDARD.encode(&bytes),
         hex(secret.as_bytes()),
-        hex(&octets).to_uppercase(),
-        hex(&octets[7..15]),
-        secret.bytes().map(|octet| format!("%{octet:02X}")).collect(),
+        hex(&bytes).to_uppercase(),
+        hex(&bytes[7..15]),
+        secret.bytes().map(|byte| format!("%{byte:02X}")).collect(),
         format!("a=1&token={}", &secret[..16]),
-        octets.escape_ascii().to_string(),
+        bytes.escape_ascii().to_string(),
     ] {
         let shown = format!("before {shown} after");
         let mut exposure = Exposure::default();
@@ -207,10 +207,10 @@ fn a_secret_in_the_open_would_be_found() {
         exposure.stored("a table", shown.clone().into_bytes());
         assert_eq!(exposure.leaks().len(), 1, "{shown}");
         let mut exposure = Exposure::default();
-        let carrier = exposure.told("its answer", token.as_bytes());
+        let carrier = exposure.result("its answer", token.as_bytes());
         exposure.token("token", token, Some(carrier));
         assert!(exposure.leaks().is_empty());
-        exposure.told("another answer", shown.as_bytes());
+        exposure.result("another answer", shown.as_bytes());
         assert_eq!(exposure.leaks().len(), 1, "{shown}");
     }
 }

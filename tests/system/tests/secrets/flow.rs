@@ -1,10 +1,12 @@
 //! A whole life of an application and its grants, each answer and each event kept.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
 use grantor::scope::ResourceScope;
+use grantor::testing::SeededEntropy;
 use grantor::wire::{Body, Endpoint, Request, Response};
 use grantor::{
     Approval, ApproveWithin, Attempt, AuthenticationMethod, AuthenticationMethods, BoundTokens, ClientId, Clock as _,
@@ -76,8 +78,12 @@ pub(crate) async fn run(store: Store, profile: Profile) {
     config.pushed_requests = true;
     let bounds = RegistrationBounds::new(config.scopes.parse(SCOPES.as_bytes()).unwrap(), ResourceScope::All);
     let policy = ApproveWithin::new(bounds);
-    let hooks =
-        |builder: grantor::Builder| builder.events(watch.clone()).throttle(watch.clone()).registration_policy(policy);
+    // The log is shared by all runs: a secret of one must not be a grant's id in another.
+    static SEED: AtomicU64 = AtomicU64::new(100);
+    let entropy = SeededEntropy::new(SEED.fetch_add(1, Ordering::Relaxed));
+    let hooks = |builder: grantor::Builder| {
+        builder.entropy(entropy).events(watch.clone()).throttle(watch.clone()).registration_policy(policy)
+    };
     let world = World::on(store.any(), config, hooks).await;
     let mut flow = Flow { world, exposure: Exposure::default(), store, watch };
     flow.registration().await;
@@ -190,12 +196,12 @@ impl Flow {
     async fn open(&mut self, endpoint: Endpoint, request: Request<'_>, token: &str, body: &Value) -> Response {
         let (header, body) = (format!("Bearer {token}"), body.to_string());
         let request = request.header("Content-Type", b"application/json").header("Authorization", header.as_bytes());
-        let request = request.body(Body::Octets(body.as_bytes())).peer([192, 0, 2, 1].into());
+        let request = request.body(Body::Bytes(body.as_bytes())).peer([192, 0, 2, 1].into());
         self.exposure.debug("Request", &request);
         self.world.server.serve(endpoint, &request).await
     }
 
-    /// Decides in vain, then for good; returns the code.
+    /// Decides without success, then with success; returns the code.
     async fn authorization(&mut self) -> String {
         let world = &self.world;
         let query = world.query(&[("state", STATE), PKCE[0], PKCE[1]]);
@@ -254,7 +260,7 @@ impl Flow {
         pair
     }
 
-    /// What others are told who have a secret of this client.
+    /// The answers to others who have a secret of this client.
     async fn refusals(&mut self, code: &str, pairs: &[Pair; 2]) {
         let public = self.world.register(public_form()).await;
         let world = &self.world;
@@ -333,7 +339,7 @@ impl Flow {
     }
 }
 
-/// What the flow has to have met, as far as a fixed generator allows.
+/// The events that the flow must have caused, as far as a fixed generator allows.
 const EVENTS: [&str; 14] = [
     "Application",
     "CodeIssued",
@@ -351,7 +357,7 @@ const EVENTS: [&str; 14] = [
     "Refused",
 ];
 
-/// The secrets that somebody may put into the wrong place.
+/// The secrets that a caller may put into the wrong place.
 pub(crate) fn at_hand<'a>(client: &'a Credentials, code: &'a str, pairs: &'a [Pair; 2]) -> [&'a str; 5] {
     [&client.secret, code, &pairs[1].access, &pairs[1].refresh, VERIFIER]
 }

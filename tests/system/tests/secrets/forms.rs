@@ -1,44 +1,44 @@
-//! The forms in which octets are written, and how pieces of them are found again.
+//! The forms in which bytes are written, and how pieces of them are found again.
 
 use std::collections::HashMap;
 
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
 
-/// How octets may be written as a text.
+/// How bytes may be written as a text.
 ///
 /// Base64 comes in three ways each, since what stands in front shifts it.
-pub(crate) fn written(octets: &[u8]) -> Vec<Vec<u8>> {
-    let each = |write: &dyn Fn(&u8) -> String| octets.iter().map(write).collect::<String>().into_bytes();
+pub(crate) fn written(bytes: &[u8]) -> Vec<Vec<u8>> {
+    let each = |write: &dyn Fn(&u8) -> String| bytes.iter().map(write).collect::<String>().into_bytes();
     let mut forms = vec![
-        each(&|octet| format!("{octet:02x}")),
-        each(&|octet| format!("{octet:02X}")),
-        each(&|octet| format!("%{octet:02x}")),
-        each(&|octet| format!("%{octet:02X}")),
-        octets.escape_ascii().collect(),
+        each(&|byte| format!("{byte:02x}")),
+        each(&|byte| format!("{byte:02X}")),
+        each(&|byte| format!("%{byte:02x}")),
+        each(&|byte| format!("%{byte:02X}")),
+        bytes.escape_ascii().collect(),
     ];
     for shift in 0..3 {
-        // What stands behind would change the last character, unless groups are whole.
-        let whole = &octets[shift..][..(octets.len() - shift) / 3 * 3];
+        // What follows would change the last character, unless groups are whole.
+        let whole = &bytes[shift..][..(bytes.len() - shift) / 3 * 3];
         forms.push(STANDARD_NO_PAD.encode(whole).into_bytes());
         forms.push(URL_SAFE_NO_PAD.encode(whole).into_bytes());
     }
     forms
 }
 
-/// The octets of lists of decimal numbers, as `Debug` writes them.
+/// The bytes of lists of decimal numbers, as `Debug` writes them.
 pub(crate) fn listed(shown: &[u8]) -> Vec<u8> {
-    let is_of_list = |octet: &u8| octet.is_ascii_digit() || octet.is_ascii_whitespace() || *octet == b',';
-    let lists = shown.split(|octet| !is_of_list(octet)).filter(|list| list.contains(&b','));
-    let numbers = lists.flat_map(|list| list.split(|&octet| octet == b','));
+    let is_of_list = |byte: &u8| byte.is_ascii_digit() || byte.is_ascii_whitespace() || *byte == b',';
+    let lists = shown.split(|byte| !is_of_list(byte)).filter(|list| list.contains(&b','));
+    let numbers = lists.flat_map(|list| list.split(|&byte| byte == b','));
     numbers.filter_map(|number| std::str::from_utf8(number.trim_ascii()).ok()?.parse().ok()).collect()
 }
 
-/// All pieces of `N` octets of many texts, each with the number of whose it is.
+/// All pieces of `N` bytes of many texts, each with the number of whose it is.
 #[derive(Debug)]
 pub(crate) struct Pieces<const N: usize> {
     owners: HashMap<[u8; N], usize>,
-    /// The first two octets of any of them: most of what is searched ends here.
+    /// The first two bytes of any of them: most of what is searched ends here.
     begins: Vec<bool>,
 }
 

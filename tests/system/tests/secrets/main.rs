@@ -1,5 +1,5 @@
-//! Secrets stand in the one answer that carries each, and nowhere else: not in logs, events, errors, `Debug`
-//! output, other answers, or anything that a store keeps.
+//! Each secret is in the one answer that carries it, and nowhere else: not in logs, events, errors, `Debug` output,
+//! other answers, or anything that a store keeps.
 //!
 //! PostgreSQL and Redis are started and ended here: `cargo test --all-features --test secrets -- --ignored`.
 

@@ -97,7 +97,7 @@ async fn at_a_resource(flow: &mut Flow, secret: &str) {
     let two = format!("Bearer {secret} {secret}");
     for request in [
         base().query(form.as_bytes()),
-        base().body(Body::Octets(form.as_bytes())),
+        base().body(Body::Bytes(form.as_bytes())),
         base().header("Authorization", secret.as_bytes()),
         base().header("Authorization", basic.as_bytes()),
         base().header("Authorization", two.as_bytes()),

@@ -1,4 +1,4 @@
-//! DPoP proofs and pushed requests: nothing of what proves or authenticates is anywhere, though keys are remembered.
+//! DPoP proofs and pushed requests: no part of what proves or authenticates is anywhere, though keys are remembered.
 
 use grantor::store::PushedRequestStore;
 use grantor::wire::{Body, Endpoint, Request, Response};
@@ -66,7 +66,7 @@ impl Flow {
             self.exposure.secret("request_uri", secret, Some(carrier));
             self.agrees(&client, &uri).await;
             let id: grantor::AuthorizationId = id.parse().unwrap();
-            let id = PushedRequestId::from_octets(*id.octets());
+            let id = PushedRequestId::from_bytes(*id.as_bytes());
             let record = PushedRequestStore::find(&self.world.store, &id).await.unwrap().unwrap();
             self.exposure.stored("a pushed request", record.encode());
             self.exposure.debug("PushedRequest", &record);
@@ -74,7 +74,7 @@ impl Flow {
         self.look_at_store().await;
     }
 
-    /// The user brings a pushed request and agrees.
+    /// The user opens a pushed request and agrees.
     async fn agrees(&mut self, client: &Credentials, uri: &str) {
         let world = &self.world;
         let query = encode(&[("client_id", &client.id), ("request_uri", uri)]);
@@ -99,7 +99,7 @@ impl Flow {
         let form =
             encode(&[form, &[("client_id", client.id.as_str()), ("client_secret", client.secret.as_str())]].concat());
         let request = Request::new("POST").header("Content-Type", b"application/x-www-form-urlencoded");
-        let request = request.header("DPoP", proof.as_bytes()).body(Body::Octets(form.as_bytes()));
+        let request = request.header("DPoP", proof.as_bytes()).body(Body::Bytes(form.as_bytes()));
         let request = request.peer([192, 0, 2, 1].into());
         self.exposure.debug("Request", &request);
         self.world.server.serve(Endpoint::Token, &request).await

@@ -1,4 +1,4 @@
-//! Everything that each store keeps: through its traits, and as the octets behind it.
+//! Everything that each store keeps: through its traits, and as the bytes behind it.
 
 use std::fs;
 use std::path::Path;
@@ -59,7 +59,7 @@ async fn no_secret_is_in_the_files_of_redis() {
     run(Store { any, place: Place::Redis(server) }, Profile::Platform).await;
 }
 
-/// A store, and where the octets behind it are.
+/// A store, and where the bytes behind it are.
 pub(crate) struct Store {
     any: AnyStore,
     place: Place,
@@ -93,9 +93,9 @@ impl Store {
         }
     }
 
-    /// What the server of the store says of its own that it was asked.
+    /// What the server of the store logs about its statements.
     ///
-    /// A client is looked for under the id that was claimed, whatever that is.
+    /// A client is looked up under the claimed id, whatever text that is.
     pub(crate) async fn statements(&self, exposure: &mut Exposure) {
         let Place::Postgres(server) = &self.place else { return };
         let row = server.client().await.query_one("SELECT pg_read_file('log.txt')", &[]).await.unwrap();
@@ -138,20 +138,20 @@ async fn records(world: &World, exposure: &mut Exposure) {
 }
 
 fn files(folder: &Path, exposure: &mut Exposure) {
-    let all = octets_below(folder, exposure);
+    let all = bytes_below(folder, exposure);
     assert!(all.windows(5).any(|piece| piece == b"alice"), "the records of alice are found");
 }
 
-fn octets_below(folder: &Path, exposure: &mut Exposure) -> Vec<u8> {
+fn bytes_below(folder: &Path, exposure: &mut Exposure) -> Vec<u8> {
     let mut all = Vec::new();
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
         if path.is_dir() {
-            all.extend(octets_below(&path, exposure));
+            all.extend(bytes_below(&path, exposure));
         } else {
-            let octets = fs::read(&path).unwrap();
-            all.extend_from_slice(&octets);
-            exposure.stored(&path.display().to_string(), octets);
+            let bytes = fs::read(&path).unwrap();
+            all.extend_from_slice(&bytes);
+            exposure.stored(&path.display().to_string(), bytes);
         }
     }
     all

@@ -52,8 +52,8 @@ pub(crate) fn shown(flow: &mut Flow, code: &str, pair: &Pair) {
 
     let form = encode(&[("code", code), ("client_secret", secret)]);
     let request = Request::new("POST").header("Authorization", secret.as_bytes()).query(form.as_bytes());
-    exposure.debug("Request", &request.body(Body::Octets(form.as_bytes())));
-    exposure.debug("Body", &Body::Octets(form.as_bytes()));
+    exposure.debug("Request", &request.body(Body::Bytes(form.as_bytes())));
+    exposure.debug("Body", &Body::Bytes(form.as_bytes()));
     let builder = || Client::builder(ClientId::new("client").unwrap());
     let client = builder().secret(&ClientSecret::new(secret)).unwrap();
     exposure.debug("ClientBuilder", &client);

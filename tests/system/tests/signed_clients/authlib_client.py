@@ -1,4 +1,4 @@
-"""Authlib: private_key_jwt alone. Its audience is the token endpoint unless it is told another one."""
+"""Authlib: private_key_jwt alone. Its audience is the token endpoint unless another one is set."""
 
 import json
 import re
@@ -64,7 +64,7 @@ def main():
     try:
         old.fetch_token(token_url, authorization_response=callback, code_verifier=verifier, state=state)
         endpoint = "accepted"
-    except Exception as error:  # Authlib has an error of its own for each way.
+    except Exception as error:  # Authlib has its own error for each way.
         endpoint = getattr(error, "error", repr(error))
 
     print(

@@ -1,4 +1,5 @@
-// What the user's browser does: it opens the link of a client, presses a button of the consent page, and follows the redirect.
+// What the user's browser does: it opens the link of a client, presses a button of the consent page, and follows the
+// redirect.
 export async function decide(link, button) {
     const page = await fetch(link, { redirect: 'manual' });
     const html = await page.text();

@@ -113,7 +113,7 @@ fn sources() -> PathBuf {
     repository().join("tests/system/tests/signed_clients")
 }
 
-/// What both libraries have to see, with nonces and without, for a client of that algorithm.
+/// What both libraries must see, with nonces and without, for a client of that algorithm.
 fn goes_the_whole_way(script: &str) {
     for algorithm in ["ES256", "PS256"] {
         for nonces in [false, true] {
@@ -151,7 +151,7 @@ fn oauth4webapi_goes_the_whole_way() {
 }
 
 /// 9449-5-02
-/// A client of its own registration, public, with tokens that are bound to its key.
+/// A client that registered itself, public, with tokens that are bound to its key.
 #[test]
 #[ignore = "needs npm and PyPI"]
 fn the_mcp_client_binds_its_tokens() {

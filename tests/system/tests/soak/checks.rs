@@ -1,4 +1,4 @@
-//! What has to hold at the end.
+//! What must hold at the end.
 
 use std::time::Duration;
 
@@ -11,17 +11,17 @@ use crate::server::{Example, Size};
 /// How much the mean of the last quarter may be above that of the second. In the short form this is what the
 /// records of that time take, which nothing may purge yet.
 const MEMORY_MARGIN_KIB: u64 = 8 * 1024;
-/// Seconds after which every record is gone that is not used any more: 6000 of the server's clock, for a hold that
-/// ends in a code or a grant (the code's 600, the tokens' 1800, the 3600 for which records are kept), the purge's
-/// own second, and room for a flow that uses its grant on.
+/// Seconds after which every unused record is gone: 6000 of the server's clock, for a hold that ends in a code or a
+/// grant (the code's 600, the tokens' 1800, the 3600 for which records are kept), the purge's own second, and room for
+/// a flow that still uses its grant.
 const RECORDS_GONE: usize = 120;
 /// The p99 of the last quarter may be this many times that of the second,
 const P99_TIMES: u32 = 4;
-/// or this much: less is told apart by the machine's other work.
+/// or this much: smaller times are noise of the machine's other work.
 const P99_NOISE: Duration = Duration::from_millis(100);
-/// What a quarter is too short to tell, the whole tells.
+/// Where a run is too short for quarters, the p99 of the whole run is checked.
 const QUARTERS_TELL: Duration = Duration::from_secs(60);
-/// One sync of a busy disk holds up all that is due meanwhile.
+/// One sync of a busy disk delays all requests that are due meanwhile.
 const P99_OF_THE_WHOLE: Duration = Duration::from_secs(5);
 
 /// Everything that does not hold, in words.
@@ -87,8 +87,8 @@ fn latencies(report: &Report<'_>, settings: Settings) -> Vec<String> {
     vec![format!("the p99 rose from {warm:?} in the second quarter to {end:?} in the last")]
 }
 
-/// The purge keeps up: of what is old enough nothing is left but the grants that are refreshed for ever, one for
-/// each connection.
+/// The purge keeps up: of the records that are old enough, only the grants that are refreshed for ever are left, one
+/// for each connection.
 fn purge(report: &Report<'_>) -> Vec<String> {
     let seen = report.tally.seen();
     let old = seen.records_until(report.sizes.len().saturating_sub(RECORDS_GONE));

@@ -46,10 +46,10 @@ impl<'a> Connection<'a> {
         Ok(Self { host: host.to_owned(), stream, runtime, tally, pace })
     }
 
-    /// Sends a request when it is due, and gives the answer if its status is the expected one.
+    /// Sends a request when it is due, and returns the answer if its status is the expected one.
     ///
-    /// The latency counts from when the request was due, also if the answer before came too late for that:
-    /// otherwise a server that stands still would be asked less, and look fast.
+    /// The latency counts from when the request was due, even if the previous answer came too late for that: otherwise
+    /// a stalled server would be asked less, and look fast.
     pub(crate) fn ask(&mut self, kind: &'static str, status: u16, request: Request) -> Result<Answer, Stop> {
         let due = self.pace.next;
         if due >= self.pace.end {

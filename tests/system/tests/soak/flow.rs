@@ -14,7 +14,7 @@ use crate::steps::{SURELY_LIVE, Tokens, quoted_after};
 
 /// Superseded tokens younger than this are in grace.
 const SURELY_IN_GRACE: Duration = Duration::from_secs(3);
-/// Grace and margin, 360 s of the server's clock, are over.
+/// Grace and margin, 360 s of the server's clock, have passed.
 const SURELY_REUSED: Duration = Duration::from_millis(6500);
 
 /// What the flows of a connection end in.
@@ -61,7 +61,7 @@ impl<'a> Flows<'a> {
         Self { connection, application, role, cookies, turn, chain: None, reusable: VecDeque::new() }
     }
 
-    /// Goes through one flow after the other until the load is over.
+    /// Runs one flow after the other until the load ends.
     pub(crate) fn run(mut self) {
         while self.flow() != Err(Stop::Over) {
             self.turn += 1;
@@ -124,29 +124,29 @@ impl<'a> Flows<'a> {
     fn replay_code(&mut self, code: &str, tokens: &Tokens) -> Result<(), Stop> {
         let form = [("grant_type", "authorization_code"), ("code", code)];
         self.ask_as_client("exchange of a used code", 400, "/oauth2/token", &form)?;
-        self.assert_over(&[tokens])
+        self.assert_ended(&[tokens])
     }
 
     fn revoke_grant(&mut self, other: &Tokens, newest: &Tokens) -> Result<(), Stop> {
         self.revoke("revocation", &newest.refresh)?;
-        self.assert_over(&[other, newest])?;
-        self.revoke("revocation of what is over", &newest.refresh)
+        self.assert_ended(&[other, newest])?;
+        self.revoke("revocation after the end", &newest.refresh)
     }
 
     fn revoke_access(&mut self, tokens: &Tokens) -> Result<(), Stop> {
         self.revoke("revocation", &tokens.access)?;
-        self.resource("resource of what is over", tokens, 401)?;
+        self.resource("resource after the end", tokens, 401)?;
         self.refresh("refresh", tokens).map(drop)
     }
 
-    /// Uses the old refresh tokens whose grace is over.
+    /// Uses the old refresh tokens whose grace has ended.
     fn reuse(&mut self) -> Result<(), Stop> {
         while self.reusable.front().is_some_and(|old| old.since.elapsed() >= SURELY_REUSED) {
             let Some(Reusable { superseded, newest, .. }) = self.reusable.pop_front() else { break };
             self.resource("resource", &newest, 200)?;
             self.connection.in_time(superseded.since, SURELY_LIVE)?;
             self.refused_refresh("reuse", &superseded)?;
-            self.assert_over(&[&newest])?;
+            self.assert_ended(&[&newest])?;
         }
         Ok(())
     }
@@ -170,7 +170,7 @@ impl<'a> Flows<'a> {
         let found = quoted_after(&page, "href=\"").find(|action| action.starts_with("/authorized/"));
         let action = found.ok_or_else(|| self.connection.fault("the grant is not listed"))?;
         self.withdraw(action, "/authorized?withdrawn")?;
-        self.assert_over(&[&tokens])
+        self.assert_ended(&[&tokens])
     }
 
     fn withdraw_all(&mut self) -> Result<(), Stop> {
@@ -182,7 +182,7 @@ impl<'a> Flows<'a> {
         let action = format!("/authorized/applications/{}/withdraw", self.application.id);
         self.authorized()?;
         self.withdraw(&action, "/authorized?withdrawn-all")?;
-        self.assert_over(&[&first, &second])?;
+        self.assert_ended(&[&first, &second])?;
         // A code that was not exchanged ends with them, and nothing is left to withdraw.
         self.refused_code(&waiting)?;
         self.withdraw(&action, "/authorized?over")

@@ -37,7 +37,7 @@ impl User {
             |username: &str, password: &str, role| Self { cookies: sign_in(server, username, password), role };
         let mut users = match server.example {
             Example::Axum | Example::Actix => vec![Self { cookies: String::new(), role: Role::Client }],
-            // Those who withdraw have an account of their own, so that they see no other connection's grants.
+            // Connections that withdraw have their own account, so that they see no other connection's grants.
             Example::Platform => vec![
                 signed_in("devon", "devon-likes-rust", Role::WithdrawsOne),
                 signed_in("admin", "ada-likes-order", Role::WithdrawsAll),

@@ -1,4 +1,4 @@
-//! An example in a process of its own, and what the system and the example itself say of it.
+//! An example in its own process, and what the system and the example itself report about it.
 
 use std::fs;
 use std::path::PathBuf;
@@ -29,7 +29,7 @@ impl Example {
     }
 }
 
-/// A running example; it ends, and its database goes, with this value.
+/// A running example. Dropping this value ends it and removes its database.
 pub(crate) struct Server {
     pub(crate) example: Example,
     started: Started,
@@ -64,7 +64,7 @@ impl Server {
         Self { example, started }
     }
 
-    /// What it says of itself.
+    /// What it reports about itself.
     pub(crate) fn about(&self, name: &str) -> &str {
         self.started.about(name)
     }

@@ -127,7 +127,7 @@ impl Flows<'_> {
         self.ask_as_client(kind, 200, "/oauth2/revoke", &[("token", token)]).map(drop)
     }
 
-    /// A code that was withdrawn; the record of a grant stands in its way.
+    /// A code that was withdrawn; the record of a grant blocks its exchange.
     pub(crate) fn refused_code(&mut self, code: &str) -> Result<(), Stop> {
         self.connection.add_record();
         let form = [("grant_type", "authorization_code"), ("code", code)];
@@ -143,12 +143,12 @@ impl Flows<'_> {
         if is_right { Ok(()) } else { Err(self.connection.fault(&format!("{kind}: {answer:?}"))) }
     }
 
-    /// Nothing of a grant that is over works.
-    pub(crate) fn assert_over(&mut self, tokens: &[&Tokens]) -> Result<(), Stop> {
+    /// Asserts that nothing of an ended grant works.
+    pub(crate) fn assert_ended(&mut self, tokens: &[&Tokens]) -> Result<(), Stop> {
         for tokens in tokens {
-            self.resource("resource of what is over", tokens, 401)?;
+            self.resource("resource after the end", tokens, 401)?;
             self.introspect(tokens, false)?;
-            self.refused_refresh("refresh of what is over", tokens)?;
+            self.refused_refresh("refresh after the end", tokens)?;
         }
         Ok(())
     }
@@ -169,16 +169,16 @@ impl Flows<'_> {
         if is_right { Ok(()) } else { Err(self.connection.fault(&format!("withdrawal: {answer:?}"))) }
     }
 
-    /// One of the requests that no server takes.
+    /// One of the requests that no server accepts.
     pub(crate) fn wrong_request(&mut self) -> Result<(), Stop> {
         let Application { id, secret, resource, .. } = self.application;
         let token = |form: &[(&str, &str)]| Request::post("/oauth2/token", form);
-        let stranger = format!("/oauth2/auth?response_type=code&client_id={id}&redirect_uri=https://evil.example/");
+        let foreign = format!("/oauth2/auth?response_type=code&client_id={id}&redirect_uri=https://evil.example/");
         let (status, request) = match self.turn % 10 {
             0 => (401, token(&[("grant_type", "refresh_token"), ("refresh_token", "x")]).basic(id, "wrong")),
             1 => (400, token(&[("grant_type", "authorization_code"), ("code", "ac_unknown")]).basic(id, secret)),
             2 => (400, token(&[("grant_type", "refresh_token"), ("refresh_token", "x")]).basic(id, secret)),
-            3 => (400, Request::get(&stranger).cookies(&self.cookies)),
+            3 => (400, Request::get(&foreign).cookies(&self.cookies)),
             4 => (401, Request::get(resource)),
             5 => (400, token(&[("grant_type", "password")]).basic(id, secret)),
             6 => (400, token(&[("code", "x"), ("code", "x")]).basic(id, secret)),

@@ -27,7 +27,7 @@ async fn by_middleware(token: ReqData<Authenticated>) -> String {
     token.client_id().to_string()
 }
 
-/// A server on a port of its own.
+/// A server on its own port.
 struct Served {
     address: SocketAddr,
     handle: ServerHandle,

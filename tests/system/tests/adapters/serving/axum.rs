@@ -1,4 +1,4 @@
-//! The adapter behind `axum::serve` and behind its own accept loop, which also closes what does not go on.
+//! The adapter behind `axum::serve` and behind its own accept loop, which also closes stalled connections.
 
 use std::future::pending;
 use std::net::SocketAddr;
@@ -34,7 +34,7 @@ fn app(server: AuthorizationServer) -> Router {
         .with_state(server)
 }
 
-/// A server on a port of its own, which a message stops.
+/// A server on its own port, which a message stops.
 struct Served {
     address: SocketAddr,
     stop: oneshot::Sender<()>,
@@ -90,7 +90,7 @@ async fn shutdown_completes_what_has_begun() {
     }
 }
 
-/// `axum::serve` waits for these without end. The clock goes forward whenever all wait.
+/// `axum::serve` waits for these without end. The clock goes forward whenever all tasks wait.
 #[tokio::test(start_paused = true)]
 async fn the_accept_loop_closes_what_does_not_go_on() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();

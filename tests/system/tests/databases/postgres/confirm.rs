@@ -39,7 +39,7 @@ pub(crate) async fn impatient<T>(admin: &Client, call: impl Future<Output = T>) 
     }
 }
 
-/// All callers succeed whose row is the stored one, also if they share a statement with callers of another.
+/// All callers whose row is the stored one succeed, even if they share a statement with callers of another row.
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "starts a PostgreSQL server"]
 async fn every_caller_confirms_a_row_that_is_stored() {
@@ -65,10 +65,10 @@ async fn every_caller_confirms_a_row_that_is_stored() {
     assert_eq!(TokenStore::confirm(&store, later).await.unwrap(), Replacement::Replaced);
 }
 
-/// The bytes of a grant with the id of another: the id stands behind kind and layout.
+/// The bytes of a grant with the id of another: the id follows kind and layout.
 fn swapped(grant: &Grant, with: &Grant) -> Vec<u8> {
     let mut bytes = grant.encode();
-    bytes[2..18].copy_from_slice(with.id().octets());
+    bytes[2..18].copy_from_slice(with.id().as_bytes());
     bytes
 }
 
@@ -110,7 +110,7 @@ async fn a_registration_is_confirmed_and_never_due() {
     let purge = store.purge(Table::Clients, Timestamp::from_seconds(u32::MAX), 100).await.unwrap();
     assert_eq!((purge.removed(), purge.is_finished()), (0, true));
     let part = async |part| Engine::find(&store, Table::Clients, id.as_str().as_bytes(), part).await.unwrap();
-    assert_eq!(part(Part::Logo).await.as_deref(), Some(logo.octets()));
+    assert_eq!(part(Part::Logo).await.as_deref(), Some(logo.bytes()));
     assert_eq!(part(Part::ProposedLogo).await, None);
 }
 

@@ -1,4 +1,4 @@
-//! What calls cost, in statements, index entries and octets.
+//! What calls cost, in statements, index entries and bytes.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -64,7 +64,7 @@ async fn writes_that_wait_share_statements() {
     assert!(made < 10, "{made} statements for 256 inserts that came at once");
 }
 
-/// The servers' statistics come late: asks until they are there.
+/// The server's statistics come late: asks until they are there.
 async fn updates(client: &Client, schema: &str, expected: i64) -> (i64, i64) {
     let count = "SELECT n_tup_upd, n_tup_hot_upd FROM pg_stat_user_tables WHERE schemaname = $1 AND relname = 'grants'";
     for _ in 0..200 {
@@ -116,7 +116,7 @@ async fn refreshes_are_heap_only_updates_and_a_grant_takes_no_more_than_620_byte
     assert!(of_one <= 620, "{of_one} bytes a grant");
 }
 
-/// Each call's plan goes by an index, also where the planner has seen small tables.
+/// Each call's plan uses an index, even where the planner has seen small tables.
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "starts a PostgreSQL server"]
 async fn no_statement_reads_a_whole_table() {
@@ -148,7 +148,7 @@ async fn no_statement_reads_a_whole_table() {
         drop(store);
         tokio::time::sleep(Duration::from_millis(1500)).await;
         let after: i64 = admin.query_one(read, &[]).await.unwrap().get(0);
-        // Those that ANALYZE read are not counted there.
+        // The rows that ANALYZE read are not counted there.
         assert_eq!(after - before, 0, "rows read one after the other, {tables}");
     }
 }

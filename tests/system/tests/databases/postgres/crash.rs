@@ -12,7 +12,7 @@ use crate::postgres::load::Load;
 use crate::postgres::shared::options_on;
 use support::servers::postgres::{End, PostgresServer};
 
-/// Half of them kill every process, half stop the server without a word.
+/// Half of them kill every process, half stop the server without a shutdown.
 const ROUNDS: u32 = 100;
 
 #[tokio::test(flavor = "multi_thread")]
@@ -26,7 +26,7 @@ async fn a_server_that_is_killed_under_load_loses_nothing_that_was_acknowledged(
     let mut acknowledged = 0;
     for round in 0..ROUNDS {
         let mut load = Load::on(&stores, 8).await;
-        load.goes_on(1).await;
+        load.until_acknowledged(1).await;
         // Somewhere in a statement, a commit, or a checkpoint.
         let spread = u64::from(round * 13 % 61);
         sleep(Duration::from_millis(10 + spread)).await;
@@ -37,11 +37,11 @@ async fn a_server_that_is_killed_under_load_loses_nothing_that_was_acknowledged(
         }
         // Time enough for every caller to ask again and again.
         sleep(Duration::from_millis(15)).await;
-        // Callers may come late to what the server answered while it was there, each to one answer.
+        // Each caller may read one answer late, which the server sent while it was there.
         let late = load.acknowledged().iter().sum::<usize>() - before;
         assert!(late <= load.callers(), "a server that is not there acknowledges nothing: {late}");
         server.resume();
-        load.goes_on(20).await;
+        load.until_acknowledged(20).await;
         load.end().await;
         load.nothing_is_lost(&stores[usize::try_from(round % 2).unwrap()]).await;
         acknowledged += load.acknowledged().iter().sum::<usize>();
@@ -58,11 +58,11 @@ async fn a_server_that_is_restarted_under_load_is_used_again() {
     let stores = [PostgresStore::connect(&options).await.unwrap(), PostgresStore::connect(&options).await.unwrap()];
     let mut load = Load::on(&stores, 8).await;
     for _ in 0..3 {
-        load.goes_on(100).await;
+        load.until_acknowledged(100).await;
         server.end(End::Fast);
         server.resume();
     }
-    load.goes_on(100).await;
+    load.until_acknowledged(100).await;
     load.end().await;
     load.nothing_is_lost(&stores[0]).await;
 }
@@ -83,10 +83,10 @@ async fn a_synchronous_standby_that_is_promoted_under_load_has_everything() {
     primary.set("synchronous_standby_names", "second").await;
     let stores = [PostgresStore::connect(&options).await.unwrap(), PostgresStore::connect(&options).await.unwrap()];
     let mut load = Load::on(&stores, 8).await;
-    load.goes_on(500).await;
+    load.until_acknowledged(500).await;
     primary.end(End::Killed);
     standby.promote();
-    load.goes_on(500).await;
+    load.until_acknowledged(500).await;
     load.end().await;
     load.nothing_is_lost(&stores[0]).await;
     load.nothing_is_lost(&stores[1]).await;

@@ -1,4 +1,4 @@
-//! The contract of the stores: as one handle sees it, and as two servers do that share a database.
+//! The contract of the stores: over one handle, and over two servers that share a database.
 
 use crate::postgres::shared::{another, store};
 

@@ -1,4 +1,4 @@
-//! Slow, frozen and overloaded servers: every call ends, with an error that may pass.
+//! Slow, frozen and overloaded servers: every call ends, with a transient error.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,13 +22,13 @@ fn grant() -> Arc<Grant> {
 }
 
 /// Waits until the store writes again, by itself.
-async fn goes_on_within(limit: Duration, store: &PostgresStore) {
+async fn recovers_within(limit: Duration, store: &PostgresStore) {
     let writes = async {
         while store.insert(grant()).await.is_err() {
             sleep(Duration::from_millis(10)).await;
         }
     };
-    timeout(limit, writes).await.expect("the store goes on by itself");
+    timeout(limit, writes).await.expect("the store recovers by itself");
 }
 
 fn may_pass<T: std::fmt::Debug>(answer: Result<T, StoreError>) {
@@ -152,7 +152,7 @@ async fn many_writers_of_a_locked_row_cost_the_others_a_wait_and_nothing_else() 
     }
     for (number, answer) in stopped.into_iter().enumerate() {
         match answer {
-            // What replaces another version than the row has needs no lock to have lost.
+            // A replacement of another version than the row has is lost without a lock.
             Ok(answer) => assert!(answer == Replacement::Lost && number % 12 != 0, "{number}: {answer:?}"),
             Err(error) => assert!(error.is_transient(), "{number}: {error:?}"),
         }
@@ -161,7 +161,7 @@ async fn many_writers_of_a_locked_row_cost_the_others_a_wait_and_nothing_else() 
     assert_eq!(store.replace(1, next).await.unwrap(), Replacement::Replaced);
 }
 
-/// A standby that is away keeps every commit waiting, and the waits of lost connections would fill the server.
+/// An unavailable standby keeps every commit waiting, and the waits of lost connections would fill the server.
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "starts a PostgreSQL server"]
 async fn writes_that_wait_for_a_standby_leave_no_process_behind() {
@@ -184,10 +184,10 @@ async fn writes_that_wait_for_a_standby_leave_no_process_behind() {
     }
     operator.batch_execute("ALTER SYSTEM RESET synchronous_standby_names").await.unwrap();
     operator.batch_execute("SELECT pg_reload_conf()").await.unwrap();
-    goes_on_within(Duration::from_secs(30), &store).await;
+    recovers_within(Duration::from_secs(30), &store).await;
 }
 
-/// A machine that stands still answers neither a statement nor its end, and goes on where it was.
+/// A frozen machine answers neither a statement nor its cancellation, and continues where it was.
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "starts a PostgreSQL server"]
 async fn a_server_that_stands_still_holds_nobody_for_ever_and_writes_nothing_when_it_wakes() {
@@ -207,14 +207,14 @@ async fn a_server_that_stands_still_holds_nobody_for_ever_and_writes_nothing_whe
     may_pass(read);
     sleep(Duration::from_secs(1)).await;
     server.freeze(false);
-    goes_on_within(Duration::from_secs(40), &store).await;
-    // What lay in the sockets has been read before: it was sent first.
+    recovers_within(Duration::from_secs(40), &store).await;
+    // What was left in the sockets has been read by now: it was sent first.
     sleep(Duration::from_millis(500)).await;
     assert_eq!(store.find(&inserted.id()).await.unwrap(), None);
     assert_eq!(store.find(&found.id()).await.unwrap(), Some(found));
 }
 
-/// A caller that is gone leaves a write behind, which is done or not.
+/// A caller that is gone leaves a write behind, which may or may not be done.
 #[tokio::test]
 #[ignore = "starts a PostgreSQL server"]
 async fn callers_that_do_not_wait_for_an_answer_disturb_nobody() {
@@ -286,7 +286,7 @@ async fn a_primary_that_takes_no_writes_any_more_is_trouble_that_passes() {
     may_pass(demoted.insert(grant()).await);
     assert_eq!(store.insert(grant()).await.unwrap(), Insertion::Inserted);
     operator.batch_execute("ALTER USER demoted RESET default_transaction_read_only").await.unwrap();
-    goes_on_within(Duration::from_secs(30), &demoted).await;
+    recovers_within(Duration::from_secs(30), &demoted).await;
 }
 
 /// What a client of the authorization server sees of it.
@@ -320,7 +320,7 @@ async fn an_outage_is_answered_with_503_and_takes_nothing_from_anybody() {
     assert_eq!(world.exchange(&code).await.status(), 200);
 }
 
-/// The futures need no runtime of their own, and a runtime that has ended is no panic.
+/// The futures need no runtime, and a runtime that has ended is no panic.
 #[test]
 #[ignore = "starts a PostgreSQL server"]
 fn any_executor_may_poll_and_a_runtime_that_ended_is_an_error() {

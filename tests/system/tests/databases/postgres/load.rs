@@ -1,4 +1,4 @@
-//! Callers that write without pause, and a book of what they were told.
+//! Callers that write without pause, and a record of the answers.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -13,7 +13,7 @@ use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
 
 const END: Timestamp = Timestamp::from_seconds(3_000_000_000);
-/// Grants that the callers fight for.
+/// Grants that the callers compete for.
 const CONTESTED: usize = 4;
 /// Callers that redeem the same codes.
 const RIVALS: usize = 2;
@@ -25,7 +25,7 @@ type Version = (GrantId, u32);
 struct Book {
     won: Mutex<HashMap<Version, Arc<Grant>>>,
     newest: Mutex<HashMap<GrantId, u32>>,
-    /// Writes whose outcome was not told.
+    /// Writes with an unknown outcome.
     open: Mutex<HashMap<Version, Vec<Arc<Grant>>>>,
     /// Writes acknowledged, by store.
     acknowledged: Vec<AtomicUsize>,
@@ -68,7 +68,7 @@ impl Code {
         Self(Mutex::new(Arc::new(records::grant(&records::subject(), END))))
     }
 
-    /// Goes on to the next one, if nobody has.
+    /// Moves on to the next code, unless another caller did.
     fn is_spent(&self, spent: &Grant) {
         let mut next = self.0.lock().unwrap();
         if next.id() == spent.id() {
@@ -120,7 +120,7 @@ impl Load {
         Self { book, stop, callers }
     }
 
-    /// Callers, of whom each makes one call at a time.
+    /// The number of callers; each makes one call at a time.
     pub(crate) fn callers(&self) -> usize {
         self.callers.len()
     }
@@ -135,7 +135,7 @@ impl Load {
     }
 
     /// Waits until so many more writes of each store were acknowledged.
-    pub(crate) async fn goes_on(&self, writes: usize) {
+    pub(crate) async fn until_acknowledged(&self, writes: usize) {
         let before = self.acknowledged();
         let waiting = async {
             while self.acknowledged().iter().zip(&before).any(|(now, before)| *now < before + writes) {
@@ -143,10 +143,11 @@ impl Load {
                 sleep(Duration::from_millis(2)).await;
             }
         };
-        timeout(Duration::from_secs(60), waiting).await.expect("the stores go on by themselves");
+        timeout(Duration::from_secs(60), waiting).await.expect("the stores recover by themselves");
     }
 
-    /// Everything that was acknowledged is there, and nothing that nobody wrote; no code works again.
+    /// Asserts that everything acknowledged is there, that a caller wrote everything that is there, and that no code
+    /// works again.
     pub(crate) async fn nothing_is_lost(&self, store: &PostgresStore) {
         let newest: Vec<_> = self.book.newest.lock().unwrap().iter().map(|(id, version)| (*id, *version)).collect();
         for part in newest.chunks(64) {
@@ -155,7 +156,7 @@ impl Load {
             for ((id, version), found) in part.iter().zip(&found) {
                 let found = found.as_ref().unwrap_or_else(|| panic!("{id} is gone"));
                 assert!(found.version() >= *version, "{id} went back from {version} to {}", found.version());
-                assert!(self.book.explains(found), "nobody wrote {id} as it is");
+                assert!(self.book.explains(found), "no caller wrote {id} as it is");
             }
             let again = found.iter().flatten().map(|found| store.insert(Arc::new(records::refreshed(found, END))));
             assert!(join_all(again).await.into_iter().all(|again| again.unwrap() == Insertion::Exists));
@@ -189,7 +190,7 @@ async fn change(store: &PostgresStore, book: &Book, place: usize, id: GrantId) {
     }
 }
 
-/// Inserts a grant of its own under the code's id; after trouble the same code is tried again.
+/// Inserts its own grant under the code's id; after a failure the same code is tried again.
 async fn redeem(store: &PostgresStore, book: &Book, place: usize, code: &Code) {
     let next = code.0.lock().unwrap().clone();
     let grant = Arc::new(records::refreshed(&next, END));

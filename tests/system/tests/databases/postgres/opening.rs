@@ -96,7 +96,7 @@ async fn tables_of_a_later_release_are_used_only_if_they_say_so() {
     PostgresStore::migrate(&options).await.unwrap();
     let admin = server().client().await;
     admin.batch_execute("UPDATE later.schema_version SET version = 9").await.unwrap();
-    PostgresStore::connect(&options).await.expect("version 9 can be used by who knows version 1");
+    PostgresStore::connect(&options).await.expect("a release that knows version 1 can use version 9");
     PostgresStore::migrate(&options).await.unwrap();
 
     admin.batch_execute("UPDATE later.schema_version SET usable_from = 2").await.unwrap();
@@ -109,7 +109,7 @@ async fn tables_of_a_later_release_are_used_only_if_they_say_so() {
     assert_eq!(row.get::<_, i64>(0), 9, "nothing was changed");
 }
 
-/// The step from nothing is the first of those between versions.
+/// The first migration step makes the schema from nothing.
 #[tokio::test]
 #[ignore = "starts a PostgreSQL server"]
 async fn tables_of_an_earlier_version_are_brought_up_and_used_after_that_alone() {
@@ -130,12 +130,12 @@ async fn tables_of_an_earlier_version_are_brought_up_and_used_after_that_alone()
 async fn encrypted_connections_check_the_server() {
     let server = PostgresServer::start_encrypted();
     let ca = include_bytes!("../../../../data/postgres-tls/ca.pem");
-    // One that signed nothing.
+    // A certificate that signed nothing.
     let other = include_bytes!("../../../../data/postgres-tls/server.pem");
     let connection = server.connection().replace("host=127.0.0.1", "host=localhost hostaddr=127.0.0.1");
     let bare = PostgresOptions::new(&connection).unwrap();
     let error = PostgresStore::connect(&bare).await.unwrap_err();
-    assert!(error.problem() == PostgresProblem::Refused, "the server takes no clear connection: {error:?}");
+    assert!(error.problem() == PostgresProblem::Refused, "the server takes no unencrypted connection: {error:?}");
     let required = PostgresOptions::new(&format!("{connection} sslmode=require")).unwrap();
     let error = PostgresStore::connect(&required).await.unwrap_err();
     assert!(error.problem() == PostgresProblem::Configuration, "{error:?}");

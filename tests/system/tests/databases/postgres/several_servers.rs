@@ -9,12 +9,12 @@ use crate::postgres::shared::{another, options, store};
 use support::leap;
 use support::world::{AnyStore, Credentials, ISSUER, Pair, Recorder, START, World, empty, form, pair};
 
-/// A server of its own on that store.
+/// A separate server on that store.
 pub(crate) fn world(store: PostgresStore) -> World {
     let events = Recorder::default();
     let clock = ManualClock::new(Timestamp::from_seconds(START));
     let mut config = Config::platform(ISSUER);
-    // One account stands for all users.
+    // One account represents all users.
     config.grants_per_client = usize::MAX;
     let builder = AuthorizationServer::builder(config, store.clone());
     let server = builder.clock(clock.clone()).events(events.clone()).build().unwrap();

@@ -1,4 +1,4 @@
-//! One server for all tests that leave it running, each with a schema of its own.
+//! One server for all tests that leave it running, each with its own schema.
 
 use std::cell::RefCell;
 use std::sync::OnceLock;
@@ -8,7 +8,7 @@ use grantor::{PostgresOptions, PostgresStore};
 
 use support::servers::postgres::PostgresServer;
 
-/// Ended with the process.
+/// Stopped with the process.
 pub(crate) fn server() -> &'static PostgresServer {
     static SERVER: OnceLock<PostgresServer> = OnceLock::new();
     SERVER

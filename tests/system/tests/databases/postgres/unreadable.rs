@@ -1,4 +1,4 @@
-//! Records that another release wrote stand in the way of nothing but themselves.
+//! Unreadable records of another release affect nothing but themselves.
 
 use std::error::Error;
 
@@ -18,7 +18,7 @@ async fn scene(schema: &str) -> (PostgresStore, Client) {
     (PostgresStore::connect(&options).await.unwrap(), server().client().await)
 }
 
-/// Makes a record one of a layout that no release knows yet.
+/// Gives a record a layout that no release knows yet.
 async fn spoil(admin: &Client, table: &str, id: [u8; 16]) {
     let kind = if table.ends_with("grants") { "47" } else { "41" };
     let id = format!("{:032x}", u128::from_be_bytes(id));
@@ -61,7 +61,7 @@ async fn everything_of_a_user_is_withdrawn_but_what_cannot_be_read() {
     for _ in 0..3 {
         pairs.push(world.pair().await);
     }
-    // Without their codes only the list of grants leads to them.
+    // Their codes are gone, so only the list of grants leads to them.
     world.advance(3 * 3600);
     while !world.purge(1000).await.is_finished() {}
     for _ in 0..3 {
@@ -72,16 +72,16 @@ async fn everything_of_a_user_is_withdrawn_but_what_cannot_be_read() {
     let codes = store.authorizations_of(&world.alice, Page::first(10)).await.unwrap();
     assert_eq!((grants.len(), codes.len()), (3, 3));
     let (grant, code) = (grants[1].id(), codes[1].id());
-    spoil(&admin, "unreadable_user.grants", *grant.octets()).await;
-    spoil(&admin, "unreadable_user.authorizations", *code.octets()).await;
-    assert_unreadable(&TokenStore::find(&store, &grant).await.unwrap_err(), *grant.octets());
-    assert_unreadable(&CodeStore::find(&store, &code).await.unwrap_err(), *code.octets());
+    spoil(&admin, "unreadable_user.grants", *grant.as_bytes()).await;
+    spoil(&admin, "unreadable_user.authorizations", *code.as_bytes()).await;
+    assert_unreadable(&TokenStore::find(&store, &grant).await.unwrap_err(), *grant.as_bytes());
+    assert_unreadable(&CodeStore::find(&store, &code).await.unwrap_err(), *code.as_bytes());
 
     let error = world.server.revoke_subject(&world.alice).await.unwrap_err();
-    assert!([&grant.octets()[..], code.octets()].contains(&error.unreadable_key().unwrap()));
+    assert!([&grant.as_bytes()[..], code.as_bytes()].contains(&error.unreadable_key().unwrap()));
     for row in [&grants[0], &grants[2]] {
         let left = TokenStore::find(&store, &row.id()).await.unwrap().unwrap();
-        assert!(left.revoked().is_some(), "{} lives on", row.id());
+        assert!(left.revoked().is_some(), "{} is not revoked", row.id());
     }
     for row in [&codes[0], &codes[2]] {
         let left = CodeStore::find(&store, &row.id()).await.unwrap();

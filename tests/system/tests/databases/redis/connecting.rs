@@ -1,4 +1,4 @@
-//! What is refused when a store connects, and with what words.
+//! Which servers a store refuses when it connects, and with which error.
 
 use std::fs;
 use std::process::Command;
@@ -15,7 +15,7 @@ use support::servers::redis::{Cluster, Server, until};
 
 async fn problem(address: &str) -> RedisProblem {
     let connected = RedisStore::connect(address, &RedisOptions::new()).await;
-    connected.expect_err("it has to be refused").problem().clone()
+    connected.expect_err("it must be refused").problem().clone()
 }
 
 fn assert_evicts(problem: &RedisProblem, expected: &str) {
@@ -74,7 +74,7 @@ async fn a_replica_that_takes_over_is_looked_at() {
     let killed = cluster.primaries()[0];
     let successor = cluster.replica_of(killed);
     successor.ask(&["CONFIG", "SET", "maxmemory-policy", "allkeys-lru"]);
-    // Whoever asks a replica where the keys are has a connection to it already.
+    // A store that asks a replica where the keys are has a connection to it already.
     for _ in 0..20 {
         works(&store).await;
     }
@@ -94,7 +94,7 @@ async fn a_replica_that_takes_over_is_looked_at() {
     }
 }
 
-/// What is wrong when some row is looked for.
+/// Returns the error of a look-up.
 async fn failure(store: &RedisStore) -> Option<(RedisProblem, bool)> {
     let grant = records::grant(&records::subject(), Timestamp::from_seconds(3_000_000_000));
     let error = TokenStore::find(store, &grant.id()).await.err()?;
@@ -170,7 +170,8 @@ async fn a_user_of_a_cluster_needs_a_few_more() {
     works(&store).await;
 }
 
-/// A server that hides what has to hold of it is refused by name, unless that is accepted.
+/// A server that hides a required setting is refused, and the error names the setting, unless unchecked servers are
+/// accepted.
 #[tokio::test]
 #[ignore = "starts Redis servers"]
 async fn a_server_that_may_not_be_asked_is_refused() {
@@ -204,7 +205,7 @@ async fn a_server_that_may_not_be_asked_is_refused() {
     assert_eq!((refused.problem(), refused.is_transient()), (&RedisProblem::Denied, false));
 }
 
-/// What a store asks a server that stands alone.
+/// The commands that a store sends to a standalone server to check it.
 const ASKS: &str = " +info +time +role";
 
 /// Makes a user who may do what a store does.
@@ -216,8 +217,8 @@ fn allow(server: &Server, more: &str) {
 
 #[tokio::test]
 async fn what_cannot_be_reached_is_told_apart() {
-    let nobody = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap().local_addr().unwrap();
-    assert_eq!(problem(&format!("redis://{nobody}")).await, RedisProblem::Connection);
+    let unused = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap().local_addr().unwrap();
+    assert_eq!(problem(&format!("redis://{unused}")).await, RedisProblem::Connection);
     assert_eq!(problem("http://127.0.0.1").await, RedisProblem::Address);
     let nowhere = RedisStore::connect_cluster(&[], &RedisOptions::new()).await;
     assert_eq!(*nowhere.unwrap_err().problem(), RedisProblem::Address);

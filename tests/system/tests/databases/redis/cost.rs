@@ -10,8 +10,8 @@ use crate::redis::raw::Raw;
 use support::servers::redis::Server;
 
 const ROWS: u64 = 20_000;
-/// Octets of a grant with one pair, its two entries and its user's key: 790 were measured.
-const MOST_OCTETS: u64 = 800;
+/// Bytes of a grant with one pair, its two entries and its user's key: 790 were measured.
+const MOST_BYTES: u64 = 800;
 
 #[tokio::test]
 #[ignore = "starts Redis servers"]
@@ -19,7 +19,7 @@ async fn calls_take_as_many_commands_whatever_is_stored() {
     let server = Server::start();
     let store = RedisStore::connect(&server.address(), &RedisOptions::new()).await.unwrap();
     let raw = Mutex::new(Raw::to(&server));
-    // Those within scripts count too.
+    // Commands within scripts count too.
     let count = || {
         let info: String = raw.lock().unwrap().ask(&[b"INFO", b"stats"]);
         let line = info.lines().find_map(|line| line.strip_prefix("total_commands_processed:"));
@@ -32,7 +32,7 @@ async fn calls_take_as_many_commands_whatever_is_stored() {
 
 #[tokio::test]
 #[ignore = "starts Redis servers"]
-async fn a_grant_takes_a_few_hundred_octets() {
+async fn a_grant_takes_a_few_hundred_bytes() {
     let server = Server::start();
     let store = RedisStore::connect(&server.address(), &RedisOptions::new()).await.unwrap();
     let memory = || -> u64 { server.info("used_memory").unwrap().parse().unwrap() };
@@ -42,7 +42,7 @@ async fn a_grant_takes_a_few_hundred_octets() {
         let grant = Arc::new(records::grant(&records::subject(), end));
         assert_eq!(store.insert(grant).await.unwrap(), Insertion::Inserted);
     }
-    let octets = (memory() - before) / ROWS;
-    println!("{octets} octets a grant, each of a user of its own");
-    assert!(octets <= MOST_OCTETS, "{octets}");
+    let bytes = (memory() - before) / ROWS;
+    println!("{bytes} bytes a grant, each of another user");
+    assert!(bytes <= MOST_BYTES, "{bytes}");
 }

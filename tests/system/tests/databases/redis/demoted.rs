@@ -1,4 +1,4 @@
-//! A server that is a primary no more is read no more, whoever notices it first.
+//! A server that is no longer a primary is no longer read, whichever call notices it first.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU16, Ordering};
@@ -45,7 +45,7 @@ impl MovedAddress {
     }
 }
 
-/// Two servers that have changed their roles behind the back of a store.
+/// Two servers that have changed their roles while a store is connected.
 struct Scene {
     store: RedisStore,
     row: Arc<Grant>,
@@ -67,7 +67,7 @@ impl Scene {
         until(|| new.ask(&["DBSIZE"]) == keys, || "the replica has nothing".to_owned());
         new.ask(&["REPLICAOF", "NO", "ONE"]);
         address.move_to(&new);
-        // It follows nobody who answers, and so stays as it is.
+        // Nothing answers at the address that it follows, so it stays as it is.
         old.ask(&["REPLICAOF", "127.0.0.1", "1"]);
         let revoked = Arc::new(records::revoked(&row, RevocationReason::Withdrawn));
         Self { store, row, revoked, old, new }

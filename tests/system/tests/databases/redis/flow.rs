@@ -1,4 +1,4 @@
-//! A whole service, each step of which is taken by another server on the same Redis.
+//! A whole service, where another server on the same Redis takes each step.
 
 use grantor::testing::SeededEntropy;
 use grantor::{AuthorizationServer, Config, Consent, Decision, LogoSlot, RedisOptions, RedisStore};

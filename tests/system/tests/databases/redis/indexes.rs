@@ -1,4 +1,4 @@
-//! Indexes are written first and heal: by lists, by the purge, and never what may still be written.
+//! Indexes are written first. Lists and the purge repair them, but keep entries whose rows may still be written.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -12,7 +12,7 @@ use grantor::{
 use crate::redis::raw::Raw;
 use support::servers::redis::Server;
 
-/// The place of the time of writing in a member of a set of due times.
+/// The place of the time of writing, in the members of a set of due times.
 const DUE_PLACE: Option<usize> = Some(0);
 
 struct Scene {
@@ -122,7 +122,7 @@ async fn a_row_expires_by_itself_and_the_purge_forgets_it() {
     assert_eq!(TokenStore::find(&scene.store, &grant.id()).await.unwrap(), None);
     assert!(scene.listed().await.is_empty());
 
-    // Young entries are looked at again later; old ones go.
+    // Young entries are read again later; old ones go.
     assert_eq!(scene.purge(end).await, 0);
     let sets = scene.due_sets();
     assert_eq!(sets.len(), 1);
@@ -130,7 +130,7 @@ async fn a_row_expires_by_itself_and_the_purge_forgets_it() {
     scene.raw.age(&index, None);
     scene.raw.age(&sets[0], DUE_PLACE);
     assert_eq!(scene.purge(end).await, 0);
-    assert_eq!(scene.due_sets().len(), 1, "nothing is looked at before its time");
+    assert_eq!(scene.due_sets().len(), 1, "nothing is read before its time");
     assert_eq!(scene.purge(in_seconds(3700)).await, 0);
     assert_eq!(scene.raw.keys(), ["grantor:layout"]);
 }
@@ -165,7 +165,7 @@ async fn members_that_are_no_entries_end_no_list() {
     }
     rows.sort_by_key(|row| row.id());
     let index = scene.index();
-    let mut foreign: Vec<_> = [0, 50, 62, 63, 99].map(|place: usize| rows[place].id().octets().to_vec()).into();
+    let mut foreign: Vec<_> = [0, 50, 62, 63, 99].map(|place: usize| rows[place].id().as_bytes().to_vec()).into();
     foreign.extend([vec![0], vec![0xff; 40]]);
     for member in &foreign {
         assert_eq!(scene.raw.ask::<i64>(&[b"ZADD", index.as_bytes(), b"0", member]), 1);
@@ -185,7 +185,7 @@ async fn members_that_are_no_entries_end_no_list() {
         }
         assert_eq!(paged, rows, "pages of {limit}");
     }
-    assert_eq!(scene.raw.members(&index).len(), rows.len() + foreign.len(), "nobody knows what they are");
+    assert_eq!(scene.raw.members(&index).len(), rows.len() + foreign.len(), "entries of an unknown form stay");
 }
 
 #[tokio::test]
@@ -198,10 +198,10 @@ async fn a_member_between_two_entries_of_a_row_lists_it_once() {
     scene.lose(&gone);
     let index = scene.index();
     for end in [b"\0\0\0\0\x01".as_slice(), b"\0\0\0\0\x01\x02"] {
-        let member = [row.id().octets(), end].concat();
+        let member = [row.id().as_bytes(), end].concat();
         assert_eq!(scene.raw.ask::<i64>(&[b"ZADD", index.as_bytes(), b"0", &member]), 1);
     }
-    // Three members are read for a page of two: what is gone, the old entry, and what is none.
+    // Three members are read for a page of two: that of the missing row, the old entry, and the invalid one.
     assert_eq!(scene.store.grants_of(&scene.subject, Page::first(2)).await.unwrap(), [row]);
 }
 
@@ -220,7 +220,7 @@ async fn a_record_that_cannot_be_read_stays_until_it_is_due() {
     assert_eq!(TokenStore::find(&scene.store, &other.id()).await.unwrap(), None);
     assert!(TokenStore::find(&scene.store, &moved.id()).await.is_err(), "it is still there");
     let page = scene.store.grants_of(&scene.subject, Page::first(10)).await;
-    assert_eq!(page.unwrap_err().unreadable_key(), Some(&moved.id().octets()[..]));
+    assert_eq!(page.unwrap_err().unreadable_key(), Some(&moved.id().as_bytes()[..]));
     assert_eq!(scene.expires(&moved), i64::from(moved.purge_after().seconds()));
     assert_eq!(scene.purge(moved.purge_after()).await, 1);
     assert!(scene.listed().await.is_empty());
@@ -259,8 +259,8 @@ async fn the_kit_finds_that_what_cannot_be_read_holds_nothing_up() {
         raw.lock().unwrap().spoil(&key);
         std::future::ready(())
     };
-    let grant = |id| spoil(format!("grantor:grants:{}", GrantId::from_octets(id)));
-    let authorization = |id| spoil(format!("grantor:authorizations:{}", AuthorizationId::from_octets(id)));
+    let grant = |id| spoil(format!("grantor:grants:{}", GrantId::from_bytes(id)));
+    let authorization = |id| spoil(format!("grantor:authorizations:{}", AuthorizationId::from_bytes(id)));
     token_store::a_list_names_what_cannot_be_read(&scene.store, grant).await;
     token_store::a_purge_steps_over_what_cannot_be_read(&scene.store, grant).await;
     token_store::a_purge_keeps_what_cannot_be_read(&scene.store, grant).await;
@@ -296,7 +296,7 @@ async fn a_set_that_cannot_be_read_holds_no_other_up() {
     for _ in 0..3 {
         failures += usize::from(TokenStore::purge_expired(&scene.store, end, 1000).await.is_err());
     }
-    assert!(failures > 0, "it is told");
+    assert!(failures > 0, "the failure is reported");
     let left = scene.raw.keys().into_iter().filter(|key| key.starts_with("grantor:grants:")).count();
     assert_eq!(left, within);
 }
@@ -346,7 +346,7 @@ async fn an_application_leaves_the_lists_that_it_is_no_longer_on() {
         let awaiting = scene.store.list(&ApplicationFilter::AwaitingReview, Page::first(10)).await.unwrap();
         assert!(awaiting.is_empty());
     }
-    assert_eq!(scene.raw.members(set).len(), 1, "a write may still bring it back");
+    assert_eq!(scene.raw.members(set).len(), 1, "a write may still need it");
     scene.raw.age(set, None);
     scene.raw.age("grantor:clients-list:all", None);
     assert!(scene.store.list(&ApplicationFilter::AwaitingReview, Page::first(10)).await.unwrap().is_empty());
@@ -363,7 +363,7 @@ async fn an_entry_of_a_row_that_is_not_on_the_list_goes_when_it_is_old() {
     let (grant, other) = (scene.add(in_seconds(9999)).await, records::subject());
     let foreign = format!("grantor:grants-list:{}", other.as_str());
     for time in [b"\xff\xff\xff\xff", b"\0\0\0\0"] {
-        let member = [grant.id().octets(), &b"\0"[..], time].concat();
+        let member = [grant.id().as_bytes(), &b"\0"[..], time].concat();
         assert_eq!(scene.raw.ask::<i64>(&[b"ZADD", foreign.as_bytes(), b"0", &member]), 1);
     }
     assert!(scene.store.grants_of(&other, Page::first(10)).await.unwrap().is_empty());

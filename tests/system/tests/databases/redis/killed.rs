@@ -1,4 +1,4 @@
-//! Servers that are killed, stuck or give slots away among writers: what was acknowledged is found.
+//! Servers that are killed, freeze or move slots during writes: what was acknowledged is found.
 
 use std::time::Duration;
 
@@ -101,5 +101,5 @@ async fn slots_that_move_take_their_rows_along() {
     let ledger = load.stop().await;
     ledger.assert_no_version_was_won_twice();
     assert_eq!(ledger.lost(&store).await, 0);
-    assert_eq!(ledger.errors(), 0, "a move is no trouble");
+    assert_eq!(ledger.errors(), 0, "a move causes no error");
 }

@@ -1,4 +1,4 @@
-//! Every rule of the contract, over a server that stands alone and over a cluster.
+//! Every rule of the contract, over a standalone server and over a cluster.
 
 mod single {
     use std::sync::LazyLock;

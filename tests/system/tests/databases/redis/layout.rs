@@ -1,5 +1,5 @@
-//! What stands under which key: servers of two releases may run on one store, and a later one reads what this
-//! one wrote.
+//! What is stored under which key: servers of two releases may run on one store, and a later one reads what this one
+//! wrote.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -33,7 +33,7 @@ fn contents(server: &Server) -> String {
     let mut lines = Vec::new();
     for key in raw.keys() {
         let name = key.as_bytes();
-        let shown = |octets: &[u8]| octets.iter().map(|octet| format!("{octet:02x}")).collect::<String>();
+        let shown = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
         match raw.ask::<String>(&[b"TYPE", name]).as_str() {
             "string" if key.ends_with(":layout") => {
                 lines.push(format!("SET {key} {}", raw.ask::<String>(&[b"GET", name])))
@@ -67,14 +67,14 @@ fn contents(server: &Server) -> String {
 /// Makes keys by such commands.
 fn fill(server: &Server, commands: &str) {
     let mut raw = Raw::to(server);
-    let octets = |word: &str| match word.strip_prefix("0x") {
+    let bytes = |word: &str| match word.strip_prefix("0x") {
         Some(digits) => {
             (0..digits.len()).step_by(2).map(|at| u8::from_str_radix(&digits[at..at + 2], 16).unwrap()).collect()
         }
         None => word.as_bytes().to_vec(),
     };
     for line in commands.lines() {
-        let words: Vec<_> = line.split(' ').map(octets).collect();
+        let words: Vec<_> = line.split(' ').map(bytes).collect();
         let _: redis::Value = raw.ask(&words.iter().map(Vec::as_slice).collect::<Vec<_>>());
     }
 }

@@ -1,4 +1,4 @@
-//! Writers that never stop, and what they were told.
+//! Writers that never stop, and the answers that they got.
 
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -11,7 +11,7 @@ use grantor::{GrantId, RedisStore, Subject, Timestamp};
 use tokio::task::JoinHandle;
 
 pub(crate) const FAR: Timestamp = Timestamp::from_seconds(3_000_000_000);
-/// Rows that several writers fight for, and the writers at each.
+/// Rows that several writers compete for, and the writers at each.
 const CONTESTED: usize = 4;
 const RIVALS: usize = 4;
 /// Writers that have a row each, and those that make new ones.
@@ -34,7 +34,7 @@ pub(crate) struct Load {
 }
 
 impl Load {
-    /// Sets writers to work, each with rows of its own or of four; none had a row before.
+    /// Starts writers: four at each contested row, one at each of other rows, and some that insert new rows.
     pub(crate) async fn start(store: &RedisStore) -> Self {
         let ledger = Arc::new(Ledger::default());
         let stop = Arc::new(AtomicBool::new(false));
@@ -65,7 +65,7 @@ impl Load {
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
         let (count, last) = (self.ledger.count(), self.ledger.last_error.lock().unwrap().clone());
-        panic!("the writers do not get on: {count} of {wanted} writes, last error {last}");
+        panic!("the writers make no progress: {count} of {wanted} writes, last error {last}");
     }
 
     /// Ends the work and returns what was acknowledged.
@@ -129,8 +129,8 @@ async fn in_the_end<T>(ask: impl AsyncFn() -> Result<T, StoreError>) -> T {
 
 /// An id right before that of the grant, behind which its page begins.
 fn grant_before(grant: &Grant) -> Option<GrantId> {
-    let number = u128::from_be_bytes(*grant.id().octets());
-    number.checked_sub(1).map(|before| GrantId::from_octets(before.to_be_bytes()))
+    let number = u128::from_be_bytes(*grant.id().as_bytes());
+    number.checked_sub(1).map(|before| GrantId::from_bytes(before.to_be_bytes()))
 }
 
 struct Writer {
@@ -161,7 +161,7 @@ impl Writer {
             let row = Arc::new(records::grant(&subject, FAR));
             match self.store.insert(row.clone()).await {
                 Ok(Insertion::Inserted) => self.acknowledge(&row),
-                Ok(Insertion::Exists) => panic!("nobody else has this id"),
+                Ok(Insertion::Exists) => panic!("no other writer has this id"),
                 Err(error) => self.note(&error).await,
             }
             // Each of these is looked up afterwards; some are enough.
@@ -169,7 +169,7 @@ impl Writer {
         }
     }
 
-    /// Whatever happens, what was there before is not gone: that is for the ledger to find.
+    /// Returns the row as it is now. A row that is gone is returned as it was: the ledger finds the loss.
     async fn look_again(&self, row: &Arc<Grant>) -> Arc<Grant> {
         loop {
             match self.store.find(&row.id()).await {

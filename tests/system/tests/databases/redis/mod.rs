@@ -23,7 +23,7 @@ use grantor::{RedisOptions, RedisStore};
 
 use support::servers::redis::{Cluster, Server};
 
-/// How long a write that has to succeed may wait for its replica: a busy disk syncs slowly.
+/// How long a write that must succeed may wait for its replica: a busy disk syncs slowly.
 const REPLICATED: Duration = Duration::from_secs(20);
 
 /// Settings with a prefix that no other test has.
@@ -32,12 +32,12 @@ fn options() -> RedisOptions {
     RedisOptions::new().prefix(format!("test{}", NUMBER.fetch_add(1, Ordering::Relaxed)))
 }
 
-/// A store of its own on a server.
+/// A new store on a server.
 async fn on(server: &Server) -> RedisStore {
     RedisStore::connect(&server.address(), &options()).await.unwrap()
 }
 
-/// A store of its own on a cluster.
+/// A new store on a cluster.
 async fn over(cluster: &Cluster, options: &RedisOptions) -> RedisStore {
     let addresses = cluster.addresses();
     let addresses: Vec<_> = addresses.iter().map(String::as_str).collect();

@@ -1,4 +1,4 @@
-//! Servers that send a caller to and fro are not asked without a pause.
+//! Servers that redirect a caller in circles are not asked without a pause.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -13,7 +13,7 @@ use tokio::net::{TcpListener, TcpStream};
 /// Far more than pauses allow in a second, far less than the thousands of a loop without one.
 const MOST_REQUESTS: usize = 30;
 
-/// A server of a cluster that says of each key that it is elsewhere, and means itself.
+/// A server of a cluster that redirects every key to itself.
 struct Redirecting {
     address: String,
     asked: Arc<Mutex<HashMap<String, usize>>>,

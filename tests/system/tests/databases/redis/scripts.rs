@@ -40,7 +40,7 @@ fn a_write_that_is_sent_twice_is_answered_twice_the_same() {
     assert_eq!(put(&mut raw, LATE, &rival, b"\0\0\0\x01"), 0, "the version has another winner");
     assert_eq!(put(&mut raw, LATE, &first, b""), 0, "the first write is no longer what is there");
     assert_eq!(raw.ask::<Vec<u8>>(&[b"GET", KEY]), second);
-    // One that somebody confirmed in between is still its caller's own.
+    // A write that another caller confirmed in between is still its caller's own.
     let same: i64 = raw.ask(&[b"EVAL", CONFIRM.as_bytes(), b"1", KEY, &second[..4], &counted(b"record 2")]);
     assert_eq!([same, put(&mut raw, LATE, &second, b"\0\0\0\x01")], [1, 1]);
 }

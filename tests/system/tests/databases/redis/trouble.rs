@@ -1,4 +1,5 @@
-//! A server that is away, stuck, full or forgetful: what passes is transient, and the store goes on by itself.
+//! A server that is down, stuck, full or without its scripts: failures that pass are transient, and the store recovers
+//! by itself.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,14 +17,14 @@ fn grant() -> Arc<Grant> {
     Arc::new(records::grant(&records::subject(), FAR))
 }
 
-/// What was wrong, and whether it may pass.
-fn told<T: std::fmt::Debug>(answer: Result<T, StoreError>) -> (RedisProblem, bool) {
-    let error = answer.expect_err("the call has to fail");
+/// Returns what was wrong, and whether it is transient.
+fn problem<T: std::fmt::Debug>(answer: Result<T, StoreError>) -> (RedisProblem, bool) {
+    let error = answer.expect_err("the call must fail");
     let source = std::error::Error::source(&error).and_then(|source| source.downcast_ref::<RedisError>());
     (source.expect("the source is a RedisError").problem().clone(), error.is_transient())
 }
 
-/// Looks until the store answers again.
+/// Reads until the store answers again.
 async fn until_it_answers(store: &RedisStore, grant: &Grant) -> Option<Arc<Grant>> {
     for _ in 0..1200 {
         match TokenStore::find(store, &grant.id()).await {
@@ -62,10 +63,10 @@ async fn a_server_that_is_stuck_is_not_waited_for() {
     assert_eq!(store.insert(row.clone()).await.unwrap(), Insertion::Inserted);
     server.freeze();
     let id = row.id();
-    let last = async { told(store.find(&id).await) };
+    let last = async { problem(store.find(&id).await) };
     let (first, second, third) = futures::future::join3(store.find(&id), store.find(&id), last).await;
-    assert_eq!(told(first), (RedisProblem::TimedOut, true));
-    assert_eq!(told(second), (RedisProblem::TimedOut, true));
+    assert_eq!(problem(first), (RedisProblem::TimedOut, true));
+    assert_eq!(problem(second), (RedisProblem::TimedOut, true));
     assert_eq!(third, (RedisProblem::QueueFull, true), "there is room for two");
     server.thaw();
     assert_eq!(until_it_answers(&store, &row).await, Some(row));
@@ -108,17 +109,17 @@ async fn a_server_that_is_full_or_alone_takes_no_writes_and_goes_on_later() {
     let next = Arc::new(records::refreshed(&row, FAR));
 
     server.ask(&["CONFIG", "SET", "maxmemory", "1mb"]);
-    assert_eq!(told(store.insert(grant()).await), (RedisProblem::Full, true));
-    assert_eq!(told(store.replace(1, next.clone()).await), (RedisProblem::Full, true));
+    assert_eq!(problem(store.insert(grant()).await), (RedisProblem::Full, true));
+    assert_eq!(problem(store.replace(1, next.clone()).await), (RedisProblem::Full, true));
     assert_eq!(store.find(&row.id()).await.unwrap(), Some(row.clone()));
     server.ask(&["CONFIG", "SET", "maxmemory", "0"]);
 
     server.ask(&["CONFIG", "SET", "min-replicas-to-write", "1"]);
-    assert_eq!(told(store.replace(1, next.clone()).await), (RedisProblem::NotReplicated, true));
+    assert_eq!(problem(store.replace(1, next.clone()).await), (RedisProblem::NotReplicated, true));
     server.ask(&["CONFIG", "SET", "min-replicas-to-write", "0"]);
 
     server.ask(&["REPLICAOF", "127.0.0.1", "1"]);
-    assert_eq!(told(store.replace(1, next.clone()).await), (RedisProblem::Replica, true));
+    assert_eq!(problem(store.replace(1, next.clone()).await), (RedisProblem::Replica, true));
     server.ask(&["REPLICAOF", "NO", "ONE"]);
     assert_eq!(store.replace(1, next).await.unwrap(), Replacement::Replaced);
 }
@@ -132,13 +133,13 @@ async fn a_key_that_holds_something_else_is_a_lasting_failure() {
     let key = format!("grantor:grants:{}", row.id());
     server.ask(&["RPUSH", &key, "something else"]);
     let error = store.find(&row.id()).await.unwrap_err();
-    assert_eq!((error.unreadable_key(), error.is_transient()), (Some(&row.id().octets()[..]), false));
-    assert_eq!(told(store.insert(row.clone()).await), (RedisProblem::Refused, false));
+    assert_eq!((error.unreadable_key(), error.is_transient()), (Some(&row.id().as_bytes()[..]), false));
+    assert_eq!(problem(store.insert(row.clone()).await), (RedisProblem::Refused, false));
     server.ask(&["DEL", &key]);
     for bytes in ["short", "a header of sixteen bytes and no record"] {
         server.ask(&["SET", &key, bytes]);
         let error = store.find(&row.id()).await.unwrap_err();
-        assert_eq!((error.unreadable_key(), error.is_transient()), (Some(&row.id().octets()[..]), false), "{bytes}");
+        assert_eq!((error.unreadable_key(), error.is_transient()), (Some(&row.id().as_bytes()[..]), false), "{bytes}");
     }
 }
 
@@ -153,7 +154,7 @@ async fn a_write_waits_for_as_many_replicas_as_was_asked() {
     let store = waiting_for(REPLICATED).await;
     let in_vain = waiting_for(Duration::from_millis(300)).await;
     let row = grant();
-    assert_eq!(told(in_vain.insert(row.clone()).await), (RedisProblem::NotReplicated, true));
+    assert_eq!(problem(in_vain.insert(row.clone()).await), (RedisProblem::NotReplicated, true));
 
     let replica = Server::start_with(&["--replicaof", "127.0.0.1", &server.port().to_string()]);
     until(|| server.feeds_a_replica(), || "no replica".to_owned());
@@ -165,12 +166,12 @@ async fn a_write_waits_for_as_many_replicas_as_was_asked() {
     // What is reported as failed may have taken effect; the caller reads it again.
     replica.freeze();
     let last = Arc::new(records::refreshed(&next, FAR));
-    assert_eq!(told(in_vain.replace(2, last.clone()).await), (RedisProblem::NotReplicated, true));
+    assert_eq!(problem(in_vain.replace(2, last.clone()).await), (RedisProblem::NotReplicated, true));
     assert_eq!(store.find(&row.id()).await.unwrap(), Some(last));
     replica.thaw();
 }
 
-/// A row that is found, and that the replica which would take over does not have, is not confirmed.
+/// A row that the successor replica does not have is found, but not confirmed.
 #[tokio::test]
 #[ignore = "starts Redis servers"]
 async fn a_confirm_waits_for_as_many_replicas() {
@@ -187,12 +188,12 @@ async fn a_confirm_waits_for_as_many_replicas() {
 
     replica.freeze();
     let next = Arc::new(records::refreshed(&row, FAR));
-    assert_eq!(told(in_vain.replace(1, next.clone()).await), (RedisProblem::NotReplicated, true));
+    assert_eq!(problem(in_vain.replace(1, next.clone()).await), (RedisProblem::NotReplicated, true));
     assert!(!TokenStore::reads_settled(&store));
     assert_eq!(store.find(&row.id()).await.unwrap(), Some(next.clone()));
     // The calls take turns on the connections, and WAIT covers only what its own connection has written.
     for _ in 0..10 {
-        assert_eq!(told(in_vain.confirm(next.clone()).await), (RedisProblem::NotReplicated, true));
+        assert_eq!(problem(in_vain.confirm(next.clone()).await), (RedisProblem::NotReplicated, true));
     }
     replica.thaw();
     assert_eq!(store.confirm(next.clone()).await.unwrap(), Replacement::Replaced);

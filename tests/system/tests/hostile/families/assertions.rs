@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::case::{Case, run_all};
 use crate::families::{ENDPOINTS, all};
 use crate::server::{ISSUER, KEY_ID, Server};
-use crate::values::{CONTROLS, OCTETS, SCRIPTS, encode};
+use crate::values::{BYTES, CONTROLS, SCRIPTS, encode};
 use support::http::Request;
 use support::keys::{Signer, encode as base64url, new_id};
 
@@ -111,7 +111,7 @@ fn assertions() -> Vec<String> {
         signer.sign(header.to_string(), "[1]h0st1le"),
     ]);
     let mut encoded: Vec<_> = assertions.iter().map(|text| encode(&[("client_assertion", text)])).collect();
-    let raw = OCTETS.iter().chain(&CONTROLS).chain(&SCRIPTS).map(|value| format!("client_assertion={value}"));
+    let raw = BYTES.iter().chain(&CONTROLS).chain(&SCRIPTS).map(|value| format!("client_assertion={value}"));
     encoded.extend(raw);
     encoded
 }

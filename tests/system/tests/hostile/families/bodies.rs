@@ -1,4 +1,4 @@
-//! Bodies that are too large, that do not end, and that nobody asked for.
+//! Bodies that are too large, that do not end, and that were not asked for.
 
 use crate::case::{CLOSED, Case};
 use crate::families::{ENDPOINTS, form, on_both};
@@ -17,21 +17,21 @@ pub(crate) fn cases(server: &Server) -> Vec<Case> {
     for path in ENDPOINTS.into_iter().chain(["/consent"]) {
         let refused: &[u16] = if path == "/consent" { &[400, CLOSED] } else { &[413, CLOSED] };
         let begun = || form(server, path, "").head();
-        for octets in [65_537, 1 << 20] {
-            let body = [fields.as_bytes(), &vec![b'a'; octets]].concat();
-            cases.push(Case::new(format!("{octets} octets to {path}"), form(server, path, &body), refused));
-            let chunk = [b"Transfer-Encoding: chunked\r\n\r\n", format!("{octets:x}\r\n").as_bytes(), &body].concat();
-            cases.push(Case::new(format!("a chunk of {octets} to {path}"), [begun(), chunk].concat(), refused));
+        for bytes in [65_537, 1 << 20] {
+            let body = [fields.as_bytes(), &vec![b'a'; bytes]].concat();
+            cases.push(Case::new(format!("{bytes} bytes to {path}"), form(server, path, &body), refused));
+            let chunk = [b"Transfer-Encoding: chunked\r\n\r\n", format!("{bytes:x}\r\n").as_bytes(), &body].concat();
+            cases.push(Case::new(format!("a chunk of {bytes} to {path}"), [begun(), chunk].concat(), refused));
         }
         for length in ["1000000000000", "9223372036854775807", "18446744073709551615"] {
-            let octets = [begun(), format!("Content-Length: {length}\r\n\r\n").into_bytes()].concat();
+            let bytes = [begun(), format!("Content-Length: {length}\r\n\r\n").into_bytes()].concat();
             // The last one is no length for every library.
             let refused = [refused, &[400, 431]].concat();
-            cases.push(Case::new(format!("{length} octets to {path}"), octets, &refused).then(Then::Flood));
+            cases.push(Case::new(format!("{length} bytes to {path}"), bytes, &refused).then(Then::Flood));
         }
         for size in ["fffffff0", "7fffffffffffffff"] {
-            let octets = [begun(), format!("Transfer-Encoding: chunked\r\n\r\n{size}\r\n").into_bytes()].concat();
-            cases.push(Case::new(format!("a chunk of {size} to {path}"), octets, refused).then(Then::Flood));
+            let bytes = [begun(), format!("Transfer-Encoding: chunked\r\n\r\n{size}\r\n").into_bytes()].concat();
+            cases.push(Case::new(format!("a chunk of {size} to {path}"), bytes, refused).then(Then::Flood));
         }
         let tiny = [begun(), b"Transfer-Encoding: chunked\r\n\r\n".to_vec(), b"1\r\na\r\n".repeat(70_000)].concat();
         cases.push(Case::new(format!("70000 chunks to {path}"), tiny, refused));
@@ -43,9 +43,9 @@ pub(crate) fn cases(server: &Server) -> Vec<Case> {
             let request = Request::get(path).query(server.query()).header("Cookie", COOKIE).body(body);
             cases.push(Case::new(format!("{body} to {path}"), request, &[status]));
         }
-        let octets =
+        let bytes =
             [Request::get(path).query(server.query()).head(), b"Content-Length: 1000000000\r\n\r\n".to_vec()].concat();
-        cases.push(Case::new(format!("an endless body to {path}"), octets, &[status, CLOSED]).then(Then::Flood));
+        cases.push(Case::new(format!("an endless body to {path}"), bytes, &[status, CLOSED]).then(Then::Flood));
     }
     cases
 }

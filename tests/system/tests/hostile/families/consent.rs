@@ -1,9 +1,9 @@
-//! The form of the page that asks, filled in by others.
+//! The consent form, as attackers send it.
 
 use crate::case::{Case, run_all};
 use crate::families::{all, form};
 use crate::server::{COOKIE, Server};
-use crate::values::{BROKEN, OCTETS, texts};
+use crate::values::{BROKEN, BYTES, texts};
 use support::http::Request;
 
 #[tokio::test]
@@ -11,7 +11,7 @@ async fn nothing_is_consented_to_but_what_the_page_showed() {
     all(Server::both(), async |server| {
         let handle = server.handle().await;
         run_all(server, &cases(server, &handle)).await?;
-        // All of it decided nothing.
+        // None of it decided anything.
         let denial = Request::form("/consent", format!("handle={handle}&decision=deny")).header("Cookie", COOKIE);
         assert_eq!(server.send(denial).await.status, 302, "{}", server.name);
         Ok(())
@@ -80,5 +80,5 @@ pub(crate) fn cases(server: &Server, handle: &str) -> Vec<Case> {
 }
 
 fn values() -> impl Iterator<Item = &'static str> {
-    BROKEN.into_iter().chain(OCTETS).chain(texts())
+    BROKEN.into_iter().chain(BYTES).chain(texts())
 }

@@ -1,4 +1,4 @@
-//! Credentials that are none: in headers, and in what headers encode.
+//! Invalid credentials: in headers, and in what headers encode.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;

@@ -43,12 +43,12 @@ async fn who_sends_nothing_more_is_not_kept() {
     .await;
 }
 
-async fn ends(server: &Server, octets: &str) {
+async fn ends(server: &Server, bytes: &str) {
     let mut stream = TcpStream::connect(server.address).await.unwrap();
-    stream.write_all(octets.as_bytes()).await.unwrap();
+    stream.write_all(bytes.as_bytes()).await.unwrap();
     let mut answer = Vec::new();
     let read = timeout(Duration::from_secs(30), stream.read_to_end(&mut answer)).await;
-    assert!(read.is_ok(), "{} keeps {octets:?}", server.name);
+    assert!(read.is_ok(), "{} keeps {bytes:?}", server.name);
     assert!(answer.starts_with(b"HTTP/1.1 200"), "{}: {}", server.name, answer.escape_ascii());
 }
 
@@ -68,7 +68,7 @@ const HEADS: [&str; 6] = [
     "POST /oauth2/token HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n",
 ];
 
-/// What is told of a body, and its beginning.
+/// The lines about a body, and its beginning.
 pub(crate) const BODIES: [&str; 6] = [
     "Content-Length: 1000\r\n\r\n",
     "Content-Length: 1000\r\n\r\ntoken=",
@@ -95,9 +95,9 @@ pub(crate) fn cases(server: &Server) -> Vec<Case> {
         };
         for body in BODIES {
             for then in [Then::Wait, Then::Drip(b'0')] {
-                let octets = [form(server, path, "").head(), body.into()].concat();
+                let bytes = [form(server, path, "").head(), body.into()].concat();
                 let name = format!("{path} {} and {}", body.escape_debug(), shown(then));
-                cases.push(Case::new(name, octets, &[400, refused]).then(then));
+                cases.push(Case::new(name, bytes, &[400, refused]).then(then));
             }
         }
     }
@@ -120,7 +120,7 @@ pub(crate) fn shown(then: Then) -> &'static str {
     match then {
         Then::Wait => "nothing more",
         Then::End => "the end",
-        Then::Drip(_) => "one octet at a time",
+        Then::Drip(_) => "one byte at a time",
         Then::Flood => "no end",
     }
 }

@@ -1,4 +1,4 @@
-//! Requests whose end is told wrongly, twice or not at all.
+//! Requests whose end is stated wrongly, twice or not at all.
 
 use crate::case::{CLOSED, Case};
 use crate::families::{all, form, on_both};
@@ -11,7 +11,7 @@ async fn no_framing_hides_a_request_in_another() {
     on_both(cases).await;
 }
 
-/// So a second request would be seen where there is one.
+/// Proves that the tests above would notice a second request.
 #[tokio::test]
 async fn two_requests_on_one_connection_have_two_answers() {
     all(Server::both(), async |server| {
@@ -47,14 +47,14 @@ const PREFACES: [&[u8]; 2] =
     [b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0"];
 
 /// The streams of whole frames [RFC 9113 section 4.1].
-fn streams(mut octets: &[u8]) -> Result<Vec<u32>, String> {
+fn streams(mut bytes: &[u8]) -> Result<Vec<u32>, String> {
     let mut streams = Vec::new();
-    while let [a, b, c, _kind, _flags, d, e, f, g, rest @ ..] = octets {
+    while let [a, b, c, _kind, _flags, d, e, f, g, rest @ ..] = bytes {
         let length = usize::try_from(u32::from_be_bytes([0, *a, *b, *c])).map_err(|_| "a long frame")?;
-        octets = rest.get(length..).ok_or("a frame that breaks off")?;
+        bytes = rest.get(length..).ok_or("a frame that breaks off")?;
         streams.push(u32::from_be_bytes([*d, *e, *f, *g]));
     }
-    if octets.is_empty() && !streams.is_empty() { Ok(streams) } else { Err(octets.escape_ascii().to_string()) }
+    if bytes.is_empty() && !streams.is_empty() { Ok(streams) } else { Err(bytes.escape_ascii().to_string()) }
 }
 
 /// Lines on the length of a body, and what follows the empty line.
@@ -147,10 +147,10 @@ const HEADS: [&[u8]; 30] = [
 ];
 
 /// The same on a connection that stays open, so that what follows the body may be read as a request.
-fn kept(octets: &[u8]) -> Vec<u8> {
+fn kept(bytes: &[u8]) -> Vec<u8> {
     let close = b"Connection: close\r\n";
-    let place = octets.windows(close.len()).position(|window| window == close).expect("a head that closes");
-    [&octets[..place], &octets[place + close.len()..]].concat()
+    let place = bytes.windows(close.len()).position(|window| window == close).expect("a head that closes");
+    [&bytes[..place], &bytes[place + close.len()..]].concat()
 }
 
 pub(crate) fn cases(server: &Server) -> Vec<Case> {
@@ -164,7 +164,7 @@ pub(crate) fn cases(server: &Server) -> Vec<Case> {
     }
     let whole = form(server, "/oauth2/token", "grant_type=refresh_token&refresh_token=h0st1le").bytes();
     for end in (0..whole.len()).step_by(7) {
-        let name = format!("{end} octets of a request");
+        let name = format!("{end} bytes of a request");
         cases.push(Case::new(name, &whole[..end], &[400, 408, 413, CLOSED]).then(Then::End));
     }
     let old = [b"GET /oauth2/auth?", server.query().as_bytes(), b" HTTP/1.0\r\n\r\n"].concat();
@@ -178,18 +178,18 @@ pub(crate) fn bodies(path: &str, head: &[u8]) -> Vec<Case> {
     let begun = |lines: &str| [head, lines.as_bytes(), b"\r\n\r\n"].concat();
     for (lines, body) in BODIES {
         let name = format!("{path} {} {}", lines.escape_debug(), body.escape_ascii());
-        let octets = [begun(lines), body.to_vec()].concat();
+        let bytes = [begun(lines), body.to_vec()].concat();
         let statuses = &[200, 400, 413, CLOSED];
-        cases.push(Case::new(name.clone(), octets.clone(), statuses).then(Then::End));
-        cases.push(Case::new(format!("{name}, twice"), octets.repeat(2), statuses).then(Then::End));
+        cases.push(Case::new(name.clone(), bytes.clone(), statuses).then(Then::End));
+        cases.push(Case::new(format!("{name}, twice"), bytes.repeat(2), statuses).then(Then::End));
         if lines.contains("\r\n") || body.ends_with(b"\r\n\r\n") {
-            cases.push(Case::new(format!("{name}, kept"), kept(&octets), statuses));
+            cases.push(Case::new(format!("{name}, kept"), kept(&bytes), statuses));
         }
     }
     for body in LENIENT {
-        let octets = [begun("Transfer-Encoding: chunked"), body.to_vec()].concat();
+        let bytes = [begun("Transfer-Encoding: chunked"), body.to_vec()].concat();
         let name = format!("{path} {}", body.escape_ascii());
-        cases.push(Case::new(name, octets, &[200, 400, 413]));
+        cases.push(Case::new(name, bytes, &[200, 400, 413]));
     }
     cases
 }

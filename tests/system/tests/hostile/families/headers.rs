@@ -104,8 +104,8 @@ pub(crate) fn cases(server: &Server) -> Vec<Case> {
         Case::new(format!("{name}: {}", value.escape_ascii()), asked().header(name, value), statuses)
     });
     let lines = LINES.into_iter().map(|line| {
-        let octets = [&asked().head(), line, b"\r\n\r\n"].concat();
-        Case::new(line.escape_ascii().to_string(), octets, &[400, CLOSED])
+        let bytes = [&asked().head(), line, b"\r\n\r\n"].concat();
+        Case::new(line.escape_ascii().to_string(), bytes, &[400, CLOSED])
     });
     let hosts = HOSTS.into_iter().flat_map(|host| {
         let path = format!("/oauth2/auth?{query}");

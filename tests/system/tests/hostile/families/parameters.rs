@@ -3,7 +3,7 @@
 use crate::case::Case;
 use crate::families::{form, on_both};
 use crate::server::{COOKIE, Server};
-use crate::values::{BROKEN, OCTETS, texts};
+use crate::values::{BROKEN, BYTES, texts};
 use support::http::Request;
 
 #[tokio::test]
@@ -67,10 +67,10 @@ pub(crate) fn cases(server: &Server) -> Vec<Case> {
     queries.chain(forms).collect()
 }
 
-fn values((_, [broken, octets, text]): &Row) -> impl Iterator<Item = (&'static str, u16)> {
+fn values((_, [broken, bytes, text]): &Row) -> impl Iterator<Item = (&'static str, u16)> {
     let broken = BROKEN.into_iter().map(|value| (value, *broken));
-    let octets = OCTETS.into_iter().map(|value| (value, *octets));
-    broken.chain(octets).chain(texts().map(|value| (value, *text)))
+    let bytes = BYTES.into_iter().map(|value| (value, *bytes));
+    broken.chain(bytes).chain(texts().map(|value| (value, *text)))
 }
 
 fn values_with_names(row: &Row) -> impl Iterator<Item = (&'static str, &'static str, u16)> {

@@ -20,7 +20,7 @@ fn there_are_at_least_two_hundred_proofs() {
     assert!(count >= 200, "{count}");
 }
 
-/// `{jwk}` stands for the public key.
+/// `{jwk}` is replaced by the public key.
 const HEADERS: [&str; 17] = [
     r#"{"typ":"dpop+jwt","alg":"ES256","jwk":{jwk}}"#,
     r#"{"typ":"dpop+jwt","alg":"none","jwk":{jwk}}"#,

@@ -3,7 +3,7 @@
 use crate::case::{Case, run_all};
 use crate::families::all;
 use crate::server::{HOME, Server};
-use crate::values::{CONTROLS, OCTETS, SCRIPTS, encode};
+use crate::values::{BYTES, CONTROLS, SCRIPTS, encode};
 use support::http::Request;
 use support::world::CHALLENGE;
 
@@ -28,7 +28,7 @@ async fn no_push_is_believed_for_more_than_its_client() {
         let fields = good(server);
         let fields = fields.each_ref().map(|(name, value)| (*name, value.as_str()));
         let request = Request::form(PATH, encode(&fields)).basic(&server.id, &server.secret);
-        assert_eq!(server.send(request).await.status, 201, "what is bent below is good");
+        assert_eq!(server.send(request).await.status, 201, "what is altered below is good");
         let cases = cases(server);
         assert!(cases.len() >= 300, "{}", cases.len());
         run_all(server, &cases).await
@@ -38,7 +38,7 @@ async fn no_push_is_believed_for_more_than_its_client() {
 
 /// Every value of the lists that are used everywhere.
 fn values() -> impl Iterator<Item = &'static str> {
-    OCTETS.into_iter().chain(CONTROLS).chain(SCRIPTS)
+    BYTES.into_iter().chain(CONTROLS).chain(SCRIPTS)
 }
 
 fn cases(server: &Server) -> Vec<Case> {
@@ -68,7 +68,7 @@ fn pushes(server: &Server) -> impl Iterator<Item = Case> {
     })
 }
 
-/// Links with references that nobody was given.
+/// Links with references that were never issued.
 fn references(server: &Server) -> impl Iterator<Item = Case> {
     let long = "A".repeat(65);
     let shaped = [

@@ -1,4 +1,4 @@
-//! The same octets, not encoded at all, where the framing lets them stand.
+//! The same bytes, not encoded at all, where the framing lets them stand.
 
 use crate::case::{CLOSED, Case};
 use crate::families::{ENDPOINTS, form, on_both};
@@ -6,11 +6,11 @@ use crate::server::Server;
 use support::http::Request;
 
 #[tokio::test]
-async fn octets_that_are_not_encoded_come_back_nowhere() {
+async fn bytes_that_are_not_encoded_come_back_nowhere() {
     on_both(cases).await;
 }
 
-const OCTETS: [&[u8]; 22] = [
+const BYTES: [&[u8]; 22] = [
     b"h0st1le\0",
     b"\0",
     b"h0st1le\r\nX-Hostile: h0st1le",
@@ -37,22 +37,22 @@ const OCTETS: [&[u8]; 22] = [
 
 pub(crate) fn cases(server: &Server) -> Vec<Case> {
     let queries = ["state", "redirect_uri", "scope", "client_id", "unknown"].into_iter().flat_map(|name| {
-        OCTETS.into_iter().map(move |octets| {
-            let query = [server.query().as_bytes(), b"&", name.as_bytes(), b"=", octets].concat();
-            let name = format!("{name} {}", octets.escape_ascii());
+        BYTES.into_iter().map(move |bytes| {
+            let query = [server.query().as_bytes(), b"&", name.as_bytes(), b"=", bytes].concat();
+            let name = format!("{name} {}", bytes.escape_ascii());
             Case::new(name, Request::get("/oauth2/auth").query(query), &[200, 302, 400])
         })
     });
     let forms = ENDPOINTS.into_iter().flat_map(|path| {
-        OCTETS.into_iter().map(move |octets| {
-            let body = [b"grant_type=refresh_token&refresh_token=x&token=", octets].concat();
-            Case::new(format!("{path} {}", octets.escape_ascii()), form(server, path, body), &[200, 400])
+        BYTES.into_iter().map(move |bytes| {
+            let body = [b"grant_type=refresh_token&refresh_token=x&token=", bytes].concat();
+            Case::new(format!("{path} {}", bytes.escape_ascii()), form(server, path, body), &[200, 400])
         })
     });
-    let paths = OCTETS.into_iter().map(|octets| {
-        let request = Request::new("GET", [b"/oauth2/auth/", octets].concat());
+    let paths = BYTES.into_iter().map(|bytes| {
+        let request = Request::new("GET", [b"/oauth2/auth/", bytes].concat());
         // A proper request whose version is followed by a second one is none.
-        Case::new(format!("path {}", octets.escape_ascii()), request, &[400, 404, CLOSED])
+        Case::new(format!("path {}", bytes.escape_ascii()), request, &[400, 404, CLOSED])
     });
     queries.chain(forms).chain(paths).collect()
 }

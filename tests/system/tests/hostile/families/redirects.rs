@@ -18,7 +18,7 @@ async fn no_redirect_leaves_a_registered_loopback_address() {
 }
 
 /// Every one is refused, whatever else is wrong with the request.
-const STRANGERS: [&str; 96] = [
+const FOREIGN: [&str; 96] = [
     "https://h0st1le.example/callback",
     "http://app.example.com/callback",
     "HTTP://app.example.com/callback",
@@ -184,7 +184,7 @@ const LOOPBACK: [&str; 26] = [
 ];
 
 pub(crate) fn cases(server: &Server) -> Vec<Case> {
-    let mut cases = refused(server, &STRANGERS);
+    let mut cases = refused(server, &FOREIGN);
     let tails = TAILS.map(|tail| format!("{}{tail}", server.redirect_uri));
     cases.extend(refused(server, &tails.each_ref().map(String::as_str)));
     for tail in OWN {
@@ -196,7 +196,7 @@ pub(crate) fn cases(server: &Server) -> Vec<Case> {
     cases
 }
 
-/// Each alone, with a fault that would be told to the client, and encoded once more.
+/// Each alone, with a fault that would be reported to the client, and encoded once more.
 fn refused(server: &Server, uris: &[&str]) -> Vec<Case> {
     let ways = uris.iter().flat_map(|uri| {
         let twice = encode(&[("", uri)])[1..].to_owned();

@@ -1,4 +1,4 @@
-//! More than a server has to take: queries, headers, parameters.
+//! More than a server must accept: queries, headers, parameters.
 
 use crate::case::{CLOSED, Case};
 use crate::families::{ENDPOINTS, form, on_both};
@@ -16,7 +16,7 @@ const PIECES: [&str; 9] = ["&", "=", "a&", "a=b&", "=&", "%41=%42&", "h0st1le[]=
 /// How many of them.
 const COUNTS: [usize; 5] = [101, 1_000, 5_000, 20_000, 200_000];
 
-/// Octets of one value.
+/// Bytes of one value.
 const LENGTHS: [usize; 4] = [8_191, 33_000, 65_536, 1_000_000];
 
 pub(crate) fn cases(server: &Server) -> Vec<Case> {
@@ -44,7 +44,7 @@ pub(crate) fn cases(server: &Server) -> Vec<Case> {
         let long = "h0st1le".repeat(length / 7 + 1);
         let get = |line: &str| Request::get("/oauth2/auth").query(server.query()).header(line, &long);
         let value = |name: &str| Request::get("/oauth2/auth").query(format!("{}&{name}={long}", server.query()));
-        let named = |name: &str| format!("{length} octets in {name}");
+        let named = |name: &str| format!("{length} bytes in {name}");
         let refused: &[u16] = &[400, 414, 431, CLOSED];
         for name in ["state", "redirect_uri", "client_id"] {
             cases.push(Case::new(named(name), value(name), refused));
@@ -60,7 +60,7 @@ pub(crate) fn cases(server: &Server) -> Vec<Case> {
         cases.push(Case::new(named("method"), Request::new(&long, "/oauth2/auth"), &[400, 405, 414, 431, CLOSED]));
         for path in ENDPOINTS {
             let request = Request::form(path, "token=x").header("Authorization", format!("Basic {long}"));
-            cases.push(Case::new(format!("{length} octets of Basic at {path}"), request, &[400, 401, 431, CLOSED]));
+            cases.push(Case::new(format!("{length} bytes of Basic at {path}"), request, &[400, 401, 431, CLOSED]));
         }
     }
     for count in [97, 200, 5_000] {

@@ -1,4 +1,4 @@
-//! Targets that are none, or mean another server, or another path.
+//! Invalid targets, and targets that mean another server or another path.
 
 use crate::case::{CLOSED, Case};
 use crate::families::on_both;

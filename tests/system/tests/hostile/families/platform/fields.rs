@@ -4,7 +4,7 @@ use url::Url;
 
 use crate::families::platform::WORDS;
 use crate::families::platform::site::{ADMIN, ALICE, DEVON, Site};
-use crate::values::{BROKEN, OCTETS};
+use crate::values::{BROKEN, BYTES};
 use crate::values::{encode, escape};
 use support::http::Request;
 
@@ -64,7 +64,7 @@ async fn no_other_form_shows_a_word_without_its_escapes() {
     for (path, fields) in FORMS {
         let cookies = &cookies[usize::from(path.starts_with("/review"))];
         for field in fields {
-            let raw = BROKEN.iter().chain(&OCTETS).map(|word| format!("{field}={word}"));
+            let raw = BROKEN.iter().chain(&BYTES).map(|word| format!("{field}={word}"));
             let words = raw.chain(WORDS.iter().map(|word| encode(&[(field, word)])));
             // The other fields come second: the first of a name counts.
             let bodies = words.map(|word| format!("{word}&handle=x&decision=allow&version=1&reason=x"));
@@ -97,7 +97,7 @@ const TARGETS: [&str; 14] = [
 async fn no_address_shows_a_word_without_its_escapes() {
     let site = Site::start("address-words");
     let cookies = ["theme=dark".to_owned(), site.sign_in(ADMIN).await];
-    let words = WORDS.iter().map(|word| escape(word.as_bytes())).chain(OCTETS.iter().map(ToString::to_string));
+    let words = WORDS.iter().map(|word| escape(word.as_bytes())).chain(BYTES.iter().map(ToString::to_string));
     let targets: Vec<_> = words.flat_map(|word| TARGETS.map(|target| target.replace('*', &word))).collect();
     for cookies in cookies {
         let get = |target: &String| Request::new("GET", target).header("Cookie", &cookies);

@@ -4,8 +4,8 @@ mod fields;
 mod site;
 mod stored;
 
-/// Words that would end an attribute, an element or a comment, or begin a line of a header; `h0st1le` stands
-/// where it must never stand without an escape.
+/// Words that would end an attribute, an element or a comment, or begin a line of a header; `h0st1le` is where it must
+/// never be without an escape.
 const WORDS: [&str; 12] = [
     "</textarea></title></script><h0st1le onload=x>",
     "x\" h0st1le=\"1",

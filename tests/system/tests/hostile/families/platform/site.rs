@@ -45,7 +45,7 @@ impl Site {
         answer
     }
 
-    /// Signs in and gives the cookies.
+    /// Signs in and returns the cookies.
     pub(super) async fn sign_in(&self, (username, password): (&str, &str)) -> String {
         let form = encode(&[("username", username), ("password", password)]);
         let answer = self.send(Request::form("/sign-in", form)).await;
@@ -61,16 +61,16 @@ impl Site {
         self.send(Request::form(path, encode(form)).header("Cookie", cookies)).await
     }
 
-    /// Sends all, some at a time, and gives their statuses.
+    /// Sends all, some at a time, and returns their statuses.
     pub(super) async fn send_all(&self, requests: Vec<Request>) -> Vec<u16> {
         let answers = stream::iter(requests).map(async |request| self.send(request).await.status);
         answers.buffer_unordered(8).collect().await
     }
 
     fn judge(&self, answer: &Answer) -> Result<(), String> {
-        // The platform's own script is a file; any other script is a stranger's.
+        // The platform's own script is a file; any other script was injected.
         let body = answer.text().replacen("<script src=\"/copy.js\" defer></script>", "", 1);
-        // The third party calls what the platform told it 502, a bad gateway.
+        // The third party reports an answer of the platform as 502, a bad gateway.
         if answer.status >= 500 && answer.status != 502 {
             return Err("the platform blames itself".into());
         }

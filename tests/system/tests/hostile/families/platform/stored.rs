@@ -1,4 +1,4 @@
-//! Hostile words that the rules allow, stored, and shown to everybody who has to look at them.
+//! Hostile words that the rules allow, stored, and shown to every user who reads them.
 
 use crate::families::platform::site::{ADMIN, ALICE, DEVON, Site};
 use support::http::Request;

@@ -79,9 +79,9 @@ pub(super) fn cases() -> Vec<Case> {
         refused(format!("{{{inner},{more}}}").into_bytes());
         refused(format!("{{{more},{inner}}}").into_bytes());
     }
-    for octets in [b"\xff".as_slice(), b"\xc0\xaf", b"\xed\xa0\x80", b"\xf4\x90\x80\x80", b"\xe2\x82", b"\x80"] {
-        refused([b"{\"h0st1le\":\"", octets, b"\",", inner.as_bytes(), b"}"].concat());
-        refused([b"{\"", octets, b"\":1,", inner.as_bytes(), b"}"].concat());
+    for bytes in [b"\xff".as_slice(), b"\xc0\xaf", b"\xed\xa0\x80", b"\xf4\x90\x80\x80", b"\xe2\x82", b"\x80"] {
+        refused([b"{\"h0st1le\":\"", bytes, b"\",", inner.as_bytes(), b"}"].concat());
+        refused([b"{\"", bytes, b"\":1,", inner.as_bytes(), b"}"].concat());
     }
     for wide in [false, true] {
         let units = sound.encode_utf16().flat_map(|unit| if wide { unit.to_be_bytes() } else { unit.to_le_bytes() });

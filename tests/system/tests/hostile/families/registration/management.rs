@@ -10,7 +10,7 @@ use support::http::Request;
 
 const UNKNOWN: &[u16] = &[401, 404];
 
-/// A client that registered itself, as it keeps itself in mind.
+/// A client that registered itself, as it knows itself.
 pub(super) struct Own {
     path: String,
     id: String,
@@ -39,8 +39,8 @@ impl Own {
     }
 }
 
-/// Paths, tokens and methods of somebody who has no token.
-pub(super) fn of_strangers(own: &Own) -> Vec<Case> {
+/// Paths, tokens and methods of a caller without the token.
+pub(super) fn without_the_token(own: &Own) -> Vec<Case> {
     let mut cases = Vec::new();
     for id in [
         "h0st1le",
@@ -97,7 +97,7 @@ pub(super) fn of_strangers(own: &Own) -> Vec<Case> {
     let query = Request::new("GET", &own.path).query(format!("access_token={}", own.token));
     cases.push(Case::new("a token in the query", query, &[401]));
     for method in methods::METHODS.into_iter().filter(|method| !["GET", "PUT", "DELETE", "OPTIONS"].contains(method)) {
-        cases.push(Case::new(format!("{method} of its own"), own.request(method), &[405]));
+        cases.push(Case::new(format!("{method} with its own token"), own.request(method), &[405]));
     }
     cases
 }

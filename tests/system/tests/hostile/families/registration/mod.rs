@@ -14,7 +14,7 @@ use crate::server::Server;
 use support::http::Request;
 
 const PATH: &str = "/oauth2/register";
-/// The value of `Config::body_octets`.
+/// The value of `Config::body_bytes`.
 const LIMIT: usize = 16_384;
 
 #[tokio::test]
@@ -38,7 +38,7 @@ async fn a_registration_that_does_not_come_is_given_up() {
 async fn no_request_manages_a_registration_as_it_must_not() {
     all(Server::open(), async |server| {
         let own = management::Own::register(server).await;
-        run_all(server, &management::of_strangers(&own)).await?;
+        run_all(server, &management::without_the_token(&own)).await?;
         run_all(server, &management::of_itself(&own)).await
     })
     .await;

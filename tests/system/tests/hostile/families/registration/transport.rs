@@ -34,12 +34,12 @@ pub(super) fn sizes() -> Vec<Case> {
     }
     let head = post("").head();
     for length in ["1000000000000", "9223372036854775807", "18446744073709551615"] {
-        let octets = [head.clone(), format!("Content-Length: {length}\r\n\r\n").into_bytes()].concat();
-        cases.push(Case::new(format!("{length} bytes"), octets, &[400, 413, 431, CLOSED]).then(Then::Flood));
+        let bytes = [head.clone(), format!("Content-Length: {length}\r\n\r\n").into_bytes()].concat();
+        cases.push(Case::new(format!("{length} bytes"), bytes, &[400, 413, 431, CLOSED]).then(Then::Flood));
     }
     for size in ["fffffff0", "7fffffffffffffff"] {
-        let octets = [head.clone(), format!("Transfer-Encoding: chunked\r\n\r\n{size}\r\n").into_bytes()].concat();
-        cases.push(Case::new(format!("a chunk of {size}"), octets, too_large).then(Then::Flood));
+        let bytes = [head.clone(), format!("Transfer-Encoding: chunked\r\n\r\n{size}\r\n").into_bytes()].concat();
+        cases.push(Case::new(format!("a chunk of {size}"), bytes, too_large).then(Then::Flood));
     }
     let tiny = [head, b"Transfer-Encoding: chunked\r\n\r\n".to_vec(), b"1\r\n \r\n".repeat(70_000)].concat();
     cases.push(Case::new("70000 chunks", tiny, too_large));
@@ -84,9 +84,9 @@ pub(super) fn slow() -> Vec<Case> {
     let mut cases = Vec::new();
     for body in delays::BODIES {
         for then in [Then::Wait, Then::Drip(b'0')] {
-            let octets = [post("").head(), body.into()].concat();
+            let bytes = [post("").head(), body.into()].concat();
             let name = format!("{PATH} {} and {}", body.escape_debug(), delays::shown(then));
-            cases.push(Case::new(name, octets, &[400, 413]).then(then));
+            cases.push(Case::new(name, bytes, &[400, 413]).then(then));
         }
     }
     cases
