@@ -284,7 +284,6 @@ impl ResourceTable {
     }
 
     /// Returns whether a token of that client and audience may be used anywhere.
-    #[inline]
     pub(crate) fn covers_any(&self, audience: &Audience, client: &Client) -> bool {
         if self.is_empty() {
             return audience.is_unset();
