@@ -9,16 +9,17 @@ use std::ops::RangeInclusive;
 
 use crate::clock::Timestamp;
 
-/// Bytes that are not a record, or a record of a version that this release does not know.
+/// Bytes that are not a record, or a record of a layout that this release does not know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DecodeError {
     /// The bytes end too early, are too long, or hold a value that no record has.
     #[error("the stored bytes are not a valid record")]
     Malformed,
-    /// The record was written by a release that this one does not know.
-    #[error("the stored record has an unknown version")]
-    UnknownVersion,
+    /// The record has a layout, or a value such as the name of a grant type, that this release does not know: a newer
+    /// release wrote it.
+    #[error("the stored record has a layout or a value that this release does not know")]
+    UnknownLayout,
 }
 
 /// Writes one record.
@@ -29,9 +30,9 @@ impl Writer {
     /// Large enough for most records, so that their buffer is rarely reallocated.
     const ROOM: usize = 512;
 
-    pub(crate) fn new(kind: u8, version: u8) -> Self {
+    pub(crate) fn new(kind: u8, layout: u8) -> Self {
         let mut bytes = Vec::with_capacity(Self::ROOM);
-        bytes.extend([kind, version]);
+        bytes.extend([kind, layout]);
         Self(bytes)
     }
 
@@ -96,7 +97,7 @@ impl Writer {
 #[derive(Debug)]
 pub(crate) struct Reader<'a> {
     rest: &'a [u8],
-    version: u8,
+    layout: u8,
 }
 
 /// The first bytes of all kinds of records, and of the two texts that are only digested.
@@ -115,22 +116,22 @@ pub(crate) mod kind {
 }
 
 impl<'a> Reader<'a> {
-    /// Checks the kind and the version, and skips them.
-    pub(crate) fn new(bytes: &'a [u8], kind: u8, versions: &RangeInclusive<u8>) -> Result<Self, DecodeError> {
-        let mut reader = Self { rest: bytes, version: 0 };
+    /// Checks the kind and the layout, and skips them.
+    pub(crate) fn new(bytes: &'a [u8], kind: u8, layouts: &RangeInclusive<u8>) -> Result<Self, DecodeError> {
+        let mut reader = Self { rest: bytes, layout: 0 };
         if reader.byte()? != kind {
             return Err(DecodeError::Malformed);
         }
-        reader.version = reader.byte()?;
-        if !versions.contains(&reader.version) {
-            return Err(DecodeError::UnknownVersion);
+        reader.layout = reader.byte()?;
+        if !layouts.contains(&reader.layout) {
+            return Err(DecodeError::UnknownLayout);
         }
         Ok(reader)
     }
 
     /// Returns the layout that the record was written in.
-    pub(crate) const fn version(&self) -> u8 {
-        self.version
+    pub(crate) const fn layout(&self) -> u8 {
+        self.layout
     }
 
     /// Reads the field of that tag if it comes next.
@@ -143,7 +144,7 @@ impl<'a> Reader<'a> {
             return Ok(None);
         }
         self.byte()?;
-        let mut field = Self { rest: self.bytes()?, version: self.version };
+        let mut field = Self { rest: self.bytes()?, layout: self.layout };
         let value = read(&mut field)?;
         field.finish()?;
         Ok(Some(value))
@@ -264,13 +265,13 @@ mod tests {
             assert_eq!(read(&bytes[..cut]), Err(DecodeError::Malformed));
         }
         assert_eq!(read(&[&bytes[..], b"x"].concat()), Err(DecodeError::Malformed));
-        assert_eq!(Reader::new(b"X\x02", b'X', &(1..=1)).unwrap_err(), DecodeError::UnknownVersion);
+        assert_eq!(Reader::new(b"X\x02", b'X', &(1..=1)).unwrap_err(), DecodeError::UnknownLayout);
         assert_eq!(Reader::new(b"Y\x01", b'X', &(1..=1)).unwrap_err(), DecodeError::Malformed);
     }
 
     #[test]
     fn a_count_beyond_the_bytes_makes_no_room() {
-        let mut reader = Reader { rest: &[0xff, 0xff, 0xff, 0xff, 0], version: 1 };
+        let mut reader = Reader { rest: &[0xff, 0xff, 0xff, 0xff, 0], layout: 1 };
         assert_eq!(reader.list(Reader::byte), Err(DecodeError::Malformed));
     }
 
@@ -296,7 +297,7 @@ mod tests {
 
     fn read(bytes: &[u8], layouts: &RangeInclusive<u8>) -> Result<Evolving, DecodeError> {
         let mut reader = Reader::new(bytes, b'E', layouts)?;
-        let (number, read_from) = (reader.number()?, reader.version());
+        let (number, read_from) = (reader.number()?, reader.layout());
         let note = reader.tagged(NOTE, |reader| reader.text().map(str::to_owned))?;
         reader.finish()?;
         Ok(Evolving { number, note, read_from })
@@ -309,7 +310,7 @@ mod tests {
         assert_eq!(read(&old, &(1..=2)), Ok(evolving(None, 1)));
         assert_eq!(read(&bare, &(1..=2)), Ok(evolving(None, 2)));
         assert_eq!(read(&full, &(1..=2)), Ok(evolving(Some("later"), 2)));
-        assert_eq!(read(&full, &(1..=1)), Err(DecodeError::UnknownVersion), "an older release says so");
+        assert_eq!(read(&full, &(1..=1)), Err(DecodeError::UnknownLayout), "an older release says so");
         for cut in old.len() + 1..full.len() {
             assert_eq!(read(&full[..cut], &(1..=2)), Err(DecodeError::Malformed), "cut to {cut}");
         }

@@ -659,8 +659,8 @@ pub struct Attempt<'a> {
     pub kind: AttemptKind,
     /// The endpoint.
     pub endpoint: Endpoint,
-    /// The client that the request claims to come from. It may be any text, even a misplaced secret: do not log it or
-    /// store it unchanged. Count by a hash of it.
+    /// The client that the request claims to come from. It may be any text, even a misplaced secret: do not log it,
+    /// and do not store it as it is. Count by a hash of it.
     pub client: Option<&'a str>,
     /// The user who is asked, if a request is held or a metadata document is fetched.
     pub subject: Option<&'a Subject>,
@@ -846,7 +846,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reason_is_told_with_its_causes() {
+    fn a_reason_is_reported_with_its_causes() {
         let failed = Reason::Store(StoreError::permanent("no disk"));
         let refused = |reason| {
             let event = Event::Refused { endpoint: Endpoint::Token, client: None, redirect_uri: None, reason };

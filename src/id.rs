@@ -109,7 +109,7 @@ impl From<GrantId> for AuthorizationId {
 
 /// A text that is not the id of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("an id has 22 characters of canonical base64url")]
+#[error("an id must have 22 characters of canonical base64url")]
 #[non_exhaustive]
 pub struct IdError;
 
@@ -200,7 +200,7 @@ impl fmt::Debug for ClientId {
 
 /// A text that cannot be a [`ClientId`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("a client id has 1 to 512 characters from 20 to 7E hex")]
+#[error("a client id must have 1 to 512 characters, each from 20 to 7E hex")]
 #[non_exhaustive]
 pub struct ClientIdError;
 
@@ -219,26 +219,26 @@ impl IdText {
     }
 }
 
-/// Reads an id from its 22 characters of base64url. An id has one text: the bits that are left over are zero
-/// [RFC 4648 section 3.5].
+/// Decodes an id from its 22 characters of base64url. Each id has exactly one text, since the four unused bits of the last
+/// character must be zero [RFC 4648 section 3.5].
 ///
-/// It does not use `base64`, which takes 450 of the 5,500 instructions of a token check.
+/// It does not use `base64`, which took 200 more instructions in each token check.
 pub(crate) fn decode_id(text: &[u8]) -> Option<[u8; ID_BYTES]> {
     if text.len() != ID_CHARACTERS {
         return None;
     }
     let (last, before) = text.split_last()?;
     let mut id = 0_u128;
-    let mut all = 0;
+    let mut combined = 0;
     for &character in before {
-        let sextet = sextet(character);
-        all |= sextet;
-        id = (id << 6) | u128::from(sextet);
+        let value = sextet(character);
+        combined |= value;
+        id = (id << 6) | u128::from(value);
     }
-    // 126 bits are read. The last character has two more, and four that are left over.
+    // 126 bits are read. The last character has two more, and four unused ones.
     let last = sextet(*last);
     let is_canonical = last & 0b1111 == 0;
-    let is_base64url = (all | last) & NO_SEXTET == 0;
+    let is_base64url = (combined | last) & NO_SEXTET == 0;
     (is_canonical && is_base64url).then(|| ((id << 2) | u128::from(last >> 4)).to_be_bytes())
 }
 
@@ -308,6 +308,20 @@ mod tests {
             assert_eq!(altered.parse::<AuthorizationId>(), Err(IdError), "{altered}");
         }
         assert_eq!(GrantId::from(early).to_string(), text);
+    }
+
+    #[test]
+    fn an_id_is_decoded_as_base64_decodes_it() {
+        let text = AuthorizationId::new(Timestamp::from_seconds(1_000), &SystemEntropy).to_string();
+        for place in 0..ID_CHARACTERS {
+            for byte in 0..=u8::MAX {
+                let mut altered = text.clone().into_bytes();
+                altered[place] = byte;
+                let expected = URL_SAFE_NO_PAD.decode(&altered).ok().and_then(|id| id.try_into().ok());
+                assert_eq!(decode_id(&altered), expected, "{place} {byte}");
+            }
+        }
+        assert_eq!(decode_id(text.as_bytes().split_last().unwrap().1), None);
     }
 
     #[test]

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use crate::claim::{ATTEMPTS, After, Flow, Seen, Step, claim, first_version};
+use crate::claim::{ATTEMPTS, After, Flow, Seen, Step, claim, draw_version};
 use crate::clock::Timestamp;
 use crate::context::Context;
 use crate::hooks::Event;
@@ -93,7 +93,7 @@ enum Accepted {
 
 /// The record of a purge at that time.
 fn record(context: &Context, now: Timestamp) -> LastPurge {
-    LastPurge::new(first_version(&*context.entropy), now)
+    LastPurge::new(draw_version(&*context.entropy), now)
 }
 
 struct Accepting<'a> {
@@ -106,7 +106,7 @@ impl Flow for Accepting<'_> {
     type Won = Accepted;
     type Error = PurgeError;
 
-    async fn look(&mut self) -> Result<Seen<LastPurge>, PurgeError> {
+    async fn read(&mut self) -> Result<Seen<LastPurge>, PurgeError> {
         Ok(self.context.stores.purges.find().await?.into())
     }
 
@@ -140,7 +140,7 @@ impl Flow for Confirming<'_> {
     type Won = ();
     type Error = StoreError;
 
-    async fn look(&mut self) -> Result<Seen<LastPurge>, StoreError> {
+    async fn read(&mut self) -> Result<Seen<LastPurge>, StoreError> {
         Ok(self.context.stores.purges.find().await?.into())
     }
 

@@ -93,13 +93,13 @@ impl AuthorizationServer {
         &self.context.config.issuer
     }
 
-    /// Returns the audience of access tokens without [`Config::resources`]: the configured one, or the issuer.
+    /// Returns the audience of access tokens while there are no [`Config::resources`]: [`Config::audience`], or the issuer.
     #[must_use]
     pub fn audience(&self) -> &str {
         self.context.audience()
     }
 
-    /// Lists the settings that are looser than the current best practice asks [RFC 9700].
+    /// Lists the settings that are weaker than the current best practice [RFC 9700].
     #[must_use]
     pub fn security_report(&self) -> SecurityReport {
         let mut report = self.context.config.security_report();
@@ -168,7 +168,7 @@ impl AuthorizationServer {
     /// Answers a machine endpoint: token, pushed requests, revocation, introspection, metadata, registration and its
     /// management.
     ///
-    /// The answer is complete, errors included: 400, 401, 405, 413, 429, and 500 or 503 if the store failed. It is 404
+    /// The answer is complete, errors included: 400, 401, 403, 405, 413, 429, and 500 or 503 if the store failed. It is 404
     /// at the authorization endpoint, which needs a user. It is also 404 at the registration endpoint while
     /// [`dynamic_registration`](Config::dynamic_registration) is off, at the client configuration endpoint while
     /// [`registration_management`](Config::registration_management) is off, and at the endpoint for pushed requests
@@ -246,7 +246,7 @@ impl AuthorizationServer {
 
     /// Records the user's decision, once, and returns the redirect to the client [RFC 6749 section 4.1.2].
     ///
-    /// The current state of client, redirect URI and scopes is checked again. Of several pages for one pushed request
+    /// Client, redirect URI and scopes are checked again, as they are at that time. Of several pages for one pushed request
     /// [RFC 9126], only the first decision counts.
     ///
     /// # Errors
@@ -268,7 +268,8 @@ impl AuthorizationServer {
     /// A token that is bound to a key needs a DPoP proof, which names the method and the public URL of the request. Set
     /// [`Request::path`], or [`Request::url`] if clients use another address.
     ///
-    /// With [`Config::resources`], it checks for the default resource, and refuses every token if there is no default.
+    /// If there are [`Config::resources`], it accepts only tokens for the default one, and refuses every token if there is
+    /// no default.
     /// [`resource`](Self::resource) returns the check for any resource.
     ///
     /// # Errors
@@ -380,7 +381,7 @@ impl AuthorizationServer {
         resource::require_subject(&self.context, token)
     }
 
-    /// Returns the registrar, which submits and reviews applications; `None` if the stores have no registry.
+    /// Returns the registrar, with which applications are submitted and reviewed; `None` if the stores have no registry.
     #[must_use]
     pub fn registrar(&self) -> Option<Registrar> {
         Registrar::new(self.context.clone(), grant::offered(&self.context.config).collect())
@@ -491,8 +492,8 @@ impl AuthorizationServer {
         purge::purge_expired(&self.context, limit).await
     }
 
-    /// Confirms that the clock is right after [`PurgeError::ClockAhead`]: its time becomes the time of the last purge,
-    /// and [`purge_expired`](Self::purge_expired) works again. It removes nothing itself.
+    /// Confirms the clock when a purge was refused with [`PurgeError::ClockAhead`]: the time of the clock becomes the time of
+    /// the last purge, and [`purge_expired`](Self::purge_expired) works again. It removes nothing itself.
     ///
     /// If a wrong clock was confirmed, correct the clock and call it again: the time may also be an earlier one.
     ///
@@ -502,7 +503,7 @@ impl AuthorizationServer {
     ///
     /// # Security
     ///
-    /// A person who has compared the clock with another one should call it. A call at each start would delete live
+    /// Only a person who has compared the clock with another one may call it. A call at each start would delete live
     /// grants on a machine whose clock is wrong.
     pub async fn confirm_clock(&self) -> Result<(), StoreError> {
         purge::confirm_clock(&self.context).await

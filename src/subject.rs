@@ -49,7 +49,7 @@ impl fmt::Debug for Subject {
 
 /// A text that cannot be a [`Subject`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("a subject has 1 to 255 bytes")]
+#[error("a subject must have 1 to 255 bytes")]
 #[non_exhaustive]
 pub struct SubjectError;
 

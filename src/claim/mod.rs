@@ -1,8 +1,8 @@
 //! Writes a record once, and finds out after a lost claim or a store error whether the write was applied.
 //!
-//! Every flow of the server changes its record here. A flow states how to read the record, what to write (by a
-//! pure function), and how to recognize its own write. Nothing else in the library calls the `insert`,
-//! `replace` and `confirm` of a store.
+//! Every flow of the server changes its record here. A flow states how to read the record, what to write (a
+//! function without `async`), and how to recognize its own write. Nothing else in the library calls `insert`,
+//! `replace` or `confirm` of a store, except that [`Context::use_once`] inserts replays.
 //!
 //! It follows two rules:
 //!
@@ -21,7 +21,7 @@ use crate::entropy::Entropy;
 use crate::record::{Authorization, Grant, LastPurge, PushedRequest};
 use crate::store::{Insertion, Registration, Replacement, StoreError, Stores};
 
-/// Attempts of a flow that may give up: 128, far more than the requests that change one record concurrently.
+/// How often a flow tries before it gives up: 128 times, far more than the requests that change one record concurrently.
 pub(crate) const ATTEMPTS: NonZeroU32 = NonZeroU32::MIN.saturating_add(127);
 
 /// What one caller wants to write.
@@ -37,9 +37,9 @@ pub(crate) trait Flow: Send {
     /// # Errors
     ///
     /// A store's error, or a hook's refusal.
-    fn look(&mut self) -> impl Future<Output = Result<Seen<Self::Row>, Self::Error>> + Send;
+    fn read(&mut self) -> impl Future<Output = Result<Seen<Self::Row>, Self::Error>> + Send;
 
-    /// Decides by what was read. It is pure: no read, no write, no clock.
+    /// Decides by what was read. It calls no store and reads no clock; it may only note in the flow what it decided.
     ///
     /// # Errors
     ///
@@ -71,7 +71,7 @@ impl<R> From<Option<Arc<R>>> for Seen<R> {
 #[derive(Debug)]
 pub(crate) enum Step<R, W> {
     Insert(Arc<R>, W),
-    /// Replaces the record that was found. The claim draws its version.
+    /// Replaces the record that was found. The claim draws the new version, except for a registration.
     Replace(Arc<R>, W),
     /// Writes nothing, but the answer relies on the record that was found: it is confirmed.
     Confirm(W),
@@ -91,6 +91,7 @@ pub(crate) enum After {
 /// A record that is claimed, and the store that keeps it.
 pub(crate) trait Row: Send + Sync + Sized + 'static {
     fn version(&self) -> u32;
+    /// Gives a replacement the version that was drawn. A registration keeps its own, which its step has counted.
     fn set_version(row: &mut Arc<Self>, version: u32);
     fn reads_settled(stores: &Stores) -> bool;
     fn insert(row: Arc<Self>, stores: &Stores) -> impl Future<Output = Result<Insertion, StoreError>> + Send;
@@ -108,7 +109,7 @@ pub(crate) trait Row: Send + Sync + Sized + 'static {
 ///
 /// # Errors
 ///
-/// The error of `look` or `judge`; the store's error if a write failed and is not known to have been applied;
+/// The error of `read` or `judge`; the store's error if a write failed and is not known to have been applied;
 /// [`Contended`], as a transient store error, if every attempt lost.
 pub(crate) async fn claim<F: Flow>(
     context: &Context,
@@ -120,7 +121,7 @@ pub(crate) async fn claim<F: Flow>(
     let mut lost: Option<(Arc<F::Row>, F::Won)> = None;
     while left != Some(0) {
         left = left.map(|left| left - 1);
-        let seen = flow.look().await?;
+        let seen = flow.read().await?;
         if matches!(seen, Seen::Torn) {
             continue;
         }
@@ -143,7 +144,7 @@ pub(crate) async fn claim<F: Flow>(
                 None
             }
             (Step::Replace(mut row, won), Seen::Found(found)) => {
-                F::Row::set_version(&mut row, next_version(found.version(), &*context.entropy));
+                F::Row::set_version(&mut row, other_version(found.version(), &*context.entropy));
                 match F::Row::replace(found.version(), row.clone(), stores).await {
                     Ok(Replacement::Replaced) => return Ok(won),
                     Ok(Replacement::Lost) => Some((row, won)),
@@ -174,7 +175,7 @@ async fn after_error<F: Flow>(
     error: StoreError,
 ) -> Result<(), F::Error> {
     for _ in 0..ATTEMPTS.get() {
-        let found = match flow.look().await {
+        let found = match flow.read().await {
             Ok(Seen::Found(found)) => found,
             Ok(Seen::Torn) => continue,
             Ok(Seen::Unread | Seen::Missing) | Err(_) => break,
@@ -196,19 +197,20 @@ async fn is_confirmed<R: Row>(stores: &Stores, found: &Arc<R>) -> Result<bool, S
     Ok(R::reads_settled(stores) || R::confirm(found.clone(), stores).await? == Replacement::Replaced)
 }
 
-/// Draws the version of a record that is inserted.
+/// Draws the version of a record.
 ///
-/// Versions are random, because some ids recur and because a fail-over may undo a write. If versions were counted, the
-/// next write would get the same number, and a caller that read the undone record could replace it.
-pub(crate) fn first_version(entropy: &dyn Entropy) -> u32 {
+/// If versions were counted, one version could name two records: after a fail-over undid a write, or under an id that was
+/// purged and is used again. A caller that read one of them could then replace the other.
+pub(crate) fn draw_version(entropy: &dyn Entropy) -> u32 {
     let mut version = [0; 4];
     entropy.fill(&mut version);
     u32::from_be_bytes(version)
 }
 
-/// Draws the version of a record that replaces another, always a different one.
-fn next_version(version: u32, entropy: &dyn Entropy) -> u32 {
-    version.wrapping_add(first_version(entropy) | 1)
+/// Draws another version than this.
+fn other_version(version: u32, entropy: &dyn Entropy) -> u32 {
+    let drawn = draw_version(entropy);
+    if drawn == version { drawn.wrapping_add(1) } else { drawn }
 }
 
 /// Other callers changed the record at every attempt.

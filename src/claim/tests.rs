@@ -6,8 +6,10 @@ use std::pin::Pin;
 use std::sync::Mutex;
 use std::task::{Context, Poll, Waker};
 
+use chacha20::ChaCha20Rng;
+use rand_core::{Rng, SeedableRng};
+
 use super::*;
-use crate::entropy::SystemEntropy;
 use crate::{AuthorizationServer, Config, MemoryStore};
 
 #[derive(Debug, PartialEq, Eq)]
@@ -24,11 +26,21 @@ impl From<StoreError> for Failure {
 
 /// The flow uses only its rows, which contain their store.
 fn context() -> Arc<crate::context::Context> {
-    let server = AuthorizationServer::new(Config::platform("https://auth.example"), MemoryStore::new());
-    server.unwrap().context()
+    let builder = AuthorizationServer::builder(Config::platform("https://auth.example"), MemoryStore::new());
+    builder.entropy(Repeatable(Mutex::new(ChaCha20Rng::from_seed([1; 32])))).build().unwrap().context()
 }
 
-/// The expected calls in their order, with the answer of each, such as `look:found`.
+/// Draws the same versions in each run.
+#[derive(Debug)]
+struct Repeatable(Mutex<ChaCha20Rng>);
+
+impl Entropy for Repeatable {
+    fn fill(&self, bytes: &mut [u8]) {
+        self.0.lock().unwrap().fill_bytes(bytes);
+    }
+}
+
+/// The expected calls in their order, with the answer of each, such as `read:found`.
 #[derive(Clone, Debug)]
 struct Script(Arc<Mutex<VecDeque<String>>>);
 
@@ -93,13 +105,13 @@ impl<const SETTLED: bool> Flow for Following<SETTLED> {
     type Won = ();
     type Error = Failure;
 
-    async fn look(&mut self) -> Result<Seen<Self::Row>, Failure> {
-        Ok(match self.0.answer("look").as_str() {
+    async fn read(&mut self) -> Result<Seen<Self::Row>, Failure> {
+        Ok(match self.0.answer("read").as_str() {
             "unread" => Seen::Unread,
             "missing" => Seen::Missing,
             "torn" => Seen::Torn,
             "found" => Seen::Found(self.0.row()),
-            _ => return Err(StoreError::transient("look").into()),
+            _ => return Err(StoreError::transient("read").into()),
         })
     }
 
@@ -143,72 +155,72 @@ fn follow<const SETTLED: bool>(text: &str, attempts: Option<NonZeroU32>) {
 /// Cases that do not depend on whether reads are settled.
 const EITHER: [&str; 32] = [
     // Each result of a read, with each decision.
-    "look:error => look",
-    "look:unread judge:insert insert:ok => won",
-    "look:missing judge:insert insert:ok => won",
-    "look:found judge:insert insert:ok => won",
-    "look:found judge:replace replace:ok => won",
-    "look:unread judge:leave => won",
-    "look:missing judge:leave => won",
-    "look:found judge:leave => won",
-    "look:found judge:refuse => refused",
-    "look:torn look:found judge:replace replace:ok => won",
+    "read:error => read",
+    "read:unread judge:insert insert:ok => won",
+    "read:missing judge:insert insert:ok => won",
+    "read:found judge:insert insert:ok => won",
+    "read:found judge:replace replace:ok => won",
+    "read:unread judge:leave => won",
+    "read:missing judge:leave => won",
+    "read:found judge:leave => won",
+    "read:found judge:refuse => refused",
+    "read:torn read:found judge:replace replace:ok => won",
     // There is no record to replace or to rely on.
-    "look:unread judge:replace look:found judge:replace replace:ok => won",
-    "look:missing judge:replace look:found judge:replace replace:ok => won",
-    "look:unread judge:confirm look:missing judge:leave => won",
-    "look:missing judge:confirm look:missing judge:refuse => refused",
+    "read:unread judge:replace read:found judge:replace replace:ok => won",
+    "read:missing judge:replace read:found judge:replace replace:ok => won",
+    "read:unread judge:confirm read:missing judge:leave => won",
+    "read:missing judge:confirm read:missing judge:refuse => refused",
     // Another write came first.
-    "look:unread judge:insert insert:exists look:error => look",
-    "look:unread judge:insert insert:exists look:missing judge:insert insert:ok => won",
-    "look:unread judge:insert insert:exists look:found done-after-loss:no judge:refuse => refused",
-    "look:unread judge:insert insert:exists look:torn look:found done-after-loss:no judge:leave => won",
-    "look:found judge:replace replace:lost look:error => look",
-    "look:found judge:replace replace:lost look:missing judge:refuse => refused",
-    "look:found judge:replace replace:lost look:found done-after-loss:no judge:replace replace:ok => won",
-    "look:found judge:replace replace:lost look:torn look:found done-after-loss:no judge:leave => won",
+    "read:unread judge:insert insert:exists read:error => read",
+    "read:unread judge:insert insert:exists read:missing judge:insert insert:ok => won",
+    "read:unread judge:insert insert:exists read:found done-after-loss:no judge:refuse => refused",
+    "read:unread judge:insert insert:exists read:torn read:found done-after-loss:no judge:leave => won",
+    "read:found judge:replace replace:lost read:error => read",
+    "read:found judge:replace replace:lost read:missing judge:refuse => refused",
+    "read:found judge:replace replace:lost read:found done-after-loss:no judge:replace replace:ok => won",
+    "read:found judge:replace replace:lost read:torn read:found done-after-loss:no judge:leave => won",
     // It is unknown whether the write was applied: the record that is found is not judged.
-    "look:unread judge:insert insert:error look:error => insert",
-    "look:unread judge:insert insert:error look:unread => insert",
-    "look:unread judge:insert insert:error look:missing => insert",
-    "look:unread judge:insert insert:error look:found done-after-error:no => insert",
-    "look:unread judge:insert insert:error look:torn look:missing => insert",
-    "look:found judge:replace replace:error look:error => replace",
-    "look:found judge:replace replace:error look:unread => replace",
-    "look:found judge:replace replace:error look:missing => replace",
-    "look:found judge:replace replace:error look:found done-after-error:no => replace",
-    "look:found judge:replace replace:lost look:found done-after-loss:no judge:replace replace:error look:missing => replace",
+    "read:unread judge:insert insert:error read:error => insert",
+    "read:unread judge:insert insert:error read:unread => insert",
+    "read:unread judge:insert insert:error read:missing => insert",
+    "read:unread judge:insert insert:error read:found done-after-error:no => insert",
+    "read:unread judge:insert insert:error read:torn read:missing => insert",
+    "read:found judge:replace replace:error read:error => replace",
+    "read:found judge:replace replace:error read:unread => replace",
+    "read:found judge:replace replace:error read:missing => replace",
+    "read:found judge:replace replace:error read:found done-after-error:no => replace",
+    "read:found judge:replace replace:lost read:found done-after-loss:no judge:replace replace:error read:missing => replace",
 ];
 
 const SETTLED: [&str; 6] = [
-    "look:found judge:confirm => won",
-    "look:unread judge:insert insert:exists look:found done-after-loss:yes => won",
-    "look:found judge:replace replace:lost look:found done-after-loss:yes => won",
-    "look:found judge:replace replace:lost look:torn look:found done-after-loss:yes => won",
-    "look:unread judge:insert insert:error look:found done-after-error:yes => won",
-    "look:found judge:replace replace:error look:torn look:found done-after-error:yes => won",
+    "read:found judge:confirm => won",
+    "read:unread judge:insert insert:exists read:found done-after-loss:yes => won",
+    "read:found judge:replace replace:lost read:found done-after-loss:yes => won",
+    "read:found judge:replace replace:lost read:torn read:found done-after-loss:yes => won",
+    "read:unread judge:insert insert:error read:found done-after-error:yes => won",
+    "read:found judge:replace replace:error read:torn read:found done-after-error:yes => won",
 ];
 
 const UNSETTLED: [&str; 18] = [
-    "look:found judge:confirm confirm:ok => won",
-    "look:found judge:confirm confirm:error => confirm",
-    "look:found judge:confirm confirm:lost look:found judge:confirm confirm:ok => won",
-    "look:found judge:confirm confirm:lost look:found judge:replace replace:ok => won",
-    "look:found judge:confirm confirm:lost look:missing judge:refuse => refused",
-    "look:unread judge:insert insert:exists look:found done-after-loss:yes confirm:ok => won",
-    "look:found judge:replace replace:lost look:found done-after-loss:yes confirm:ok => won",
-    "look:found judge:replace replace:lost look:found done-after-loss:yes confirm:error => confirm",
+    "read:found judge:confirm confirm:ok => won",
+    "read:found judge:confirm confirm:error => confirm",
+    "read:found judge:confirm confirm:lost read:found judge:confirm confirm:ok => won",
+    "read:found judge:confirm confirm:lost read:found judge:replace replace:ok => won",
+    "read:found judge:confirm confirm:lost read:missing judge:refuse => refused",
+    "read:unread judge:insert insert:exists read:found done-after-loss:yes confirm:ok => won",
+    "read:found judge:replace replace:lost read:found done-after-loss:yes confirm:ok => won",
+    "read:found judge:replace replace:lost read:found done-after-loss:yes confirm:error => confirm",
     // The record has changed when it is confirmed: the write is still remembered.
-    "look:found judge:replace replace:lost look:found done-after-loss:yes confirm:lost look:found done-after-loss:yes confirm:ok => won",
-    "look:found judge:replace replace:lost look:found done-after-loss:yes confirm:lost look:found done-after-loss:no judge:replace replace:ok => won",
-    "look:found judge:replace replace:lost look:found done-after-loss:yes confirm:lost look:missing judge:leave => won",
-    "look:unread judge:insert insert:error look:found done-after-error:yes confirm:ok => won",
-    "look:found judge:replace replace:error look:found done-after-error:yes confirm:ok => won",
-    "look:found judge:replace replace:error look:found done-after-error:yes confirm:error => replace",
-    "look:found judge:replace replace:error look:found done-after-error:yes confirm:lost look:found done-after-error:yes confirm:ok => won",
-    "look:found judge:replace replace:error look:found done-after-error:yes confirm:lost look:found done-after-error:no => replace",
-    "look:found judge:replace replace:error look:found done-after-error:yes confirm:lost look:missing => replace",
-    "look:found judge:replace replace:error look:torn look:found done-after-error:yes confirm:ok => won",
+    "read:found judge:replace replace:lost read:found done-after-loss:yes confirm:lost read:found done-after-loss:yes confirm:ok => won",
+    "read:found judge:replace replace:lost read:found done-after-loss:yes confirm:lost read:found done-after-loss:no judge:replace replace:ok => won",
+    "read:found judge:replace replace:lost read:found done-after-loss:yes confirm:lost read:missing judge:leave => won",
+    "read:unread judge:insert insert:error read:found done-after-error:yes confirm:ok => won",
+    "read:found judge:replace replace:error read:found done-after-error:yes confirm:ok => won",
+    "read:found judge:replace replace:error read:found done-after-error:yes confirm:error => replace",
+    "read:found judge:replace replace:error read:found done-after-error:yes confirm:lost read:found done-after-error:yes confirm:ok => won",
+    "read:found judge:replace replace:error read:found done-after-error:yes confirm:lost read:found done-after-error:no => replace",
+    "read:found judge:replace replace:error read:found done-after-error:yes confirm:lost read:missing => replace",
+    "read:found judge:replace replace:error read:torn read:found done-after-error:yes confirm:ok => won",
 ];
 
 #[test]
@@ -225,32 +237,32 @@ fn every_answer_leads_to_the_call_or_the_outcome_that_it_should() {
 fn a_number_of_attempts_ends_and_none_goes_on() {
     let contended = Contended.to_string();
     let tries = [
-        "look:torn",
-        "look:missing judge:confirm",
-        "look:missing judge:replace",
-        "look:missing judge:insert insert:exists",
-        "look:found judge:confirm confirm:lost",
+        "read:torn",
+        "read:missing judge:confirm",
+        "read:missing judge:replace",
+        "read:missing judge:insert insert:exists",
+        "read:found judge:confirm confirm:lost",
     ];
     for each in tries {
         let all = [each; 3].join(" ");
         follow::<false>(&format!("{all} => {contended}"), NonZeroU32::new(3));
         let many = vec![each; 1000].join(" ");
-        follow::<false>(&format!("{many} look:missing judge:leave => won"), None);
+        follow::<false>(&format!("{many} read:missing judge:leave => won"), None);
     }
-    let lost = "look:found done-after-loss:no judge:replace replace:lost";
+    let lost = "read:found done-after-loss:no judge:replace replace:lost";
     let all = vec![lost; 1000].join(" ");
-    let first = "look:found judge:replace replace:lost";
+    let first = "read:found judge:replace replace:lost";
     follow::<true>(&format!("{first} {lost} => {contended}"), NonZeroU32::new(2));
-    follow::<true>(&format!("{first} {all} look:missing judge:leave => won"), None);
+    follow::<true>(&format!("{first} {all} read:missing judge:leave => won"), None);
 }
 
 /// The search for a write of unknown outcome also ends.
 #[test]
 fn after_an_error_a_record_that_changes_for_ever_is_given_up() {
-    let changing = "look:found done-after-error:yes confirm:lost";
+    let changing = "read:found done-after-error:yes confirm:lost";
     let attempts = usize::try_from(ATTEMPTS.get()).unwrap();
     let all = vec![changing; attempts].join(" ");
-    follow::<false>(&format!("look:found judge:replace replace:error {all} => replace"), None);
+    follow::<false>(&format!("read:found judge:replace replace:error {all} => replace"), None);
 }
 
 /// Picks one way after the other, until every way was tried.
@@ -449,7 +461,7 @@ enum Wish {
 struct Caller<const SETTLED: bool> {
     wish: Wish,
     shelf: SharedShelf,
-    has_looked: bool,
+    has_read: bool,
 }
 
 /// What a caller was promised.
@@ -464,8 +476,8 @@ impl<const SETTLED: bool> Flow for Caller<SETTLED> {
     type Won = Won;
     type Error = Failure;
 
-    async fn look(&mut self) -> Result<Seen<Self::Row>, Failure> {
-        let is_first = !std::mem::replace(&mut self.has_looked, true);
+    async fn read(&mut self) -> Result<Seen<Self::Row>, Failure> {
+        let is_first = !std::mem::replace(&mut self.has_read, true);
         if is_first && matches!(self.wish, Wish::First(_)) {
             return Ok(Seen::Unread);
         }
@@ -496,8 +508,7 @@ impl<const SETTLED: bool> Flow for Caller<SETTLED> {
             }
             (Wish::First(_), Some(_)) => return Err(Failure::Refused),
             (Wish::Mark(mark) | Wish::First(mark), None) => {
-                let version = first_version(&SystemEntropy);
-                let content = Content { version, marks: vec![mark], has_ended: false };
+                let content = Content { version: mark.into(), marks: vec![mark], has_ended: false };
                 Step::Insert(row(content), Won::Marks(vec![mark]))
             }
             (Wish::Read, Some(found)) => Step::Confirm(Won::Marks(found.marks.clone())),
@@ -573,7 +584,7 @@ fn once<const SETTLED: bool>(
         let shelf = shelf.clone();
         let attempts = (wish != Wish::End).then_some(ATTEMPTS);
         Box::pin(async move {
-            let mut caller = Caller::<SETTLED> { wish, shelf, has_looked: false };
+            let mut caller = Caller::<SETTLED> { wish, shelf, has_read: false };
             (wish, claim(context, &mut caller, attempts).await)
         })
     };
@@ -671,9 +682,8 @@ fn two_callers_keep_their_promises_through_a_fail_over() {
 /// the other one writes in its place. The first one must not replace that write.
 #[test]
 fn a_caller_replaces_nothing_after_its_read_was_undone() {
-    let durable = Content { version: first_version(&SystemEntropy), ..Content::default() };
-    let version = next_version(durable.version, &SystemEntropy);
-    let undone = Content { version, marks: vec![1], has_ended: false };
+    let durable = Content { version: 100, ..Content::default() };
+    let undone = Content { version: 101, marks: vec![1], has_ended: false };
     let mut count = 0;
     for durable in [None, Some(durable)] {
         for first in [Wish::Mark(2), Wish::First(2), Wish::Read, Wish::End] {

@@ -157,7 +157,7 @@ pub(crate) fn read_assurance(reader: &mut Reader<'_>) -> Result<Assurance, Decod
 
 /// An unknown algorithm was written by another release.
 fn read_algorithm(reader: &mut Reader<'_>) -> Result<SigningAlgorithm, DecodeError> {
-    SigningAlgorithm::parse(reader.text()?).ok_or(DecodeError::UnknownVersion)
+    SigningAlgorithm::parse(reader.text()?).ok_or(DecodeError::UnknownLayout)
 }
 
 fn write_open(writer: &mut Writer, open: &OpenClient) {
@@ -213,7 +213,7 @@ fn read_open(reader: &mut Reader<'_>) -> Result<OpenClient, DecodeError> {
     let origin = match reader.byte()? {
         0 => ClientOrigin::DynamicRegistration,
         1 => ClientOrigin::MetadataDocument,
-        _ => return Err(DecodeError::UnknownVersion),
+        _ => return Err(DecodeError::UnknownLayout),
     };
     Ok(OpenClient {
         origin,
@@ -338,7 +338,7 @@ fn read_names<T: Copy + Ord, S: FromIterator<T>>(
     let count = reader.count()?;
     let mut last = None;
     let mut read = || {
-        let name = parse(reader.bytes()?).ok_or(DecodeError::UnknownVersion)?;
+        let name = parse(reader.bytes()?).ok_or(DecodeError::UnknownLayout)?;
         let is_in_order = last.replace(name).is_none_or(|last| last < name);
         if is_in_order { Ok(name) } else { Err(DecodeError::Malformed) }
     };
@@ -562,7 +562,7 @@ mod tests {
         for twice in [[&refresh[..], code], [&code[..], code]] {
             assert_eq!(with(&[b"\0\0\0\x02", twice[0], twice[1]].concat()), Err(DecodeError::Malformed));
         }
-        assert_eq!(with(b"\0\0\0\x01\0\0\0\x08password"), Err(DecodeError::UnknownVersion));
+        assert_eq!(with(b"\0\0\0\x01\0\0\0\x08password"), Err(DecodeError::UnknownLayout));
     }
 
     const BEHIND_GRANT_TYPES: &[u8] =

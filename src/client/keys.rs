@@ -47,7 +47,7 @@ impl ClientKeys {
         match reader.byte()? {
             0 => JwkSet::from_record(reader.text()?).map(Self::Set).ok_or(DecodeError::Malformed),
             1 => Ok(Self::Url(reader.text()?.into())),
-            _ => Err(DecodeError::UnknownVersion),
+            _ => Err(DecodeError::UnknownLayout),
         }
     }
 

@@ -241,7 +241,7 @@ impl Config {
             [("held_requests", self.held_requests), ("held_requests_per_client", self.held_requests_per_client)]
         {
             if !HELD_REQUESTS.contains(&limit) && limit != usize::MAX {
-                return Err(ConfigError::new(name, limit, "1 to 800 are accepted, and usize::MAX for no bound"));
+                return Err(ConfigError::new(name, limit, "1 to 800 are accepted, and usize::MAX for no limit"));
             }
         }
         if self.registration.logo_pixels == 0 {
@@ -349,8 +349,8 @@ const REGISTRATION_POLICY: &str = "set it to false, or add a policy that decides
 const OMITTED_METHOD: &str = "a method that the token endpoint offers is accepted, such as client_secret_basic; the \
                               method none is offered only if public_clients is on";
 const REGISTRATION_STORE: &str = "set it to false, or add a store for registrations: Stores::with_registry(…)";
-const HTTPS_ISSUER: &str =
-    "an https URL with a host and without user, query and fragment is accepted (RFC 8414 section 2)";
+const HTTPS_ISSUER: &str = "an https URL of visible ASCII characters, with a valid host and port and without user, query, fragment and dot \
+     segments, is accepted (RFC 8414 section 2)";
 const PLAIN_HTTP_ISSUER: &str =
     "an https URL is accepted, or plain http on a loopback host with development on (RFC 8414 section 2)";
 const NAMED_SCHEME: &str =

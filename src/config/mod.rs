@@ -30,7 +30,8 @@ use crate::wire::{Endpoint, RedirectStatus};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Profile {
-    /// The described service: domain rule for redirect URIs, five minutes of grace for both old tokens.
+    /// A code hosting platform, as [profiles and defaults](crate::guide::profiles_and_defaults) describes it: domain rule
+    /// for redirect URIs, five minutes of grace for both old tokens.
     Platform,
     /// The current best practice [RFC 9700] and OAuth 2.1.
     Strict,
@@ -325,7 +326,8 @@ pub struct Config {
 }
 
 impl Config {
-    /// Returns the settings of the described service.
+    /// Returns the settings of the service that [profiles and defaults](crate::guide::profiles_and_defaults) describes, a
+    /// code hosting platform.
     ///
     /// Its catalog holds the platform's 26 scopes. Redirect URIs are compared by domain, and both old tokens
     /// stay usable for five minutes after a refresh.

@@ -1,4 +1,4 @@
-//! Lists the settings that are looser than the current best practice.
+//! Lists the settings that are weaker than the current best practice.
 
 use std::fmt;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use crate::config::{
 use crate::wire::RedirectStatus;
 use crate::wire::cors::Cors;
 
-/// The settings that are looser than RFC 9700 and OAuth 2.1 require, each with its consequence.
+/// The settings that are weaker than RFC 9700 and OAuth 2.1 require, each with its consequence.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SecurityReport {
@@ -20,7 +20,7 @@ pub struct SecurityReport {
     pub findings: Vec<Finding>,
 }
 
-/// A setting that is looser than the current best practice.
+/// A setting that is weaker than the current best practice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Finding {
@@ -28,7 +28,7 @@ pub struct Finding {
     pub setting: &'static str,
     /// The rule that requires more.
     pub rule: &'static str,
-    /// What the looser setting costs, and what protects instead.
+    /// What the weaker setting costs, and what protects instead.
     pub consequence: &'static str,
 }
 
@@ -42,15 +42,15 @@ impl fmt::Display for SecurityReport {
 }
 
 impl Config {
-    /// Lists the settings that are looser than RFC 9700 and OAuth 2.1 require.
+    /// Lists the settings that are weaker than RFC 9700 and OAuth 2.1 require.
     pub(crate) fn security_report(&self) -> SecurityReport {
-        let looser = self.looser_settings();
+        let weaker = self.weaker_settings();
         SecurityReport {
-            findings: looser.into_iter().filter_map(|(loose, finding)| loose.then_some(finding)).collect(),
+            findings: weaker.into_iter().filter_map(|(loose, finding)| loose.then_some(finding)).collect(),
         }
     }
 
-    fn looser_settings(&self) -> [(bool, Finding); 28] {
+    fn weaker_settings(&self) -> [(bool, Finding); 28] {
         let uris = &self.redirect_uris;
         let domain = uris.comparison == RedirectUriComparison::Domain;
         let refresh_grace = self.grace.refresh_token.max(self.grace.public_refresh_token);
@@ -103,7 +103,7 @@ const DYNAMIC_REGISTRATION: Finding = Finding {
     setting: "dynamic_registration",
     rule: "RFC 7591 section 5",
     consequence: "anyone can register a client under any name: the consent page must show where the browser goes, and \
-                  that nobody has reviewed the client",
+                  that no person has reviewed the client",
 };
 const DOCUMENTS: Finding = Finding {
     setting: "client_id_metadata_documents",

@@ -150,7 +150,10 @@ fn check_marks(resources: &[ProtectedResource], identifiers: &[Identifier]) -> R
         resources.iter().zip(identifiers).filter(|(own, identifier)| own.root_metadata || identifier.path().is_empty());
     let first_marked = resources.iter().find(|resource| resource.root_metadata);
     if let (Some(_), Some(_), Some(marked)) = (roots.next(), roots.next(), first_marked) {
-        return Err(refused(marked, "root_metadata for one resource is accepted, if no other is a bare origin"));
+        return Err(refused(
+            marked,
+            "root_metadata is accepted for only one resource, and only if no other identifier is without a path",
+        ));
     }
     Ok(())
 }
@@ -170,7 +173,7 @@ impl ConfigError {
     pub(crate) fn unknown_resource(identifier: &str, resources: &[ProtectedResource]) -> Self {
         let known: Vec<String> = resources.iter().map(|own| quoted(&own.identifier)).collect();
         let remedy = match known.as_slice() {
-            [] => "no resource is in the settings".to_owned(),
+            [] => "Config::resources is empty: add this resource to it".to_owned(),
             known => format!("one of {} is accepted", known.join(", ")),
         };
         Self::new("resources", quoted(identifier), remedy)

@@ -92,7 +92,7 @@ impl Flow for Visiting<'_> {
     type Won = Arc<PushedRequest>;
     type Error = Reason;
 
-    async fn look(&mut self) -> Result<Seen<PushedRequest>, Reason> {
+    async fn read(&mut self) -> Result<Seen<PushedRequest>, Reason> {
         Ok(find(self.context, &self.from.id).await?)
     }
 
@@ -154,7 +154,7 @@ impl Flow for KeepingOpen<'_> {
     type Won = ();
     type Error = Reason;
 
-    async fn look(&mut self) -> Result<Seen<PushedRequest>, Reason> {
+    async fn read(&mut self) -> Result<Seen<PushedRequest>, Reason> {
         Ok(find(self.context, &self.from.id).await?)
     }
 
@@ -190,7 +190,7 @@ impl Flow for UsingUp<'_> {
     type Won = ();
     type Error = Reason;
 
-    async fn look(&mut self) -> Result<Seen<PushedRequest>, Reason> {
+    async fn read(&mut self) -> Result<Seen<PushedRequest>, Reason> {
         Ok(find(self.context, &self.from.id).await?)
     }
 

@@ -8,7 +8,7 @@
 use std::io::Write as _;
 use std::sync::Arc;
 
-use crate::claim::{ATTEMPTS, After, Flow, Seen, Step, claim, first_version};
+use crate::claim::{ATTEMPTS, After, Flow, Seen, Step, claim, draw_version};
 use crate::clock::Timestamp;
 use crate::context::Context;
 use crate::endpoint::authorization_request::{self, Fault, NoDestination, names};
@@ -105,7 +105,7 @@ async fn push(context: &Context, caller: &Caller, form: &Params<'_>) -> Result<S
     let slots = draw(&*context.entropy, context.config.pushed_requests_per_client);
     let record = PushedRequest {
         id: slot_id(&client.id, 0),
-        version: first_version(&*context.entropy),
+        version: draw_version(&*context.entropy),
         client: client.id.clone(),
         epoch: client.epoch,
         secret: minted.digest,
@@ -209,7 +209,7 @@ impl Flow for Filling<'_> {
     type Won = Filled;
     type Error = Reason;
 
-    async fn look(&mut self) -> Result<Seen<PushedRequest>, Reason> {
+    async fn read(&mut self) -> Result<Seen<PushedRequest>, Reason> {
         Ok(self.context.stores.pushed_requests()?.find(&self.record.id).await?.into())
     }
 
@@ -241,9 +241,9 @@ fn slot_id(client: &ClientId, slot: usize) -> PushedRequestId {
 
 /// Draws the slots in the order in which they are tried.
 fn draw(entropy: &dyn Entropy, slots: usize) -> impl Iterator<Item = usize> + Send {
-    let mut bytes = [[0; 4]; DRAWS];
-    entropy.fill(bytes.as_flattened_mut());
-    let drawn = bytes.map(|bytes| usize::try_from(u32::from_be_bytes(bytes)).unwrap_or_default() % slots);
+    let mut drawn = [[0; 4]; DRAWS];
+    entropy.fill(drawn.as_flattened_mut());
+    let drawn = drawn.map(|four| usize::try_from(u32::from_be_bytes(four)).unwrap_or_default() % slots);
     let start = drawn.into_iter().sum::<usize>();
     let in_turn = (0..slots.min(STEPS)).map(move |step| (start + step) % slots);
     drawn.into_iter().chain(in_turn)

@@ -201,8 +201,8 @@ pub enum Reason {
     /// The refresh token is superseded and past grace and margin.
     #[error("the refresh token was reused")]
     RefreshTokenReused,
-    /// The refresh token is newer than the store's record of its grant.
-    #[error("the refresh token is newer than the store's record of its grant")]
+    /// The store has lost the write that issued this refresh token.
+    #[error("the store has lost the write that issued this refresh token")]
     StoreWentBack,
     /// The newest pair was derived with a key that the server does not have.
     #[error("a derivation key is missing")]

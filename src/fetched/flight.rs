@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn a_panic_is_told_to_the_others() {
+    fn a_panic_is_reported_to_the_others() {
         let flight = flight(async { panic!("a fetcher's fault") });
         let (mut first, mut second) = (Waiter::first(Arc::clone(&flight)), Waiter::first(flight));
         assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| poll(&mut first))).is_err());

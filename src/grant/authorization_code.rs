@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use crate::claim::{ATTEMPTS, After, Contended, Flow, Seen, Step, claim, first_version};
+use crate::claim::{ATTEMPTS, After, Contended, Flow, Seen, Step, claim, draw_version};
 use crate::client::{Client, Granted};
 use crate::clock::Timestamp;
 use crate::config::{Config, ExchangeRedirectUri};
@@ -85,7 +85,7 @@ pub(crate) async fn exchange(context: &Context, request: &Exchange<'_>) -> Resul
     context.check_subject(authorization.subject(), request.client).await?;
 
     let (grant, issued) = first_pair(context, request, &authorization, exchanged, now);
-    let mut flow = Inserting { context, grant, code_end: authorization.end, has_looked: false, found: None };
+    let mut flow = Inserting { context, grant, code_end: authorization.end, has_read: false, found: None };
     match claim(context, &mut flow, Some(ATTEMPTS)).await {
         Ok(()) => {}
         Err(Reason::CodeReplayed) => return Err(flow.replayed().await?),
@@ -263,7 +263,7 @@ fn first_pair(
     }
     let grant = Arc::new(Grant {
         id,
-        version: first_version(entropy),
+        version: draw_version(entropy),
         client: client.id.clone(),
         epoch: authorization.epoch,
         subject: authorization.subject.clone(),
@@ -285,7 +285,7 @@ struct Inserting<'a> {
     context: &'a Context,
     grant: Arc<Grant>,
     code_end: Timestamp,
-    has_looked: bool,
+    has_read: bool,
     found: Option<Arc<Grant>>,
 }
 
@@ -305,8 +305,8 @@ impl Flow for Inserting<'_> {
 
     /// Begins the insert only before the code's end, even if the subject hook took long. The record that has its place
     /// may be removed two hours after that end.
-    async fn look(&mut self) -> Result<Seen<Grant>, Reason> {
-        if !std::mem::replace(&mut self.has_looked, true) {
+    async fn read(&mut self) -> Result<Seen<Grant>, Reason> {
+        if !std::mem::replace(&mut self.has_read, true) {
             return if self.context.now() < self.code_end { Ok(Seen::Unread) } else { Err(Reason::CodeExpired) };
         }
         self.found = self.context.stores.tokens.find(&self.grant.id).await?;

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use crate::claim::{ATTEMPTS, After, Flow, Seen, Step, claim, first_version};
+use crate::claim::{ATTEMPTS, After, Flow, Seen, Step, claim, draw_version};
 use crate::client::{Client, GrantType};
 use crate::clock::Timestamp;
 use crate::config::Config;
@@ -73,7 +73,7 @@ pub(crate) async fn issue(context: &Context, request: &Credentials<'_>) -> Resul
     let (scopes, audience) = judge(request, &context.config, &context.resources)?;
     let token = opaque::mint(&*context.entropy);
     let start = draw(&*context.entropy);
-    let first_version = first_version(&*context.entropy);
+    let version = draw_version(&*context.entropy);
     let access = FurtherAccess {
         digest: token.digest,
         issued: now,
@@ -87,7 +87,7 @@ pub(crate) async fn issue(context: &Context, request: &Credentials<'_>) -> Resul
     for slot in (0..SLOTS).map(|step| (start + step) % SLOTS) {
         let id = slot_id(&client.id, slot);
         let room = room(&context.config, slot);
-        let slot = Slot { client, id, access: &access, room, first_version };
+        let slot = Slot { client, id, access: &access, room, version };
         let mut flow = Filling { context, slot };
         match claim(context, &mut flow, Some(ATTEMPTS)).await? {
             Filled::Issued => return Ok(issued(context, client, id, &access, token)),
@@ -138,7 +138,8 @@ struct Slot<'a> {
     access: &'a FurtherAccess,
     /// Live tokens that the slot may hold.
     room: usize,
-    first_version: u32,
+    /// The version of the slot if it is inserted.
+    version: u32,
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -155,7 +156,7 @@ impl Flow for Filling<'_> {
     type Won = Filled;
     type Error = Reason;
 
-    async fn look(&mut self) -> Result<Seen<Grant>, Reason> {
+    async fn read(&mut self) -> Result<Seen<Grant>, Reason> {
         Ok(self.context.stores.tokens.find(&self.slot.id).await?.into())
     }
 
@@ -201,7 +202,7 @@ impl Slot<'_> {
         let scopes = self.access.narrowed.clone().unwrap_or_default();
         Grant {
             id: self.id,
-            version: self.first_version,
+            version: self.version,
             client: self.client.id.clone(),
             epoch: self.client.epoch,
             subject: None,
@@ -390,7 +391,7 @@ mod tests {
     }
 
     fn slot<'a>(client: &'a Client, access: &'a FurtherAccess) -> Slot<'a> {
-        Slot { client, id: slot_id(&client.id, 0), access, room: 3, first_version: 70 }
+        Slot { client, id: slot_id(&client.id, 0), access, room: 3, version: 70 }
     }
 
     /// A slot after these writes.

@@ -81,7 +81,7 @@ mod tests {
     }
 
     fn unreadable(number: u8) -> Result<Vec<Arc<Grant>>, StoreError> {
-        Err(StoreError::unreadable(&[number; 16], DecodeError::UnknownVersion))
+        Err(StoreError::unreadable(&[number; 16], DecodeError::UnknownLayout))
     }
 
     /// The pages that are requested after answers without rows.
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn a_record_that_cannot_be_read_is_come_to_row_by_row_and_passed() {
+    fn an_unreadable_record_is_passed_row_by_row() {
         let first = Page::first(PAGE);
         assert_eq!(asked(vec![unreadable(3)]), [first.clone(), Page::first(1)]);
         let passed = Page::after(id(3), PAGE);
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_failure_is_told_at_the_end() {
+    fn the_first_failure_is_returned_at_the_end() {
         let mut reader = Reader::new(GrantId::from_bytes);
         reader.fail(StoreError::transient("first"));
         reader.fail(StoreError::permanent("second"));

@@ -64,7 +64,7 @@ impl Flow for RevokingAccess<'_> {
     type Won = Revoked;
     type Error = Reason;
 
-    async fn look(&mut self) -> Result<Seen<Grant>, Reason> {
+    async fn read(&mut self) -> Result<Seen<Grant>, Reason> {
         let found = self.context.stores.tokens.find(&self.id).await?;
         if let Some(grant) = &found {
             self.epoch = epoch_of(self.context, self.client, grant).await?;

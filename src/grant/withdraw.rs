@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::claim::{After, Flow, Seen, Step, claim, first_version};
+use crate::claim::{After, Flow, Seen, Step, claim, draw_version};
 use crate::clock::Timestamp;
 use crate::context::Context;
 use crate::grant::list::Reader;
@@ -53,7 +53,7 @@ impl Flow for Revoking<'_> {
     type Won = Outcome;
     type Error = StoreError;
 
-    async fn look(&mut self) -> Result<Seen<Grant>, StoreError> {
+    async fn read(&mut self) -> Result<Seen<Grant>, StoreError> {
         self.found = self.context.stores.tokens.find(&self.id).await?;
         Ok(self.found.clone().into())
     }
@@ -262,7 +262,7 @@ impl Flow for Denying<'_> {
     type Won = Withdrawn;
     type Error = StoreError;
 
-    async fn look(&mut self) -> Result<Seen<Authorization>, StoreError> {
+    async fn read(&mut self) -> Result<Seen<Authorization>, StoreError> {
         match self.first.take() {
             Some(first) => Ok(Seen::Found(first)),
             None => Ok(self.context.stores.codes.find(&self.id).await?.into()),
@@ -298,7 +298,7 @@ async fn kill_code(
 ) -> Result<bool, StoreError> {
     let now = context.now();
     let tombstone = Arc::new(tombstone(context, authorization, Revocation { at: now, reason }));
-    let mut flow = Killing { context, code_was_live: now < authorization.end, tombstone, has_looked: false };
+    let mut flow = Killing { context, code_was_live: now < authorization.end, tombstone, has_read: false };
     match claim(context, &mut flow, None).await? {
         Killed::Code { was_live } => Ok(was_live),
         Killed::Exchanged(grant) => end(context, &grant, reason).await,
@@ -309,7 +309,7 @@ struct Killing<'a> {
     context: &'a Context,
     code_was_live: bool,
     tombstone: Arc<Grant>,
-    has_looked: bool,
+    has_read: bool,
 }
 
 enum Killed {
@@ -322,8 +322,8 @@ impl Flow for Killing<'_> {
     type Won = Killed;
     type Error = StoreError;
 
-    async fn look(&mut self) -> Result<Seen<Grant>, StoreError> {
-        if !std::mem::replace(&mut self.has_looked, true) {
+    async fn read(&mut self) -> Result<Seen<Grant>, StoreError> {
+        if !std::mem::replace(&mut self.has_read, true) {
             return Ok(Seen::Unread);
         }
         Ok(self.context.stores.tokens.find(&self.tombstone.id).await?.into())
@@ -354,7 +354,7 @@ fn kept_after_revocation(context: &Context) -> Duration {
 fn tombstone(context: &Context, authorization: &Authorization, revocation: Revocation) -> Grant {
     Grant {
         id: authorization.id.into(),
-        version: first_version(&*context.entropy),
+        version: draw_version(&*context.entropy),
         client: authorization.client.clone(),
         epoch: authorization.epoch,
         subject: authorization.subject.clone(),

@@ -327,14 +327,14 @@ impl Authorization {
                 ..ended
             },
         };
-        if reader.version() >= Self::WITH_AUDIENCE {
+        if reader.layout() >= Self::WITH_AUDIENCE {
             let audience = reader.tagged(Self::AUDIENCE, read_audience)?;
-            if audience.is_none() && reader.version() == Self::WITH_AUDIENCE {
+            if audience.is_none() && reader.layout() == Self::WITH_AUDIENCE {
                 return Err(DecodeError::Malformed);
             }
             authorization.audience = audience.unwrap_or_default();
         }
-        if reader.version() >= Self::WITH_ORIGIN {
+        if reader.layout() >= Self::WITH_ORIGIN {
             let key = reader.tagged(Self::KEY, |reader| reader.array().map(JwkThumbprint::from_bytes))?;
             let pushed = reader.tagged(Self::PUSHED, read_pushed)?;
             (authorization.key, authorization.pushed) = (key.map(Box::new), pushed.map(Box::new));
@@ -411,7 +411,7 @@ mod tests {
     fn an_unknown_version_is_an_error() {
         let mut bytes = authorization().encode();
         bytes[1] = 9;
-        assert_eq!(Authorization::decode(&bytes), Err(DecodeError::UnknownVersion));
+        assert_eq!(Authorization::decode(&bytes), Err(DecodeError::UnknownLayout));
     }
 
     /// Every later release reads what a release has written.

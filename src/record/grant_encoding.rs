@@ -110,13 +110,13 @@ impl Grant {
                 .optional(|reader| Ok(Revocation { at: reader.time()?, reason: reason(reader.byte()?)? }))?,
             pairs: Pairs { newest: reader.optional(read_pair)?, superseded: reader.list(read_superseded)?.into() },
         };
-        if reader.version() >= WITH_AUDIENCE {
+        if reader.layout() >= WITH_AUDIENCE {
             let read = reader.tagged(AUDIENCES, |reader| read_audiences(reader, &mut grant.pairs))?;
-            if read.is_none() && reader.version() == WITH_AUDIENCE {
+            if read.is_none() && reader.layout() == WITH_AUDIENCE {
                 return Err(DecodeError::Malformed);
             }
         }
-        if reader.version() >= WITH_KEYS {
+        if reader.layout() >= WITH_KEYS {
             let read = reader.tagged(KEYS, |reader| read_keys(reader, &mut grant.pairs))?;
             read.ok_or(DecodeError::Malformed)?;
         }
@@ -489,6 +489,6 @@ mod tests {
     fn an_unknown_version_is_an_error() {
         let mut bytes = grant(1).encode();
         bytes[1] = 9;
-        assert_eq!(Grant::decode(&bytes), Err(DecodeError::UnknownVersion));
+        assert_eq!(Grant::decode(&bytes), Err(DecodeError::UnknownLayout));
     }
 }

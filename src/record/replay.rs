@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_are_told_apart_by_their_lengths() {
+    fn parts_are_distinguished_by_their_lengths() {
         let digest = |parts: &[&[u8]]| *Replay::new(parts, Timestamp::default()).digest();
         assert_ne!(digest(&[b"a", b"bc"]), digest(&[b"ab", b"c"]));
         assert_ne!(digest(&[b"abc"]), digest(&[b"abc", b""]));

@@ -14,7 +14,7 @@ use crate::id::ClientId;
 use crate::registrar::Registrar;
 use crate::registrar::draft::{DocumentAdmission, Draft, is_reviewed};
 use crate::registrar::error::RegistrarError;
-use crate::registrar::flows::look;
+use crate::registrar::flows::read_any;
 use crate::registrar::judge::Current;
 use crate::store::{ClientRegistry, Registration};
 
@@ -65,7 +65,7 @@ impl Registrar {
     /// [`RegistrarError::WrongState`] if it was rejected or suspended; [`RegistrarError::NoRoom`]; or
     /// [`RegistrarError::Store`].
     pub(crate) async fn store_document(&self, admission: &DocumentAdmission) -> Result<(), RegistrarError> {
-        let (_, current) = look(&*self.registry, &admission.id).await?;
+        let (_, current) = read_any(&*self.registry, &admission.id).await?;
         let mut draft = self.draft(admission, current.as_ref().map(|current| &*current.client)).await?;
         if !current.is_some_and(|current| draft.needs_no_place(&current)) {
             let place = self.find_place(draft.now, &draft.limits).await?;
@@ -133,8 +133,8 @@ impl Flow for Storing<'_> {
     type Won = Result<Option<u32>, RegistrarError>;
     type Error = RegistrarError;
 
-    async fn look(&mut self) -> Result<Seen<Registration>, RegistrarError> {
-        let (seen, current) = look(self.registry, &self.draft.admission.id).await?;
+    async fn read(&mut self) -> Result<Seen<Registration>, RegistrarError> {
+        let (seen, current) = read_any(self.registry, &self.draft.admission.id).await?;
         self.current = current;
         Ok(seen)
     }

@@ -9,7 +9,7 @@ use crate::clock::Timestamp;
 use crate::hooks::ApplicationChange;
 use crate::registrar::Registrar;
 use crate::registrar::error::{RegistrarError, VersionsUsedUp};
-use crate::registrar::flows::look;
+use crate::registrar::flows::read_any;
 use crate::registrar::judge::Current;
 use crate::store::{ClientRegistry, LogoWrite, Registration};
 
@@ -91,8 +91,8 @@ impl Flow for Ensuring<'_> {
     type Won = Result<Ensured, RegistrarError>;
     type Error = RegistrarError;
 
-    async fn look(&mut self) -> Result<Seen<Registration>, RegistrarError> {
-        let (seen, current) = look(self.registry, &self.description.id).await?;
+    async fn read(&mut self) -> Result<Seen<Registration>, RegistrarError> {
+        let (seen, current) = read_any(self.registry, &self.description.id).await?;
         self.current = current;
         Ok(seen)
     }

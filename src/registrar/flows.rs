@@ -28,10 +28,10 @@ impl Flow for Submitting<'_> {
     type Won = ClientId;
     type Error = RegistrarError;
 
-    async fn look(&mut self) -> Result<Seen<Registration>, RegistrarError> {
+    async fn read(&mut self) -> Result<Seen<Registration>, RegistrarError> {
         let Some(id) = &self.meant else { return Ok(Seen::Unread) };
         self.id = ClientId::generate(self.entropy);
-        match read(self.registry, id).await {
+        match read_existing(self.registry, id).await {
             Ok(current) => Ok(seen(current.as_ref())),
             Err(RegistrarError::NotFound) => Ok(Seen::Missing),
             Err(error) => Err(error),
@@ -71,8 +71,8 @@ impl Flow for Taking<'_> {
     type Won = Result<Taken, RegistrarError>;
     type Error = RegistrarError;
 
-    async fn look(&mut self) -> Result<Seen<Registration>, RegistrarError> {
-        self.current = read(self.registry, self.id).await?;
+    async fn read(&mut self) -> Result<Seen<Registration>, RegistrarError> {
+        self.current = read_existing(self.registry, self.id).await?;
         if let Some(current) = &mut self.current
             && self.step.may_move_logo()
             && current.application.proposed.is_some()
@@ -114,7 +114,10 @@ impl Flow for Taking<'_> {
 }
 
 /// Reads an application without its logos, even if it is deleted; `None` if it changed between the reads.
-pub(super) async fn read(registry: &dyn ClientRegistry, id: &ClientId) -> Result<Option<Current>, RegistrarError> {
+pub(super) async fn read_existing(
+    registry: &dyn ClientRegistry,
+    id: &ClientId,
+) -> Result<Option<Current>, RegistrarError> {
     let client = registry.current(id).await?.ok_or(RegistrarError::NotFound)?;
     let application = registry.application(id).await?.ok_or(RegistrarError::NotFound)?;
     let is_whole = client.version == application.version;
@@ -122,11 +125,11 @@ pub(super) async fn read(registry: &dyn ClientRegistry, id: &ClientId) -> Result
 }
 
 /// Reads the records of a client that may not exist.
-pub(super) async fn look(
+pub(super) async fn read_any(
     registry: &dyn ClientRegistry,
     id: &ClientId,
 ) -> Result<(Seen<Registration>, Option<Current>), RegistrarError> {
-    match read(registry, id).await {
+    match read_existing(registry, id).await {
         Ok(current) => Ok((seen(current.as_ref()), current)),
         Err(RegistrarError::NotFound) => Ok((Seen::Missing, None)),
         Err(error) => Err(error),

@@ -18,7 +18,7 @@ use crate::hooks::ApplicationChange;
 use crate::id::ClientId;
 use crate::registrar::Registrar;
 use crate::registrar::error::{RegistrarError, VersionsUsedUp};
-use crate::registrar::flows::look;
+use crate::registrar::flows::read_any;
 use crate::secret::{Digest, InitialAccessToken};
 use crate::store::{ClientRegistry, LogoWrite, Registration};
 
@@ -123,7 +123,7 @@ impl Registrar {
         let (end, mark) = (now.plus(lifetime), self.mark());
         let kept = InitialToken { token: digest, uses_left: uses.get(), bounds };
         let row = row(&id, kept, Span { made: now, end }, mark);
-        let mut flow = Making { registry: &*self.registry, row: Arc::new(row), has_looked: false };
+        let mut flow = Making { registry: &*self.registry, row: Arc::new(row), has_read: false };
         claim(&self.context, &mut flow, Some(ATTEMPTS)).await?;
         self.raise(&id, super::FIRST_VERSION, None, ApplicationChange::InitialAccessTokenMade);
         Ok(MadeInitialAccessToken { id, token, end })
@@ -224,7 +224,7 @@ fn with_uses(current: &Registration, uses_left: u32, mark: [u8; MARK_BYTES]) -> 
 struct Making<'a> {
     registry: &'a dyn ClientRegistry,
     row: Arc<Registration>,
-    has_looked: bool,
+    has_read: bool,
 }
 
 impl Flow for Making<'_> {
@@ -232,11 +232,11 @@ impl Flow for Making<'_> {
     type Won = ();
     type Error = RegistrarError;
 
-    async fn look(&mut self) -> Result<Seen<Registration>, RegistrarError> {
-        if !std::mem::replace(&mut self.has_looked, true) {
+    async fn read(&mut self) -> Result<Seen<Registration>, RegistrarError> {
+        if !std::mem::replace(&mut self.has_read, true) {
             return Ok(Seen::Unread);
         }
-        Ok(look(self.registry, &self.row.client.id).await?.0)
+        Ok(read_any(self.registry, &self.row.client.id).await?.0)
     }
 
     fn judge(&mut self, _: &Seen<Registration>) -> Result<Step<Registration, ()>, RegistrarError> {
@@ -260,8 +260,8 @@ impl Flow for Spending<'_> {
     type Won = ();
     type Error = Reason;
 
-    async fn look(&mut self) -> Result<Seen<Registration>, Reason> {
-        Ok(look(self.registry, &self.initial.id).await?.0)
+    async fn read(&mut self) -> Result<Seen<Registration>, Reason> {
+        Ok(read_any(self.registry, &self.initial.id).await?.0)
     }
 
     fn judge(&mut self, seen: &Seen<Registration>) -> Result<Step<Registration, ()>, Reason> {
@@ -289,8 +289,8 @@ impl Flow for Ending<'_> {
     type Won = u32;
     type Error = RegistrarError;
 
-    async fn look(&mut self) -> Result<Seen<Registration>, RegistrarError> {
-        Ok(look(self.registry, self.id).await?.0)
+    async fn read(&mut self) -> Result<Seen<Registration>, RegistrarError> {
+        Ok(read_any(self.registry, self.id).await?.0)
     }
 
     fn judge(&mut self, seen: &Seen<Registration>) -> Result<Step<Registration, u32>, RegistrarError> {

@@ -42,7 +42,7 @@ impl Registrar {
         token: &Digest,
     ) -> Result<OwnRegistration, RegistrarError> {
         for _ in 0..ATTEMPTS.get() {
-            let Some(current) = flows::read(&*self.registry, id).await? else { continue };
+            let Some(current) = flows::read_existing(&*self.registry, id).await? else { continue };
             let Current { client, application, .. } = current;
             check_token(&client, &application, token, self.context.now())?;
             return Ok(OwnRegistration { client, application });

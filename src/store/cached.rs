@@ -114,6 +114,7 @@ impl<S: ClientStore> CachedClients<S> {
             // The call began before that of the known entry, or the known entry is still fresh. Freshness is judged
             // now, not when a slow call began.
             let is_late = entry.call < known.call || self.is_fresh(known, self.clock.now());
+            // Versions of clients are counted, so a lower one is an older state. Other versions have no order.
             if entry.client.version() < known.client.version() && is_late {
                 return;
             }

@@ -22,7 +22,7 @@ use crate::store::registration::Registration;
 ///
 /// 1. Of all callers that `insert` the same id, exactly one succeeds. The others get `Exists` and change nothing. Ids
 ///    are compared as bytes.
-///    Kit: `insert_has_one_winner`, `insert_leaves_what_is_there`, `ids_are_told_apart`.
+///    Kit: `insert_has_one_winner`, `insert_leaves_what_is_there`, `ids_are_distinguished`.
 /// 2. Of all callers that `replace` the same version, exactly one succeeds. If the row has another version or is
 ///    missing, the result is `Lost` and nothing changes.
 ///    Kit: `replace_has_one_winner`, `replace_of_a_missing_client_is_lost`,
@@ -46,8 +46,9 @@ use crate::store::registration::Registration;
 /// 8. Each call costs the same with a hundred and with a million applications. Only the applications of one filter are
 ///    examined.
 ///    Kit: `calls_cost_the_same`, for a store that can count the rows that its engine examined.
-/// 9. `purge_deleted` removes only applications whose [`purge_after`](Application::purge_after) has come, also from
-///    their lists. Applications without one stay, at any age. A later version may have another time.
+/// 9. `purge_deleted` removes only applications whose [`purge_after`](Application::purge_after) is not later than `now`,
+///    and takes them off their lists. Applications without a `purge_after` stay, at any age. A later version may have
+///    another time.
 ///    Kit: `only_deleted_clients_are_purged`.
 ///
 /// # Atomicity
@@ -109,7 +110,7 @@ pub trait ClientRegistry: ClientStore {
     /// Removes clients whose [`purge_after`](Application::purge_after) is not later than `now`, examining at most
     /// `limit`.
     ///
-    /// These are deleted clients, and clients that registered themselves and were not used for long.
+    /// These are deleted clients, and clients that registered themselves and have not been used for a long time.
     ///
     /// # Errors
     ///

@@ -202,7 +202,8 @@ pub struct Write {
     pub table: Table,
     /// The primary key.
     pub key: Vec<u8>,
-    /// The version that the row has after the write.
+    /// The version that the row has after the write: any number of 32 bits. It may be lower than the one before, so
+    /// compare it for equality only.
     pub version: u32,
     /// The bytes of [`Part::Record`].
     pub record: Vec<u8>,
@@ -211,13 +212,13 @@ pub struct Write {
     pub parts: Vec<(Part, Option<Vec<u8>>)>,
     /// The names of all lists that the row is on after the write.
     pub lists: Vec<Vec<u8>>,
-    /// Whether `lists` may differ from the lists of the previous version. If it is `false`, a `replace` need not
+    /// Whether `lists` may differ from those of the row that is replaced. If it is `false`, a `replace` need not
     /// change the index of a list. An `insert` always puts the row on its lists.
     pub lists_moved: bool,
     /// The time from which the row may be removed; `None` for rows that stay.
     pub due: Option<Timestamp>,
-    /// Whether `due` may be much earlier than that of the previous version, as for a revoked grant. A `replace` then
-    /// moves the row forward in the purge index. If it is `false`, a `replace` need not change that index.
+    /// Whether `due` may be much earlier than that of the row that is replaced, as for a revoked grant. A `replace`
+    /// then moves the row forward in the purge index. If it is `false`, a `replace` need not change that index.
     pub due_moved: bool,
     /// Values for columns that operators query.
     pub columns: Columns,

@@ -6,7 +6,8 @@ use crate::codec::DecodeError;
 
 /// A failure of the store. The operation may or may not have taken effect.
 ///
-/// The server responds with 503, or with 500 if the failure is permanent. Neither spends a code nor revokes a grant.
+/// The server responds with 503, or with 500 if the failure is permanent. A failure spends no
+/// code and revokes no grant.
 #[derive(Debug, thiserror::Error)]
 #[error("the store failed")]
 pub struct StoreError {

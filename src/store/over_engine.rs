@@ -517,7 +517,7 @@ mod tests {
         fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
             match bytes {
                 [1 | 2, grant @ ..] => Grant::decode(grant).map(Self),
-                _ => Err(DecodeError::UnknownVersion),
+                _ => Err(DecodeError::UnknownLayout),
             }
         }
     }

@@ -20,7 +20,8 @@ use crate::store::error::StoreError;
 /// 1. Of all callers that `insert` while there is no record, exactly one succeeds. The others get [`Insertion::Exists`]
 ///    and change nothing. Kit: `insert_has_one_winner`, `insert_leaves_what_is_there`.
 /// 2. Of all callers that `replace` the same version, exactly one succeeds. The others get [`Replacement::Lost`] and
-///    change nothing. So do all callers while there is no record. Kit: `replace_has_one_winner`,
+///    change nothing. So do all callers while there is no record. Versions are random, so a new one may be lower. Kit:
+///    `replace_has_one_winner`,
 ///    `replace_of_a_missing_record_is_lost`, `replace_of_another_version_is_lost`.
 /// 3. `confirm` writes the record again, durably, if the stored one equals it. Any number of callers succeed. If the
 ///    record is missing or differs, the result is `Lost` and nothing changes. Kit: `a_confirm_leaves_what_is_there`,
@@ -36,7 +37,7 @@ use crate::store::error::StoreError;
 /// # Security
 ///
 /// A store that loses the record, or moves it to a later time by itself, lets one purge under a wrong clock delete
-/// living grants.
+/// live grants.
 #[async_trait]
 pub trait PurgeStore: fmt::Debug + Send + Sync + 'static {
     /// Returns whether a read returns only writes that no fail-over can undo; `false` by default.

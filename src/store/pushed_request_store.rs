@@ -21,7 +21,7 @@ use crate::store::purge::Purge;
 /// there.
 ///
 /// Ids recur. The requests of a client are in at most 1000 slots, whose ids derive from the client id. A later request
-/// of the client replaces the one in a slot. After a purge, it is inserted under the same id, with a random version.
+/// of the client replaces the one in a slot. After a purge, a later request is inserted under the same id.
 ///
 /// # Atomicity
 ///

@@ -17,7 +17,7 @@ use crate::store::purge::Purge;
 /// Each rule names the tests of `grantor::testing::replay_store` that check it (feature `testing`).
 ///
 /// 1. Of all callers that `insert` the same digest, on any node, exactly one succeeds. The others get
-///    [`Insertion::Exists`], which *is* the replay. Kit: `one_identifier_has_one_winner`, `identifiers_are_told_apart`.
+///    [`Insertion::Exists`], which *is* the replay. Kit: `one_identifier_has_one_winner`, `identifiers_are_distinguished`.
 /// 2. A record stays until its end, also after a crash if the store is durable.
 ///    Kit: `a_purge_waits_for_the_end_of_a_replay`, and `a_replay_does_not_expire_early`, for a store whose
 ///    engine removes records by its own clock.

@@ -14,7 +14,7 @@ pub async fn insert_leaves_what_is_there(store: &impl ClientRegistry) {
 }
 
 /// Rule 1: client ids that differ in case or in blanks are different ids.
-pub async fn ids_are_told_apart(store: &impl ClientRegistry) {
+pub async fn ids_are_distinguished(store: &impl ClientRegistry) {
     write::tells_ids_apart(store).await;
 }
 

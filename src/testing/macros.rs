@@ -163,7 +163,7 @@ macro_rules! __unlisted_record_rules {
                 $($of_one)*
                 insert_leaves_the_row_that_is_there
                 insert_leaves_what_was_revoked
-                ids_are_told_apart
+                ids_are_distinguished
                 replace_of_a_missing_row_is_lost
                 replace_of_another_version_is_lost
                 large_versions_are_compared
@@ -205,7 +205,7 @@ macro_rules! __registry_rules {
             $($given)*
             [
                 insert_leaves_what_is_there
-                ids_are_told_apart
+                ids_are_distinguished
                 replace_of_a_missing_client_is_lost
                 replace_of_another_version_is_lost
                 large_versions_are_compared
@@ -254,7 +254,7 @@ macro_rules! __replay_rules {
         $($then)+! {
             $($given)*
             [
-                identifiers_are_told_apart
+                identifiers_are_distinguished
                 a_purge_waits_for_the_end_of_a_replay
                 a_purge_of_replays_is_bounded_and_finishes
             ]

@@ -26,7 +26,7 @@ macro_rules! record_rules {
         }
 
         /// Rule 1: ids that differ in a single bit are different ids.
-        pub async fn ids_are_told_apart(store: &impl $trait) {
+        pub async fn ids_are_distinguished(store: &impl $trait) {
             insert::tells_ids_apart(&$rows(store)).await;
         }
 

@@ -11,7 +11,7 @@ pub async fn one_identifier_has_one_winner<S: ReplayStore>(store: &S, another: &
 }
 
 /// Rule 1: digests that differ in a single bit are different identifiers.
-pub async fn identifiers_are_told_apart(store: &impl ReplayStore) {
+pub async fn identifiers_are_distinguished(store: &impl ReplayStore) {
     replay::tells_identifiers_apart(store).await;
 }
 

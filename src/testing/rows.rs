@@ -56,7 +56,8 @@ pub(super) trait Rows: Sync {
 
     fn id(row: &Self::Row) -> Self::Id;
 
-    /// A new row of version 1.
+    /// A new row of version 1. The kit counts versions, so that its failures are readable; the core draws them at random,
+    /// which `large_versions_are_compared` covers.
     fn first(subject: &Subject, purge_after: Timestamp) -> Arc<Self::Row>;
     /// Another row of version 1 with the id of `row`.
     fn rival(row: &Self::Row, subject: &Subject, purge_after: Timestamp) -> Arc<Self::Row>;
@@ -69,7 +70,7 @@ pub(super) trait Rows: Sync {
     fn bytes(id: Self::Id) -> [u8; 16];
     /// The row under an id of these bytes.
     fn under(row: &Self::Row, bytes: [u8; 16]) -> Arc<Self::Row>;
-    /// The row with another number.
+    /// The row with that version.
     fn numbered(row: &Self::Row, version: u32) -> Arc<Self::Row>;
     fn without_subject(row: &Self::Row) -> Arc<Self::Row>;
 

@@ -50,7 +50,7 @@ mod tests {
     use crate::testing::records;
 
     #[test]
-    fn a_field_that_is_not_printed_is_told_by_its_place() {
+    fn a_field_that_is_not_printed_is_reported_by_its_place() {
         let one = records::authorization(&records::subject(), Timestamp::from_seconds(4_000_000_000));
         let challenge = b"E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cA";
         let other = Authorization { challenge: Some(CodeChallenge::parse(challenge).unwrap()), ..one.clone() };

@@ -83,7 +83,7 @@ impl Presented {
 
 /// 9449-11.1-02
 #[tokio::test]
-async fn a_record_that_fails_is_told_as_trouble_and_consumes_nothing() {
+async fn a_record_that_fails_is_reported_as_a_failure_and_consumes_nothing() {
     for (failure, status) in [(Failure::Transient, 503), (Failure::Permanent, 500)] {
         for (fate, is_used) in [(Fate::FailsBefore(failure), false), (Fate::FailsAfter(failure), true)] {
             let world = world().await;

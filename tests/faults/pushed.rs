@@ -120,7 +120,7 @@ impl Script for One {
 
 /// 9126-2.3-01, 9126-4-03
 #[tokio::test]
-async fn a_single_failure_is_told_and_the_next_try_works() {
+async fn a_single_failure_is_reported_and_the_next_try_works() {
     for taken in ALL {
         for fate in FATES {
             for call in 0.. {

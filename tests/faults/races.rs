@@ -406,7 +406,7 @@ async fn two_refreshes_with_one_token_both_succeed_where_there_is_grace_and_one_
         async || platform(steps).await,
         async |scene, met| {
             assert_eq!(met.outer.pair, met.inner.pair, "{}: one line", met.case);
-            assert_eq!(pairs_made(&scene.world, &scene.pair).await, 2, "{}: one of them wrote", met.case);
+            assert_eq!(pairs_made(&scene.world, &scene.pair).await, 2, "{}: one of them made a pair", met.case);
             for given in [met.outer.pair(), met.inner.pair()] {
                 assert!(scene.world.opens(&given.access).await, "{}", met.case);
                 Step::Refresh(given.refresh).run(&scene.world).await.good();
@@ -428,7 +428,7 @@ async fn two_refreshes_with_one_token_both_succeed_where_there_is_grace_and_one_
     .await;
 }
 
-/// The version of a pair's grant: 1, and one more for every write that took effect.
+/// The pairs that a pair's grant has made: 1, and one more for every refresh that took effect.
 async fn pairs_made(world: &World, pair: &Pair) -> u32 {
     let grant = world.access(&pair.access).await.unwrap().grant();
     TokenStore::find(&world.store, &grant).await.unwrap().unwrap().pairs_made()
@@ -507,7 +507,7 @@ async fn of_50_refreshes_at_once_all_bring_one_pair_with_grace_and_one_succeeds_
             let given: Vec<_> = answers.into_iter().map(Answer::pair).collect();
             assert!(given.iter().all(|pair| *pair == given[0]), "one line");
             assert!(world.opens(&given[0].access).await);
-            assert_eq!(pairs_made(&world, &given[0]).await, 2, "one write");
+            assert_eq!(pairs_made(&world, &given[0]).await, 2, "one new pair");
             let confirms = if reads_settled { 0 } else { 49 };
             assert_eq!(script.confirms.load(Ordering::Relaxed), confirms, "one for each answer that was read");
             let events = world.events.take();
@@ -530,7 +530,7 @@ async fn of_50_refreshes_at_once_all_bring_one_pair_with_grace_and_one_succeeds_
 
 /// Workers that share one stored pair cause no report of reuse, however many they are and however long they work.
 #[tokio::test]
-async fn workers_of_one_grant_refresh_together_and_accuse_nobody() {
+async fn workers_of_one_grant_refresh_together_and_report_no_reuse() {
     const WORKERS: usize = 200;
     let world = World::platform().await;
     let mut shared = world.pair().await;
@@ -547,7 +547,7 @@ async fn workers_of_one_grant_refresh_together_and_accuse_nobody() {
         }
         // Those who were late got the pair of the others, or the one before it.
         assert!(given[WORKERS - 20..].iter().all(|pair| *pair == newest || *pair == shared), "round {round}");
-        assert_eq!(pairs_made(&world, &newest).await, 2 + round, "one write in each round");
+        assert_eq!(pairs_made(&world, &newest).await, 2 + round, "one new pair in each round");
         old.push(std::mem::replace(&mut shared, newest).refresh);
         // The grace of the token before is not over when the next round begins.
         world.advance(100);

@@ -297,7 +297,7 @@ async fn a_preflight_is_answered_by_settings_alone() {
 
 /// CORS-05
 #[tokio::test]
-async fn a_listed_origin_is_told_back_alone_and_others_are_served_as_ever() {
+async fn a_listed_origin_is_returned_alone_and_others_are_served_as_ever() {
     let (any, list) = (world_of(Cors::AnyOrigin).await, world_of(listed()).await);
     let off = world_of(Cors::Off).await;
     let near = [

@@ -112,7 +112,7 @@ impl Subjects for RefusesAll {
 
 /// D-31
 #[tokio::test]
-async fn a_locked_user_who_agreed_is_not_told_as_one_who_refused() {
+async fn a_locked_user_who_agreed_is_not_reported_as_one_who_refused() {
     let world = World::built(Config::platform(ISSUER), |builder| builder.subjects(RefusesAll)).await;
     world.events.take();
     red(&world.approve(&world.query(&[])).await, "access_denied");

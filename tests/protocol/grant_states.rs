@@ -67,7 +67,7 @@ async fn a_superseded_token_that_left_the_record_accuses_until_its_own_end() {
 
 /// D-12
 #[tokio::test]
-async fn a_superseded_token_within_the_margin_accuses_nobody() {
+async fn a_superseded_token_within_the_margin_reports_no_reuse() {
     let profiles = [(Profile::Platform, 300, 60), (Profile::Mcp, 60, 60), (Profile::Strict, 60, 0)];
     for (profile, grace, margin) in profiles {
         for age in grace - 1..=grace + margin + 1 {
@@ -93,7 +93,7 @@ async fn a_superseded_token_within_the_margin_accuses_nobody() {
 
 /// D-15, 7009-2.2-01
 #[tokio::test]
-async fn a_superseded_token_at_revocation_changes_nothing_but_is_told() {
+async fn a_superseded_token_at_revocation_changes_nothing_but_is_reported() {
     let world = World::platform().await;
     let others = [world.register(form()).await, world.register(public_form()).await];
     let first = world.pair().await;
@@ -197,7 +197,7 @@ async fn no_altered_code_is_exchanged_or_takes_anything_back() {
 
 /// 6749-10.3-01, 7009-2.2-01, 6750-3.1-01
 #[tokio::test]
-async fn no_altered_access_token_opens_or_revokes() {
+async fn no_altered_access_token_is_accepted_or_revokes() {
     let world = World::platform().await;
     let token = world.pair().await.access;
     let before = record(&world).await.encode();
@@ -441,7 +441,7 @@ async fn went_back(world: &World, token: &str) {
 
 /// D-12
 #[tokio::test]
-async fn a_store_that_went_back_accuses_nobody_at_first() {
+async fn a_store_that_went_back_reports_no_reuse_at_first() {
     let mut world = World::platform().await;
     let first = world.pair().await;
     world.advance(1000);

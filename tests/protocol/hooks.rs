@@ -102,7 +102,7 @@ async fn many_wrong_secrets_are_slowed_down() {
 
 /// 6749-2.3.1-06
 #[tokio::test]
-async fn the_throttle_is_asked_before_authentication_and_told_of_its_failures_alone() {
+async fn the_throttle_is_asked_before_authentication_and_reported_of_its_failures_alone() {
     let (world, limit) = throttled_world().await;
     limit.set(usize::MAX, Duration::ZERO);
     let id = world.client.id.as_str();
@@ -159,7 +159,7 @@ async fn the_throttle_is_asked_before_a_request_is_held() {
 
 /// 6749-2.3.1-06
 #[tokio::test]
-async fn the_wait_is_told_in_whole_seconds_and_never_as_none() {
+async fn the_wait_is_reported_in_whole_seconds_and_never_as_none() {
     let (world, limit) = throttled_world().await;
     for (wait, retry_after) in [
         (Duration::from_secs(1), "1"),

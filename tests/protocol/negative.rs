@@ -53,7 +53,7 @@ async fn hostile_bytes_come_back_encoded_or_not_at_all() {
 
 /// CVE-2018-1000088
 #[tokio::test]
-async fn hostile_text_of_an_application_is_refused_or_told_as_plain_text() {
+async fn hostile_text_of_an_application_is_refused_or_reported_as_plain_text() {
     let world = World::platform().await;
     let registrar = world.server.registrar().unwrap();
     for name in ["a\u{202e}b", "a\0b", "a\nb", "\u{200b}", " "] {
@@ -112,7 +112,7 @@ async fn no_list_and_no_debug_output_shows_a_secret() {
 
 /// django-oauth-toolkit #1735
 #[tokio::test]
-async fn failed_authentication_is_told_without_the_secret() {
+async fn failed_authentication_is_reported_without_the_secret() {
     let world = World::platform().await;
     world.events.take();
     let guess = "a-guess-that-may-be-nearly-right";

@@ -98,7 +98,7 @@ async fn a_replay_whose_successor_is_gone_is_an_answer_and_no_failure() {
 /// negative case #4, django-oauth-toolkit #558, hydra #3004, openiddict #262
 /// Also django-oauth-toolkit #609, #638, #722, #810, #960; hydra #3604; openiddict #916, #1274.
 #[tokio::test(flavor = "multi_thread")]
-async fn contention_is_never_told_as_the_clients_fault() {
+async fn contention_is_never_reported_as_the_clients_fault() {
     let world = Arc::new(World::platform().await);
     let first = world.pair().await;
     let [id, secret] = [world.client.id.clone(), world.client.secret.clone()];
@@ -399,7 +399,7 @@ async fn a_refresh_in_the_last_second_of_a_grant_is_like_any_other() {
 
 /// negative case #18
 #[tokio::test]
-async fn trouble_of_the_store_accuses_nobody() {
+async fn trouble_of_the_store_reports_no_reuse() {
     let (world, store) = Unreliable::world(Profile::Platform).await;
     let first = world.pair().await;
     let second = pair(&world.refresh(&first.refresh).await);

@@ -33,7 +33,7 @@ impl Throttle for Watcher {
 ///
 /// The two halves of the credentials are easily swapped.
 #[tokio::test]
-async fn a_secret_in_the_place_of_the_client_id_is_not_told() {
+async fn a_secret_in_the_place_of_the_client_id_is_not_reported() {
     let seen = Arc::<Mutex<String>>::default();
     let throttle = Watcher { allowed: 4.into(), seen: seen.clone() };
     let world = World::built(Config::platform(ISSUER), |builder| builder.throttle(throttle)).await;

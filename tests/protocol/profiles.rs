@@ -346,8 +346,8 @@ fn no_server_is_built_on_settings_that_contradict_each_other() {
     let cases: [Refusal; 7] = [
         (
             |config| config.issuer = "auth.example".into(),
-            "issuer is \"auth.example\"; an https URL with a host and without user, query and fragment is accepted \
-             (RFC 8414 section 2)",
+            "issuer is \"auth.example\"; an https URL of visible ASCII characters, with a valid host and port \
+             and without user, query, fragment and dot segments, is accepted (RFC 8414 section 2)",
         ),
         (
             |config| config.code_lifetime = Duration::from_secs(601),

@@ -127,7 +127,7 @@ async fn parallel_rotations_on_behalf_are_one() {
         let events = world.events.take();
         assert_eq!(events.iter().filter(|event| event.starts_with("RefreshedInGrace")).count(), CALLERS);
         assert_eq!(events.len(), CALLERS, "{profile:?}");
-        assert_eq!(record(&world).await.pairs_made(), 3, "one write");
+        assert_eq!(record(&world).await.pairs_made(), 3, "one new pair");
     }
 }
 
@@ -245,7 +245,7 @@ async fn a_use_in_grace_is_an_event_without_a_write() {
 /// D-11, D-12
 /// Workers share one stored pair; each read it up to 250 s before it refreshes.
 #[tokio::test]
-async fn two_hundred_workers_on_one_token_accuse_nobody() {
+async fn two_hundred_workers_on_one_token_report_no_reuse() {
     for profile in [Profile::Platform, Profile::Mcp] {
         let world = World::with(profile, |config| config.access_token_lifetime = Duration::from_secs(900)).await;
         let spread = world.server.config().grace.refresh_token.as_secs() * 5 / 6;

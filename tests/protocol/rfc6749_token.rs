@@ -189,7 +189,7 @@ async fn one_winner(world: &World, responses: &[Response]) {
 
 /// 6749-4.1.2-02, 21-4.1.3-02, D-07
 #[tokio::test]
-async fn only_an_otherwise_valid_replay_takes_the_tokens_back() {
+async fn only_an_otherwise_valid_replay_revokes_the_tokens() {
     let world = World::platform().await;
     let other = world.register(form()).await;
     let code = world.code().await;

@@ -125,7 +125,7 @@ async fn credentials_come_by_basic_or_in_the_form() {
 
 /// 7009-2.1-03, D-14
 #[tokio::test]
-async fn a_live_token_of_another_client_is_refused_and_told() {
+async fn a_live_token_of_another_client_is_refused_and_reported() {
     let world = World::platform().await;
     let other = world.register(form()).await;
     let public = world.register(public_form()).await;
@@ -322,7 +322,7 @@ async fn success_says_nothing() {
 
 /// 7009-2.2.1-01
 #[tokio::test]
-async fn trouble_of_the_store_is_told_and_the_token_lives_on() {
+async fn trouble_of_the_store_is_reported_and_the_token_lives_on() {
     let (world, store) = Unreliable::world(Profile::Platform).await;
     let first = world.pair().await;
     for fault in [Fault::Writes, Fault::Everything] {

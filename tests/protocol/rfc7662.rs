@@ -148,7 +148,7 @@ async fn a_live_token_is_described_in_full() {
 
 /// 7662-2.2-02
 #[tokio::test]
-async fn of_all_else_nothing_is_told() {
+async fn of_all_else_nothing_is_reported() {
     let world = World::platform().await;
     let server = resource_server(&world).await;
     let code = world.code().await;

@@ -28,8 +28,8 @@ fn with_issuer(issuer: &str) -> Result<AuthorizationServer, ConfigError> {
     AuthorizationServer::new(Config::platform(issuer), MemoryStore::new())
 }
 
-const HTTPS_ISSUER: &str =
-    "an https URL with a host and without user, query and fragment is accepted (RFC 8414 section 2)";
+const HTTPS_ISSUER: &str = "an https URL of visible ASCII characters, with a valid host and port and without user, query, fragment and dot \
+     segments, is accepted (RFC 8414 section 2)";
 
 /// The error text for plain http.
 pub(crate) fn plain_http(issuer: &str) -> String {

@@ -467,7 +467,7 @@ async fn a_resource_refuses_tokens_for_others() {
         assert!(error.remedy().contains(A), "{error}");
     }
     let none = World::mcp().await;
-    assert!(none.server.resource(A).unwrap_err().remedy().contains("no resource"));
+    assert!(none.server.resource(A).unwrap_err().remedy().contains("add this resource"));
 }
 
 /// A client of the platform's kind, which may list repositories.

@@ -314,7 +314,7 @@ async fn the_embedder_can_revoke_on_logout_and_on_a_new_password() {
 
 /// 9700-4.15-01, 6749-2.2-01
 #[tokio::test]
-async fn client_ids_are_made_by_the_server_and_are_told_apart_from_users() {
+async fn client_ids_are_made_by_the_server_and_are_distinguished_from_users() {
     let world = World::platform().await;
     let mut ids = Vec::new();
     for _ in 0..20 {

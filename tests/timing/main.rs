@@ -21,7 +21,7 @@ const CERTAIN: f64 = 4.5;
 /// The method finds a difference where there is one, and none between equals.
 #[test]
 #[ignore = "times a million calls: run manually, in release, on an otherwise idle machine"]
-fn an_early_end_is_found_and_equals_are_not_told_apart() {
+fn an_early_end_is_found_and_equals_are_not_distinguished() {
     let right = [7_u8; 32];
     let wrong_at = |place: usize| {
         let mut wrong = right.to_vec();

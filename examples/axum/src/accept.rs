@@ -34,7 +34,7 @@ pub async fn serve(listener: TcpListener, app: Router, shutdown: impl Future<Out
         match accepted {
             Ok((stream, peer)) => drop(tokio::spawn(serve_one(stream, peer, app.clone(), stopped.clone()))),
             Err(error) if is_of_one_connection(&error) => {}
-            // Most likely the process has no sockets left. Others will be closed.
+            // Most likely the process has no sockets left. Connections that end will free some.
             Err(_) => sleep(Duration::from_secs(1)).await,
         }
     }

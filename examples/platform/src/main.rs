@@ -72,8 +72,8 @@ async fn run(options: Options) -> Result<(), Box<dyn Error>> {
     console::start_log();
     let listener = listen(options.listen, "--listen").await?;
     let third_party_listener = listen(options.third_party_listen, "--third-party-listen").await?;
-    // Browsers send cookies to every port of a host. So this service uses the name, and the third-party application the
-    // number. Otherwise it would receive this service's sessions.
+    // Browsers send cookies to every port of a host. So this service uses the name and the third-party application the
+    // number. Otherwise that application would receive this service's sessions.
     let own_base = format!("http://localhost:{}", listener.local_addr()?.port());
     let base = options.issuer.clone().unwrap_or(own_base);
     let third_party = format!("http://{}", third_party_listener.local_addr()?);

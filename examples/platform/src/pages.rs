@@ -179,7 +179,7 @@ impl IntoResponse for Failure {
                 (StatusCode::FORBIDDEN, "That did not come from Platform", text)
             }
             Self::OtherHost(own) => {
-                let text = format!("This is Platform, and its address is {own}. It does not answer elsewhere.");
+                let text = format!("This is Platform, and its address is {own}. Please open that address.");
                 home = own;
                 (StatusCode::MISDIRECTED_REQUEST, "Wrong address", text.into())
             }

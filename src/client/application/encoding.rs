@@ -317,6 +317,6 @@ mod tests {
         assert_eq!(Application::decode(&[&bytes[..], b"x"].concat()), Err(DecodeError::Malformed));
         let mut newer = bytes;
         newer[1] = WRITES + 1;
-        assert_eq!(Application::decode(&newer), Err(DecodeError::UnknownVersion));
+        assert_eq!(Application::decode(&newer), Err(DecodeError::UnknownLayout));
     }
 }

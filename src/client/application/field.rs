@@ -226,7 +226,7 @@ pub enum Problem {
     #[error("has refresh without the authorization code")]
     RefreshAlone,
     /// A value occurs twice.
-    #[error("value {number}: is a duplicate")]
+    #[error("value {number} is a duplicate")]
     Repeated {
         /// Which one is the duplicate, counted from 1.
         number: usize,

@@ -252,7 +252,7 @@ mod tests {
 
     /// 7591-3.1-02, 7591-3.2.2-01
     #[test]
-    fn each_fault_is_told_apart() {
+    fn each_fault_is_distinguished() {
         use MetadataError::{
             Link, Method, NoGrantType, NoKeys, NoRedirectUri, NoResponseType, NoScope, PrivateKey, RedirectUri, Text,
             TooManyRedirectUris, TwoKeySets, WrongType,

@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn a_private_use_scheme_is_told_apart_from_what_browsers_open() {
+    fn a_private_use_scheme_is_distinguished_from_what_browsers_open() {
         for (text, scheme, has_authority) in [
             ("com.example.app:/", "com.example.app", false),
             ("com.example.app:/cb?x=1", "com.example.app", false),

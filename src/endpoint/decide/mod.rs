@@ -7,7 +7,7 @@ pub use decision::{Consent, Decision};
 
 use std::sync::Arc;
 
-use crate::claim::{ATTEMPTS, After, Contended, Flow, Seen, Step, claim, first_version};
+use crate::claim::{ATTEMPTS, After, Contended, Flow, Seen, Step, claim, draw_version};
 use crate::client::{Client, Granted};
 use crate::clock::Timestamp;
 use crate::context::Context;
@@ -57,7 +57,7 @@ pub(crate) async fn hold(
     let minted = opaque::mint(&*context.entropy);
     let mut record = Authorization {
         id,
-        version: first_version(&*context.entropy),
+        version: draw_version(&*context.entropy),
         client: client.id.clone(),
         epoch: client.epoch,
         subject: Some(subject.clone()),
@@ -105,7 +105,7 @@ struct Holding<'a> {
     place: Option<Arc<Authorization>>,
     /// The id under which the record is inserted if there is no place, or another request took it.
     id: AuthorizationId,
-    has_looked: bool,
+    has_read: bool,
 }
 
 impl<'a> Holding<'a> {
@@ -115,7 +115,7 @@ impl<'a> Holding<'a> {
             Some(place) => Authorization { id: place.id, ..record },
             None => record,
         };
-        Self { context, record: Arc::new(record), place, id, has_looked: false }
+        Self { context, record: Arc::new(record), place, id, has_read: false }
     }
 }
 
@@ -124,8 +124,8 @@ impl Flow for Holding<'_> {
     type Won = ();
     type Error = Reason;
 
-    async fn look(&mut self) -> Result<Seen<Authorization>, Reason> {
-        if !std::mem::replace(&mut self.has_looked, true) {
+    async fn read(&mut self) -> Result<Seen<Authorization>, Reason> {
+        if !std::mem::replace(&mut self.has_read, true) {
             return Ok(self.place.clone().map_or(Seen::Unread, Seen::Found));
         }
         Ok(self.context.stores.codes.find(&self.record.id).await?.into())
@@ -263,16 +263,16 @@ async fn take(context: &Context, held: &Arc<Authorization>, next: Authorization)
     if let Some(from) = &held.pushed {
         Box::pin(pushed::use_up(context, from, held.handle)).await?;
     }
-    let mut flow = Deciding { context, held: held.clone(), next: Some(Arc::new(next)), has_looked: false };
+    let mut flow = Deciding { context, held: held.clone(), next: Some(Arc::new(next)), has_read: false };
     claim(context, &mut flow, Some(ATTEMPTS)).await
 }
 
 struct Deciding<'a> {
     context: &'a Context,
     held: Arc<Authorization>,
-    /// Unset once it was written.
+    /// Moved into the first attempt, not cloned, so that its version can be set without a copy. Unset after that.
     next: Option<Arc<Authorization>>,
-    has_looked: bool,
+    has_read: bool,
 }
 
 impl Flow for Deciding<'_> {
@@ -280,8 +280,8 @@ impl Flow for Deciding<'_> {
     type Won = ();
     type Error = Reason;
 
-    async fn look(&mut self) -> Result<Seen<Authorization>, Reason> {
-        if !std::mem::replace(&mut self.has_looked, true) {
+    async fn read(&mut self) -> Result<Seen<Authorization>, Reason> {
+        if !std::mem::replace(&mut self.has_read, true) {
             return Ok(Seen::Found(self.held.clone()));
         }
         Ok(self.context.stores.codes.find(&self.held.id).await?.into())
@@ -290,6 +290,7 @@ impl Flow for Deciding<'_> {
     fn judge(&mut self, seen: &Seen<Authorization>) -> Result<Step<Authorization, ()>, Reason> {
         match seen {
             Seen::Found(found) if found.version == self.held.version => {
+                // If it is unset, the first attempt lost although the row is unchanged: the store may have failed.
                 let next = self.next.take().ok_or_else(|| StoreError::transient(Contended))?;
                 Ok(Step::Replace(next, ()))
             }

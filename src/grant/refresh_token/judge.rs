@@ -91,7 +91,7 @@ pub(super) struct Verdict {
     pub(super) next: Option<Arc<Grant>>,
     pub(super) issued: Issued,
     /// Seconds since the token was superseded, for a use in grace.
-    pub(super) in_grace_since: Option<u32>,
+    pub(super) superseded_for: Option<u32>,
 }
 
 /// The newest pair of a grant, with the secrets that were derived from the presented token.
@@ -191,9 +191,9 @@ impl Judge<'_> {
         let target = self.resources.granted(grant.audience(), client, self.request.resources)?;
         let asked = Asked { scopes: self.asked(available, &target)?, target };
         let newest = self.newest(grant, placed)?;
-        let in_grace_since = newest.in_grace.as_ref().map(|own| self.now.seconds_since(own.presented.since));
+        let superseded_for = newest.in_grace.as_ref().map(|own| self.now.seconds_since(own.presented.since));
         let newest = match self.newest_again(grant, newest, &asked) {
-            Again::Issued(issued) => return Ok(Verdict { next: None, issued, in_grace_since }),
+            Again::Issued(issued) => return Ok(Verdict { next: None, issued, superseded_for }),
             Again::Not(newest) => newest,
         };
         let (next, issued) = match &self.drawn {
@@ -205,7 +205,7 @@ impl Judge<'_> {
             }
             Drawn::Pair(secrets) => self.rotate(grant, &newest, asked, secrets.clone(), None)?,
         };
-        Ok(Verdict { next: Some(next), issued, in_grace_since })
+        Ok(Verdict { next: Some(next), issued, superseded_for })
     }
 
     /// § 6: "The requested scope MUST NOT include any scope not originally granted by the resource owner, and if
@@ -324,7 +324,7 @@ impl Judge<'_> {
         link: Option<Link>,
     ) -> Result<(Arc<Grant>, Issued), Reason> {
         self.check_room(grant)?;
-        let number = grant.pairs_made.saturating_add(1);
+        let number = grant.pairs_made.checked_add(1).ok_or(Reason::GrantRevoked)?;
         let place = Place {
             grant: grant.id,
             client: self.request.client,

@@ -44,9 +44,9 @@ pub(crate) async fn refresh(context: &Context, request: &Refresh<'_>) -> Result<
     let mut flow = Refreshing { context, judge, subject_asked: context.subjects.is_none(), found: None };
     let won = claim(context, &mut flow, Some(ATTEMPTS)).await;
     match (won, &flow.found) {
-        (Ok(Won { issued, in_grace_since }), Some(grant)) => {
+        (Ok(Won { issued, superseded_for }), Some(grant)) => {
             let (grant, client, subject) = (grant.id, &grant.client, grant.subject());
-            match in_grace_since {
+            match superseded_for {
                 None => context.raise(&Event::Refreshed { grant, client, subject }),
                 Some(age) => context.raise(&Event::RefreshedInGrace { grant, client, subject, age }),
             }
@@ -70,7 +70,7 @@ struct Refreshing<'a> {
 
 struct Won {
     issued: Issued,
-    in_grace_since: Option<u32>,
+    superseded_for: Option<u32>,
 }
 
 impl Flow for Refreshing<'_> {
@@ -78,7 +78,7 @@ impl Flow for Refreshing<'_> {
     type Won = Won;
     type Error = Reason;
 
-    async fn look(&mut self) -> Result<Seen<Grant>, Reason> {
+    async fn read(&mut self) -> Result<Seen<Grant>, Reason> {
         self.found = self.context.stores.tokens.find(&self.judge.presented.grant).await?;
         let client = self.judge.request.client;
         if let Some(found) = &self.found
@@ -96,8 +96,8 @@ impl Flow for Refreshing<'_> {
 
     fn judge(&mut self, seen: &Seen<Grant>) -> Result<Step<Grant, Won>, Reason> {
         let Seen::Found(found) = seen else { return Err(Reason::UnknownRefreshToken) };
-        let Verdict { next, issued, in_grace_since } = self.judge.verdict(found)?;
-        let won = Won { issued, in_grace_since };
+        let Verdict { next, issued, superseded_for } = self.judge.verdict(found)?;
+        let won = Won { issued, superseded_for };
         Ok(match next {
             Some(next) => Step::Replace(next, won),
             None => Step::Confirm(won),

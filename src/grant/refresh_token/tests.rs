@@ -183,9 +183,9 @@ fn a_token_in_grace_gets_the_newest_pair_again() {
     let line = Line::new().refreshed(1000).refreshed(1100).refreshed(1200);
     let id = IdText::of(line.grant.id.as_bytes());
     for (place, since) in [(0, 1000), (1, 1100), (2, 1200)] {
-        let Verdict { next, issued, in_grace_since } = verdict(&line, place, None, 1250).ok().unwrap();
+        let Verdict { next, issued, superseded_for } = verdict(&line, place, None, 1250).ok().unwrap();
         assert!(next.is_none());
-        assert_eq!(in_grace_since, Some(1250 - since));
+        assert_eq!(superseded_for, Some(1250 - since));
         assert_eq!(issued.access_token.digest, line.access[3]);
         assert_eq!(issued.refresh_token.unwrap().text("rt_", &id), line.refresh[3]);
         assert_eq!(issued.expires_in, 28_800 - 50);
@@ -297,8 +297,8 @@ fn a_kept_token_gets_further_access_tokens() {
     let id = IdText::of(line.grant.id.as_bytes());
     let most = line.config.live_access_tokens;
     for number in 1..=most + 5 {
-        let Verdict { next, issued, in_grace_since } = verdict(&line, 0, None, 10).ok().unwrap();
-        assert_eq!(in_grace_since, None);
+        let Verdict { next, issued, superseded_for } = verdict(&line, 0, None, 10).ok().unwrap();
+        assert_eq!(superseded_for, None);
         assert_eq!(issued.refresh_token.unwrap().text("rt_", &id), line.refresh[0]);
         line.grant = Grant::clone(&next.unwrap());
         let newest = line.grant.pairs.newest.as_ref().unwrap();

@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn subjects_of_one_shard_are_told_apart() {
+    fn subjects_of_one_shard_are_distinguished() {
         let subjects = Subjects::default();
         let all: Vec<_> = (0..20_000).map(|number: u32| subject(number.to_string())).collect();
         for (subject, number) in all.iter().zip((0..=u8::MAX).cycle()) {

@@ -42,8 +42,8 @@ pub enum PostgresProblem {
     /// Too many calls are already waiting.
     #[error("too many calls are waiting for the database")]
     QueueFull,
-    /// The server rejected the credentials: the password is wrong, or there is no such user.
-    #[error("the database rejected the user or the password")]
+    /// The server rejected the login: the password is wrong, there is no such user, or `pg_hba.conf` does not admit it.
+    #[error("the database rejected the login: the user, the password, or its rules in pg_hba.conf")]
     Refused,
     /// The tables are missing: run [`PostgresStore::migrate`](crate::PostgresStore::migrate).
     #[error("the tables of this store are missing; run PostgresStore::migrate")]

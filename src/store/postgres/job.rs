@@ -48,7 +48,7 @@ impl Action {
 #[derive(Debug)]
 pub(super) struct RowWrite {
     pub(super) action: Action,
-    /// The version that the row must have; 0 for an insert.
+    /// The version that the row must have. It has no meaning for an insert, which sets 0.
     pub(super) expected: u32,
     pub(super) write: Write,
     pub(super) answer: Answer<bool>,

@@ -26,8 +26,9 @@ const _: () = assert!(
     "an entry would be dropped before its row is written"
 );
 
-/// Versions that are a multiple of this check the entries of their row. Each check is one more command.
-const CHECKED_VERSIONS: u32 = 4;
+/// A write whose version is a multiple of this checks the entries of its row: one write in four on average, since
+/// versions are random. Each check is one more command.
+const CHECKED_MULTIPLES: u32 = 4;
 
 /// Adds a row, after its entries in the lists and in the purge index.
 pub(super) async fn insert(link: &Link, keys: &Keys, write: &Write) -> Result<bool, RedisError> {
@@ -36,10 +37,16 @@ pub(super) async fn insert(link: &Link, keys: &Keys, write: &Write) -> Result<bo
     put(link, keys, None, write).await
 }
 
+/// Returns whether a replacement checks the entries of its row. An authorization is replaced once or twice, so each of
+/// these writes does.
+fn checks_entries(write: &Write) -> bool {
+    write.table == Table::Authorizations || write.version.is_multiple_of(CHECKED_MULTIPLES)
+}
+
 /// Replaces the row that has that key and `version`.
 ///
-/// In a cluster, the loss of a primary may lose an entry but not its row. So every fourth version checks the entry.
-/// Versions of most records are random: on average it is one write in four.
+/// In a cluster, the loss of a primary may lose an entry but not its row. So some replacements check the entry: see
+/// [`checks_entries`]. Rows whose lists move write their entries each time.
 pub(super) async fn replace(link: &Link, keys: &Keys, version: u32, write: &Write) -> Result<bool, RedisError> {
     if write.due_moved {
         due::add(link, keys, write, Written::now()).await?;
@@ -48,7 +55,7 @@ pub(super) async fn replace(link: &Link, keys: &Keys, version: u32, write: &Writ
         // Such a row may get a due time with this write, as a deleted client does.
         let written = Written::now();
         try_join(due::add(link, keys, write, written), add_to_lists(link, keys, write, written)).await?;
-    } else if link.spreads_keys() && write.version.is_multiple_of(CHECKED_VERSIONS) {
+    } else if link.spreads_keys() && checks_entries(write) {
         let written = Written::now();
         if listed::add_missing(link, keys, write.table, &write.key, &write.lists, written).await? {
             due::add(link, keys, write, written).await?;

@@ -65,8 +65,8 @@ pub enum SqliteProblem {
     /// Too many calls are already waiting.
     #[error("too many calls are waiting for the store")]
     QueueFull,
-    /// The file is read-only.
-    #[error("the file is read-only")]
+    /// The process may not open or write the file, or write in its folder.
+    #[error("this process may not open or write the file, or write in its folder")]
     ReadOnly,
     /// The file was removed, renamed or replaced while the store had it open, or its log was.
     ///

@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_looks_while_another_makes_the_tables_sees_all_of_them_or_none() {
+    fn a_reader_during_a_migration_sees_all_tables_or_none() {
         const FILES: usize = 200;
         for _ in 0..FILES {
             let folder = TemporaryFolder::create().unwrap();

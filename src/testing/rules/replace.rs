@@ -65,11 +65,11 @@ pub(in crate::testing) async fn of_another_version_is_lost<R: Rows>(rows: &R) {
 pub(in crate::testing) async fn compares_large_versions<R: Rows>(rows: &R) {
     let row = R::first(&records::subject(), far());
     add(rows, &row).await;
-    let versions = [1, (1 << 31) - 1, 1 << 31, (1 << 31) + 1, u32::MAX - 1, u32::MAX, 7];
+    let versions = [1, (1 << 31) - 1, 1 << 31, (1 << 31) + 1, u32::MAX - 1, u32::MAX, 7, 0, 9];
     let steps = versions.into_iter().zip(versions.into_iter().skip(1));
     for (from, to) in steps {
         let next = R::numbered(&row, to);
-        let wrong = [from ^ 1, from.wrapping_add(1 << 31), from / 2, 0];
+        let wrong = [from ^ 1, from.wrapping_add(1 << 31), from.wrapping_sub(1)];
         for version in wrong {
             let answer = rows.replace(version, &next).await;
             assert_eq!(answer, Replacement::Lost, "a replace of version {version}, where {from} is stored");

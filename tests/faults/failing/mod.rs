@@ -364,7 +364,7 @@ async fn strict_public() -> World {
 }
 
 #[tokio::test]
-async fn a_single_failure_is_told_as_trouble_and_the_next_try_works() {
+async fn a_single_failure_is_reported_as_a_failure_and_the_next_try_works() {
     for failure in [Failure::Transient, Failure::Permanent] {
         for fate in [FailsBefore(failure), FailsAfter(failure)] {
             at_every_call(
@@ -612,7 +612,7 @@ async fn a_failed_revocation_is_not_acknowledged() {
 
 /// A transient failure hides a replay only until the next try.
 #[tokio::test]
-async fn a_replay_during_a_hiccup_is_refused_or_told_as_trouble_and_seen_the_next_time() {
+async fn a_replay_during_a_transient_failure_is_refused_or_reported_as_trouble_and_seen_the_next_time() {
     for fate in [FailsBefore(Failure::Transient), FailsAfter(Failure::Transient), Repeated] {
         for at in 0..200 {
             let world = World::platform().await;
@@ -632,7 +632,7 @@ async fn a_replay_during_a_hiccup_is_refused_or_told_as_trouble_and_seen_the_nex
 
 /// The use of a superseded refresh token after its grace, in the same way.
 #[tokio::test]
-async fn a_reuse_during_a_hiccup_is_refused_or_told_as_trouble_and_seen_the_next_time() {
+async fn a_reuse_during_a_transient_failure_is_refused_or_reported_as_trouble_and_seen_the_next_time() {
     for fate in [FailsBefore(Failure::Transient), FailsAfter(Failure::Transient), Repeated] {
         for at in 0..200 {
             let world = World::platform().await;

@@ -136,7 +136,7 @@ impl Stage {
     }
 }
 
-/// A record without its version, which a confirm raises as well.
+/// A record without its version, which every write draws anew.
 fn without_version(mut record: Vec<u8>) -> Vec<u8> {
     record[18..22].fill(0);
     record

@@ -12,7 +12,7 @@ async fn about_a_code(others: impl AsyncFn(&World, &str) -> Vec<Step>) -> Scene 
     let code = world.code().await;
     let mut steps = vec![Step::Exchange(code.clone())];
     steps.extend(others(&world, &code).await);
-    Scene { world, tasks: each(steps), pair: no_pair(), writes: 1 }
+    Scene { world, tasks: each(steps), pair: no_pair(), pairs_made: 1 }
 }
 
 fn no_pair() -> Pair {
@@ -23,7 +23,7 @@ fn no_pair() -> Pair {
 async fn about_a_request(steps: impl Fn(String) -> Vec<Step>) -> Scene {
     let world = World::platform().await;
     let handle = Step::Hold.run(&world).await.good().given;
-    Scene { world, tasks: each(steps(handle)), pair: no_pair(), writes: 1 }
+    Scene { world, tasks: each(steps(handle)), pair: no_pair(), pairs_made: 1 }
 }
 
 #[test]
@@ -53,7 +53,7 @@ fn a_replay_ends_what_a_refresh_brings_meanwhile() {
             let code = world.code().await;
             let pair = Step::Exchange(code.clone()).run(&world).await.pair();
             let tasks = each([Step::Exchange(code), Step::Refresh(pair.refresh.clone())]);
-            Scene { world, tasks, pair, writes: 1 }
+            Scene { world, tasks, pair, pairs_made: 1 }
         },
         async |scene, answers| {
             assert_eq!(answers[0][0].error, "invalid_grant", "{answers:?}");
@@ -173,7 +173,7 @@ fn a_request_that_takes_a_record_over_meets_a_decision_and_a_withdrawal() {
             let other = if is_withdrawn { Step::WithdrawApplication } else { Step::Hold };
             let world = World::with(Profile::Platform, |config| config.held_requests_per_client = 1).await;
             let handle = Step::Hold.run(&world).await.good().given;
-            Scene { world, tasks: each([Step::Agree(handle), Step::Hold, other]), pair: no_pair(), writes: 1 }
+            Scene { world, tasks: each([Step::Agree(handle), Step::Hold, other]), pair: no_pair(), pairs_made: 1 }
         };
         in_many_orders("decision, hold, another", scene, async |scene, answers| {
             assert!(answers[1][0].is_good() && answers[2][0].is_good(), "{answers:?}");

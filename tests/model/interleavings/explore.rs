@@ -30,8 +30,8 @@ pub(crate) struct Scene {
     pub(crate) world: World,
     pub(crate) tasks: Vec<Vec<Move>>,
     pub(crate) pair: Pair,
-    /// Writes of the pair's grant before the tasks begin.
-    pub(crate) writes: usize,
+    /// Pairs that the pair's grant has made before the tasks begin.
+    pub(crate) pairs_made: usize,
 }
 
 /// What a task does.
@@ -66,8 +66,7 @@ impl Scene {
         !self.world.opens(&pair.access).await && refreshed.error == "invalid_grant"
     }
 
-    /// Whether all pairs that were given are on one line: each new pair was made by its own write, nothing else was
-    /// written, and each pair works.
+    /// Whether all pairs that were given are on one line: the grant has made exactly these pairs, and each pair works.
     pub(crate) async fn is_one_line(&self, answers: &Answers) -> bool {
         let mut given: Vec<_> = answers.iter().flatten().filter_map(|answer| answer.pair.as_ref()).collect();
         given.retain(|pair| **pair != self.pair);
@@ -75,7 +74,7 @@ impl Scene {
         given.dedup();
         let grant = self.world.access(&self.pair.access).await.unwrap().grant();
         let grant = TokenStore::find(&self.world.store, &grant).await.unwrap().unwrap();
-        let mut is_one = usize::try_from(grant.pairs_made()).unwrap() == self.writes + given.len();
+        let mut is_one = usize::try_from(grant.pairs_made()).unwrap() == self.pairs_made + given.len();
         for pair in given {
             is_one &= self.is_live(pair).await;
         }

@@ -16,7 +16,7 @@ fn of_four_exchanges_one_succeeds_and_is_taken_back() {
         async || {
             let world = World::platform().await;
             let code = world.code().await;
-            Scene { world, tasks: each(vec![Step::Exchange(code); 4]), pair: no_pair(), writes: 1 }
+            Scene { world, tasks: each(vec![Step::Exchange(code); 4]), pair: no_pair(), pairs_made: 1 }
         },
         async |scene, answers| {
             let given: Vec<_> = answers.iter().flatten().filter_map(|answer| answer.pair.as_ref()).collect();
@@ -36,7 +36,7 @@ fn of_four_refreshes_one_rotates_and_all_bring_its_pair() {
         async || {
             let world = World::platform().await;
             let pair = world.pair().await;
-            Scene { tasks: each(vec![Step::Refresh(pair.refresh.clone()); 4]), world, pair, writes: 1 }
+            Scene { tasks: each(vec![Step::Refresh(pair.refresh.clone()); 4]), world, pair, pairs_made: 1 }
         },
         async |scene, answers| {
             let events = scene.world.events.take();
@@ -60,7 +60,7 @@ fn refreshes_with_three_tokens_of_a_line_stay_one_line() {
             let going_on = |pair: &Pair| vec![Step::Refresh(pair.refresh.clone()).into(), Move::RefreshGiven];
             let narrower = vec![Step::Narrow(second.refresh.clone()).into()];
             let tasks = vec![going_on(&first), going_on(&second), going_on(&pair), narrower];
-            Scene { world, tasks, pair, writes: 3 }
+            Scene { world, tasks, pair, pairs_made: 3 }
         },
         async |scene, answers| {
             assert!(answers.iter().flatten().all(|answer| answer.is_good()), "{answers:?}");
@@ -76,7 +76,7 @@ fn of_four_refreshes_without_grace_one_succeeds_and_is_taken_back() {
         async || {
             let world = without_grace().await;
             let pair = world.pair().await;
-            Scene { tasks: each(vec![Step::Refresh(pair.refresh.clone()); 4]), world, pair, writes: 1 }
+            Scene { tasks: each(vec![Step::Refresh(pair.refresh.clone()); 4]), world, pair, pairs_made: 1 }
         },
         async |scene, answers| {
             let given: Vec<_> = answers.iter().flatten().filter_map(|answer| answer.pair.as_ref()).collect();
@@ -95,7 +95,7 @@ fn after_a_revocation_among_refreshes_and_purges_no_token_works() {
             let pair = world.pair().await;
             let refresh = Step::Refresh(pair.refresh.clone());
             let steps = [refresh.clone(), refresh.clone(), Step::Revoke(pair.refresh.clone()), Step::Purge, refresh];
-            Scene { world, tasks: each(steps), pair, writes: 1 }
+            Scene { world, tasks: each(steps), pair, pairs_made: 1 }
         },
         async |scene, answers| {
             assert!(answers[2][0].is_good(), "{answers:?}");
@@ -124,7 +124,7 @@ fn nothing_acknowledged_is_lost_among_workers_a_suspension_and_a_purge() {
                 vec![Step::Suspend.into(), Step::Resume.into()],
                 vec![Step::Purge.into()],
             ];
-            Scene { world, tasks, pair, writes: 1 }
+            Scene { world, tasks, pair, pairs_made: 1 }
         },
         async |scene, answers| {
             assert!(answers[2].iter().chain(&answers[3]).all(|answer| answer.is_good()), "{answers:?}");

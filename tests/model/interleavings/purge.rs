@@ -22,7 +22,7 @@ fn a_purge_takes_nothing_from_what_goes_on_beside_it() {
         let scene = async move || {
             let prepared = Prepared::new().await;
             let tasks = each([kind(&prepared), Step::Purge]);
-            Scene { world: prepared.world, tasks, pair: prepared.pair, writes: 1 }
+            Scene { world: prepared.world, tasks, pair: prepared.pair, pairs_made: 1 }
         };
         in_every_order("purge and another", Waits::CodesAndTokens, scene, async |scene, answers| {
             let answer = answers[0][0].clone().good();
@@ -80,7 +80,7 @@ fn a_replay_at_the_end_of_its_notice_revokes_or_is_unknown() {
             let pair = Step::Exchange(code.clone()).run(&world).await.pair();
             // A page may stay open for longer than a code is valid.
             world.advance(1800 + KEPT);
-            Scene { world, tasks: each([Step::Exchange(code), Step::Purge]), pair, writes: 1 }
+            Scene { world, tasks: each([Step::Exchange(code), Step::Purge]), pair, pairs_made: 1 }
         },
         async |scene, answers| {
             assert_eq!(answers[0][0].error, "invalid_grant", "{answers:?}");
@@ -117,7 +117,7 @@ fn withdrawn_and_purged(later: u64) {
         let code = world.code().await;
         let other = vec![Step::WithdrawSubject.into(), Move::Wait(later), Step::Purge.into()];
         let pair = Pair { access: String::new(), refresh: String::new(), scope: String::new() };
-        Scene { world, tasks: vec![vec![Step::Exchange(code).into()], other], pair, writes: 1 }
+        Scene { world, tasks: vec![vec![Step::Exchange(code).into()], other], pair, pairs_made: 1 }
     };
     in_every_order("exchange; withdrawal, later, purge", Waits::CodesAndTokens, scene, async |scene, answers| {
         assert!(answers[1].iter().all(Answer::is_good), "{answers:?}");

@@ -17,7 +17,7 @@ async fn about_pages(decisions: Vec<fn(String) -> Step>) -> Scene {
         steps.push(decision(handle.expose().to_owned()));
     }
     let pair = Pair { access: String::new(), refresh: String::new(), scope: String::new() };
-    Scene { world, tasks: each(steps), pair, writes: 1 }
+    Scene { world, tasks: each(steps), pair, pairs_made: 1 }
 }
 
 /// One decision was taken, and there is a code if it was an approval.

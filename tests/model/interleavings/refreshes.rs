@@ -11,7 +11,7 @@ async fn with(world: World, other: impl AsyncFn(&World, &Pair) -> Step) -> Scene
     let pair = world.pair().await;
     let other = other(&world, &pair).await;
     let tasks = each([Step::Refresh(pair.refresh.clone()), other]);
-    Scene { world, tasks, pair, writes: 1 }
+    Scene { world, tasks, pair, pairs_made: 1 }
 }
 
 pub(crate) async fn without_grace() -> World {
@@ -118,7 +118,7 @@ fn an_old_and_the_newest_token_at_once_bring_one_line() {
             let old = world.pair().await;
             let pair = Step::Refresh(old.refresh.clone()).run(&world).await.pair();
             let tasks = each([Step::Refresh(old.refresh), Step::Refresh(pair.refresh.clone())]);
-            Scene { world, tasks, pair, writes: 2 }
+            Scene { world, tasks, pair, pairs_made: 2 }
         },
         async |scene, answers| {
             let [by_old, by_newest] = [answers[0][0].clone().pair(), answers[1][0].clone().pair()];
@@ -232,7 +232,7 @@ fn reuse_ends_what_a_refresh_of_the_newer_pair_brings_meanwhile() {
             let pair = Step::Refresh(old.refresh.clone()).run(&world).await.pair();
             world.advance(360);
             let tasks = each([Step::Refresh(pair.refresh.clone()), Step::Refresh(old.refresh)]);
-            Scene { world, tasks, pair, writes: 1 }
+            Scene { world, tasks, pair, pairs_made: 1 }
         },
         async |scene, answers| {
             assert_eq!(answers[1][0].error, "invalid_grant", "{answers:?}");

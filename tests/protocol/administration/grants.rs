@@ -50,7 +50,7 @@ async fn a_user_can_be_shown_what_was_granted_to_whom() {
 
 /// 9700-4.14.2-04
 #[tokio::test]
-async fn only_grants_that_still_open_something_are_listed() {
+async fn only_live_grants_are_listed() {
     let world = World::platform().await;
     let mut form = form();
     form.grant_types = GrantTypes::CODE_ONLY;

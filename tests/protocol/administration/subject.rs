@@ -138,6 +138,8 @@ async fn grants_are_counted_when_their_codes_are_long_gone() {
 async fn a_denial_that_was_found_makes_no_version() {
     let world = World::platform().await;
     held(&world, &world.alice).await;
+    let found = world.store.authorizations_of(&world.alice, grantor::store::Page::first(10)).await.unwrap();
+    let held_version = found[0].version();
     let mut versions = BTreeSet::new();
     for _ in 0..3 {
         let _ = world.server.revoke_subject(&world.alice).await.unwrap();
@@ -145,6 +147,7 @@ async fn a_denial_that_was_found_makes_no_version() {
         versions.extend(found.iter().map(|record| record.version()));
         assert_eq!((found.len(), versions.len()), (1, 1));
     }
+    assert!(!versions.contains(&held_version), "the first denial is written");
 }
 
 /// 9700-4.14.2-04

@@ -301,7 +301,7 @@ async fn dropped_requests_for_a_set_that_was_never_fetched_lead_to_two_fetches()
 
 /// FAPI-5.4.2-01
 #[tokio::test]
-async fn keys_of_one_key_id_are_told_apart_by_their_kind() {
+async fn keys_of_one_key_id_are_distinguished_by_their_kind() {
     let scene = Scene::by_url().await;
     let (ec, rsa) = (Signer::es256().named("same"), Signer::ps256().named("same"));
     scene.publish(&[&ec, &rsa, &Signer::ed25519().named("other")]);

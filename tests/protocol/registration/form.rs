@@ -113,7 +113,7 @@ async fn the_type_of_a_logo_comes_from_its_content() {
 ///
 /// Markup is kept like any other text, but the server never writes it into a page or header.
 #[tokio::test]
-async fn hostile_text_of_a_client_is_told_as_text_and_rendered_nowhere() {
+async fn hostile_text_of_a_client_is_reported_as_text_and_rendered_nowhere() {
     let world = World::platform().await;
     let hostile = "<script>alert(1)</script>\"'&";
     let mut form = form();
@@ -154,7 +154,7 @@ async fn each_refusal_names_its_field_and_why() {
             form_with(|form| form.redirect_uris.push(form.redirect_uris[0].clone())),
             Field::RedirectUris,
             Problem::Repeated { number: 2 },
-            "redirect_uris: value 2: is a duplicate",
+            "redirect_uris: value 2 is a duplicate",
         ),
         (
             form_with(|form| form.redirect_uris = (0..11).map(|n| format!("https://app.example.com/{n}")).collect()),
@@ -221,7 +221,7 @@ async fn each_refusal_names_its_field_and_why() {
 
 /// D-24
 #[tokio::test]
-async fn all_refused_fields_are_told_at_once_in_the_order_of_the_form() {
+async fn all_refused_fields_are_reported_at_once_in_the_order_of_the_form() {
     let world = World::built(Config::platform(ISSUER), |builder| builder).await;
     let mut form = ApplicationForm::new("secret\n", "ftp://secret.example");
     form.description = Some("secret\r".into());

@@ -241,7 +241,7 @@ async fn approval_checks_the_form_under_the_rules_of_now() {
 
 /// D-29, SVC-5-02
 #[tokio::test]
-async fn the_resource_scope_is_stored_at_consent_and_told_to_the_resource() {
+async fn the_resource_scope_is_stored_at_consent_and_reported_to_the_resource() {
     let world = World::platform().await;
     let mut form = form();
     form.resource_scope = Some(ResourceScope::specified(["team/a", "team/b"]).unwrap());

@@ -383,7 +383,7 @@ fn without_a_registry_applications_are_administered_elsewhere() {
 /// If reads are not settled, a fail-over may undo a step whose answer was an error. So a step that is repeated is
 /// confirmed before it is reported as done.
 #[tokio::test]
-async fn how_an_application_stands_is_confirmed_before_it_is_told() {
+async fn how_an_application_stands_is_confirmed_before_it_is_reported() {
     let world = World::platform().await;
     let (registrar, faulty) = faulty(&world);
     let id = world.client.client_id();

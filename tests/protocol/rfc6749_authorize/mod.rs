@@ -299,7 +299,7 @@ async fn a_scope_that_is_unknown_or_too_much_is_refused() {
 
 /// 6749-4.1.2.1-06
 #[tokio::test]
-async fn faults_of_client_and_redirect_uri_are_told_to_the_user() {
+async fn faults_of_client_and_redirect_uri_are_reported_to_the_user() {
     for profile in [Profile::Platform, Profile::Strict, Profile::Mcp] {
         let world = World::with(profile, |_| {}).await;
         let registrar = world.server.registrar().unwrap();

@@ -140,7 +140,7 @@ async fn a_failure_after_validation_goes_to_the_client() {
 
 /// 6749-4.1.2.1-04
 #[tokio::test]
-async fn a_failure_before_validation_is_told_to_the_user() {
+async fn a_failure_before_validation_is_reported_to_the_user() {
     let (world, fault) = failing_world(Profile::Strict).await;
     let query = world.query(&PKCE);
     let pending = world.authorize(&query).await.unwrap();

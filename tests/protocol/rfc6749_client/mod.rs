@@ -299,7 +299,7 @@ async fn events_of(world: &World, header: &str) -> String {
 
 /// 6749-2.3.1-03
 #[tokio::test]
-async fn the_service_is_told_that_credentials_with_control_characters_are_malformed() {
+async fn the_service_is_reported_that_credentials_with_control_characters_are_malformed() {
     let world = World::platform().await;
     for pair in ["a\0:b", "a:b\x7f", "a\0:b\0", "a:b\u{85}"] {
         let events = events_of(&world, &basic(pair.as_bytes())).await;

@@ -332,8 +332,8 @@ impl ClientRegistry for Applications {
 pub(crate) const FAULTS: [(Fault, Noticed); 33] = [
     (Fault::InsertOverwrites, By(&["insert_has_one_winner", "insert_leaves_what_is_there"])),
     (Fault::InsertLooksThenWrites, By(&["insert_has_one_winner"])),
-    (Fault::IdsInAnyCase, AmongOthersBy(&["ids_are_told_apart"])),
-    (Fault::IdsWithoutTrailingBlanks, By(&["ids_are_told_apart"])),
+    (Fault::IdsInAnyCase, AmongOthersBy(&["ids_are_distinguished"])),
+    (Fault::IdsWithoutTrailingBlanks, By(&["ids_are_distinguished"])),
     (
         Fault::ReplaceIgnoresVersions,
         AmongOthersBy(&["replace_has_one_winner", "replace_of_another_version_is_lost", "no_update_is_lost"]),

@@ -240,7 +240,7 @@ impl TokenStore for Grants {
         let found = rows.get_mut(&self.key(id)).filter(|row| !row.ghost && !self.has_expired(row));
         let Some(row) = found else { return Ok(None) };
         if row.spoiled {
-            return Err(StoreError::unreadable(id.as_bytes(), DecodeError::UnknownVersion));
+            return Err(StoreError::unreadable(id.as_bytes(), DecodeError::UnknownLayout));
         }
         row.looks += 1;
         let old = match self.fault {
@@ -393,8 +393,8 @@ impl TokenStore for Grants {
         }
         self.count_reads(shown.len(), Fault::ListReadsEveryRow, rows.len());
         let read = |row: &&Row| match self.fault {
-            Fault::ListNamesNothing if row.spoiled => Err(DecodeError::UnknownVersion.into()),
-            _ if row.spoiled => Err(StoreError::unreadable(row.record.id().as_bytes(), DecodeError::UnknownVersion)),
+            Fault::ListNamesNothing if row.spoiled => Err(DecodeError::UnknownLayout.into()),
+            _ if row.spoiled => Err(StoreError::unreadable(row.record.id().as_bytes(), DecodeError::UnknownLayout)),
             Fault::ListShowsTheInsertedVersion => Ok(row.inserted.clone()),
             _ => Ok(row.record.clone()),
         };
@@ -435,7 +435,7 @@ impl TokenStore for Grants {
             };
             match self.fault {
                 _ if !row.spoiled => {}
-                Fault::PurgeFailsAtTheUnreadable => return Err(DecodeError::UnknownVersion.into()),
+                Fault::PurgeFailsAtTheUnreadable => return Err(DecodeError::UnknownLayout.into()),
                 Fault::PurgeStaysAtTheUnreadable => continue,
                 Fault::PurgeRemovesTheUnreadable => {
                     rows.remove(id);
@@ -487,7 +487,7 @@ pub(crate) const FAULTS: [(Fault, Noticed); 54] = [
     (Fault::InsertLooksThenWrites, By(&["insert_has_one_winner"])),
     (Fault::InsertLooksThenWritesUnlocked, By(&["insert_has_one_winner"])),
     (Fault::InsertOverRevoked, By(&["insert_leaves_what_was_revoked"])),
-    (Fault::IdsInAnyCase, AmongOthersBy(&["ids_are_told_apart"])),
+    (Fault::IdsInAnyCase, AmongOthersBy(&["ids_are_distinguished"])),
     (Fault::ReplaceLooksThenWrites, AmongOthersBy(&["replace_has_one_winner", "no_update_is_lost"])),
     (
         Fault::ReplaceIgnoresVersions,

@@ -17,6 +17,7 @@ pub(crate) enum Fault {
     ReplaceIgnoresTheVersion,
     ReplaceLooksThenWrites,
     ReplaceInserts,
+    VersionsOnlyGrow,
     ConfirmWrites,
     ConfirmIgnoresTheTime,
     ConfirmRaisesTheVersion,
@@ -69,6 +70,9 @@ impl PurgeStore for Purges {
         let fits = |stored: &Option<LastPurge>| match self.fault {
             Fault::ReplaceIgnoresTheVersion => stored.is_some(),
             Fault::ReplaceInserts => stored.is_none_or(|stored| stored.version() == version),
+            Fault::VersionsOnlyGrow => {
+                stored.is_some_and(|stored| stored.version() == version && version < record.version())
+            }
             _ => stored.is_some_and(|stored| stored.version() == version),
         };
         let did_fit = fits(&self.record());
@@ -125,12 +129,13 @@ impl ReplayStore for Purges {
 }
 
 /// Each fault, and the rules that notice it.
-pub(crate) const FAULTS: [(Fault, Noticed); 11] = [
+pub(crate) const FAULTS: [(Fault, Noticed); 12] = [
     (Fault::InsertOverwrites, By(&["insert_has_one_winner", "insert_leaves_what_is_there"])),
     (Fault::InsertLooksThenWrites, By(&["insert_has_one_winner"])),
     (Fault::ReplaceIgnoresTheVersion, By(&["replace_has_one_winner", "replace_of_another_version_is_lost"])),
     (Fault::ReplaceLooksThenWrites, By(&["replace_has_one_winner"])),
     (Fault::ReplaceInserts, By(&["replace_of_a_missing_record_is_lost"])),
+    (Fault::VersionsOnlyGrow, By(&["acknowledged_writes_are_found"])),
     (Fault::ConfirmWrites, By(&["a_confirm_of_another_record_is_lost"])),
     (Fault::ConfirmIgnoresTheTime, By(&["a_confirm_of_another_record_is_lost"])),
     (Fault::ConfirmRaisesTheVersion, By(&["a_confirm_leaves_what_is_there"])),

@@ -112,11 +112,11 @@ impl ReplayStore for Replays {
 
 /// Each fault, and the rules that notice it.
 pub(crate) const FAULTS: [(Fault, Noticed); 13] = [
-    (Fault::InsertOverwrites, AmongOthersBy(&["one_identifier_has_one_winner", "identifiers_are_told_apart"])),
+    (Fault::InsertOverwrites, AmongOthersBy(&["one_identifier_has_one_winner", "identifiers_are_distinguished"])),
     (Fault::InsertLooksThenWrites, By(&["one_identifier_has_one_winner"])),
     (Fault::ExistsMovesTheEnd, AmongOthersBy(&["a_purge_waits_for_the_end_of_a_replay"])),
-    (Fault::DigestsOf16Bytes, By(&["identifiers_are_told_apart"])),
-    (Fault::DigestsInAnyCase, By(&["identifiers_are_told_apart"])),
+    (Fault::DigestsOf16Bytes, By(&["identifiers_are_distinguished"])),
+    (Fault::DigestsInAnyCase, By(&["identifiers_are_distinguished"])),
     (Fault::PurgeASecondEarly, AmongOthersBy(&["a_purge_waits_for_the_end_of_a_replay"])),
     (Fault::PurgeASecondLate, AmongOthersBy(&["a_purge_waits_for_the_end_of_a_replay"])),
     (Fault::PurgeRemovesNothing, AmongOthersBy(&["a_purge_waits_for_the_end_of_a_replay"])),

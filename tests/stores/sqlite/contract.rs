@@ -22,7 +22,7 @@ mod kit {
 }
 
 #[test]
-fn subjects_are_told_apart_by_every_byte() {
+fn subjects_are_distinguished_by_every_byte() {
     let names = ["a", "A", "a ", "a\0", "\0a", "a\0b", "\u{e9}", "e\u{301}", "1", "01", "1.0", "%", "'", "\u{1f600}"];
     let mut world = block_on(World::platform());
     let store = SqliteStore::temporary().unwrap();

@@ -47,7 +47,7 @@ fn the_kit_finds_that_an_authorization_that_cannot_be_read_holds_nothing_up() {
 
 fn assert_unreadable(error: &StoreError) {
     let source = std::error::Error::source(error).unwrap();
-    assert_eq!(source.downcast_ref(), Some(&DecodeError::UnknownVersion));
+    assert_eq!(source.downcast_ref(), Some(&DecodeError::UnknownLayout));
 }
 
 #[test]

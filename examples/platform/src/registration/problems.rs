@@ -153,8 +153,8 @@ pub(crate) fn key_set(error: JwkSetError, text: &str) -> String {
         }
         JwkSetError::NotASet => "This is not a JWK Set. A JWK Set looks like this: {\"keys\":[{\"kty\":…}]}.".into(),
         JwkSetError::Key(number, JwkError::Private) => format!(
-            "Key {number} is a private key, or one that two sides share. Keep it to yourself, paste the public key \
-             only, and make a new pair, since this private key has left your machine."
+            "Key {number} is a private key, or one that two sides share. It has left your machine, so do \
+             not use it any more: make a new key pair, and paste only the public key."
         ),
         JwkSetError::Key(number, error) => format!("Key {number} cannot be used: {error}."),
         JwkSetError::TooLarge(limit) => format!("The keys are larger than {}.", size(limit)),

@@ -48,7 +48,7 @@ pub(super) async fn set_privileges(
     privileges.trusted = controls.has("trusted");
     privileges.may_introspect = controls.has("may_introspect");
     let outcome = registrar.set_privileges(&id, controls.version()?, privileges).await;
-    conclude(&platform, &account, &id, &session, outcome.map(|()| "Its privileges are saved.")).await
+    conclude(&platform, &account, &id, &session, outcome.map(|()| "Its special settings are saved.")).await
 }
 
 pub(super) async fn narrow(

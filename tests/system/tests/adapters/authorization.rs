@@ -43,7 +43,7 @@ async fn a_fault_in_client_or_redirect_uri_is_a_page() {
 
 /// HTTP-02
 #[tokio::test]
-async fn a_fault_that_the_client_made_is_told_to_it() {
+async fn a_fault_that_the_client_made_is_reported_to_it() {
     let trio = Trio::start().await;
     let with = |more: &str| authorize(format!("{}&{more}", trio.query(&[])));
     trio.answer_all(&[

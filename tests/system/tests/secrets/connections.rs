@@ -16,7 +16,7 @@ fn exposure() -> Exposure {
 
 /// HTTP-04
 #[tokio::test]
-async fn the_password_of_postgres_is_told_by_no_option_and_no_error() {
+async fn the_password_of_postgres_is_in_no_option_and_no_error() {
     let mut exposure = exposure();
     for connection in [
         format!("host=127.0.0.1 port=1 user=grantor password={PASSWORD} dbname=grantor connect_timeout=2"),
@@ -46,7 +46,7 @@ async fn the_password_of_postgres_is_told_by_no_option_and_no_error() {
 
 /// HTTP-04
 #[tokio::test]
-async fn the_password_of_redis_is_told_by_no_error() {
+async fn the_password_of_redis_is_in_no_error() {
     let mut exposure = exposure();
     for address in [
         format!("redis://grantor:{PASSWORD}@127.0.0.1:1"),

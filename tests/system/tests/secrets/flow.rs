@@ -1,6 +1,5 @@
 //! A whole life of an application and its grants, each answer and each event kept.
 
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -64,8 +63,9 @@ impl Throttle for Watch {
     }
 }
 
-/// Runs everything over one store, in one profile.
-pub(crate) async fn run(store: Store, profile: Profile) {
+/// Runs everything over one store, in one profile. All runs share one log. With one seed, the secret of one run could
+/// equal the public id of a grant in another.
+pub(crate) async fn run(store: Store, profile: Profile, seed: u64) {
     logs::keep();
     let watch = Watch::default();
     let mut config = config_of(profile);
@@ -78,9 +78,7 @@ pub(crate) async fn run(store: Store, profile: Profile) {
     config.pushed_requests = true;
     let bounds = RegistrationBounds::new(config.scopes.parse(SCOPES.as_bytes()).unwrap(), ResourceScope::All);
     let policy = ApproveWithin::new(bounds);
-    // The log is shared by all runs: a secret of one must not be a grant's id in another.
-    static SEED: AtomicU64 = AtomicU64::new(100);
-    let entropy = SeededEntropy::new(SEED.fetch_add(1, Ordering::Relaxed));
+    let entropy = SeededEntropy::new(seed);
     let hooks = |builder: grantor::Builder| {
         builder.entropy(entropy).events(watch.clone()).throttle(watch.clone()).registration_policy(policy)
     };

@@ -11,7 +11,7 @@ const END: Timestamp = Timestamp::from_seconds(3_000_000_000);
 
 #[tokio::test]
 #[ignore = "starts a PostgreSQL server"]
-async fn a_wrong_password_is_told_as_such_and_never_shown() {
+async fn a_wrong_password_is_reported_as_such_and_never_shown() {
     let connection = server().connection().replace(PASSWORD, "guessed");
     let options = PostgresOptions::new(&connection).unwrap();
     let error = PostgresStore::connect(&options).await.unwrap_err();

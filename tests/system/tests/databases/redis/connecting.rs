@@ -121,7 +121,7 @@ async fn a_cluster_and_a_single_server_are_not_mistaken_for_each_other() {
 
 #[tokio::test]
 #[ignore = "starts Redis servers"]
-async fn a_wrong_password_is_told_and_none_is_shown() {
+async fn a_wrong_password_is_reported_and_none_is_shown() {
     let server = Server::start();
     server.ask(&["CONFIG", "SET", "requirepass", "hush-hush"]);
     let with = |credentials: &str| format!("redis://{credentials}@127.0.0.1:{}", server.port());
@@ -216,7 +216,7 @@ fn allow(server: &Server, more: &str) {
 }
 
 #[tokio::test]
-async fn what_cannot_be_reached_is_told_apart() {
+async fn what_cannot_be_reached_is_distinguished() {
     let unused = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap().local_addr().unwrap();
     assert_eq!(problem(&format!("redis://{unused}")).await, RedisProblem::Connection);
     assert_eq!(problem("http://127.0.0.1").await, RedisProblem::Address);

@@ -63,6 +63,7 @@ impl Scene {
     }
 }
 
+/// The records of the kit count their versions. Those of a server are random, so one write in four does this.
 #[tokio::test]
 #[ignore = "starts Redis servers"]
 async fn every_fourth_version_makes_them_again() {
