@@ -215,8 +215,13 @@ impl Cluster {
         self.nodes.iter().find(follows).expect("each primary has a replica")
     }
 
-    /// Moves so many slots from one primary to another, with their keys.
+    /// Moves so many slots from one primary to another, with their keys, once all nodes agree on an earlier move.
     pub fn move_slots(&self, from: &Server, to: &Server, count: usize) {
+        let check = || {
+            let address = format!("127.0.0.1:{}", from.port);
+            Command::new("redis-cli").args(["--cluster", "check", &address]).output().expect("there is redis-cli")
+        };
+        until(|| check().status.success(), || format!("{:?}", check()));
         let id = |server: &Server| server.ask(&["CLUSTER", "MYID"]);
         let mut reshard = Command::new("redis-cli");
         reshard.args(["--cluster", "reshard", &format!("127.0.0.1:{}", from.port), "--cluster-yes"]);
