@@ -117,7 +117,7 @@ impl Ledger {
 }
 
 /// Asks until there is an answer: a disk that is busy with others takes longer than these stores wait.
-async fn in_the_end<T>(ask: impl AsyncFn() -> Result<T, StoreError>) -> T {
+pub(crate) async fn in_the_end<T>(ask: impl AsyncFn() -> Result<T, StoreError>) -> T {
     for _ in 0..100 {
         match ask().await {
             Ok(answer) => return answer,
