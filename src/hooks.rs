@@ -151,7 +151,7 @@ pub enum Event<'a> {
         client: &'a ClientId,
     },
     /// A client tried to revoke a superseded refresh token after its grace, but before its expiry. Nothing changed: the
-    /// grant is still live.
+    /// grant is still live. [`Config::superseded_token_revocation`](crate::Config::superseded_token_revocation) decides.
     #[non_exhaustive]
     SupersededTokenAtRevocation {
         /// Its grant.

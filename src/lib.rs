@@ -174,7 +174,7 @@ pub use crate::config::report::{Finding, SecurityReport};
 pub use crate::config::{
     AccessTokenRevocation, AssertionAudience, AuthorizationErrors, BasicReading, BoundTokens, Config, DpopNonces,
     ExchangeRedirectUri, ForeignTokenAnswer, Grace, GraceEnd, KeySets, OpenClients, PkceRequirement, Profile,
-    ReuseResponse, StateCharacters, TokenPrefixes,
+    ReuseResponse, StateCharacters, SupersededTokenRevocation, TokenPrefixes,
 };
 pub use crate::endpoint::decide::{Consent, Decision};
 pub use crate::endpoint::pending::{AuthorizationError, PendingAuthorization, RequestedScope};

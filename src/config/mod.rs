@@ -246,6 +246,9 @@ pub struct Config {
     pub reuse: ReuseResponse,
     /// What the revocation of an access token revokes [RFC 7009 section 2.1]; that token only.
     pub access_token_revocation: AccessTokenRevocation,
+    /// What the revocation of a superseded refresh token after its grace revokes; its grant, in the platform profile
+    /// nothing.
+    pub superseded_token_revocation: SupersededTokenRevocation,
     /// The response to a client that revokes a live token of another client [RFC 7009 section 2.1]; an error.
     pub foreign_token: ForeignTokenAnswer,
 
@@ -389,6 +392,7 @@ impl Config {
             reuse_margin: Duration::from_secs(60),
             reuse: ReuseResponse::RevokeGrant,
             access_token_revocation: AccessTokenRevocation::TokenOnly,
+            superseded_token_revocation: SupersededTokenRevocation::Nothing,
             foreign_token: ForeignTokenAnswer::Refuse,
             client_credentials: false,
             machine_token_lifetime: Duration::from_secs(900),
@@ -431,6 +435,7 @@ impl Config {
         config.grace.public_refresh_token = Duration::ZERO;
         config.grace.end = GraceEnd::WithNextRefresh;
         config.reuse_margin = Duration::ZERO;
+        config.superseded_token_revocation = SupersededTokenRevocation::WholeGrant;
         config
     }
 
@@ -778,6 +783,19 @@ pub enum AccessTokenRevocation {
     /// That token only.
     TokenOnly,
     /// The whole grant.
+    WholeGrant,
+}
+
+/// What the revocation of a superseded refresh token revokes if the token is past its grace and has not expired.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum SupersededTokenRevocation {
+    /// Nothing, as for any invalid token. [`Event::SupersededTokenAtRevocation`](crate::Event) is raised.
+    Nothing,
+    /// The whole grant, because a client that signs out with an old token means its grant.
+    ///
+    /// Nothing is revoked if the token was bound to a key and the client proves itself in no other way: a copy of the
+    /// token without the key could otherwise sign the user out.
     WholeGrant,
 }
 

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use crate::claim::{After, Flow, Seen, Step, claim};
 use crate::client::Client;
 use crate::clock::Timestamp;
-use crate::config::{AccessTokenRevocation, Config, ForeignTokenAnswer};
+use crate::config::{AccessTokenRevocation, Config, ForeignTokenAnswer, SupersededTokenRevocation};
 use crate::context::Context;
 use crate::error::Reason;
-use crate::grant::refresh_token::{Standing, standing};
+use crate::grant::refresh_token::{Standing, standing, was_bound};
 use crate::grant::withdraw;
 use crate::hooks::Event;
 use crate::id::GrantId;
@@ -162,7 +162,7 @@ pub(crate) async fn revoke_refresh(
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum OfRefresh {
     Nothing,
-    /// It is superseded and past its grace, but has not expired. The grant stays valid.
+    /// It is superseded and past its grace, but has not expired. By the settings, the grant stays valid.
     Superseded,
     /// The grant is revoked with it. If it was revoked before, that is confirmed.
     RevokeGrant,
@@ -191,7 +191,14 @@ fn judge_refresh(
         // A number above the count shows that the store lost writes. The client means this grant.
         Standing::Usable(_) | Standing::NotYetValid | Standing::AboveCount if is_own => Ok(OfRefresh::RevokeGrant),
         Standing::Usable(_) | Standing::NotYetValid => foreign(config).map(|()| OfRefresh::Nothing),
-        Standing::InMargin | Standing::Superseded | Standing::Forked if is_own => Ok(OfRefresh::Superseded),
+        Standing::InMargin | Standing::Superseded | Standing::Forked if is_own => {
+            // A copy of a bound token, without its key, must not be able to sign the user out.
+            let is_copy = was_bound(grant, presented) && config.has_unproven_refresh_tokens(holder.caller);
+            Ok(match config.superseded_token_revocation {
+                SupersededTokenRevocation::WholeGrant if !is_copy => OfRefresh::RevokeGrant,
+                SupersededTokenRevocation::WholeGrant | SupersededTokenRevocation::Nothing => OfRefresh::Superseded,
+            })
+        }
         Standing::Unknown
         | Standing::Expired
         | Standing::InMargin
@@ -220,7 +227,10 @@ fn foreign(config: &Config) -> Result<(), Reason> {
 
 #[cfg(test)]
 mod tests {
+    use std::num::NonZeroU32;
+
     use super::*;
+    use crate::client::ClientType;
     use crate::grant::fixtures::{Line, at, client};
     use crate::record::Pairs;
     use crate::secret::refresh::TagKey;
@@ -358,7 +368,37 @@ mod tests {
                 let holder = Holder { caller: &caller, epoch: line.client.epoch };
                 let outcome = judge_refresh(&line.grant, holder, &line.presented(0), &line.config, at(seconds));
                 assert_eq!(name(outcome), expected, "{state}, {case:?}");
+                // By the other setting, the own client's superseded token revokes the grant.
+                let (mut line, caller) = scene(change(Line::new()), case);
+                line.config.superseded_token_revocation = SupersededTokenRevocation::WholeGrant;
+                let holder = Holder { caller: &caller, epoch: line.client.epoch };
+                let outcome = judge_refresh(&line.grant, holder, &line.presented(0), &line.config, at(seconds));
+                assert_eq!(name(outcome), if expected == old { grant } else { expected }, "{state}, {case:?}");
             }
+        }
+    }
+
+    /// D-15
+    #[test]
+    fn a_superseded_token_that_was_bound_to_a_key_takes_nothing_along_for_a_public_client() {
+        let mut public = client("own");
+        public.client_type = ClientType::Public;
+        // The first bound pair, if any; the presented token is that of pair 1.
+        for (bound_from, caller, expected) in [
+            (0, &client("own"), "RevokeGrant"),
+            (0, &public, "RevokeGrant"),
+            (1, &client("own"), "RevokeGrant"),
+            (1, &public, "Superseded"),
+            (2, &public, "RevokeGrant"),
+        ] {
+            let mut line = Line::new().refreshed(100);
+            let newest = line.grant.pairs.newest.take();
+            line.grant.pairs.newest = newest.map(|pair| pair.of_grant_bound_from(NonZeroU32::new(bound_from)));
+            line.config.superseded_token_revocation = SupersededTokenRevocation::WholeGrant;
+            let holder = Holder { caller, epoch: 0 };
+            let outcome = |seconds| judge_refresh(&line.grant, holder, &line.presented(0), &line.config, at(seconds));
+            assert_eq!(name(outcome(399)), "RevokeGrant", "in grace, no key is needed: {bound_from}");
+            assert_eq!(name(outcome(400)), expected, "{bound_from}, {:?}", caller.client_type);
         }
     }
 }

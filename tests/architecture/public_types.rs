@@ -236,6 +236,7 @@ shared! {
     SqliteProblem,
     SqliteStore,
     StateCharacters,
+    SupersededTokenRevocation,
     StoreError,
     Stores,
     Subject,

@@ -291,6 +291,37 @@ async fn out_of_its_grace_a_refresh_token_is_invalid_and_no_signal_of_reuse() {
     ok(&world.refresh(&second.refresh).await);
 }
 
+/// 7009-2.2-01, D-15
+#[tokio::test]
+async fn a_superseded_refresh_token_revokes_its_grant_outside_the_platform_profile() {
+    for profile in [Profile::Platform, Profile::Strict, Profile::Mcp] {
+        for form in [form(), public_form()] {
+            // At the end of the grace, when the pair has left the record, and when the token has expired.
+            for (seconds, is_expired) in [(300, false), (86_400, false), (15_552_000, true)] {
+                let world = World::with(profile, |_| {}).await;
+                let (client, other) = (world.register(form.clone()).await, world.register(form.clone()).await);
+                let first = world.pair_of(&client).await;
+                let second = pair(&world.refresh_as(&client, &first.refresh).await);
+                world.advance(seconds - 1);
+                let newest = pair(&world.refresh_as(&client, &second.refresh).await);
+                world.advance(1);
+                let case = format!("{profile:?}, {:?}, {seconds} s", form.client_type);
+                empty(&world.revoke_as(&other, &first.refresh).await);
+                assert!(world.opens(&newest.access).await, "{case}: it is another client's");
+                world.events.take();
+                empty(&world.revoke_as(&client, &first.refresh).await);
+                let revokes = profile != Profile::Platform && !is_expired;
+                assert_eq!(world.opens(&newest.access).await, !revokes, "{case}");
+                let events = world.events.take();
+                let begins = |name: &str| events.iter().any(|event| event.starts_with(name));
+                assert_eq!(begins("GrantRevoked"), revokes, "{case}: {events:?}");
+                let is_reported = profile == Profile::Platform && !is_expired;
+                assert_eq!(begins("SupersededTokenAtRevocation"), is_reported, "{case}: {events:?}");
+            }
+        }
+    }
+}
+
 /// D-15
 #[tokio::test]
 async fn revoking_in_grace_ends_the_access_token_alone_or_the_whole_family() {

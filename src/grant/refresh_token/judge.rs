@@ -9,7 +9,7 @@ use crate::config::{Config, GraceEnd};
 use crate::entropy::Entropy;
 use crate::error::Reason;
 use crate::grant::issue::{self, Issued, NewPair, Place};
-use crate::grant::refresh_token::standing::{Standing, standing};
+use crate::grant::refresh_token::standing::{Standing, standing, was_bound};
 use crate::jose::JwkThumbprint;
 use crate::protected_resource::{Named, ResourceTable, Target};
 use crate::record::{FurtherAccess, GraceEnds, Grant, Pairs, Placed, SupersededPair, TokenPair};
@@ -140,7 +140,7 @@ impl Judge<'_> {
             Standing::Unknown => false,
             Standing::Usable(_) | Standing::NotYetValid => true,
             Standing::Expired | Standing::InMargin | Standing::AboveCount | Standing::Forked | Standing::Superseded => {
-                self.was_bound(grant)
+                was_bound(grant, self.presented)
             }
         };
         if needs_key {
@@ -155,11 +155,6 @@ impl Judge<'_> {
             Standing::AboveCount | Standing::Forked => Err(Reason::StoreWentBack),
             Standing::Superseded => Err(Reason::RefreshTokenReused),
         }
-    }
-
-    /// Returns whether the presented refresh token itself was bound to a key. The record shows this for every number.
-    pub(super) fn was_bound(&self, grant: &Grant) -> bool {
-        grant.pairs.bound_from().is_some_and(|first| first.get() <= self.presented.position.number)
     }
 
     /// Once a token of the grant is bound to a key, all later ones are too. Those of a public client stay bound to that

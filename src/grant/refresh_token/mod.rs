@@ -11,7 +11,7 @@ mod tests;
 #[cfg(feature = "testing")]
 pub(crate) use judge::PAIRS_IN_GRACE;
 pub(crate) use judge::Refresh;
-pub(crate) use standing::{Standing, standing};
+pub(crate) use standing::{Standing, standing, was_bound};
 
 use std::sync::Arc;
 
@@ -54,7 +54,7 @@ pub(crate) async fn refresh(context: &Context, request: &Refresh<'_>) -> Result<
         }
         (Ok(Won { issued, .. }), None) => Ok(issued),
         (Err(reason), Some(grant)) => {
-            let was_bound = flow.judge.was_bound(grant);
+            let was_bound = was_bound(grant, flow.judge.presented);
             Err(refused(context, grant, request.client, reason, was_bound).await?)
         }
         (Err(reason), None) => Err(reason),

@@ -60,3 +60,8 @@ pub(crate) fn standing<'g>(
         Some(_) => Standing::Superseded,
     }
 }
+
+/// Returns whether the presented refresh token itself was bound to a key. The record shows this for every number.
+pub(crate) fn was_bound(grant: &Grant, presented: &PresentedRefresh) -> bool {
+    grant.pairs.bound_from().is_some_and(|first| first.get() <= presented.position.number)
+}

@@ -9,8 +9,8 @@ pub(crate) enum Kind {
 }
 
 impl Model {
-    /// A valid token is dead at once; a refresh token with its family. A token that is no longer valid is no error, and
-    /// nothing changes.
+    /// A valid token is dead at once; a refresh token with its family. A token that is no longer valid is no error. A
+    /// superseded refresh token past its grace ends the family except in the platform profile.
     pub(crate) fn revoke(&mut self, number: usize, kind: Kind, caller: Caller) -> Answer {
         if !self.admits(caller) {
             return Answer::NO_CLIENT;
@@ -26,7 +26,11 @@ impl Model {
             let in_own_time = self.now < holder.issued + crate::properties::model::rules::REFRESH_LIFE;
             if kind == Kind::Refresh && is_own && holder.rotated.is_some() && in_own_time && !self.is_ended(pair.family)
             {
-                self.noticed.push("SupersededTokenAtRevocation");
+                if self.rules.superseded_token_ends_family {
+                    self.revoke_family(pair.family);
+                } else {
+                    self.noticed.push("SupersededTokenAtRevocation");
+                }
             }
             return Answer::OK;
         }

@@ -31,6 +31,8 @@ pub(crate) struct Rules {
     pub(crate) margin: u32,
     /// A refresh ends the refresh grace of earlier pairs.
     pub(crate) cuts_grace: bool,
+    /// A superseded refresh token that is revoked ends its family.
+    pub(crate) superseded_token_ends_family: bool,
     /// Clients with a secret keep their refresh token.
     pub(crate) keeps: bool,
     pub(crate) everybody_needs_pkce: bool,
@@ -44,6 +46,7 @@ impl Rules {
         public_grace: 300,
         margin: 60,
         cuts_grace: false,
+        superseded_token_ends_family: false,
         keeps: false,
         everybody_needs_pkce: false,
         redirect_status: 302,
@@ -54,6 +57,7 @@ impl Rules {
         public_grace: 0,
         margin: 0,
         cuts_grace: true,
+        superseded_token_ends_family: true,
         keeps: false,
         everybody_needs_pkce: true,
         redirect_status: 303,
@@ -64,6 +68,7 @@ impl Rules {
         public_grace: 60,
         margin: 60,
         cuts_grace: false,
+        superseded_token_ends_family: true,
         keeps: false,
         everybody_needs_pkce: true,
         redirect_status: 302,
